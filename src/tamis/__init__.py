@@ -1,0 +1,25 @@
+"""tamis: the fewest features that classify your data.
+
+Public names are loaded on first use, so ``import tamis`` stays quick.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0.dev0"
+
+_ROOM_OF_NAME = {
+    "SparseCenterClassifier": "tamis.centers",
+    "SparseCenterClassifierCV": "tamis.centers",
+}
+
+__all__ = ["SparseCenterClassifier", "SparseCenterClassifierCV", "__version__"]
+
+
+def __getattr__(name):
+    if name not in _ROOM_OF_NAME:
+        raise AttributeError(f"module 'tamis' has no attribute {name!r}")
+    return getattr(import_module(_ROOM_OF_NAME[name]), name)
+
+
+def __dir__():
+    return __all__

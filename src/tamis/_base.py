@@ -1,0 +1,221 @@
+"""What every estimator shares: tags, documentation links, callbacks, labels, `Explanation`."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, assert_all_finite, column_or_1d
+
+from tamis._compile import compiled
+
+try:  # scikit-learn >= 1.9
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn 1.8: fit runs without progress reports
+
+    class CallbackSupportMixin:
+        """Stand-in for scikit-learn 1.8, which has no callbacks."""
+
+        def _init_callback_context(self, **kwargs):
+            return _SilentContext()
+
+    class _SilentContext:
+        def subcontext(self, **kwargs):
+            return self
+
+        def call_on_fit_task_begin(self, **kwargs):
+            return None
+
+        def call_on_fit_task_end(self, **kwargs):
+            return False
+
+    def with_callbacks(method):
+        """Stand-in for scikit-learn 1.8, which has no callbacks."""
+        return method
+
+
+__all__ = [
+    "Explanation",
+    "TamisEstimator",
+    "check_finite",
+    "check_weights",
+    "encode_labels",
+    "resolve_n_features",
+    "softmax",
+    "steps",
+    "with_callbacks",
+]
+
+
+class TamisEstimator(CallbackSupportMixin, BaseEstimator):
+    """Base of every estimator: callbacks, and links from the HTML view to the documentation."""
+
+    _doc_link_module = "tamis"
+    _doc_link_template = (
+        "https://tamis.readthedocs.io/en/stable/api/{estimator_module}.{estimator_name}.html"
+    )
+
+
+def steps(estimator, names, **reported):
+    """Go through `names`, reporting each as one step of `fit` to the estimator's callbacks.
+
+    A callback that asks to stop ends the loop; what was done until then stays.
+    """
+    context = estimator._init_callback_context(max_subtasks=len(names))
+    context.call_on_fit_task_begin(estimator=estimator, **reported)
+    for name in names:
+        step = context.subcontext(task_name=str(name))
+        step.call_on_fit_task_begin(estimator=estimator)
+        yield name
+        if step.call_on_fit_task_end(estimator=estimator):
+            break
+    context.call_on_fit_task_end(estimator=estimator)
+
+
+def encode_labels(y, classes=None):
+    """Classes in order, and the index of each label in them.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of any type.
+    classes : ndarray or None
+        The classes when they are known already; a label outside them is an error.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+    codes : ndarray of shape (n_samples,)
+        Integers; `y` itself when it is 0, 1, ... already.
+    """
+    y = column_or_1d(y, warn=True)
+    if classes is None and y.dtype.kind in "iub" and y.size:
+        # Integers in a small range need no sorting.
+        low, high = int(y.min()), int(y.max())
+        if high - low < max(1024, y.size // 16):
+            count = _count_codes(y, low, high - low + 1)
+            present = np.flatnonzero(count)
+            if low == 0 and present.size == count.size and y.dtype == np.int64:
+                return np.arange(high + 1), y
+            if y.dtype.kind == "b":
+                return np.array([False, True])[low:][: present.size], y.astype(np.int64) - low
+            position = np.cumsum(count > 0) - 1
+            codes = position[y.astype(np.int64) - low]
+            return (present + low).astype(y.dtype), codes
+    check_classification_targets(y)
+    if classes is None:
+        classes, codes = np.unique(y, return_inverse=True)
+        return classes, codes.astype(np.int64)
+    unknown = np.setdiff1d(y, classes)
+    if unknown.size:
+        raise ValueError(
+            f"y has the label {unknown.tolist()[0]!r}, which is not among the classes "
+            f"{classes.tolist()}. Name all classes in the first call: "
+            "partial_fit(X, y, classes=...)."
+        )
+    return classes, np.searchsorted(classes, y).astype(np.int64)
+
+
+@compiled
+def _count_codes(y, low, size):
+    count = np.zeros(size, np.int64)
+    for i in range(y.size):
+        count[np.int64(y[i]) - low] += 1
+    return count
+
+
+def check_weights(sample_weight, X):
+    """Sample weights as float64, or None for none; negative weights are an error."""
+    if sample_weight is None:
+        return None
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def check_finite(statistics, X):
+    """Look for NaN and infinity in sums over X; scan X itself only when a sum is not finite."""
+    if all(np.isfinite(array.sum()) or np.isfinite(array).all() for array in statistics):
+        return
+    values = X.data if sparse.issparse(X) else X
+    assert_all_finite(values, input_name="X")
+    raise ValueError(
+        f"X has values up to {np.abs(values).max():.3g}: sums over them overflow. "
+        "Divide X, or its largest columns, by a constant."
+    )
+
+
+def resolve_n_features(value, n_features, name="n_features_to_select"):
+    """Number of features that `value` asks for, out of `n_features`.
+
+    An integer is a count (more than there are: all), a float in (0, 1] a fraction (at least one
+    feature), None all.
+    """
+    if value is None:
+        return n_features
+    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and value >= 1:
+        return min(int(value), n_features)
+    if isinstance(value, float | np.floating) and 0 < value <= 1:
+        return max(1, int(value * n_features))
+    raise ValueError(
+        f"{name} must be an integer >= 1, a fraction in (0, 1] or None for all features, "
+        f"got {value!r}."
+    )
+
+
+def softmax(decisions, axis=-1):
+    """Probabilities proportional to the exponentials of `decisions`."""
+    shifted = np.exp(decisions - decisions.max(axis=axis, keepdims=True))
+    return shifted / shifted.sum(axis=axis, keepdims=True)
+
+
+@dataclass
+class Explanation:
+    """Why each sample got its decision, as arrays.
+
+    Attributes
+    ----------
+    values : ndarray, or sparse container(s)
+        Contribution of every feature. Two classes: (n_samples, n_features), towards the second
+        class. More: (n_samples, n_features, n_classes); for sparse data a list with one sparse
+        array of shape (n_samples, n_features) for every class.
+    base : float or ndarray of shape (n_classes,)
+        Decision with no contribution: `base` plus the sum over features is the decision.
+    names : ndarray of shape (n_features,)
+        Feature names.
+    data : ndarray or sparse container
+        The samples that were explained.
+    """
+
+    values: Any
+    base: Any
+    names: np.ndarray
+    data: Any = field(repr=False, default=None)
+
+    @cached_property
+    def decision(self):
+        """`base` plus all contributions: the decision function of the samples."""
+        if isinstance(self.values, list):
+            return np.stack([_row_sums(v) for v in self.values], axis=1) + self.base
+        return _row_sums(self.values) + self.base
+
+    def to_shap(self):
+        """The same numbers as a `shap.Explanation` (needs ``pip install shap``)."""
+        try:
+            import shap
+        except ImportError as error:
+            raise ImportError("Explanation.to_shap needs shap: pip install shap.") from error
+        values = self.values
+        if isinstance(values, list):
+            values = np.stack([v.toarray() for v in values], axis=2)
+        elif sparse.issparse(values):
+            values = values.toarray()
+        data = self.data.toarray() if sparse.issparse(self.data) else self.data
+        base = np.broadcast_to(self.base, (values.shape[0], *np.shape(self.base)))
+        return shap.Explanation(values, base, data, feature_names=list(self.names))
+
+
+def _row_sums(values):
+    return np.asarray(values.sum(axis=1)).reshape(values.shape[0], *values.shape[2:])

@@ -1,0 +1,185 @@
+"""What every ...CV class shares: folds, rules, scores of decisions, temperature, half-samples."""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+
+from tamis._base import softmax
+
+__all__ = [
+    "choose_level",
+    "fit_temperature",
+    "half_samples",
+    "make_splits",
+    "score_decisions",
+    "standard_error",
+]
+
+
+def make_splits(cv, X, y, groups=None):
+    """Training and test rows of every fold, as a list; integers are stratified folds."""
+    splits = [
+        (np.asarray(train), np.asarray(test))
+        for train, test in check_cv(cv, y, classifier=True).split(X, y, groups)
+    ]
+    if not splits:
+        raise ValueError(f"cv={cv!r} gave no split: at least one is needed.")
+    return splits
+
+
+def standard_error(scores):
+    """Standard error of the mean over folds (rows); 0 with a single fold."""
+    n_folds = len(scores)
+    if n_folds < 2:
+        return np.zeros(np.shape(scores)[1:])
+    return np.std(scores, axis=0, ddof=1) / np.sqrt(n_folds)
+
+
+def choose_level(mean, error, rule):
+    """Index of the chosen level; levels go from the sparsest to the fullest.
+
+    "best" is the first of the largest means; "1se" the first whose mean is within one standard
+    error, that of the best, of the largest.
+    """
+    if rule not in ("best", "1se"):
+        raise ValueError(f"rule must be 'best' or '1se', got {rule!r}.")
+    if np.all(np.isnan(mean)):
+        raise ValueError("Every score is NaN: this scoring cannot be used on these folds.")
+    best = int(np.nanargmax(mean))
+    if rule == "best":
+        return best
+    return int(np.flatnonzero(mean >= mean[best] - error[best])[0])
+
+
+class _GivenDecisions(ClassifierMixin, BaseEstimator):
+    """Answers a scorer's questions with decisions that are there already."""
+
+    def __init__(self, decisions=None, classes=None):
+        self.decisions = decisions
+        self.classes = classes
+
+    @property
+    def classes_(self):
+        return self.classes
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X, y):
+        """Do nothing: there is nothing to learn."""
+        return self
+
+    def decision_function(self, X):
+        """Decisions; one column for two classes."""
+        decisions = self.decisions
+        if decisions.shape[1] == 2:
+            with np.errstate(invalid="ignore"):
+                return decisions[:, 1] - decisions[:, 0]
+        return decisions
+
+    def predict_proba(self, X):
+        """Probabilities of the decisions."""
+        return softmax(self.decisions)
+
+    def predict(self, X):
+        """Label of the largest decision."""
+        return self.classes[self.decisions.argmax(axis=1)]
+
+
+def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None):
+    """Score of decisions as if a classifier had made them.
+
+    Parameters
+    ----------
+    scoring : str or callable
+        As in scikit-learn.
+    decisions : ndarray of shape (n_samples, len(known))
+        Decisions for the classes that the model knows.
+    classes : ndarray
+        All classes.
+    known : ndarray of int
+        Which of them the model knows.
+    X, y : samples and their labels
+    sample_weight : ndarray or None
+        Passed to the scorer when given.
+    """
+    full = np.full((decisions.shape[0], len(classes)), -np.inf)
+    full[:, known] = decisions
+    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return scorer(_GivenDecisions(full, classes), X, y, **weights)
+
+
+def fit_temperature(decisions, codes, weights):
+    """Temperature T that makes softmax(decisions / T) most likely for the true classes.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_samples, n_classes)
+        Out-of-fold decisions.
+    codes : ndarray of shape (n_samples,)
+        True classes.
+    weights : ndarray of shape (n_samples,)
+        Weight of each sample in the likelihood.
+
+    Returns
+    -------
+    temperature : float
+        Between 1/20 and 10,000; 1 when there is nothing to go by.
+    """
+    usable = (weights > 0) & np.isfinite(decisions[np.arange(codes.size), codes])
+    decisions, codes, weights = decisions[usable], codes[usable], weights[usable]
+    if codes.size == 0:
+        return 1.0
+    margins = decisions - decisions[np.arange(codes.size), codes][:, None]
+
+    def loss(log_temperature):
+        scaled = margins / np.exp(log_temperature)
+        largest = np.maximum(scaled.max(axis=1), 0.0)
+        terms = largest + np.log(np.exp(scaled - largest[:, None]).sum(axis=1))
+        return float((weights * terms).sum() / weights.sum())
+
+    bounds = (np.log(0.05), np.log(1e4))
+    # The likelihood is quasi-concave in T; a coarse look first keeps flat ends out of the way.
+    grid = np.linspace(*bounds, 61)
+    losses = [loss(t) for t in grid]
+    at = int(np.argmin(losses))
+    low, high = grid[max(at - 1, 0)], grid[min(at + 1, grid.size - 1)]
+    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(found.x if found.fun <= losses[at] else grid[at]))
+
+
+def half_samples(codes, n_resamples, random_state):
+    """Rows of stratified half-samples, in complementary pairs.
+
+    A class with a single row is in every half.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples,)
+        Class of every row.
+    n_resamples : int
+        Number of halves.
+    random_state : numpy.random.RandomState
+
+    Yields
+    ------
+    rows : ndarray of int
+    """
+    groups = [np.flatnonzero(codes == c) for c in np.unique(codes)]
+    for start in range(0, n_resamples, 2):
+        first, second = [], []
+        for g, group in enumerate(groups):
+            mixed = random_state.permutation(group)
+            half = mixed.size // 2 + (mixed.size % 2) * ((g + start // 2) % 2)
+            if mixed.size == 1:
+                first.append(mixed)
+                second.append(mixed)
+            else:
+                first.append(mixed[:half])
+                second.append(mixed[half:])
+        yield np.sort(np.concatenate(first))
+        if start + 1 < n_resamples:
+            yield np.sort(np.concatenate(second))

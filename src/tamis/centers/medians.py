@@ -1,0 +1,510 @@
+r"""Weighted medians and dispersions of every column: the l1 side of Proposition 3.
+
+For every feature i and class c: the median :math:`\mu_{ci}` of eq. (16), the dispersion
+:math:`d_{ci} = \sum_{j \in c} w_j |x_{ji} - \mu_{ci}| / W_c` of eq. (18), the median
+:math:`\mu_i` of all samples with weights :math:`w_j / W_c`, and the gain
+:math:`-e_i = d_i - \sum_c d_{ci}`. Shapes (C, m), (C, m), (m,), (m,).
+
+The one idea that makes it fast: sort each class on its own, in blocks of columns that fit the
+cache, and find the common median by bisection in the C sorted lists. For sparse data even that is
+rare: one pass counts the positive and negative values of every class; where both stay below
+half of the class the median is 0, and on text that settles nearly all columns.
+
+The one idea that makes it exact: a class is as well served by any point between its lower and its
+upper median, so leaving a feature out costs class c
+
+.. math:: \frac1{W_c} \int_{\mu_c}^{\mu} (2 W_c(t) - W_c) \, dt, \qquad
+   W_c(t) = \sum_{j \in c,\, x_j \le t} w_j,
+
+from the near end of that interval to the common median. The integrand is a step function that
+never changes sign, with whole numbers as steps when the weights are whole: the sum has no
+cancellation and is exactly 0 when the median intervals of the classes share a point.
+Whether :math:`\sum_c W_c(t) / W_c` has reached C/2 is decided in whole numbers too (multiples of
+1 / lcm(W_c)) if these are exact in float64, otherwise with fractions for the columns that come
+within rounding of a tie. Weights that are not whole numbers tie when they are within rounding.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from scipy import sparse
+
+from tamis._compile import compiled, prange, twins
+from tamis.centers.statistics import unsigned
+
+__all__ = ["ClassMedians", "class_medians"]
+
+# Columns are gathered until a block has about this many values (8 MiB).
+_BLOCK_VALUES = 1 << 20
+
+
+@dataclass
+class ClassMedians:
+    """Medians, dispersions and gains of every feature.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_classes,)
+        Sum of the sample weights.
+    median : ndarray of shape (n_classes, n_features)
+        Class medians, eq. (16).
+    common : ndarray of shape (n_features,)
+        Weighted median of all samples, every class with the same total weight.
+    dispersion : ndarray of shape (n_classes, n_features)
+        Mean absolute deviation from the class median, eq. (18).
+    gain : ndarray of shape (n_features,)
+        What leaving the feature out costs, d - sum_c d_c >= 0; exactly 0 where nothing.
+    """
+
+    weight: np.ndarray
+    median: np.ndarray
+    common: np.ndarray
+    dispersion: np.ndarray
+    gain: np.ndarray
+
+
+class _TieRule:
+    """How sums of weights are compared with one half: exactly where that is possible."""
+
+    def __init__(self, weight, whole):
+        n_classes = weight.size
+        self.weight = weight
+        self.whole = whole
+        common = lcm(*(int(w) for w in weight)) if whole else 0
+        self.exact = whole and 2 * common * n_classes < 2**53
+        # sum_c share_c W_c(t) is compared with `half`, up to `slack`.
+        if self.exact:
+            self.share = np.array([2.0 * (common // int(w)) for w in weight])
+            self.half = float(common * n_classes)
+            self.slack = 0.0
+        else:
+            self.share = 2.0 / weight
+            self.half = float(n_classes)
+            self.slack = 1e-12 * n_classes
+        self.class_slack = np.zeros(n_classes) if whole else 1e-12 * weight
+
+    @property
+    def needs_fractions(self):
+        return self.whole and not self.exact
+
+
+def class_medians(X, codes, n_classes, sample_weight=None):
+    """Medians, dispersions and gains of every column.
+
+    Parameters
+    ----------
+    X : ndarray, CSR or CSC container of shape (n_samples, n_features)
+        float32 or float64, finite; compared and summed in float64.
+    codes : ndarray of shape (n_samples,)
+        Class index of every row, integers in 0..n_classes-1; every class has weight.
+    n_classes : int
+        Number of classes.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Non-negative weights.
+
+    Returns
+    -------
+    medians : ClassMedians
+    """
+    if sample_weight is None:
+        kept = None
+        weight = np.bincount(codes, minlength=n_classes).astype(np.float64)
+        whole = True
+    else:
+        kept = np.flatnonzero(sample_weight)
+        whole = bool(np.all(sample_weight == np.floor(sample_weight)))
+        weight = np.bincount(codes, weights=sample_weight, minlength=n_classes)
+        whole = whole and weight.sum() < 2**53
+    n_features = X.shape[1]
+    result = ClassMedians(
+        weight,
+        np.zeros((n_classes, n_features)),
+        np.zeros(n_features),
+        np.zeros((n_classes, n_features)),
+        np.zeros(n_features),
+    )
+    rule = _TieRule(weight, whole)
+    fill = _fill_sparse if sparse.issparse(X) else _fill_dense
+    fill(X, codes, sample_weight, kept, rule, result)
+    return result
+
+
+def _fill_dense(X, codes, sample_weight, kept, rule, result):
+    """Sort the classes of a block of columns, then take their statistics."""
+    rows = np.argsort(codes, kind="stable")
+    if kept is not None:
+        rows = rows[sample_weight[rows] > 0]
+    n_classes, n_features = result.median.shape
+    bounds = np.searchsorted(codes[rows], np.arange(n_classes + 1))
+    in_order = rows.size == X.shape[0] and bool(np.all(rows[1:] > rows[:-1]))
+    width = max(8, _BLOCK_VALUES // max(1, rows.size))
+    for first in range(0, n_features, width):
+        columns = np.arange(first, min(first + width, n_features))
+        block = np.empty((columns.size, rows.size))
+        if X.flags.c_contiguous:
+            _gather(X, rows, first, block)
+        else:
+            block[:] = X[:, first : first + columns.size].T if in_order else X.T[columns][:, rows]
+        starts = (np.arange(columns.size)[:, None] * rows.size + bounds[:-1]).ravel()
+        starts = np.append(starts, block.size)
+        if sample_weight is None:
+            for c in range(n_classes):
+                block[:, bounds[c] : bounds[c + 1]].sort(axis=1)
+            cumulated = np.arange(1.0, rows.size + 1)
+            cumulated_starts = np.zeros_like(starts)
+        else:
+            cumulated = np.empty_like(block)
+            for c in range(n_classes):
+                part = slice(bounds[c], bounds[c + 1])
+                order = np.argsort(block[:, part], axis=1)
+                block[:, part] = np.take_along_axis(block[:, part], order, axis=1)
+                np.cumsum(sample_weight[rows[part]][order], axis=1, out=cumulated[:, part])
+            cumulated = cumulated.ravel()
+            cumulated_starts = starts
+        _fill_columns(columns, block.ravel(), starts, cumulated, cumulated_starts, rule, result)
+
+
+def _fill_sparse(X, codes, sample_weight, kept, rule, result):
+    """Settle the columns whose class medians are all 0 by counting, the others by sorting."""
+    n_classes, n_features = result.median.shape
+    weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    signs = np.zeros((n_features, n_classes, 3))
+    count = _csc_signs if X.format == "csc" else _csr_signs
+    count(X.data, unsigned(X.indices), X.indptr, codes, weights, step, signs)
+    settled = _settle_zero_medians(signs, rule.weight, rule.class_slack, result.dispersion)
+    columns = np.flatnonzero(~settled)
+    width = max(1, _BLOCK_VALUES * columns.size // max(1, X.nnz))
+    for first in range(0, columns.size, width):
+        some = columns[first : first + width]
+        block = X[:, some].tocsc()
+        # One entry per class stands for all its zeros.
+        values, starts, cumulated = _sorted_segments(
+            block, codes, n_classes, sample_weight, rule.weight
+        )
+        _fill_columns(some, values, starts, cumulated, starts, rule, result)
+
+
+def _sorted_segments(block, codes, n_classes, sample_weight, weight):
+    """Stored values of every (column, class), sorted, with cumulated weights."""
+    n_columns = block.shape[1]
+    column = np.repeat(np.arange(n_columns), np.diff(block.indptr))
+    label = codes[block.indices]
+    value = block.data.astype(np.float64)
+    mass = np.ones(value.size) if sample_weight is None else sample_weight[block.indices]
+    stored = (value != 0) & (mass > 0)
+    column, label, value, mass = (a[stored] for a in (column, label, value, mass))
+    segment = column * n_classes + label
+    present = np.bincount(segment, weights=mass, minlength=n_columns * n_classes)
+    absent = np.tile(weight, n_columns) - present
+    # Cumulated rounding must not make zeros out of nothing.
+    absent[absent < 1e-12 * np.tile(weight, n_columns)] = 0.0
+    zeros = np.flatnonzero(absent)
+    segment = np.concatenate([segment, zeros])
+    value = np.concatenate([value, np.zeros(zeros.size)])
+    mass = np.concatenate([mass, absent[zeros]])
+    order = np.lexsort((value, segment))
+    starts = np.searchsorted(segment[order], np.arange(n_columns * n_classes + 1))
+    cumulated = np.empty(order.size)
+    _cumulate(mass[order], starts, cumulated)
+    return value[order], starts, cumulated
+
+
+def _fill_columns(columns, values, starts, cumulated, cumulated_starts, rule, result):
+    n_classes = rule.weight.size
+    median = np.empty((columns.size, n_classes))
+    dispersion = np.empty((columns.size, n_classes))
+    common = np.empty((columns.size, 2))  # lower and upper end of the common median interval
+    gain = np.empty(columns.size)
+    close = np.zeros(columns.size, dtype=np.bool_)
+    arguments = (values, starts, cumulated, cumulated_starts, rule.weight, rule.class_slack)
+    _medians.choose(8 * values.size)(
+        *arguments, rule.share, rule.half, rule.slack, median, dispersion, common, gain, close
+    )
+    if rule.needs_fractions:
+        for j in np.flatnonzero(close):
+            low, high = _common_median_by_fractions(j, *arguments[:4], rule.weight)
+            common[j] = low, high
+            gain[j] = _gain_of_column(j, *arguments, low)
+    result.median[:, columns] = median.T
+    result.dispersion[:, columns] = dispersion.T
+    result.common[columns] = 0.5 * common[:, 0] + 0.5 * common[:, 1]
+    result.gain[columns] = gain
+
+
+def _common_median_by_fractions(j, values, starts, cumulated, cumulated_starts, weight):
+    """Lower and upper common median of one column, in exact arithmetic."""
+    n_classes = weight.size
+    candidates, masses = [], []
+    for c in range(n_classes):
+        s = j * n_classes + c
+        size = starts[s + 1] - starts[s]
+        at = cumulated_starts[s]
+        candidates.append(values[starts[s] : starts[s + 1]])
+        masses.append(np.diff(cumulated[at : at + size], prepend=0.0))
+    labels = np.repeat(np.arange(n_classes), [v.size for v in candidates])
+    merged = np.concatenate(candidates)
+    order = np.argsort(merged, kind="stable")
+    merged, labels, masses = merged[order], labels[order], np.concatenate(masses)[order]
+    # Floats bring the search near the middle; only the last steps need fractions.
+    approximate = np.cumsum(masses / weight[labels])
+    half = Fraction(n_classes, 2)
+    first = int(np.searchsorted(approximate, n_classes / 2 - 1e-6))
+    reached = sum(
+        (
+            Fraction(int(masses[:first][labels[:first] == c].sum()), int(weight[c]))
+            for c in range(n_classes)
+        ),
+        Fraction(0),
+    )
+    position = first
+    while True:
+        value = merged[position]
+        while position < merged.size and merged[position] == value:
+            reached += Fraction(int(masses[position]), int(weight[labels[position]]))
+            position += 1
+        if reached > half:
+            return value, value
+        if reached == half:
+            return value, merged[position]
+
+
+@compiled
+def _gather(X, rows, first, block):
+    for start in range(0, rows.size, 64):
+        stop = min(start + 64, rows.size)
+        for j in range(block.shape[0]):
+            for r in range(start, stop):
+                block[j, r] = X[rows[r], first + j]
+
+
+@compiled
+def _csr_signs(data, indices, indptr, codes, weights, step, signs):
+    flat = signs.reshape(-1)
+    stride = np.uint64(signs.shape[1] * 3)
+    for i in range(indptr.size - 1):
+        c = np.uint64(codes[i] * 3)
+        w = weights[i * step]
+        for p in range(indptr[i], indptr[i + 1]):
+            v = np.float64(data[np.uint64(p)])
+            a = np.uint64(indices[np.uint64(p)]) * stride + c
+            flat[a] += w * (v > 0)
+            flat[a + np.uint64(1)] += w * (v < 0)
+            flat[a + np.uint64(2)] += w * abs(v)
+
+
+@compiled
+def _csc_signs(data, indices, indptr, codes, weights, step, signs):
+    for j in range(indptr.size - 1):
+        for p in range(indptr[j], indptr[j + 1]):
+            i = np.int64(indices[np.uint64(p)])
+            v = np.float64(data[np.uint64(p)])
+            w = weights[i * step]
+            signs[j, codes[i], 0] += w * (v > 0)
+            signs[j, codes[i], 1] += w * (v < 0)
+            signs[j, codes[i], 2] += w * abs(v)
+
+
+@compiled
+def _settle_zero_medians(signs, weight, class_slack, dispersion):
+    n_features, n_classes, _ = signs.shape
+    settled = np.ones(n_features, np.bool_)
+    for j in range(n_features):
+        for c in range(n_classes):
+            half = weight[c] - class_slack[c]
+            if 2 * signs[j, c, 0] >= half or 2 * signs[j, c, 1] >= half:
+                settled[j] = False
+            dispersion[c, j] = signs[j, c, 2] / weight[c]
+    return settled
+
+
+@compiled
+def _cumulate(mass, starts, cumulated):
+    for s in range(starts.size - 1):
+        total = 0.0
+        for p in range(starts[s], starts[s + 1]):
+            total += mass[p]
+            cumulated[p] = total
+
+
+@compiled
+def _count_at_most(values, value):
+    # How many entries of the sorted `values` are <= value.
+    low, high = 0, values.size
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _count_below(values, value):
+    low, high = 0, values.size
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _class_interval(values, cumulated, total, slack):
+    # Lower and upper median of one class, eq. (16), and where the lower one's run ends.
+    low, high = 0, values.size - 1
+    while low < high:  # first position with cumulated weight >= one half
+        middle = (low + high) >> 1
+        if 2 * cumulated[middle] >= total - slack:
+            high = middle
+        else:
+            low = middle + 1
+    lower = values[low]
+    after = _count_at_most(values, lower)
+    if after < values.size and 2 * cumulated[after - 1] <= total + slack:
+        return lower, values[after]
+    return lower, lower
+
+
+@compiled
+def _class_cost(values, cumulated, total, lower, upper, common):
+    # Integral of (2 W(t) - W) / W from the class's median interval to the common median.
+    cost = 0.0
+    if common > upper:
+        i = _count_at_most(values, upper) - 1
+        here = upper
+        while here < common:
+            following = common
+            if i + 1 < values.size and values[i + 1] < common:
+                following = values[i + 1]
+            cost += (2 * cumulated[i] - total) * (following - here)
+            here = following
+            i += 1
+    elif common < lower:
+        i = _count_at_most(values, common)  # first position above the common median
+        here = common
+        while here < lower:
+            reached = cumulated[i - 1] if i > 0 else 0.0
+            cost += (total - 2 * reached) * (values[i] - here)
+            here = values[i]
+            i += 1
+    return max(cost / total, 0.0)
+
+
+@compiled
+def _common_interval(j, values, starts, cumulated, cumulated_starts, share, half, slack):
+    # Lower and upper end of the common median interval: the smallest value at which
+    # sum_c share_c W_c(t) reaches `half`, by bisection in all classes' sorted lists at once.
+    n_classes = share.size
+    low = np.zeros(n_classes, np.int64)
+    high = np.empty(n_classes, np.int64)
+    for c in range(n_classes):
+        high[c] = starts[j * n_classes + c + 1] - starts[j * n_classes + c]
+    best = np.inf
+    best_reached = 0.0
+    close = False
+    while True:
+        widest = 0
+        for c in range(1, n_classes):
+            if high[c] - low[c] > high[widest] - low[widest]:
+                widest = c
+        if high[widest] <= low[widest]:
+            break
+        s = j * n_classes + widest
+        pivot = values[starts[s] + ((low[widest] + high[widest]) >> 1)]
+        reached = 0.0
+        for c in range(n_classes):
+            s = j * n_classes + c
+            k = _count_at_most(values[starts[s] : starts[s + 1]], pivot)
+            if k > 0:
+                reached += share[c] * cumulated[cumulated_starts[s] + k - 1]
+        close |= abs(reached - half) <= slack and slack > 0
+        enough = reached >= half - slack
+        if enough:
+            best = pivot
+            best_reached = reached
+        for c in range(n_classes):
+            s = j * n_classes + c
+            segment = values[starts[s] : starts[s + 1]]
+            if enough:
+                high[c] = min(high[c], _count_below(segment, pivot))
+            else:
+                low[c] = max(low[c], _count_at_most(segment, pivot))
+    upper = best
+    if best_reached <= half + slack:
+        upper = np.inf
+        for c in range(n_classes):
+            s = j * n_classes + c
+            segment = values[starts[s] : starts[s + 1]]
+            k = _count_at_most(segment, best)
+            if k < segment.size:
+                upper = min(upper, segment[k])
+        if upper == np.inf:
+            upper = best
+    return best, upper, close
+
+
+@compiled
+def _gain_of_column(j, values, starts, cumulated, cumulated_starts, weight, class_slack, common):
+    gain = 0.0
+    for c in range(weight.size):
+        s = j * weight.size + c
+        v = values[starts[s] : starts[s + 1]]
+        w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
+        lower, upper = _class_interval(v, w, weight[c], class_slack[c])
+        gain += _class_cost(v, w, weight[c], lower, upper, common)
+    return gain
+
+
+@twins
+def _medians(
+    values,
+    starts,
+    cumulated,
+    cumulated_starts,
+    weight,
+    class_slack,
+    share,
+    half,
+    slack,
+    median,
+    dispersion,
+    common,
+    gain,
+    close,
+):
+    n_classes = weight.size
+    for j in prange(gain.size):
+        low, high, near = _common_interval(
+            j, values, starts, cumulated, cumulated_starts, share, half, slack
+        )
+        common[j, 0] = low
+        common[j, 1] = high
+        close[j] = near
+        total = 0.0
+        for c in range(n_classes):
+            s = j * n_classes + c
+            v = values[starts[s] : starts[s + 1]]
+            w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
+            lower, upper = _class_interval(v, w, weight[c], class_slack[c])
+            center = 0.5 * lower + 0.5 * upper
+            spread = 0.0
+            if cumulated_starts.size > 1 and cumulated_starts[1] == 0:  # unit weights
+                for i in range(v.size):
+                    spread += abs(v[i] - center)
+            else:
+                before = 0.0
+                for i in range(v.size):
+                    spread += (w[i] - before) * abs(v[i] - center)
+                    before = w[i]
+            median[j, c] = center
+            dispersion[j, c] = spread / weight[c]
+            total += _class_cost(v, w, weight[c], lower, upper, low)
+        gain[j] = total

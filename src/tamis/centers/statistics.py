@@ -1,0 +1,417 @@
+r"""Class moments: what one pass over the data must keep for the l2 centers.
+
+For every class c and feature i a chunk of rows is summarised by the weight
+:math:`W_c = \sum_{j \in c} w_j`, the mean :math:`\bar x_{ci}` and the variance
+:math:`v_{ci} = \sum_{j \in c} w_j (x_{ji} - \bar x_{ci})^2 / W_c`; shapes (C,), (C, m), (C, m).
+Summaries of two chunks merge exactly (Chan, Golub, LeVeque), which is all that `partial_fit`,
+cross-validation and out-of-core training need.
+
+The one idea that makes it fast: sums of :math:`x` and :math:`x^2` per class, straight from memory,
+whatever scaling or sparsity is asked for later. Rows are taken in their order, so dense and
+sparse data give the same bits (a zero adds nothing). Cancellation is handled where it can happen
+and nowhere else: a column whose variance is far below its mean square is summed once more,
+relative to its value in the first row. So constant columns come out exactly constant, and a large
+offset costs no digits. In sparse counts most stored values are one and the same number, so there
+they are counted, not summed, and only the others are corrected.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from tamis._compile import compiled, prange, twins
+
+__all__ = ["ClassMoments", "summarise"]
+
+# Below this share of the mean square a variance has lost too many digits to cancellation.
+_CANCELLATION = 1e-3
+_COLUMNS = 2048
+_CHUNK = 1 << 15
+
+
+@dataclass
+class ClassMoments:
+    """Weight, mean and variance of every class, mergeable.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_classes,)
+        Sum of the sample weights.
+    offset : ndarray of shape (n_features,)
+        Origin that `mean` is relative to: zero, or the first row where digits would be lost.
+    mean : ndarray of shape (n_classes, n_features)
+        Class means minus `offset`; zero for a class without weight.
+    variance : ndarray of shape (n_classes, n_features)
+        Weighted mean of squared deviations from the class mean.
+    n_rows : int
+        Rows seen, for the bound on rounding errors.
+    """
+
+    weight: np.ndarray
+    offset: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+    n_rows: int
+
+    def merge(self, other):
+        """Moments of the rows of both, relative to the origin of `self`."""
+        weight = self.weight + other.weight
+        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        step = (other.offset - self.offset) + other.mean - self.mean
+        mean = self.mean + step * share[:, None]
+        variance = self.variance + (other.variance - self.variance) * share[:, None]
+        variance += step**2 * (share * (1 - share))[:, None]
+        # A class that only one side has seen keeps that side's numbers as they are.
+        alone = (self.weight == 0) & (other.weight > 0)
+        mean[alone] = (other.mean + (other.offset - self.offset))[alone]
+        return ClassMoments(weight, self.offset, mean, variance, self.n_rows + other.n_rows)
+
+    def take(self, classes):
+        """Moments of some of the classes."""
+        return ClassMoments(
+            self.weight[classes],
+            self.offset,
+            self.mean[classes],
+            self.variance[classes],
+            self.n_rows,
+        )
+
+
+def summarise(X, codes, n_classes, sample_weight=None):
+    """Class moments of a chunk of rows, in one pass.
+
+    Parameters
+    ----------
+    X : ndarray, CSR or CSC container of shape (n_samples, n_features)
+        float32 or float64; sums are float64. Not checked for NaN: see `Returns`.
+    codes : ndarray of shape (n_samples,)
+        Class index of every row, integers in 0..n_classes-1.
+    n_classes : int
+        Number of classes.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Non-negative weights.
+
+    Returns
+    -------
+    moments : ClassMoments
+        Not finite wherever `X` is not, or where squares overflow: the caller looks at the
+        moments instead of scanning `X` beforehand.
+    """
+    if sample_weight is None:
+        weight = np.bincount(codes, minlength=n_classes).astype(np.float64)
+    else:
+        weight = np.bincount(codes, weights=sample_weight, minlength=n_classes)
+    sums, squares = _sums(X, codes, n_classes, sample_weight)
+    mean, variance, lost = _mean_and_variance(sums, squares, weight, _CANCELLATION)
+    moments = ClassMoments(weight, np.zeros(X.shape[1]), mean, variance, X.shape[0])
+    columns = np.flatnonzero(lost)
+    if columns.size:
+        _recompute_relative_to_first_row(moments, X, codes, sample_weight, columns)
+    return moments
+
+
+def _sums(X, codes, n_classes, sample_weight):
+    """Weighted sums of x and of x squared per class, each of shape (n_classes, n_features)."""
+    weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)
+    if sparse.issparse(X):
+        return _sparse_sums(X, codes, n_classes, weights, step)
+    shape = (n_classes, X.shape[1])
+    sums, squares = np.zeros(shape), np.zeros(shape)
+    rows = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[rows], np.arange(n_classes + 1))
+    _dense_sums.choose(X.size)(X, rows, starts, weights, step, sums, squares)
+    return sums, squares
+
+
+def _sparse_sums(X, codes, n_classes, weights, step):
+    # Columns first: the classes of a column lie on one cache line.
+    shape = (X.shape[1], n_classes)
+    sums, rest = np.zeros(shape), np.zeros(shape)
+    indices = unsigned(X.indices)
+    usual = float(X.data[0]) if X.nnz else 0.0
+    if X.format == "csc":
+        canonical = _csc_sums(X.data, indices, X.indptr, codes, weights, step, sums, rest)
+    elif step == 0 and n_classes <= 256 and usual.is_integer() and abs(usual) < 2**20:
+        count = np.zeros(shape, dtype=np.uint32)
+        canonical = _csr_counts(X.data, indices, X.indptr, codes, usual, count, sums, rest)
+        _add_usual(count, usual, sums, rest)
+    else:
+        canonical = _csr_sums(X.data, indices, X.indptr, codes, weights, step, sums, rest)
+    if not canonical and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()  # the square of a sum is not the sum of the squares
+        return _sparse_sums(X, codes, n_classes, weights, step)
+    return sums.T, rest.T
+
+
+def unsigned(indices):
+    """The same indices without a sign: numba then leaves out the wrap-around of negatives."""
+    return indices.view(np.uint32 if indices.dtype.itemsize == 4 else np.uint64)
+
+
+def _recompute_relative_to_first_row(moments, X, codes, sample_weight, columns):
+    """Replace the moments of `columns` by ones without cancellation."""
+    n_classes = moments.weight.size
+    width = max(1, 4_000_000 // X.shape[0])
+    for start in range(0, columns.size, width):
+        some = columns[start : start + width]
+        if sparse.issparse(X):
+            origin, sums, squares = _shifted_sparse_sums(X, codes, moments, sample_weight, some)
+        else:
+            block = X[:, some].astype(np.float64, copy=False)
+            origin = block[0].copy()
+            sums, squares = _sums(block - origin, codes, n_classes, sample_weight)
+        mean, variance, _ = _mean_and_variance(sums, squares, moments.weight, 0.0)
+        moments.offset[some] = origin
+        moments.mean[:, some] = mean
+        moments.variance[:, some] = variance
+
+
+def _shifted_sparse_sums(X, codes, moments, sample_weight, columns):
+    block = X[:, columns].tocsc()
+    block.sum_duplicates()
+    origin = np.asarray(block[[0]].todense(), dtype=np.float64).ravel()
+    owner = np.repeat(np.arange(columns.size), np.diff(block.indptr))
+    shifted = sparse.csc_array(
+        (block.data - origin[owner], block.indices, block.indptr), shape=block.shape
+    )
+    stored = sparse.csc_array(
+        (np.ones(block.nnz), block.indices, block.indptr), shape=block.shape
+    )
+    sums, squares = _sums(shifted, codes, moments.weight.size, sample_weight)
+    present, _ = _sums(stored, codes, moments.weight.size, sample_weight)
+    absent = moments.weight[:, None] - present  # zeros, each of them at -origin
+    return origin, sums - absent * origin, squares + absent * origin**2
+
+
+@twins
+def _dense_sums(X, rows, starts, weights, step, sums, squares):
+    # Eight rows of one class at a time, so that the accumulators are read and written once for
+    # eight values; each sum still takes its rows in order.
+    n_features = X.shape[1]
+    for b in prange((n_features + _COLUMNS - 1) // _COLUMNS):
+        first = b * _COLUMNS
+        last = min(first + _COLUMNS, n_features)
+        # One array for both, so that the compiler needs few overlap checks to vectorise.
+        both = np.empty(2 * _COLUMNS)
+        for c in range(starts.size - 1):
+            both[:] = 0.0
+            r = starts[c]
+            while r + 8 <= starts[c + 1]:
+                i0, i1, i2, i3 = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
+                i4, i5, i6, i7 = rows[r + 4], rows[r + 5], rows[r + 6], rows[r + 7]
+                w0, w1, w2, w3 = (
+                    weights[i0 * step],
+                    weights[i1 * step],
+                    weights[i2 * step],
+                    weights[i3 * step],
+                )
+                w4, w5, w6, w7 = (
+                    weights[i4 * step],
+                    weights[i5 * step],
+                    weights[i6 * step],
+                    weights[i7 * step],
+                )
+                x0, x1, x2, x3 = (
+                    X[i0, first:last],
+                    X[i1, first:last],
+                    X[i2, first:last],
+                    X[i3, first:last],
+                )
+                x4, x5, x6, x7 = (
+                    X[i4, first:last],
+                    X[i5, first:last],
+                    X[i6, first:last],
+                    X[i7, first:last],
+                )
+                for j in range(last - first):
+                    s = both[j]
+                    q = both[j + _COLUMNS]
+                    v = np.float64(x0[j])
+                    s += w0 * v
+                    q += w0 * v * v
+                    v = np.float64(x1[j])
+                    s += w1 * v
+                    q += w1 * v * v
+                    v = np.float64(x2[j])
+                    s += w2 * v
+                    q += w2 * v * v
+                    v = np.float64(x3[j])
+                    s += w3 * v
+                    q += w3 * v * v
+                    v = np.float64(x4[j])
+                    s += w4 * v
+                    q += w4 * v * v
+                    v = np.float64(x5[j])
+                    s += w5 * v
+                    q += w5 * v * v
+                    v = np.float64(x6[j])
+                    s += w6 * v
+                    q += w6 * v * v
+                    v = np.float64(x7[j])
+                    s += w7 * v
+                    q += w7 * v * v
+                    both[j] = s
+                    both[j + _COLUMNS] = q
+                r += 8
+            while r < starts[c + 1]:
+                w = weights[rows[r] * step]
+                x = X[rows[r], first:last]
+                for j in range(last - first):
+                    v = np.float64(x[j])
+                    both[j] += w * v
+                    both[j + _COLUMNS] += w * v * v
+                r += 1
+            for j in range(last - first):
+                sums[c, first + j] = both[j]
+                squares[c, first + j] = both[j + _COLUMNS]
+
+
+@compiled
+def _count_descents(indices):
+    here, before = indices[1:], indices[:-1]
+    descents = 0
+    for t in range(here.size):
+        descents += here[t] <= before[t]
+    return descents
+
+
+@compiled
+def _csr_counts(data, indices, indptr, codes, usual, count, sums, squares):
+    # Nearly all stored values are the usual one: counting them needs a quarter of the memory of
+    # two float sums, and these counters are what the processor waits for. Short rows end
+    # unpredictably, and a mispredicted branch costs as much as several values; so the class of
+    # every stored value is first written out for a chunk of rows, sixteen at a time (the next row
+    # overwrites what is too much), and one long loop counts. Other values are noted without a
+    # branch and corrected afterwards: `sums` and `squares` hold only these corrections.
+    n_samples = indptr.size - 1
+    n_classes = np.uint64(sums.shape[1])
+    flat_count = count.reshape(-1)
+    flat_sums = sums.reshape(-1)
+    flat_squares = squares.reshape(-1)
+    label = np.empty(_CHUNK, np.uint8)
+    unusual = np.empty(_CHUNK, np.uint32)
+    descents = 0  # steps down inside a row: none when its indices are sorted and distinct
+    row = 0
+    while row < n_samples:
+        base = indptr[row]
+        stop = row
+        while stop < n_samples and stop < row + 2048 and indptr[stop + 1] - base <= _CHUNK - 16:
+            stop += 1
+        if stop == row:  # a row longer than the buffer: one class, no buffer needed
+            stop = row + 1
+            descents -= base > 0 and indices[base] <= indices[base - 1]
+            c = np.uint64(codes[row])
+            for p in range(base, indptr[stop]):
+                v = np.float64(data[np.uint64(p)])
+                a = np.uint64(indices[np.uint64(p)]) * n_classes + c
+                flat_count[a] += np.uint32(1)
+                flat_sums[a] += v - usual
+                flat_squares[a] += v * v - usual * usual
+        else:
+            for i in range(row, stop):
+                c = np.uint8(codes[np.uint64(i)])
+                at = np.uint64(indptr[np.uint64(i)] - base)
+                end = np.uint64(indptr[np.uint64(i + 1)] - base)
+                for t in range(16):
+                    label[at + np.uint64(t)] = c
+                if at < end and indptr[np.uint64(i)] > 0:
+                    p = np.uint64(indptr[np.uint64(i)])
+                    descents -= indices[p] <= indices[p - np.uint64(1)]
+                at += np.uint64(16)
+                while at < end:
+                    label[at] = c
+                    at += np.uint64(1)
+            n_unusual = np.uint64(0)
+            for t in range(indptr[stop] - base):
+                p = np.uint64(t + base)
+                a = np.uint64(indices[p]) * n_classes + np.uint64(label[np.uint64(t)])
+                flat_count[a] += np.uint32(1)
+                unusual[n_unusual] = np.uint32(t)
+                n_unusual += np.uint64(data[p] != usual)
+            for u in range(n_unusual):
+                t = np.uint64(unusual[np.uint64(u)])
+                p = t + np.uint64(base)
+                v = np.float64(data[p])
+                a = np.uint64(indices[p]) * n_classes + np.uint64(label[t])
+                flat_sums[a] += v - usual
+                flat_squares[a] += v * v - usual * usual
+        descents += _count_descents(indices[max(base, 1) - 1 : indptr[stop]])
+        row = stop
+    return descents == 0
+
+
+@compiled
+def _add_usual(count, usual, sums, squares):
+    for j in range(count.shape[0]):
+        for c in range(count.shape[1]):
+            sums[j, c] += usual * count[j, c]
+            squares[j, c] += usual * usual * count[j, c]
+
+
+@compiled
+def _csr_sums(data, indices, indptr, codes, weights, step, sums, squares):
+    n_classes = np.uint64(sums.shape[1])
+    flat_sums = sums.reshape(-1)
+    flat_squares = squares.reshape(-1)
+    canonical = True
+    for i in range(indptr.size - 1):
+        c = np.uint64(codes[i])
+        w = weights[i * step]
+        previous = np.int64(-1)
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[np.uint64(p)]
+            canonical &= np.int64(j) > previous
+            previous = np.int64(j)
+            a = np.uint64(j) * n_classes + c
+            v = np.float64(data[np.uint64(p)])
+            flat_sums[a] += w * v
+            flat_squares[a] += w * v * v
+    return canonical
+
+
+@compiled
+def _csc_sums(data, indices, indptr, codes, weights, step, sums, squares):
+    canonical = True
+    for j in range(indptr.size - 1):
+        s = sums[j]
+        q = squares[j]
+        previous = np.int64(-1)
+        for p in range(indptr[j], indptr[j + 1]):
+            i = indices[np.uint64(p)]
+            canonical &= np.int64(i) > previous
+            previous = np.int64(i)
+            c = codes[np.uint64(i)]
+            w = weights[np.int64(i) * step]
+            v = np.float64(data[np.uint64(p)])
+            s[c] += w * v
+            q[c] += w * v * v
+    return canonical
+
+
+@compiled
+def _mean_and_variance(sums, squares, weight, tolerance):
+    n_classes, n_features = sums.shape
+    mean = np.empty((n_classes, n_features))
+    variance = np.empty((n_classes, n_features))
+    lost = np.empty(n_features, np.bool_)
+    total = weight.sum()
+    for j in range(n_features):
+        s_all = 0.0
+        q_all = 0.0
+        for c in range(n_classes):
+            s = sums[c, j]
+            q = squares[c, j]
+            s_all += s
+            q_all += q
+            w = weight[c] if weight[c] > 0 else 1.0
+            average = s / w
+            deviation = (q - s * average) / w
+            mean[c, j] = average
+            # Rounding can leave a tiny negative number; NaN stays NaN.
+            variance[c, j] = 0.0 if deviation < 0 else deviation
+        mean_square = q_all / total
+        center = s_all / total
+        lost[j] = mean_square - center * center < tolerance * mean_square
+    return mean, variance, lost

@@ -1,0 +1,1 @@
+"""Slow, obvious versions of what tamis computes. They share no code with it."""
