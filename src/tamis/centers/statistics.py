@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from tamis._base import check_finite
 from tamis._compile import compiled, prange, twins
 
 __all__ = ["ClassMoments", "summarise"]
@@ -84,7 +85,8 @@ def summarise(X, codes, n_classes, sample_weight=None):
     Parameters
     ----------
     X : ndarray, CSR or CSC container of shape (n_samples, n_features)
-        float32 or float64; sums are float64. Not checked for NaN: see `Returns`.
+        float32 or float64; sums are float64. NaN, infinity and values whose squares overflow
+        raise ValueError; they are looked for in the sums, not in `X`.
     codes : ndarray of shape (n_samples,)
         Class index of every row, integers in 0..n_classes-1.
     n_classes : int
@@ -95,14 +97,13 @@ def summarise(X, codes, n_classes, sample_weight=None):
     Returns
     -------
     moments : ClassMoments
-        Not finite wherever `X` is not, or where squares overflow: the caller looks at the
-        moments instead of scanning `X` beforehand.
     """
     if sample_weight is None:
         weight = np.bincount(codes, minlength=n_classes).astype(np.float64)
     else:
         weight = np.bincount(codes, weights=sample_weight, minlength=n_classes)
     sums, squares = _sums(X, codes, n_classes, sample_weight)
+    check_finite((squares,), X)
     mean, variance, lost = _mean_and_variance(sums, squares, weight, _CANCELLATION)
     moments = ClassMoments(weight, np.zeros(X.shape[1]), mean, variance, X.shape[0])
     columns = np.flatnonzero(lost)
@@ -176,9 +177,7 @@ def _shifted_sparse_sums(X, codes, moments, sample_weight, columns):
     shifted = sparse.csc_array(
         (block.data - origin[owner], block.indices, block.indptr), shape=block.shape
     )
-    stored = sparse.csc_array(
-        (np.ones(block.nnz), block.indices, block.indptr), shape=block.shape
-    )
+    stored = sparse.csc_array((np.ones(block.nnz), block.indices, block.indptr), shape=block.shape)
     sums, squares = _sums(shifted, codes, moments.weight.size, sample_weight)
     present, _ = _sums(stored, codes, moments.weight.size, sample_weight)
     absent = moments.weight[:, None] - present  # zeros, each of them at -origin

@@ -1,0 +1,163 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from tamis.centers import statistics
+from tamis.centers.statistics import summarise
+
+
+def make_data(n=200, m=12, n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(0.7, size=(n, m)) * rng.choice([1.0, 1.0, 2.5], size=(n, m))
+    return X, rng.integers(0, n_classes, n)
+
+
+def assert_same_moments(a, b, **tolerance):
+    assert_allclose(a.weight, b.weight)
+    assert_allclose(a.offset + a.mean, b.offset + b.mean, **tolerance)
+    assert_allclose(a.variance, b.variance, **tolerance)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.ascontiguousarray,
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+        sparse.csr_array,
+        sparse.csc_array,
+        sparse.csr_matrix,
+        sparse.csc_matrix,
+    ],
+    ids=["C", "F", "strided", "csr", "csc", "csr_matrix", "csc_matrix"],
+)
+def test_moments_equal_those_of_numpy(form, dtype, weighted):
+    X, y = make_data()
+    X = X.astype(dtype)
+    w = np.random.default_rng(1).random(y.size) if weighted else None
+    moments = summarise(form(X), y, 3, w)
+    for c in range(3):
+        rows = X[y == c].astype(np.float64)
+        weights = np.ones(len(rows)) if w is None else w[y == c]
+        mean = np.average(rows, axis=0, weights=weights)
+        assert_allclose(moments.weight[c], weights.sum())
+        assert_allclose(moments.mean[c] + moments.offset, mean, atol=1e-14)
+        variance = np.average((rows - mean) ** 2, axis=0, weights=weights)
+        assert_allclose(moments.variance[c], variance, atol=1e-12)
+
+
+@pytest.mark.parametrize("values", ["counts", "reals"])
+def test_sparse_and_dense_give_the_same_bits(values):
+    X, y = make_data()
+    X = X if values == "counts" else X * np.random.default_rng(0).random(X.shape)
+    dense, csr, csc = (
+        summarise(f(X), y, 3) for f in (np.asarray, sparse.csr_array, sparse.csc_array)
+    )
+    assert_array_equal(dense.mean, csr.mean)
+    assert_array_equal(dense.mean, csc.mean)
+    assert_array_equal(dense.variance, csc.variance)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_constant_columns_are_exactly_constant_and_offsets_do_not_cancel(form):
+    rng = np.random.default_rng(0)
+    n = 1001
+    noise = rng.normal(size=n)
+    X = np.column_stack([np.full(n, 0.1), np.full(n, 1e9 / 7), 1e9 + noise, noise])
+    y = rng.integers(0, 2, n)
+    moments = summarise(form(X), y, 2)
+    assert_array_equal(moments.variance[:, :2], 0.0)
+    assert_array_equal(moments.mean[0, :2], moments.mean[1, :2])
+    exact = X[:, 2] - 1e9  # the noise as far as it survives next to 1e9
+    for c in range(2):
+        assert_allclose(moments.variance[c, 2], exact[y == c].var(), rtol=1e-9)
+    gap = moments.mean[1, 2] - moments.mean[0, 2]
+    assert_allclose(gap, exact[y == 1].mean() - exact[y == 0].mean(), rtol=1e-9)
+
+
+def test_duplicate_and_unsorted_entries_are_summed_first():
+    X = sparse.csr_array(
+        (np.array([1.0, 1.0, 2.0, 1.0, 3.0]), np.array([1, 1, 0, 2, 0]), np.array([0, 3, 5])),
+        shape=(2, 3),
+    )
+    y = np.array([0, 1])
+    assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2), atol=1e-14)
+    C = sparse.csc_array(
+        (np.array([1.0, 1.0, 2.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2)
+    )
+    assert_same_moments(summarise(C, y, 2), summarise(C.toarray(), y, 2), atol=1e-14)
+
+
+def test_a_row_longer_than_the_buffer_counts_like_any_other():
+    m = statistics._CHUNK + 100
+    X = sparse.csr_array(np.vstack([np.ones(m), np.r_[2.0, np.zeros(m - 1)], np.full(m, 3.0)]))
+    y = np.array([0, 1, 1])
+    assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
+
+
+def test_empty_rows_and_empty_matrices_are_fine():
+    X = sparse.csr_array((5, 4))
+    moments = summarise(X, np.array([0, 1, 0, 1, 1]), 2)
+    assert_array_equal(moments.mean, 0.0)
+    X = sparse.csr_array(np.array([[0, 0], [1, 0], [0, 0], [1, 2.0]]))
+    y = np.array([0, 0, 1, 1])
+    assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
+
+
+def test_more_than_256_classes():
+    rng = np.random.default_rng(0)
+    y = np.r_[np.arange(300), rng.integers(0, 300, 300)]
+    X = rng.integers(0, 3, size=(600, 4)).astype(float)
+    assert_same_moments(summarise(sparse.csr_array(X), y, 300), summarise(X, y, 300))
+
+
+@pytest.mark.parametrize("cuts", [[100], [1, 2, 3], [50, 51, 199]])
+def test_merged_chunks_equal_all_data(cuts):
+    X, y = make_data()
+    X[:, 0] = 7.3
+    X[:, 1] += 1e7
+    parts = np.split(np.arange(y.size), cuts)
+    moments = summarise(X[parts[0]], y[parts[0]], 3)
+    for rows in parts[1:]:
+        moments = moments.merge(summarise(sparse.csr_array(X[rows]), y[rows], 3))
+    assert_same_moments(moments, summarise(X, y, 3), rtol=1e-9, atol=1e-9)
+    assert_array_equal(moments.variance[:, 0], 0.0)
+    assert_array_equal(moments.mean[:, 0] + moments.offset[0], 7.3)
+
+
+def test_threads_give_the_same_bits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5000))
+    rows, starts = np.arange(60), np.array([0, 25, 60])
+    results = []
+    for kernel in (statistics._dense_sums.serial, statistics._dense_sums.parallel):
+        sums, squares = np.zeros((2, 5000)), np.zeros((2, 5000))
+        kernel(X, rows, starts, np.ones(1), 0, sums, squares)
+        results.append((sums, squares))
+    assert_array_equal(results[0], results[1])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_what_is_not_finite_is_found_in_the_sums(form, bad):
+    X, y = make_data()
+    X[17, 3] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        summarise(form(X), y, 3)
+
+
+def test_squares_that_overflow_are_told():
+    X, y = make_data()
+    X[17, 3] = 1e300
+    with pytest.raises(ValueError, match=r"values up to 1e\+300"):
+        summarise(X, y, 3)
+
+
+def test_a_memory_map_is_read_without_a_copy(tmp_path):
+    X, y = make_data()
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert_same_moments(summarise(mapped, y, 3), summarise(X, y, 3))
