@@ -15,9 +15,7 @@ def weighted_median(values, weights):
         if 2 * reached > total:
             return zeta
         if 2 * reached == total:
-            following = min(
-                z for z, w in zip(values, weights, strict=True) if z > zeta and w > 0
-            )
+            following = min(z for z, w in zip(values, weights, strict=True) if z > zeta and w > 0)
             return (zeta + following) / 2
     raise AssertionError("unreachable: the largest value has all the weight")
 

@@ -31,6 +31,7 @@ from math import lcm
 import numpy as np
 from scipy import sparse
 
+from tamis._base import check_finite
 from tamis._compile import compiled, prange, twins
 from tamis.centers.statistics import unsigned
 
@@ -128,6 +129,7 @@ def class_medians(X, codes, n_classes, sample_weight=None):
     rule = _TieRule(weight, whole)
     fill = _fill_sparse if sparse.issparse(X) else _fill_dense
     fill(X, codes, sample_weight, kept, rule, result)
+    check_finite((result.dispersion, result.gain), X)
     return result
 
 

@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from tamis.centers import medians
+from tamis.centers.medians import class_medians
+from tests.oracles.sparse_centers import class_weights, feature_cost, weighted_median
+
+FORMS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
+
+
+def assert_equals_oracle(result, X, y, weight=None):
+    shares = class_weights(y, weight)
+    for j in range(X.shape[1]):
+        assert result.common[j] == pytest.approx(weighted_median(list(X[:, j]), shares), abs=1e-14)
+        for c in np.unique(y):
+            rows = np.flatnonzero(y == c)
+            median = weighted_median(list(X[rows, j]), [shares[i] for i in rows])
+            assert result.median[c, j] == pytest.approx(median, abs=1e-14)
+        together = feature_cost(X[:, j], y, "l1", False, weight)
+        apart = feature_cost(X[:, j], y, "l1", True, weight)
+        assert result.gain[j] == pytest.approx(together - apart, abs=1e-12)
+        assert result.dispersion[:, j].sum() == pytest.approx(apart, abs=1e-12)
+        # Exactly zero, or clearly not: the values are coarse, so nothing lies between.
+        assert (result.gain[j] == 0) == (together - apart < 1e-10)
+
+
+@st.composite
+def coarse_data(draw):
+    n_classes = draw(st.integers(2, 4))
+    sizes = draw(st.lists(st.integers(1, 6), min_size=n_classes, max_size=n_classes))
+    y = np.repeat(np.arange(n_classes), sizes)
+    values = draw(st.lists(st.integers(-3, 3), min_size=y.size * 2, max_size=y.size * 2))
+    X = np.array(values, dtype=float).reshape(y.size, 2) * draw(st.sampled_from([1.0, 0.1]))
+    weight = draw(
+        st.one_of(st.none(), st.lists(st.integers(0, 3), min_size=y.size, max_size=y.size))
+    )
+    if weight is not None:
+        weight = np.array(weight, dtype=float)
+        weight[np.searchsorted(y, np.arange(n_classes))] += 1  # no class without weight
+    return X, y, weight
+
+
+@settings(max_examples=150, deadline=None)
+@given(coarse_data(), st.sampled_from(FORMS))
+def test_medians_dispersions_and_gains_follow_the_paper(data, form):
+    X, y, weight = data
+    result = class_medians(form(X), y, y.max() + 1, weight)
+    assert_equals_oracle(result, X, y, weight)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_median_intervals_that_overlap_cost_nothing(form):
+    X = np.array([[0.0], [10.0], [4.0], [8.0]])
+    result = class_medians(form(X), np.array([0, 0, 1, 1]), 2)
+    assert_array_equal(result.median.ravel(), [5.0, 6.0])
+    assert result.common[0] == 6.0
+    assert result.gain[0] == 0.0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_ties_are_decided_exactly_when_no_common_denominator_fits(form):
+    rng = np.random.default_rng(0)
+    sizes = [97, 101, 103, 107, 109, 113, 127, 131, 64, 64]
+    y = np.repeat(np.arange(10), sizes)
+    X = rng.integers(-1, 2, size=(y.size, 6)).astype(float)
+    # One value in one half of each class and another in the other half: ties, up to the odd row.
+    for c in range(10):
+        rows = np.flatnonzero(y == c)
+        X[rows, 5] = np.arange(rows.size) >= rows.size // 2
+    result = class_medians(form(X), y, 10)
+    assert_equals_oracle(result, X, y)
+    balanced = np.r_[np.repeat([0.0, 1.0], 32), np.repeat([0.0, 1.0], 32)]
+    odd = np.concatenate([np.repeat([0.0, 1.0], [s // 2, s - s // 2]) for s in sizes[:8]])
+    even = np.concatenate([np.repeat([0.0, 1.0], [s - s // 2, s // 2]) for s in sizes[:8]])
+    tie = np.where(np.arange(odd.size) % 2, odd, even)
+    column = np.r_[tie, balanced][:, None]
+    assert_equals_oracle(class_medians(form(column), y, 10), column, y)
+
+
+def test_fractions_decide_a_tie_that_floats_cannot_see(monkeypatch):
+    # 2/3 + 3/7 + ... : shares that sum to exactly C/2 only in exact arithmetic.
+    sizes = [9, 49, 121, 169, 289, 361, 529, 841, 961, 1369]
+    y = np.repeat(np.arange(10), sizes)
+    column = np.zeros(y.size)
+    start = np.cumsum([0, *sizes])
+    for c in range(0, 10, 2):  # pairs of classes: (n - 1)/2n is not reached by one class alone
+        column[start[c] : start[c + 1]] = 1.0
+    called = []
+    exact = medians._common_median_by_fractions
+    monkeypatch.setattr(
+        medians, "_common_median_by_fractions", lambda *a: called.append(1) or exact(*a)
+    )
+    result = class_medians(column[:, None], y, 10)
+    assert called  # five classes at 0 and five at 1: exactly one half
+    assert result.common[0] == 0.5
+    assert_equals_oracle(result, column[:, None], y)
+
+
+@pytest.mark.parametrize("factor", [0.1, 1 / 3, 1e-3])
+def test_weights_that_are_not_whole_tie_within_rounding(factor):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [30, 42])
+    X = rng.integers(0, 3, size=(72, 20)).astype(float)
+    weight = rng.integers(1, 4, 72).astype(float)
+    whole = class_medians(X, y, 2, weight)
+    scaled = class_medians(X, y, 2, weight * factor)
+    assert_array_equal(whole.median, scaled.median)
+    assert_array_equal(whole.common, scaled.common)
+    assert_array_equal(whole.gain > 0, scaled.gain > 0)
+    assert_allclose(whole.gain, scaled.gain, atol=1e-12)
+
+
+def test_nearly_all_text_gains_are_exactly_zero():
+    X = sparse.random_array((500, 300), density=0.05, rng=np.random.default_rng(0), format="csr")
+    X.data[:] = 0.1
+    y = np.arange(500) % 3
+    result = class_medians(X, y, 3)
+    assert_array_equal(result.gain, 0.0)
+    assert_array_equal(result.median, 0.0)
+    dense = class_medians(X.toarray(), y, 3)
+    assert_array_equal(dense.gain, 0.0)
+    assert_allclose(dense.dispersion, result.dispersion)
+
+
+def test_threads_give_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(101, 400)), rng.integers(0, 3, 101)
+    serial = class_medians(X, y, 3)
+    monkeypatch.setattr(medians._medians, "choose", lambda n: medians._medians.parallel)
+    threaded = class_medians(X, y, 3)
+    for name in ("median", "common", "dispersion", "gain"):
+        assert_array_equal(getattr(serial, name), getattr(threaded, name))
+
+
+def test_blocks_of_columns_give_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 50)), rng.integers(0, 2, 60)
+    S = sparse.csr_array(np.where(rng.random(X.shape) < 0.7, X, 0.0))
+    whole, whole_sparse = class_medians(X, y, 2), class_medians(S, y, 2)
+    monkeypatch.setattr(medians, "_BLOCK_VALUES", 64)
+    assert_array_equal(whole.gain, class_medians(X, y, 2).gain)
+    assert_array_equal(whole_sparse.gain, class_medians(S, y, 2).gain)
+    assert_allclose(class_medians(S.toarray(), y, 2).gain, whole_sparse.gain, atol=1e-14)
