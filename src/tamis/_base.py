@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, assert_all_finite, column_or_1d
+from sklearn.utils.validation import assert_all_finite, check_array, column_or_1d
 
 from tamis._compile import compiled
 
@@ -132,15 +132,29 @@ def check_weights(sample_weight, X):
     """Sample weights as float64, or None for none; negative weights are an error."""
     if sample_weight is None:
         return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if isinstance(sample_weight, Number):
+        sample_weight = np.full(X.shape[0], sample_weight, dtype=np.float64)
+    weight = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", order="C"
+    )
+    if weight.shape != (X.shape[0],):
+        raise ValueError(
+            f"sample_weight must have one number for each of the {X.shape[0]} samples, got shape "
+            f"{weight.shape}."
+        )
+    if weight.min(initial=0.0) < 0:
+        raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
+    return weight
 
 
 def check_finite(statistics, X):
     """Look for NaN and infinity in sums over X; scan X itself only when a sum is not finite."""
-    if all(np.isfinite(array.sum()) or np.isfinite(array).all() for array in statistics):
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if all(np.isfinite(array.sum()) or np.isfinite(array).all() for array in statistics):
+            return
     values = X.data if sparse.issparse(X) else X
-    assert_all_finite(values, input_name="X")
+    if not np.isfinite(values).all():
+        assert_all_finite(values, input_name="X")
     raise ValueError(
         f"X has values up to {np.abs(values).max():.3g}: sums over them overflow. "
         "Divide X, or its largest columns, by a constant."

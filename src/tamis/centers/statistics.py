@@ -396,6 +396,7 @@ def _mean_and_variance(sums, squares, weight, tolerance):
     variance = np.empty((n_classes, n_features))
     lost = np.empty(n_features, np.bool_)
     total = weight.sum()
+    total = total if total > 0 else 1.0
     for j in range(n_features):
         s_all = 0.0
         q_all = 0.0

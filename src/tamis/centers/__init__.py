@@ -1,0 +1,9 @@
+"""Family 1, sparse centers: classifiers whose class centers differ in few features.
+
+Calafiore and Fracastoro, "Sparse l1 and l2 Center Classifiers", arXiv 1911.07320.
+"""
+
+from tamis.centers.classifier import SparseCenterClassifier
+from tamis.centers.classifier_cv import SparseCenterClassifierCV
+
+__all__ = ["SparseCenterClassifier", "SparseCenterClassifierCV"]

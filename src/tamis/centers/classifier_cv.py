@@ -1,0 +1,296 @@
+"""SparseCenterClassifierCV: the number of features chosen by cross-validation."""
+
+from functools import reduce
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from tamis._base import steps, with_callbacks
+from tamis._selection import (
+    choose_level,
+    fit_temperature,
+    half_samples,
+    make_splits,
+    score_decisions,
+    standard_error,
+)
+from tamis.centers._fitted import FittedCenters, score_path
+from tamis.centers.model import train_from_moments
+from tamis.centers.path import path_grid
+from tamis.centers.statistics import ClassMoments, summarise
+
+__all__ = ["SparseCenterClassifierCV"]
+
+
+class SparseCenterClassifierCV(FittedCenters):
+    """Sparse center classifier with as many features as cross-validation finds best.
+
+    Every fold is trained once and evaluated for every number of features in one pass; with l2
+    distances even the folds share one pass over the data, because class moments merge. See
+    `SparseCenterClassifier` for the model.
+
+    Parameters
+    ----------
+    metric : {"l2", "l1"}, default="l2"
+        Means and squared Euclidean distances, or medians and absolute distances.
+    scaling : {"spread", "std", "variance"} or None, default="spread"
+        What each feature is divided by.
+    covariance : {"empirical", "shrunk"} or None, default=None
+        Mahalanobis distances by the pooled within-class covariance.
+    priors : {"uniform", "empirical"} or array-like of shape (n_classes,), default="uniform"
+        Class probabilities that enter the decision.
+    ks : array-like of int or None, default=None
+        Numbers of features to try. None: all from 1 to the number of features for dense data, a
+        few hundred, geometrically spaced beyond the first 128, for sparse data.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds; an integer means that many stratified ones.
+    scoring : str or callable, default="balanced_accuracy"
+        What is to be large.
+    rule : {"best", "1se"}, default="best"
+        The best number of features (the smallest of equals), or the smallest whose score is
+        within one standard error of the best.
+    n_resamples : int, default=50
+        Half-samples for `stability_`; 0 for none.
+    n_jobs : int or None, default=None
+        Threads for folds and half-samples. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the half-samples.
+
+    Attributes
+    ----------
+    path_ : dict of ndarray
+        "k", "mean", "se" (standard error of the mean) and "scores" (one row per fold).
+    n_features_ : int
+        The chosen number of features.
+    stability_ : ndarray of shape (n_features_in_,)
+        How often each feature is among the chosen number of best ones in half-samples of the
+        data, between 0 and 1.
+    temperature_ : float
+        What decisions are divided by, calibrated on out-of-fold decisions.
+    best_score_ : float
+        Mean score of the chosen number of features over the folds: good for choosing, too
+        optimistic as an estimate.
+    classes_, support_, gains_, ranking_, centers_, class_centers_, common_center_, scale_, \
+objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
+        As in `SparseCenterClassifier`, trained on all data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamis import SparseCenterClassifierCV
+    >>> data = load_iris(as_frame=True)
+    >>> model = SparseCenterClassifierCV(rule="1se", random_state=0).fit(data.data, data.target)
+    >>> model.get_feature_names_out().tolist()
+    ['petal length (cm)', 'petal width (cm)']
+    >>> [round(float(score), 2) for score in model.path_["mean"]]
+    [0.95, 0.96, 0.95, 0.88]
+    """
+
+    def __init__(
+        self,
+        *,
+        metric="l2",
+        scaling="spread",
+        covariance=None,
+        priors="uniform",
+        ks=None,
+        cv=5,
+        scoring="balanced_accuracy",
+        rule="best",
+        n_resamples=50,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.metric = metric
+        self.scaling = scaling
+        self.covariance = covariance
+        self.priors = priors
+        self.ks = ks
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.n_resamples = n_resamples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Choose the number of features, then train on all data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples; sparse ones stay sparse.
+        y : array-like of shape (n_samples,)
+            Labels of any type, two classes or more.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights, for training and for the scores.
+        groups : array-like of shape (n_samples,), default=None
+            Passed to the splitter.
+
+        Returns
+        -------
+        self : SparseCenterClassifierCV
+        """
+        self._check_parameters()
+        choose_level(np.zeros(1), np.zeros(1), self.rule)  # a wrong rule is told before the work
+        if self.n_resamples < 0:
+            raise ValueError(f"n_resamples must be >= 0, got {self.n_resamples!r}.")
+        X, codes, weights = self._validate(X, y, sample_weight)
+        self._check_class_weights(codes, weights)
+        n_classes = len(self.classes_)
+        splits = make_splits(self.cv, X, self.classes_[codes], groups)
+        ks = self._levels(X)
+        moments, fold_moments = self._all_moments(X, codes, weights, splits)
+        model = self._train_given(moments, X, codes, weights)
+
+        # One task a fold, then one a half-sample; each is reported when it is done.
+        halves = list(half_samples(codes, self.n_resamples, check_random_state(self.random_state)))
+        names = [f"fold {f}" for f in range(len(splits))]
+        names += [f"half-sample {h}" for h in range(len(halves))]
+        folds = self._in_threads(
+            delayed(self._evaluate_fold)(X, codes, weights, split, part, ks)
+            for split, part in zip(splits, fold_moments, strict=True)
+        )
+        evaluated, orders = [], None
+        for name in steps(self, names, X=X, y=y):
+            if name.startswith("fold"):
+                evaluated.append(next(folds))
+                continue
+            if orders is None:
+                k = self._choose(evaluated, ks)
+                counts = np.zeros(X.shape[1])
+                orders = self._in_threads(
+                    delayed(self._select_from_half)(X, codes, weights, rows, k) for rows in halves
+                )
+            counts[next(orders)] += 1
+        if orders is None:
+            k = self._choose(evaluated, ks)
+
+        self._store(model)
+        self._select(k)
+        if halves and orders is not None:
+            self.stability_ = counts / len(halves)
+        self.temperature_ = self._calibrate(X, codes, weights, splits, evaluated, n_classes)
+        return self
+
+    def _in_threads(self, tasks):
+        return Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(tasks)
+
+    def _levels(self, X):
+        if self.ks is not None:
+            ks = np.unique(np.asarray(self.ks))
+            if ks.ndim != 1 or ks.size == 0 or ks.dtype.kind not in "iu" or ks[0] < 1:
+                raise ValueError(f"ks must be integers >= 1, got {self.ks!r}.")
+            return np.unique(np.minimum(ks, X.shape[1]))
+        if sparse.issparse(X):
+            return path_grid(X.shape[1])
+        return np.arange(1, X.shape[1] + 1)
+
+    def _train_given(self, moments, X, codes, weights):
+        if moments is None:
+            return self._train(X, codes, len(self.classes_), weights)
+        return train_from_moments(moments, scaling=self.scaling, log_prior=self._log_prior)
+
+    def _all_moments(self, X, codes, weights, splits):
+        """Moments of all data and of every training set, from one pass, where moments suffice.
+
+        Rows that are in the same training sets form a part; parts are summarised together, as if
+        each were a set of classes of its own, and merged for every training set.
+        """
+        if self.metric == "l1" or self.covariance is not None:
+            return None, [None] * len(splits)
+        member = np.zeros((X.shape[0], len(splits)), dtype=bool)
+        for f, (train, _) in enumerate(splits):
+            member[train, f] = True
+        repeated = any(np.unique(train).size < train.size for train, _ in splits)
+        patterns, part = np.unique(member, axis=0, return_inverse=True)
+        n_classes, n_parts = len(self.classes_), len(patterns)
+        if repeated or n_parts > 2 * len(splits) + 2:
+            return summarise(X, codes, n_classes, weights), [None] * len(splits)
+        pooled = summarise(X, part.ravel() * n_classes + codes, n_parts * n_classes, weights)
+        pieces = [pooled.take(slice(p * n_classes, (p + 1) * n_classes)) for p in range(n_parts)]
+        every = reduce(ClassMoments.merge, pieces)
+        every.n_rows = X.shape[0]
+        training = []
+        for f in range(len(splits)):
+            chosen = reduce(
+                ClassMoments.merge, [pieces[p] for p in range(n_parts) if patterns[p, f]]
+            )
+            chosen.n_rows = X.shape[0]
+            training.append(chosen)
+        return every, training
+
+    def _evaluate_fold(self, X, codes, weights, split, moments, ks):
+        """Model of one fold, and its scores for every k."""
+        train, test = split
+        if moments is None:
+            model = self._train_part(X, codes, weights, train)
+        else:
+            model = train_from_moments(moments, scaling=self.scaling, log_prior=self._log_prior)
+        known = np.arange(len(self.classes_))
+        test_weights = None if weights is None else weights[test]
+        scores = score_path(
+            model, X[test], codes[test], self.classes_, known, ks, self.scoring, test_weights
+        )
+        return model, scores
+
+    def _train_part(self, X, codes, weights, rows):
+        part_weights = None if weights is None else weights[rows]
+        return self._train(X[rows], codes[rows], len(self.classes_), part_weights)
+
+    def _select_from_half(self, X, codes, weights, rows, k):
+        return self._train_part(X, codes, weights, rows).select(k)
+
+    def _choose(self, evaluated, ks):
+        scores = np.stack([score for _, score in evaluated])
+        mean, error = scores.mean(axis=0), standard_error(scores)
+        level = choose_level(mean, error, self.rule)
+        self.path_ = {"k": ks, "mean": mean, "se": error, "scores": scores}
+        self.best_score_ = float(mean[level])
+        return int(ks[level])
+
+    def _calibrate(self, X, codes, weights, splits, evaluated, n_classes):
+        """Temperature of the out-of-fold decisions, every class with its prior as weight."""
+        decisions, truth, mass = [], [], []
+        for (_, test), (model, _) in zip(splits, evaluated, strict=False):
+            support = model.select(self.n_features_)
+            decisions.append(model.decisions(X[test], support))
+            truth.append(codes[test])
+            mass.append(np.ones(test.size) if weights is None else weights[test])
+        truth, mass = np.concatenate(truth), np.concatenate(mass)
+        of_class = np.bincount(truth, weights=mass, minlength=n_classes)
+        mass = mass * self.class_prior_[truth] / np.where(of_class > 0, of_class, 1.0)[truth]
+        return fit_temperature(np.concatenate(decisions), truth, mass)
+
+    def score(self, X, y, sample_weight=None):
+        """Score by `scoring` on new data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        score : float
+        """
+        decisions = self._decisions(X)
+        known = np.arange(len(self.classes_))
+        return float(
+            score_decisions(
+                self.scoring or "accuracy",
+                decisions,
+                self.classes_,
+                known,
+                X,
+                np.asarray(y),
+                sample_weight,
+            )
+        )

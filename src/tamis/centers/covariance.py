@@ -1,0 +1,179 @@
+r"""Whitening by the pooled within-class covariance: Section 4.1 of the paper.
+
+With :math:`z = (x - \tilde x) / s` and S the covariance of the z within the classes, the
+Mahalanobis problem is the l2 problem in :math:`\xi = S^{-1/2} z`. Everything here keeps
+:math:`S^{-1/2}` as
+
+.. math:: S^{-1/2} = b I + V \operatorname{diag}(f) V^\top, \qquad V \in \mathbb{R}^{m \times r},
+
+so that nothing of size m x m is made when m > n: the eigenvectors V come from the n x n Gram
+matrix of the rows, and the directions that no row spans all have the same eigenvalue, the one
+that shrinkage gives them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+__all__ = ["Whitening", "pooled_whitening"]
+
+_SMALLEST_SHRINKAGE = 1e-6
+
+
+@dataclass
+class Whitening:
+    r"""The matrix :math:`S^{-1/2} = b I + V \operatorname{diag}(f) V^\top`.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (n_features, rank)
+        Eigenvectors V of the covariance.
+    roots : ndarray of shape (rank,)
+        Square roots of their eigenvalues.
+    rest : float
+        Square root of the eigenvalue of all other directions.
+    shrinkage : float
+        How far the covariance was drawn to a multiple of the identity, between 0 and 1.
+    """
+
+    vectors: np.ndarray
+    roots: np.ndarray
+    rest: float
+    shrinkage: float
+
+    def apply(self, Z):
+        r"""Rows :math:`S^{-1/2} z` for the rows z of `Z`."""
+        return self._apply(Z, 1.0 / self.roots, 1.0 / self.rest)
+
+    def undo(self, Z):
+        r"""Rows :math:`S^{1/2} \xi` for the rows of `Z`."""
+        return self._apply(Z, self.roots, self.rest)
+
+    def _apply(self, Z, factors, base):
+        return base * Z + ((Z @ self.vectors) * (factors - base)) @ self.vectors.T
+
+
+def pooled_whitening(X, codes, means, scale, kind, sample_weight=None):
+    """Whitening by the covariance of ``(X - class mean) / scale``.
+
+    Parameters
+    ----------
+    X : ndarray or sparse container of shape (n_samples, n_features)
+        Data; sparse data are centered implicitly.
+    codes : ndarray of shape (n_samples,)
+        Class index of every row.
+    means : ndarray of shape (n_classes, n_features)
+        Class means in the units of X.
+    scale : ndarray of shape (n_features,)
+        Divisors of the features.
+    kind : {"empirical", "shrunk"}
+        As it is, or shrunk as Ledoit and Wolf (2004) do, with weights as repetitions.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Non-negative weights.
+
+    Returns
+    -------
+    whitening : Whitening
+    """
+    n_samples, n_features = X.shape
+    weights = np.ones(n_samples) if sample_weight is None else sample_weight
+    rows = _CenteredRows(X, codes, means, scale, weights)
+    total = weights.sum()
+    wide = n_features > n_samples
+    eigenvalues, vectors = linalg.eigh(rows.gram() if wide else rows.scatter())
+    eigenvalues = np.maximum(eigenvalues / total, 0.0)
+    tolerance = eigenvalues.max(initial=0.0) * max(X.shape) * np.finfo(np.float64).eps
+    spanned = eigenvalues > tolerance
+    eigenvalues = eigenvalues[spanned]
+    rank = eigenvalues.size
+    shrinkage, identity = 0.0, 0.0
+    if kind == "shrunk":
+        shrinkage, identity = _ledoit_wolf(eigenvalues, rows.squared_norms(), weights, n_features)
+        if rank < n_features:  # whatever the noise, an inverse must exist
+            shrinkage = max(shrinkage, _SMALLEST_SHRINKAGE)
+    rest = shrinkage * identity
+    if rank == 0:  # every class is a single point: there is nothing to whiten
+        return Whitening(np.zeros((n_features, 0)), np.zeros(0), 1.0, shrinkage)
+    if rank < n_features and rest <= 0:
+        raise ValueError(
+            f"covariance='empirical' needs a pooled covariance of full rank, got rank {rank} for "
+            f"{n_features} features and {n_samples} samples. Use covariance='shrunk', fewer "
+            "features or more samples."
+        )
+    vectors = vectors[:, spanned]
+    if wide:
+        vectors = rows.transposed_product(vectors) / np.sqrt(eigenvalues * total)
+    roots = np.sqrt((1 - shrinkage) * eigenvalues + rest)
+    return Whitening(vectors, roots, np.sqrt(rest) if rank < n_features else 1.0, shrinkage)
+
+
+def _ledoit_wolf(eigenvalues, squared_norms, weights, n_features):
+    """Shrinkage, and the multiple of the identity that is shrunk to.
+
+    Lemma 3.2 to 3.4 of Ledoit and Wolf (2004), in the eigenvalues of the covariance.
+    """
+    total = weights.sum()
+    identity = eigenvalues.sum() / n_features
+    squared = (eigenvalues**2).sum()
+    distance = squared - n_features * identity**2
+    noise = ((weights * squared_norms**2).sum() / total - squared) / total
+    if min(noise, distance) <= 0:
+        return 0.0, identity
+    return min(noise / distance, 1.0), identity
+
+
+class _CenteredRows:
+    """A = sqrt(w) (X - class mean) / scale, never formed for sparse X."""
+
+    def __init__(self, X, codes, means, scale, weights):
+        self.root_weights = np.sqrt(weights)
+        self.means = means / scale
+        self.codes = codes
+        self.sparse = sparse.issparse(X)
+        if self.sparse:
+            self.X = X @ sparse.diags_array(1.0 / scale)
+            self.membership = sparse.csr_array(
+                (np.ones(codes.size), (np.arange(codes.size), codes)),
+                shape=(codes.size, means.shape[0]),
+            )
+        else:
+            self.A = (X - means[codes]) / scale
+            self.A *= self.root_weights[:, None]
+
+    def gram(self):
+        """A A', of shape (n_samples, n_samples)."""
+        if not self.sparse:
+            return self.A @ self.A.T
+        cross = (self.X @ self.means.T)[:, self.codes]
+        inner = self.means @ self.means.T
+        gram = (self.X @ self.X.T).toarray() - cross - cross.T
+        gram += inner[np.ix_(self.codes, self.codes)]
+        return gram * np.outer(self.root_weights, self.root_weights)
+
+    def scatter(self):
+        """A' A, of shape (n_features, n_features)."""
+        if not self.sparse:
+            return self.A.T @ self.A
+        weighted = sparse.diags_array(self.root_weights**2) @ self.X
+        weight = self.membership.T @ self.root_weights**2
+        mixed = (weighted.T @ self.membership).toarray() @ self.means
+        inner = (self.means.T * weight) @ self.means
+        return (weighted.T @ self.X).toarray() - mixed - mixed.T + inner
+
+    def transposed_product(self, U):
+        """A' U."""
+        if not self.sparse:
+            return self.A.T @ U
+        U = U * self.root_weights[:, None]
+        return self.X.T @ U - self.means.T @ (self.membership.T @ U)
+
+    def squared_norms(self):
+        """Squared length of the rows without their weights."""
+        if not self.sparse:
+            norms = np.einsum("ij,ij->i", self.A, self.A)
+            positive = self.root_weights > 0
+            return np.divide(norms, self.root_weights**2, out=np.zeros_like(norms), where=positive)
+        own = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+        cross = (self.X @ self.means.T)[np.arange(self.codes.size), self.codes]
+        return own - 2 * cross + (self.means**2).sum(axis=1)[self.codes]

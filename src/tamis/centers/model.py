@@ -1,0 +1,326 @@
+r"""From statistics to decisions, for one metric, scaling and covariance.
+
+`CenterModel` holds what training found for every feature; a sparsity k only says how many of the
+ranked features enter. With :math:`\omega_c = (\theta_c - \tilde\theta) / s` the decisions are log
+likelihoods up to a constant that all classes share,
+
+.. math:: D_c(x) = -\frac{1}{2 \sigma^2} \sum_{i \in D} (z_i - \omega_{ci})^2 + \log \pi_c \ (l_2),
+   \qquad  D_c(x) = -\frac1b \sum_{i \in D} |z_i - \omega_{ci}| + \log \pi_c \ (l_1),
+
+Gaussian or Laplace with one scale: the mean over classes and over D of the within-class
+dispersion. With a covariance the same holds for the whitened features.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from tamis.centers.covariance import Whitening, pooled_whitening
+from tamis.centers.medians import class_medians
+from tamis.centers.path import PathTerms, path_decisions
+from tamis.centers.ranking import (
+    CenterStatistics,
+    from_medians,
+    from_moments,
+    order_by_gain,
+    scale_of,
+    select_largest,
+)
+from tamis.centers.statistics import summarise
+
+__all__ = ["CenterModel", "train", "train_from_moments"]
+
+# Whitened rows are dense: this many values at a time.
+_CHUNK_VALUES = 1 << 22
+
+
+@dataclass
+class CenterModel:
+    """Centers, gains and scales of every feature; see the module.
+
+    Attributes
+    ----------
+    metric : {"l2", "l1"}
+    statistics : CenterStatistics
+        In the units of X.
+    scale : ndarray of shape (n_features,)
+        Divisors of the features.
+    gains : ndarray of shape (n_features,)
+        Gains on the scaled (and whitened) data.
+    log_prior : ndarray of shape (n_classes,)
+    whitening : Whitening or None
+    whitened_centers, whitened_dispersion : ndarray of shape (n_classes, n_features) or None
+        Centers and variances of the whitened features.
+    """
+
+    metric: str
+    statistics: CenterStatistics
+    scale: np.ndarray
+    gains: np.ndarray
+    log_prior: np.ndarray
+    whitening: Whitening | None = None
+    whitened_centers: np.ndarray | None = None
+    whitened_dispersion: np.ndarray | None = None
+
+    @property
+    def scaled_dispersion(self):
+        """Within-class dispersion of every feature as the distances see it, (C, m)."""
+        if self.whitening is not None:
+            return self.whitened_dispersion
+        power = 1 if self.metric == "l1" else 2
+        return self.statistics.dispersion / self.scale**power
+
+    def dispersion(self, support):
+        """The one scale of the likelihood: mean over classes and features, floored."""
+        if support.size == 0:
+            return 1.0
+        seen = np.isfinite(self.log_prior)
+        if self.whitening is not None:
+            columns = self.whitened_dispersion[:, support]
+        else:
+            power = 1 if self.metric == "l1" else 2
+            columns = self.statistics.dispersion[:, support] / self.scale[support] ** power
+        return _floored(columns[seen].mean(), self.gains[support].mean())
+
+    def objective(self, support):
+        """J on the scaled data: within-class dispersions plus the gains that are left out."""
+        seen = np.isfinite(self.log_prior)
+        left_out = self.gains.sum() - self.gains[support].sum()
+        return float(self.scaled_dispersion[seen].sum() + max(left_out, 0.0))
+
+    def centers(self, support):
+        """Class centers in the units of X that differ in `support` only, (C, m)."""
+        statistics = self.statistics
+        if self.whitening is None:
+            centers = np.tile(statistics.common, (statistics.weight.size, 1))
+            centers[:, support] = statistics.centers[:, support]
+        else:
+            kept = np.zeros_like(self.whitened_centers)
+            kept[:, support] = self.whitened_centers[:, support]
+            centers = self.whitening.undo(kept) * self.scale + statistics.common
+        return centers + statistics.offset
+
+    def transform(self, X):
+        """Whitened rows of X (dense), or X as it is without a covariance."""
+        if self.whitening is None:
+            return X
+        dense = X.toarray() if sparse.issparse(X) else X
+        centered = (dense - self.statistics.offset - self.statistics.common) / self.scale
+        return self.whitening.apply(centered)
+
+    def terms(self, columns):
+        """Summands of the decisions for features in rank order."""
+        n_classes = self.log_prior.size
+        dispersion = self.scaled_dispersion[:, columns][np.isfinite(self.log_prior)].mean(axis=0)
+        counts = np.arange(1, columns.size + 1)
+        means = np.cumsum(dispersion) / counts
+        gains = np.cumsum(self.gains[columns]) / counts
+        sharpness = np.ones(columns.size + 1)
+        sharpness[1:] = 1.0 / _floored(means, gains)
+        if self.metric == "l1":
+            slope = np.repeat(1.0 / self.scale[columns][:, None], n_classes, axis=1)
+            shift = np.ascontiguousarray(self.statistics.centers[:, columns].T)
+            origin = np.zeros(columns.size)
+        else:
+            omega, factor, origin, common = self._differences(columns)
+            slope = np.ascontiguousarray((omega * factor).T)
+            shift = np.ascontiguousarray((0.5 * omega**2 + omega * factor * common).T)
+        return PathTerms(
+            columns, origin, slope, shift, self.metric == "l1", sharpness, self.log_prior
+        )
+
+    def _differences(self, support):
+        """omega, the factor that brings a value to its units, origin and common center.
+
+        The common center is relative to the origin; a value has its origin taken off first, so
+        that large offsets cost no digits.
+        """
+        if self.whitening is not None:
+            zeros = np.zeros(support.size)
+            return self.whitened_centers[:, support], zeros + 1.0, zeros, zeros
+        statistics = self.statistics
+        scale, common = self.scale[support], statistics.common[support]
+        omega = (statistics.centers[:, support] - common) / scale
+        return omega, 1.0 / scale, statistics.offset[support], common
+
+    def linear(self, support):
+        """l2: weights (C, m'), columns, origin (m',) and bias (C,) of the linear decisions.
+
+        The decisions are ``(x - origin - common) @ weights + bias``; `common` stands after
+        `origin` in the result.
+        """
+        sharp = 1.0 / self.dispersion(support)
+        omega, factor, origin, common = self._differences(support)
+        bias = self.log_prior - 0.5 * (omega**2).sum(axis=1) * sharp
+        if self.whitening is None:
+            return omega * factor * sharp, support, origin, common, bias
+        kept = np.zeros_like(self.whitened_centers)
+        kept[:, support] = omega
+        statistics = self.statistics
+        weights = self.whitening.apply(kept) / self.scale * sharp
+        return weights, np.arange(self.scale.size), statistics.offset, statistics.common, bias
+
+    def decisions(self, X, support):
+        """D of every row and class, of shape (n_samples, n_classes)."""
+        if self.metric == "l1":
+            return path_decisions(X, self.terms(support), [support.size])[:, 0]
+        weights, columns, origin, common, bias = self.linear(support)
+        bias = bias - weights @ common
+        if sparse.issparse(X):
+            full = np.zeros((X.shape[1], bias.size))
+            full[columns] = weights.T
+            return X @ full + (bias - weights @ origin)
+        part = X if columns.size == X.shape[1] else X[:, columns]
+        if np.any(origin):
+            part = part - origin
+        return part @ weights.T + bias
+
+    def contributions(self, X, support):
+        """Terms of the decisions: a list with (n, m) for every class, and the base (C,).
+
+        Dense rows are relative to the common center, sparse ones to zero, so that what is not
+        stored contributes nothing.
+        """
+        n_classes = self.log_prior.size
+        if self.metric == "l2":
+            weights, columns, origin, common, bias = self.linear(support)
+            if sparse.issparse(X):
+                full = np.zeros((n_classes, X.shape[1]))
+                full[:, columns] = weights
+                base = bias - weights @ (origin + common)
+                return [X @ sparse.diags_array(row) for row in full], base
+            values = [np.zeros(X.shape) for _ in range(n_classes)]
+            for c in range(n_classes):
+                values[c][:, columns] = (X[:, columns] - origin - common) * weights[c]
+            return values, bias
+        sharp = 1.0 / self.dispersion(support) / self.scale[support]
+        centers = self.statistics.centers[:, support]
+        if sparse.issparse(X):
+            part = sparse.csr_array(X @ _selection_matrix(support, X.shape[1]))
+            base = self.log_prior.copy()
+            values = []
+            for c in range(n_classes):
+                full_center = np.zeros(X.shape[1])
+                full_center[support] = centers[c]
+                full_sharp = np.zeros(X.shape[1])
+                full_sharp[support] = sharp
+                at = full_center[part.indices]
+                change = (np.abs(at) - np.abs(part.data - at)) * full_sharp[part.indices]
+                values.append(sparse.csr_array((change, part.indices, part.indptr), X.shape))
+                base[c] -= (np.abs(centers[c]) * sharp).sum()
+            return values, base
+        common = self.statistics.common[support]
+        base = self.log_prior - (np.abs(common - centers) * sharp).sum(axis=1)
+        values = [np.zeros(X.shape) for _ in range(n_classes)]
+        for c in range(n_classes):
+            change = np.abs(common - centers[c]) - np.abs(X[:, support] - centers[c])
+            values[c][:, support] = change * sharp
+        return values, base
+
+    def order(self):
+        """All features, best first; see `order_by_gain`."""
+        return order_by_gain(self.gains)
+
+    def ranked(self):
+        """The features of positive gain, best first."""
+        return self.order()[: np.count_nonzero(self.gains > 0)]
+
+    def select(self, k):
+        """The k best features, ascending; never one without gain."""
+        return select_largest(self.gains, k)
+
+
+def train(X, codes, n_classes, *, metric, scaling, covariance, log_prior, sample_weight=None):
+    """Statistics, scales and gains of the data: everything but the choice of k.
+
+    `log_prior` is a function of the class weights. Classes without weight take no part.
+    """
+    if metric == "l2" and covariance is None:
+        moments = summarise(X, codes, n_classes, sample_weight)
+        return train_from_moments(moments, scaling=scaling, log_prior=log_prior)
+    weight = np.bincount(codes, weights=sample_weight, minlength=n_classes).astype(np.float64)
+    seen = np.flatnonzero(weight > 0)
+    if seen.size < n_classes:
+        rows = np.flatnonzero(weight[codes] > 0)
+        X, codes = X[rows], np.searchsorted(seen, codes[rows])
+        sample_weight = None if sample_weight is None else sample_weight[rows]
+    moments = None
+    if metric == "l2" or scaling in ("std", "variance"):
+        moments = summarise(X, codes, seen.size, sample_weight)
+    power = 1 if metric == "l1" else 2
+    if metric == "l1":
+        statistics = from_medians(class_medians(X, codes, seen.size, sample_weight))
+    else:
+        statistics = from_moments(moments)
+    scale = scale_of(statistics, scaling, power, moments)
+    model = CenterModel(
+        metric, statistics, scale, statistics.gain / scale**power, log_prior(weight)[seen]
+    )
+    if covariance is not None:
+        _whiten(model, X, codes, covariance, sample_weight)
+    return model if seen.size == n_classes else _spread_over(model, seen, log_prior(weight))
+
+
+def train_from_moments(moments, *, scaling, log_prior):
+    """The l2 model of class moments; classes without weight take no part."""
+    seen = np.flatnonzero(moments.weight > 0)
+    present = moments if seen.size == moments.weight.size else moments.take(seen)
+    statistics = from_moments(present)
+    scale = scale_of(statistics, scaling, 2, present)
+    log_priors = log_prior(moments.weight)
+    model = CenterModel("l2", statistics, scale, statistics.gain / scale**2, log_priors[seen])
+    if seen.size == moments.weight.size:
+        return model
+    return _spread_over(model, seen, log_priors)
+
+
+def _spread_over(model, seen, log_prior):
+    """The same model with all classes: the ones that were not seen are never predicted."""
+    statistics = model.statistics
+    weight = np.zeros(log_prior.size)
+    weight[seen] = statistics.weight
+    centers = np.tile(statistics.common, (log_prior.size, 1))
+    centers[seen] = statistics.centers
+    dispersion = np.zeros_like(centers)
+    dispersion[seen] = statistics.dispersion
+    model.statistics = CenterStatistics(
+        weight, statistics.offset, centers, statistics.common, dispersion, statistics.gain
+    )
+    model.log_prior = log_prior
+    if model.whitening is not None:
+        for name in ("whitened_centers", "whitened_dispersion"):
+            full = np.zeros_like(centers)
+            full[seen] = getattr(model, name)
+            setattr(model, name, full)
+    return model
+
+
+def _whiten(model, X, codes, kind, sample_weight):
+    statistics = model.statistics
+    means = statistics.centers + statistics.offset
+    whitening = pooled_whitening(X, codes, means, model.scale, kind, sample_weight)
+    centers = whitening.apply((statistics.centers - statistics.common) / model.scale)
+    model.whitening = whitening
+    model.whitened_centers = centers
+    model.whitened_dispersion = np.zeros_like(centers)
+    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    chunk = max(1, _CHUNK_VALUES // X.shape[1])
+    for start in range(0, X.shape[0], chunk):
+        rows = slice(start, start + chunk)
+        deviations = model.transform(X[rows]) - centers[codes[rows]]
+        squares = deviations**2 * weights[rows, None]
+        np.add.at(model.whitened_dispersion, codes[rows], squares)
+    model.whitened_dispersion /= statistics.weight[:, None]
+    model.gains = (centers**2).sum(axis=0)
+
+
+def _floored(dispersion, gain):
+    """Dispersion, but not below a small part of what separates the centers."""
+    return np.maximum(np.maximum(dispersion, 1e-9 * gain), np.finfo(np.float64).tiny)
+
+
+def _selection_matrix(columns, n_features):
+    kept = np.zeros(n_features)
+    kept[columns] = 1.0
+    return sparse.diags_array(kept)

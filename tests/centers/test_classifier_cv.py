@@ -1,0 +1,177 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, StratifiedKFold
+
+from tamis import SparseCenterClassifier, SparseCenterClassifierCV
+
+options = pytest.mark.parametrize(
+    "parameters", [{}, {"metric": "l1"}, {"scaling": "std"}, {"covariance": "shrunk"}], ids=str
+)
+
+
+def make_data(n=120, m=15, n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.r_[np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)]
+    X = rng.normal(size=(n, m))
+    X[:, :3] += 1.5 * y[:, None]
+    return X, y
+
+
+@options
+@pytest.mark.parametrize(
+    "cv",
+    [
+        StratifiedKFold(4),
+        RepeatedStratifiedKFold(n_splits=3, n_repeats=3, random_state=0),
+        [(np.arange(60), np.arange(60, 120)), (np.arange(30, 120), np.arange(30))],
+        [(np.r_[np.arange(60), np.arange(60)], np.arange(60, 120))],
+    ],
+    ids=["partition", "repeated", "given", "bootstrap"],
+)
+def test_scores_are_those_of_separate_fits_on_every_fold(parameters, cv):
+    X, y = make_data()
+    fitted = SparseCenterClassifierCV(cv=cv, n_resamples=0, **parameters).fit(X, y)
+    splits = list(cv.split(X, y)) if hasattr(cv, "split") else cv
+    assert_array_equal(fitted.path_["k"], np.arange(1, 16))
+    assert fitted.path_["scores"].shape == (len(splits), 15)
+    for row, (train, test) in zip(fitted.path_["scores"], splits, strict=True):
+        for k in (1, 4, 15):
+            one = SparseCenterClassifier(k, **parameters).fit(X[train], y[train])
+            expected = balanced_accuracy_score(y[test], one.predict(X[test]))
+            assert row[k - 1] == pytest.approx(expected)
+    assert_allclose(fitted.path_["mean"], fitted.path_["scores"].mean(axis=0))
+
+
+@options
+def test_the_model_is_the_one_trained_on_all_data(parameters):
+    X, y = make_data()
+    fitted = SparseCenterClassifierCV(n_resamples=0, **parameters).fit(X, y)
+    plain = SparseCenterClassifier(fitted.n_features_, **parameters).fit(X, y)
+    assert_array_equal(fitted.support_, plain.support_)
+    assert_allclose(fitted.gains_, plain.gains_, rtol=1e-9)
+    assert_allclose(
+        fitted.decision_function(X) * fitted.temperature_, plain.decision_function(X), rtol=1e-8
+    )
+    assert_array_equal(fitted.predict(X), plain.predict(X))
+
+
+def test_rules_choose_the_best_and_the_sparsest_within_one_standard_error():
+    X, y = make_data()
+    best = SparseCenterClassifierCV(n_resamples=0).fit(X, y)
+    mean, se = best.path_["mean"], best.path_["se"]
+    assert best.n_features_ == np.flatnonzero(mean == mean.max())[0] + 1
+    assert best.best_score_ == mean.max()
+    sparse_one = SparseCenterClassifierCV(n_resamples=0, rule="1se").fit(X, y)
+    within = mean >= mean.max() - se[mean.argmax()]
+    assert sparse_one.n_features_ == np.flatnonzero(within)[0] + 1
+    assert_allclose(se, best.path_["scores"].std(axis=0, ddof=1) / np.sqrt(5))
+
+
+def test_features_that_matter_are_stable():
+    X, y = make_data()
+    fitted = SparseCenterClassifierCV(random_state=0).fit(X, y).with_n_features(3)
+    assert np.all((fitted.stability_ >= 0) & (fitted.stability_ <= 1))
+    assert fitted.stability_[:3].min() > 0.9
+    assert fitted.stability_[3:].mean() < 0.5
+
+
+def test_temperature_makes_out_of_fold_probabilities_better():
+    X, y = load_breast_cancer(return_X_y=True)
+    train, test = np.arange(0, y.size, 2), np.arange(1, y.size, 2)
+    fitted = SparseCenterClassifierCV(metric="l1", n_resamples=0).fit(X[train], y[train])
+    calibrated = log_loss(y[test], fitted.predict_proba(X[test]))
+    assert fitted.temperature_ > 1.5
+    fitted.temperature_ = 1.0
+    assert calibrated < 0.8 * log_loss(y[test], fitted.predict_proba(X[test]))
+
+
+def test_sparse_data_use_a_grid_of_a_few_hundred():
+    X = sparse.random_array((80, 3000), density=0.05, rng=np.random.default_rng(0), format="csr")
+    y = np.arange(80) % 2
+    fitted = SparseCenterClassifierCV(n_resamples=2, random_state=0).fit(X, y)
+    assert 128 < fitted.path_["k"].size < 400
+    assert fitted.path_["k"][-1] == 3000
+
+
+def test_given_levels_scores_and_groups():
+    X, y = make_data(n_classes=2)
+    groups = np.arange(y.size) // 4
+    fitted = SparseCenterClassifierCV(
+        ks=[2, 5, 99], scoring="roc_auc", cv=GroupKFold(3), n_resamples=0
+    ).fit(X, y, groups=groups)
+    assert fitted.path_["k"].tolist() == [2, 5, 15]
+    assert 0.5 < fitted.score(X, y) <= 1
+    assert not hasattr(fitted, "stability_")
+    plain = SparseCenterClassifierCV(scoring=None, n_resamples=0).fit(X, y)
+    assert plain.score(X, y) == np.mean(plain.predict(X) == y)
+
+
+@options
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_a_class_that_some_folds_do_not_have(parameters):
+    X, y = make_data()
+    X, y = np.vstack([X, X[:1] + 20]), np.append(y, 3)
+    fitted = SparseCenterClassifierCV(random_state=0, n_resamples=4, **parameters).fit(X, y)
+    assert fitted.predict(X[-1:])[0] == 3
+    assert np.all(np.isfinite(fitted.path_["mean"]))
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_two_classes_one_of_them_a_single_sample():
+    X, y = make_data(n_classes=2)
+    y[:] = 0
+    y[7], X[7] = 1, 25.0
+    fitted = SparseCenterClassifierCV(cv=3, random_state=0, n_resamples=4).fit(X, y)
+    assert_array_equal(fitted.predict(X), y)
+
+
+class StopAfter:
+    """A callback that asks to stop after some steps."""
+
+    def __init__(self, n_steps):
+        self.left = n_steps
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **kwargs):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **kwargs):
+        self.left -= 1
+        return self.left <= 0
+
+
+@pytest.mark.parametrize("n_steps", [1, 3, 5, 9])
+def test_a_callback_can_stop_and_leaves_a_usable_classifier(n_steps):
+    pytest.importorskip("sklearn.callback")
+    X, y = make_data()
+    fitted = SparseCenterClassifierCV(n_resamples=20, random_state=0)
+    fitted.set_callbacks(StopAfter(n_steps)).fit(X, y)
+    assert len(fitted.path_["scores"]) == min(n_steps, 5)
+    assert fitted.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"rule": "2se"}, "rule must be 'best' or '1se', got '2se'"),
+        ({"ks": [0, 3]}, "ks must be integers >= 1"),
+        ({"ks": []}, "ks must be integers >= 1"),
+        ({"ks": [1.5]}, "ks must be integers >= 1"),
+        ({"n_resamples": -1}, "n_resamples must be >= 0"),
+        ({"cv": []}, "gave no split"),
+        ({"scoring": "nonsense"}, "nonsense"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_told(parameters, message):
+    X, y = make_data()
+    with pytest.raises(ValueError, match=message):
+        SparseCenterClassifierCV(**parameters).fit(X, y)

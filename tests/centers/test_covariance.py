@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import linalg, sparse
+from sklearn.covariance import ledoit_wolf
+
+from tamis import SparseCenterClassifier
+from tamis.centers.covariance import pooled_whitening
+
+
+def make_data(n=60, m=8, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = rng.normal(size=(n, m)) @ rng.normal(size=(m, m)) + 0.7 * y[:, None]
+    return X, y
+
+
+def within_class(X, y):
+    return X - np.array([X[y == c].mean(axis=0) for c in np.unique(y)])[y]
+
+
+def explicit_root(S):
+    values, vectors = linalg.eigh(S)
+    return (vectors / np.sqrt(values)) @ vectors.T
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"), [("empirical", (60, 8)), ("shrunk", (60, 8)), ("shrunk", (30, 100))]
+)
+def test_whitening_is_the_inverse_root_of_the_pooled_covariance(kind, shape):
+    X, y = make_data(*shape)
+    means = np.array([X[y == c].mean(axis=0) for c in range(2)])
+    whitening = pooled_whitening(X, y, means, np.ones(shape[1]), kind)
+    R = within_class(X, y)
+    S, shrinkage = ledoit_wolf(R, assume_centered=True)
+    S = S if kind == "shrunk" else R.T @ R / len(R)
+    assert_allclose(whitening.apply(np.eye(shape[1])), explicit_root(S), atol=1e-9)
+    assert_allclose(whitening.undo(whitening.apply(X)), X, atol=1e-9)
+    assert whitening.shrinkage == pytest.approx(shrinkage if kind == "shrunk" else 0.0)
+
+
+def test_no_square_matrix_of_the_features_when_there_are_more_of_them_than_rows():
+    X, y = make_data(20, 20)
+    X = np.tile(X, (1, 2000))  # 40,000 features: their square would need 12.8 GB
+    fitted = SparseCenterClassifier(5, covariance="shrunk").fit(X, y)
+    assert fitted.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (20, 50)])
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("scaling", [None, "spread"])
+def test_sparse_equals_dense(shape, form, scaling):
+    X, y = make_data(*shape, n_classes=3)
+    X[np.abs(X) < 1] = 0
+    weight = np.random.default_rng(1).integers(0, 3, y.size)
+    weight[:3] = 1
+    estimator = SparseCenterClassifier(4, covariance="shrunk", scaling=scaling)
+    dense = estimator.fit(X, y, weight).decision_function(X)
+    thin = estimator.fit(form(X), y, weight).decision_function(form(X))
+    assert_allclose(dense, thin, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_all_features_give_the_discrimination_function_of_the_paper(n_classes):
+    X, y = make_data(90, 6, n_classes)
+    fitted = SparseCenterClassifier(None, covariance="empirical", scaling=None).fit(X, y)
+    R = within_class(X, y)
+    P = linalg.inv(R.T @ R / len(R))
+    theta = np.array([X[y == c].mean(axis=0) for c in range(n_classes)])
+    # eq. (12), up to the constant that all classes share and the one scale of the likelihood
+    distance = np.array([[(x - t) @ P @ (x - t) for t in theta] for x in X])
+    assert_array_equal(fitted.predict(X), distance.argmin(axis=1))
+    decisions = fitted._decisions(X)
+    gaps = decisions - decisions[:, :1]
+    assert_allclose(gaps * fitted.dispersion_ * 2, distance[:, :1] - distance, atol=1e-8)
+    assert_allclose(fitted.centers_, theta)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_sparse_centers_of_whitened_rows_are_the_l2_problem_in_them(k):
+    X, y = make_data(90, 6, 3)
+    fitted = SparseCenterClassifier(k, covariance="empirical", scaling=None).fit(X, y)
+    R = within_class(X, y)
+    root = explicit_root(R.T @ R / len(R))
+    whitened = SparseCenterClassifier(k, scaling=None).fit(X @ root, y)
+    assert_allclose(fitted.gains_, whitened.gains_)
+    assert_array_equal(fitted.support_, whitened.support_)
+    assert_allclose(fitted.objective_, whitened.objective_)
+    assert_allclose(fitted.decision_function(X), whitened.decision_function(X @ root))
+    assert_allclose(fitted.centers_ @ root, whitened.centers_)
+    assert_array_equal(
+        fitted.path_predict(X, [1, 2, 6]), whitened.path_predict(X @ root, [1, 2, 6])
+    )
+    assert fitted.get_support().all()
+
+
+def test_empirical_covariance_without_full_rank_is_told():
+    X, y = make_data(20, 30)
+    with pytest.raises(ValueError, match=r"full rank, got rank 18 for 30 features.*'shrunk'"):
+        SparseCenterClassifier(covariance="empirical").fit(X, y)
+    X, y = make_data(60, 4)
+    X[:, 3] = X[:, 0]
+    with pytest.raises(ValueError, match="got rank 3 for 4 features"):
+        SparseCenterClassifier(covariance="empirical").fit(X, y)
+
+
+def test_classes_that_are_points_can_be_whitened():
+    X, y = np.array([[0.0, 1], [0, 1], [2, 1], [2, 1]]), np.array([0, 0, 1, 1])
+    fitted = SparseCenterClassifier(1, covariance="shrunk", scaling=None).fit(X, y)
+    assert_array_equal(fitted.predict(X), y)
+
+
+def test_covariance_goes_with_l2_only():
+    X, y = make_data()
+    with pytest.raises(ValueError, match="goes with metric='l2' only"):
+        SparseCenterClassifier(metric="l1", covariance="shrunk").fit(X, y)
+    assert not hasattr(SparseCenterClassifier(covariance="shrunk"), "partial_fit")
