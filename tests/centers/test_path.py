@@ -105,7 +105,7 @@ def test_threads_give_the_same_bits(form, monkeypatch):
 
 
 def test_chunks_of_rows_give_the_same_scores(monkeypatch):
-    X, y = make_data(2, n=400)
+    X, y = make_data(3, n=400)
     fitted = SparseCenterClassifier().fit(X, y)
     whole = fitted.path_score(X, y, None)
     calls = []

@@ -418,9 +418,10 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
         scores : ndarray of shape (len(ks),)
         """
         model, X, ks = self._path(X, ks)
-        labels = encode_labels(y)[0]
-        everything = np.union1d(self.classes_, labels)
-        codes = np.searchsorted(everything, np.asarray(y))
+        everything, codes = encode_labels(y)
+        if not np.array_equal(everything, self.classes_):
+            labels, everything = everything, np.union1d(self.classes_, everything)
+            codes = np.searchsorted(everything, labels)[codes]
         known = np.searchsorted(everything, self.classes_)
         weights = check_weights(sample_weight, X)
         return score_path(model, X, codes, everything, known, ks, scoring, weights)

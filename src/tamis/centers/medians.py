@@ -31,9 +31,9 @@ from math import lcm
 import numpy as np
 from scipy import sparse
 
-from tamis._base import check_finite
+from tamis._base import check_finite, count_classes
 from tamis._compile import compiled, prange, twins
-from tamis.centers.statistics import unsigned
+from tamis.centers.statistics import count_usual_values, unsigned
 
 __all__ = ["ClassMedians", "class_medians"]
 
@@ -111,7 +111,7 @@ def class_medians(X, codes, n_classes, sample_weight=None):
     """
     if sample_weight is None:
         kept = None
-        weight = np.bincount(codes, minlength=n_classes).astype(np.float64)
+        weight = count_classes(codes, n_classes).astype(np.float64)
         whole = True
     else:
         kept = np.flatnonzero(sample_weight)
@@ -171,36 +171,65 @@ def _fill_dense(X, codes, sample_weight, kept, rule, result):
 def _fill_sparse(X, codes, sample_weight, kept, rule, result):
     """Settle the columns whose class medians are all 0 by counting, the others by sorting."""
     n_classes, n_features = result.median.shape
-    weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)
-    if not X.has_canonical_format:
+    counted = count_usual_values(X, codes, n_classes) if sample_weight is None else None
+    if not X.has_canonical_format if counted is None else not counted.canonical:
         X = X.copy()
         X.sum_duplicates()
+        counted = None
+    # Positive weight, negative weight and weighted sum of absolute values.
     signs = np.zeros((n_features, n_classes, 3))
-    count = _csc_signs if X.format == "csc" else _csr_signs
-    count(X.data, unsigned(X.indices), X.indptr, codes, weights, step, signs)
+    if counted is not None:
+        _signs_of_counts(counted.usual, counted.count, counted.where, counted.what, signs)
+    else:
+        weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)
+        count = _csc_signs if X.format == "csc" else _csr_signs
+        count(X.data, unsigned(X.indices), X.indptr, codes, weights, step, signs)
     settled = _settle_zero_medians(signs, rule.weight, rule.class_slack, result.dispersion)
     columns = np.flatnonzero(~settled)
     width = max(1, _BLOCK_VALUES * columns.size // max(1, X.nnz))
     for first in range(0, columns.size, width):
         some = columns[first : first + width]
-        block = X[:, some].tocsc()
-        # One entry per class stands for all its zeros.
-        values, starts, cumulated = _sorted_segments(
-            block, codes, n_classes, sample_weight, rule.weight
-        )
+        if counted is not None:
+            entries = _entries_of_counts(counted, some)
+        else:
+            entries = _entries_of_columns(X[:, some].tocsc(), codes, n_classes, sample_weight)
+        values, starts, cumulated = _sorted_segments(*entries, some.size, rule.weight)
         _fill_columns(some, values, starts, cumulated, starts, rule, result)
 
 
-def _sorted_segments(block, codes, n_classes, sample_weight, weight):
-    """Stored values of every (column, class), sorted, with cumulated weights."""
-    n_columns = block.shape[1]
-    column = np.repeat(np.arange(n_columns), np.diff(block.indptr))
-    label = codes[block.indices]
+def _entries_of_columns(block, codes, n_classes, sample_weight):
+    """Segment (column, class), value and weight of the stored values."""
+    column = np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
     value = block.data.astype(np.float64)
     mass = np.ones(value.size) if sample_weight is None else sample_weight[block.indices]
     stored = (value != 0) & (mass > 0)
-    column, label, value, mass = (a[stored] for a in (column, label, value, mass))
-    segment = column * n_classes + label
+    segment = column * n_classes + codes[block.indices]
+    return segment[stored], value[stored], mass[stored]
+
+
+def _entries_of_counts(counted, columns):
+    """The same from counts: the usual value is one entry, with its count as weight."""
+    n_classes = counted.count.shape[1]
+    slot = np.full(counted.count.shape[0], -1, dtype=np.int64)
+    slot[columns] = np.arange(columns.size)
+    segment, value = _values_of_columns(counted.where, counted.what, slot, n_classes)
+    usual = counted.count[columns].ravel() - np.bincount(
+        segment, minlength=columns.size * n_classes
+    )
+    segment = np.concatenate([segment, np.arange(usual.size)])
+    value = np.concatenate([value, np.full(usual.size, counted.usual)])
+    mass = np.ones(value.size)
+    mass[value.size - usual.size :] = usual
+    stored = (value != 0) & (mass > 0)
+    return segment[stored], value[stored], mass[stored]
+
+
+def _sorted_segments(segment, value, mass, n_columns, weight):
+    """Values of every (column, class), sorted, with cumulated weights.
+
+    One entry stands for all the zeros of a class.
+    """
+    n_classes = weight.size
     present = np.bincount(segment, weights=mass, minlength=n_columns * n_classes)
     absent = np.tile(weight, n_columns) - present
     # Cumulated rounding must not make zeros out of nothing.
@@ -209,6 +238,14 @@ def _sorted_segments(block, codes, n_classes, sample_weight, weight):
     segment = np.concatenate([segment, zeros])
     value = np.concatenate([value, np.zeros(zeros.size)])
     mass = np.concatenate([mass, absent[zeros]])
+    low, high = value.min(), value.max()
+    n_values = int(high - low) + 1 if high - low < 1e6 else np.inf
+    if n_values * n_columns * n_classes <= 4 * value.size and np.all(value == np.floor(value)):
+        # Counts: equal values become one entry, and nothing is left to sort.
+        key = segment * n_values + (value - low).astype(np.int64)
+        total = np.bincount(key, weights=mass, minlength=n_columns * n_classes * n_values)
+        key = np.flatnonzero(total)
+        segment, value, mass = key // n_values, key % n_values + low, total[key]
     order = np.lexsort((value, segment))
     starts = np.searchsorted(segment[order], np.arange(n_columns * n_classes + 1))
     cumulated = np.empty(order.size)
@@ -309,6 +346,37 @@ def _csc_signs(data, indices, indptr, codes, weights, step, signs):
             signs[j, codes[i], 0] += w * (v > 0)
             signs[j, codes[i], 1] += w * (v < 0)
             signs[j, codes[i], 2] += w * abs(v)
+
+
+@compiled
+def _signs_of_counts(usual, count, where, what, signs):
+    flat = signs.reshape(-1)
+    for j in range(count.shape[0]):
+        for c in range(count.shape[1]):
+            signs[j, c, 0] = count[j, c] * (usual > 0)
+            signs[j, c, 1] = count[j, c] * (usual < 0)
+            signs[j, c, 2] = count[j, c] * abs(usual)
+    for u in range(where.size):
+        a = where[u] * np.uint64(3)
+        v = what[u]
+        flat[a] += np.float64(v > 0) - np.float64(usual > 0)
+        flat[a + np.uint64(1)] += np.float64(v < 0) - np.float64(usual < 0)
+        flat[a + np.uint64(2)] += abs(v) - abs(usual)
+
+
+@compiled
+def _values_of_columns(where, what, slot, n_classes):
+    # Those of the unusual values that lie in columns with a slot: segment and value.
+    segment = np.empty(where.size, np.int64)
+    value = np.empty(where.size)
+    size = 0
+    for u in range(where.size):
+        at = where[u] // np.uint64(n_classes)
+        if slot[at] >= 0:
+            segment[size] = slot[at] * n_classes + np.int64(where[u] - at * np.uint64(n_classes))
+            value[size] = what[u]
+            size += 1
+    return segment[:size], value[:size]
 
 
 @compiled

@@ -85,9 +85,13 @@ class CenterModel:
 
     def objective(self, support):
         """J on the scaled data: within-class dispersions plus the gains that are left out."""
-        seen = np.isfinite(self.log_prior)
         left_out = self.gains.sum() - self.gains[support].sum()
-        return float(self.scaled_dispersion[seen].sum() + max(left_out, 0.0))
+        if self.whitening is not None:
+            within = self.whitened_dispersion.sum()
+        else:
+            power = 1 if self.metric == "l1" else 2
+            within = (self.statistics.dispersion.sum(axis=0) / self.scale**power).sum()
+        return float(within + max(left_out, 0.0))
 
     def centers(self, support):
         """Class centers in the units of X that differ in `support` only, (C, m)."""

@@ -24,6 +24,8 @@ __all__ = ["PathTerms", "path_confusion", "path_decisions", "path_grid", "path_l
 _ROWS = 64
 # Labels of this many (row, k) pairs are held at a time.
 _CONFUSION_VALUES = 16_000_000
+_TASK_ROWS = 4096
+_TASKS = 64
 
 
 @dataclass
@@ -90,16 +92,115 @@ def path_labels(X, terms, ks):
 def path_confusion(X, terms, ks, codes, n_classes, sample_weight=None):
     """Weighted confusion matrix for every k: shape (len(ks), n_classes true, predicted).
 
-    Rows are taken in chunks, so memory stays small however many k there are.
+    Two classes need no labels: the decision is one running sum, compared with one threshold a
+    level, and what is counted is how often it lies above. More classes are labelled in chunks of
+    rows. Either way memory stays small however many k there are.
     """
-    confusion = np.zeros((len(ks), n_classes, terms.log_prior.size))
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    if terms.log_prior.size == 2 and np.all(np.isfinite(terms.log_prior)):
+        above = _count_above(X, terms, ks, codes, n_classes, weights)
+        total = np.bincount(codes, weights=weights, minlength=n_classes)
+        return np.stack([total - above, above], axis=2)
+    confusion = np.zeros((len(ks), n_classes, terms.log_prior.size))
     chunk = max(_ROWS, _CONFUSION_VALUES // max(1, len(ks)))
     for start in range(0, X.shape[0], chunk):
         rows = slice(start, start + chunk)
         labels = path_labels(X[rows], terms, ks)
         _add_confusion(labels, codes[rows], weights[rows], confusion)
     return confusion
+
+
+def _count_above(X, terms, ks, codes, n_classes, weights):
+    """Weight of the rows of every true class that go to the second class: (len(ks), n_true)."""
+    stops = np.minimum(np.asarray(ks, dtype=np.int64), terms.columns.size)
+    order = np.argsort(stops, kind="stable")
+    # (sum * sharpness + log prior difference > 0) is (sum > threshold).
+    threshold = (terms.log_prior[0] - terms.log_prior[1]) / terms.sharpness[stops[order]]
+    count = _above_in_sparse_rows if sparse.issparse(X) else _above_in_dense_rows
+    above = np.empty((len(stops), n_classes))
+    above[order] = count(X, terms, stops[order], threshold, codes, n_classes, weights).T
+    return above
+
+
+def _above_in_dense_rows(X, terms, stops, threshold, codes, n_classes, weights):
+    rows = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[rows], np.arange(n_classes + 1))
+    # Tasks of a fixed size, whatever the number of threads: sums come out the same.
+    tasks = [
+        (c, start, min(start + _TASK_ROWS, bounds[c + 1]))
+        for c in range(n_classes)
+        for start in range(bounds[c], bounds[c + 1], _TASK_ROWS)
+    ]
+    above = np.zeros((n_classes, len(stops)))
+    for first in range(0, len(tasks), _TASKS):
+        some = np.array(tasks[first : first + _TASKS])
+        counts = np.zeros((len(some), len(stops)))
+        _dense_above.choose(X.shape[0] * terms.columns.size)(
+            X,
+            terms.columns,
+            terms.origin,
+            np.ascontiguousarray(terms.slope[:, 1] - terms.slope[:, 0]),
+            np.ascontiguousarray(terms.shift[:, 1] - terms.shift[:, 0]),
+            terms.slope,
+            terms.shift,
+            terms.absolute,
+            stops,
+            threshold,
+            rows,
+            some,
+            weights,
+            counts,
+        )
+        np.add.at(above, some[:, 0], counts)
+    return above
+
+
+def _above_in_sparse_rows(X, terms, stops, threshold, codes, n_classes, weights):
+    X = X.tocsr()
+    level, _, _, base = _levels(terms, stops, X.shape[1])
+    # What a stored value adds to the decision's difference, and from which level on: all that
+    # is needed of a column on one cache line.
+    record = np.zeros((X.shape[1], 4))
+    record[:, 0] = level
+    if terms.absolute:
+        record[terms.columns, 1] = terms.slope[:, 0]
+        record[terms.columns, 2:] = terms.shift
+    else:
+        record[terms.columns, 1] = terms.slope[:, 1] - terms.slope[:, 0]
+    threshold = threshold - (base[:, 1] - base[:, 0])
+    above = np.zeros((n_classes, len(stops)))
+    size = _TASKS * _TASK_ROWS
+    for first in range(0, X.shape[0], size):
+        part = slice(first, first + size)
+        indptr = X.indptr[first : first + size + 1]
+        counts = np.zeros((-(-(indptr.size - 1) // _TASK_ROWS), n_classes, len(stops)))
+        _csr_above.choose(int(indptr[-1] - indptr[0]))(
+            X.data,
+            unsigned(X.indices),
+            indptr,
+            record,
+            terms.absolute,
+            threshold,
+            codes[part],
+            weights[part],
+            counts,
+        )
+        for count in counts:
+            above += count
+    return above
+
+
+def _levels(terms, sorted_stops, n_features):
+    """For sparse rows: first level and rank of every column, terms of 0 and their sums."""
+    ranks = np.arange(terms.columns.size)
+    level = np.full(n_features, len(sorted_stops), dtype=np.int64)
+    level[terms.columns] = np.searchsorted(sorted_stops, ranks, side="right")
+    rank = np.zeros(n_features, dtype=np.int64)
+    rank[terms.columns] = ranks
+    zero = terms.at_zero()
+    base = np.zeros((terms.columns.size + 1, terms.log_prior.size))
+    np.cumsum(zero, axis=0, out=base[1:])
+    return level, rank, zero, base[sorted_stops]
 
 
 def _run(X, terms, ks, labels, decisions):
@@ -111,14 +212,7 @@ def _run(X, terms, ks, labels, decisions):
     shared = (sharpness[order], place, terms.log_prior, labels, decisions)
     if sparse.issparse(X):
         X = X.tocsr()
-        level = np.full(X.shape[1], len(stops), dtype=np.int64)
-        ranks = np.arange(terms.columns.size)
-        level[terms.columns] = np.searchsorted(sorted_stops, ranks, side="right")
-        rank = np.zeros(X.shape[1], dtype=np.int64)
-        rank[terms.columns] = ranks
-        zero = terms.at_zero()
-        base = np.zeros((terms.columns.size + 1, terms.log_prior.size))
-        np.cumsum(zero, axis=0, out=base[1:])
+        level, rank, zero, base = _levels(terms, sorted_stops, X.shape[1])
         _csr_path.choose(X.nnz + X.shape[0] * len(stops))(
             X.data,
             unsigned(X.indices),
@@ -130,7 +224,7 @@ def _run(X, terms, ks, labels, decisions):
             terms.shift,
             terms.absolute,
             zero,
-            base[sorted_stops],
+            base,
             *shared,
         )
     else:
@@ -243,6 +337,100 @@ def _csr_path(
                     change[k, c] = 0.0
                     total[c] = base[k, c] + sums[c]
                 _record(i, place[k], total, sharpness[k], log_prior, labels, decisions)
+
+
+@twins
+def _dense_above(
+    X,
+    columns,
+    origin,
+    slope,
+    shift,
+    slopes,
+    centers,
+    absolute,
+    stops,
+    threshold,
+    rows,
+    tasks,
+    weights,
+    counts,
+):
+    # Four rows of one class at a time: their sums do not wait for each other, and a level's
+    # counter is touched once for four rows.
+    for t in prange(tasks.shape[0]):
+        last = tasks[t, 2]
+        count = counts[t]
+        for r in range(tasks[t, 1], last, 4):
+            i0, i1 = rows[r], rows[min(r + 1, last - 1)]
+            i2, i3 = rows[min(r + 2, last - 1)], rows[min(r + 3, last - 1)]
+            w0, w1 = weights[i0], weights[i1] if r + 1 < last else 0.0
+            w2, w3 = (
+                weights[i2] if r + 2 < last else 0.0,
+                weights[i3] if r + 3 < last else 0.0,
+            )
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            q = 0
+            for k in range(stops.size):
+                while q < stops[k]:
+                    j = columns[q]
+                    if absolute:
+                        a, b, f = centers[q, 0], centers[q, 1], slopes[q, 0]
+                        s0 += (abs(X[i0, j] - a) - abs(X[i0, j] - b)) * f
+                        s1 += (abs(X[i1, j] - a) - abs(X[i1, j] - b)) * f
+                        s2 += (abs(X[i2, j] - a) - abs(X[i2, j] - b)) * f
+                        s3 += (abs(X[i3, j] - a) - abs(X[i3, j] - b)) * f
+                    else:
+                        f, o, h = slope[q], origin[q], shift[q]
+                        s0 += f * (X[i0, j] - o) - h
+                        s1 += f * (X[i1, j] - o) - h
+                        s2 += f * (X[i2, j] - o) - h
+                        s3 += f * (X[i3, j] - o) - h
+                    q += 1
+                h = threshold[k]
+                count[k] += w0 * (s0 > h) + w1 * (s1 > h) + (w2 * (s2 > h) + w3 * (s3 > h))
+
+
+@twins
+def _csr_above(data, indices, indptr, record, absolute, threshold, codes, weights, counts):
+    # Four rows of one class at a time, as for dense rows.
+    n_levels = threshold.size
+    for t in prange(counts.shape[0]):
+        first_row = t * _TASK_ROWS
+        rows = first_row + np.argsort(codes[first_row : first_row + _TASK_ROWS], kind="mergesort")
+        change = np.zeros((n_levels + 1, 4))
+        four = np.zeros(4)
+        r = 0
+        while r < rows.size:
+            c = codes[rows[r]]
+            lanes = 1
+            while lanes < 4 and r + lanes < rows.size and codes[rows[r + lanes]] == c:
+                lanes += 1
+            for lane in range(lanes):
+                i = rows[r + lane]
+                four[lane] = weights[i]
+                for p in range(indptr[i], indptr[i + 1]):
+                    column = record[indices[np.uint64(p)]]
+                    v = np.float64(data[np.uint64(p)])
+                    term = column[1] * v
+                    if absolute:
+                        a, b = column[2], column[3]
+                        term = column[1] * (abs(v - a) - abs(a) - (abs(v - b) - abs(b)))
+                    change[np.int64(column[0]), lane] += term
+            for lane in range(lanes, 4):
+                four[lane] = 0.0
+            w0, w1, w2, w3 = four[0], four[1], four[2], four[3]
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            count = counts[t, c]
+            for k in range(n_levels):
+                s0 += change[k, 0]
+                s1 += change[k, 1]
+                s2 += change[k, 2]
+                s3 += change[k, 3]
+                h = threshold[k]
+                count[k] += w0 * (s0 > h) + w1 * (s1 > h) + (w2 * (s2 > h) + w3 * (s3 > h))
+            change[:] = 0.0
+            r += lanes
 
 
 @compiled

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from tamis._base import check_finite
+from tamis._base import check_finite, count_classes
 from tamis._compile import compiled, prange, twins
 
-__all__ = ["ClassMoments", "summarise"]
+__all__ = ["ClassMoments", "count_usual_values", "summarise", "unsigned"]
 
 # Below this share of the mean square a variance has lost too many digits to cancellation.
 _CANCELLATION = 1e-3
@@ -99,7 +99,7 @@ def summarise(X, codes, n_classes, sample_weight=None):
     moments : ClassMoments
     """
     if sample_weight is None:
-        weight = np.bincount(codes, minlength=n_classes).astype(np.float64)
+        weight = count_classes(codes, n_classes).astype(np.float64)
     else:
         weight = np.bincount(codes, weights=sample_weight, minlength=n_classes)
     sums, squares = _sums(X, codes, n_classes, sample_weight)
@@ -127,23 +127,64 @@ def _sums(X, codes, n_classes, sample_weight):
 
 def _sparse_sums(X, codes, n_classes, weights, step):
     # Columns first: the classes of a column lie on one cache line.
-    shape = (X.shape[1], n_classes)
-    sums, rest = np.zeros(shape), np.zeros(shape)
+    sums, squares = np.zeros((X.shape[1], n_classes)), np.zeros((X.shape[1], n_classes))
     indices = unsigned(X.indices)
-    usual = float(X.data[0]) if X.nnz else 0.0
-    if X.format == "csc":
-        canonical = _csc_sums(X.data, indices, X.indptr, codes, weights, step, sums, rest)
-    elif step == 0 and n_classes <= 256 and usual.is_integer() and abs(usual) < 2**20:
-        count = np.zeros(shape, dtype=np.uint32)
-        canonical = _csr_counts(X.data, indices, X.indptr, codes, usual, count, sums, rest)
-        _add_usual(count, usual, sums, rest)
+    counted = count_usual_values(X, codes, n_classes) if step == 0 else None
+    if counted is not None:
+        canonical = counted.canonical
+        _sums_of_counts(counted.usual, counted.count, counted.where, counted.what, sums, squares)
+    elif X.format == "csc":
+        canonical = _csc_sums(X.data, indices, X.indptr, codes, weights, step, sums, squares)
     else:
-        canonical = _csr_sums(X.data, indices, X.indptr, codes, weights, step, sums, rest)
+        canonical = _csr_sums(X.data, indices, X.indptr, codes, weights, step, sums, squares)
     if not canonical and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()  # the square of a sum is not the sum of the squares
         return _sparse_sums(X, codes, n_classes, weights, step)
-    return sums.T, rest.T
+    return sums.T, squares.T
+
+
+@dataclass
+class UsualCounts:
+    """Stored values of a sparse matrix that are nearly all the same number.
+
+    Attributes
+    ----------
+    usual : float
+        That number.
+    count : ndarray of uint32 of shape (n_features, n_classes)
+        Stored values, whatever they are.
+    where, what : ndarray of shape (n_unusual,)
+        The others: place in `count`, as a flat index, and value.
+    canonical : bool
+        Whether indices are sorted and distinct in every row.
+    """
+
+    usual: float
+    count: np.ndarray
+    where: np.ndarray
+    what: np.ndarray
+    canonical: bool
+
+
+def count_usual_values(X, codes, n_classes):
+    """Counts of the stored values per column and class, or None where counting does not pay."""
+    if X.format != "csr" or X.nnz == 0 or n_classes > 256:
+        return None
+    sample = X.data[:4096]
+    usual = float(np.partition(sample, sample.size // 2)[sample.size // 2])
+    # Whole numbers only: then counting gives the bits that summing gives.
+    if not usual.is_integer() or abs(usual) > 2**20 or np.mean(sample == usual) < 0.8:
+        return None
+    count = np.zeros((X.shape[1], n_classes), dtype=np.uint32)
+    room = X.nnz // 8 + 2 * _CHUNK
+    where, what = np.empty(room, dtype=np.uint64), np.empty(room)
+    n_unusual, canonical = _csr_counts(
+        X.data, unsigned(X.indices), X.indptr, codes, usual, count, where, what
+    )
+    if n_unusual < 0:
+        return None
+    return UsualCounts(usual, count, where[:n_unusual], what[:n_unusual], canonical)
 
 
 def unsigned(indices):
@@ -277,20 +318,18 @@ def _count_descents(indices):
 
 
 @compiled
-def _csr_counts(data, indices, indptr, codes, usual, count, sums, squares):
-    # Nearly all stored values are the usual one: counting them needs a quarter of the memory of
-    # two float sums, and these counters are what the processor waits for. Short rows end
-    # unpredictably, and a mispredicted branch costs as much as several values; so the class of
-    # every stored value is first written out for a chunk of rows, sixteen at a time (the next row
-    # overwrites what is too much), and one long loop counts. Other values are noted without a
-    # branch and corrected afterwards: `sums` and `squares` hold only these corrections.
+def _csr_counts(data, indices, indptr, codes, usual, count, where, what):
+    # Counters need a quarter of the memory of two float sums, and their memory is what the
+    # processor waits for. Short rows end unpredictably, and a mispredicted branch costs as much
+    # as several values; so the class of every stored value is first written out for a chunk of
+    # rows, sixteen at a time (the next row overwrites what is too much), and one long loop
+    # counts. Values other than the usual one are noted without a branch.
     n_samples = indptr.size - 1
-    n_classes = np.uint64(sums.shape[1])
-    flat_count = count.reshape(-1)
-    flat_sums = sums.reshape(-1)
-    flat_squares = squares.reshape(-1)
+    n_classes = np.uint64(count.shape[1])
+    flat = count.reshape(-1)
     label = np.empty(_CHUNK, np.uint8)
-    unusual = np.empty(_CHUNK, np.uint32)
+    found = np.empty(_CHUNK, np.uint32)
+    n_unusual = 0
     descents = 0  # steps down inside a row: none when its indices are sorted and distinct
     row = 0
     while row < n_samples:
@@ -298,16 +337,19 @@ def _csr_counts(data, indices, indptr, codes, usual, count, sums, squares):
         stop = row
         while stop < n_samples and stop < row + 2048 and indptr[stop + 1] - base <= _CHUNK - 16:
             stop += 1
+        if n_unusual + max(_CHUNK, indptr[min(row + 1, n_samples)] - base) > where.size:
+            return -1, False  # not so usual after all
         if stop == row:  # a row longer than the buffer: one class, no buffer needed
             stop = row + 1
             descents -= base > 0 and indices[base] <= indices[base - 1]
             c = np.uint64(codes[row])
             for p in range(base, indptr[stop]):
-                v = np.float64(data[np.uint64(p)])
                 a = np.uint64(indices[np.uint64(p)]) * n_classes + c
-                flat_count[a] += np.uint32(1)
-                flat_sums[a] += v - usual
-                flat_squares[a] += v * v - usual * usual
+                flat[a] += np.uint32(1)
+                if data[np.uint64(p)] != usual:
+                    where[n_unusual] = a
+                    what[n_unusual] = data[np.uint64(p)]
+                    n_unusual += 1
         else:
             for i in range(row, stop):
                 c = np.uint8(codes[np.uint64(i)])
@@ -322,27 +364,32 @@ def _csr_counts(data, indices, indptr, codes, usual, count, sums, squares):
                 while at < end:
                     label[at] = c
                     at += np.uint64(1)
-            n_unusual = np.uint64(0)
+            n_found = np.uint64(0)
             for t in range(indptr[stop] - base):
                 p = np.uint64(t + base)
                 a = np.uint64(indices[p]) * n_classes + np.uint64(label[np.uint64(t)])
-                flat_count[a] += np.uint32(1)
-                unusual[n_unusual] = np.uint32(t)
-                n_unusual += np.uint64(data[p] != usual)
-            for u in range(n_unusual):
-                t = np.uint64(unusual[np.uint64(u)])
+                flat[a] += np.uint32(1)
+                found[n_found] = np.uint32(t)
+                n_found += np.uint64(data[p] != usual)
+            for u in range(n_found):
+                t = np.uint64(found[np.uint64(u)])
                 p = t + np.uint64(base)
-                v = np.float64(data[p])
-                a = np.uint64(indices[p]) * n_classes + np.uint64(label[t])
-                flat_sums[a] += v - usual
-                flat_squares[a] += v * v - usual * usual
+                where[n_unusual] = np.uint64(indices[p]) * n_classes + np.uint64(label[t])
+                what[n_unusual] = data[p]
+                n_unusual += 1
         descents += _count_descents(indices[max(base, 1) - 1 : indptr[stop]])
         row = stop
-    return descents == 0
+    return n_unusual, descents == 0
 
 
 @compiled
-def _add_usual(count, usual, sums, squares):
+def _sums_of_counts(usual, count, where, what, sums, squares):
+    flat_sums = sums.reshape(-1)
+    flat_squares = squares.reshape(-1)
+    for u in range(where.size):
+        v = what[u]
+        flat_sums[where[u]] += v - usual
+        flat_squares[where[u]] += v * v - usual * usual
     for j in range(count.shape[0]):
         for c in range(count.shape[1]):
             sums[j, c] += usual * count[j, c]
@@ -396,7 +443,7 @@ def _mean_and_variance(sums, squares, weight, tolerance):
     variance = np.empty((n_classes, n_features))
     lost = np.empty(n_features, np.bool_)
     total = weight.sum()
-    total = total if total > 0 else 1.0
+    inverse = 1.0 / np.where(weight > 0, weight, 1.0)
     for j in range(n_features):
         s_all = 0.0
         q_all = 0.0
@@ -405,13 +452,11 @@ def _mean_and_variance(sums, squares, weight, tolerance):
             q = squares[c, j]
             s_all += s
             q_all += q
-            w = weight[c] if weight[c] > 0 else 1.0
-            average = s / w
-            deviation = (q - s * average) / w
+            # A true division: equal shares of the same value must give equal means.
+            average = s / weight[c] if weight[c] > 0 else s
+            deviation = (q - s * average) * inverse[c]
             mean[c, j] = average
             # Rounding can leave a tiny negative number; NaN stays NaN.
             variance[c, j] = 0.0 if deviation < 0 else deviation
-        mean_square = q_all / total
-        center = s_all / total
-        lost[j] = mean_square - center * center < tolerance * mean_square
+        lost[j] = q_all * total - s_all * s_all < tolerance * q_all * total
     return mean, variance, lost
