@@ -1,0 +1,129 @@
+import multiprocessing
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numba
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from tamis import _compile
+from tamis._compile import compiled, prange, twins
+
+
+@twins
+def halve(x, out):
+    for i in prange(x.size):
+        out[i] = x[i] / 2
+
+
+def halves(kernel, x):
+    out = np.empty_like(x)
+    kernel(x, out)
+    return out
+
+
+def test_twins_give_the_same_result():
+    x = np.arange(1000.0)
+    assert_array_equal(halves(halve.serial, x), x / 2)
+    assert_array_equal(halves(halve.parallel, x), x / 2)
+
+
+def test_the_parallel_twin_is_really_parallel_even_from_the_cache():
+    halves(halve.parallel, np.arange(8.0))
+    halves(halve.serial, np.arange(8.0))
+    assert "_parallel" in halve.parallel.py_func.__qualname__
+    assert halve.parallel.targetoptions["parallel"]
+    assert not halve.serial.targetoptions.get("parallel", False)
+
+
+def test_small_work_is_serial_and_large_work_threaded(monkeypatch):
+    monkeypatch.setattr(_compile, "threads_are_safe", lambda: True)
+    assert halve.choose(10) is halve.serial
+    assert halve.choose(10**9) is halve.parallel
+    monkeypatch.setattr(_compile, "threads_are_safe", lambda: False)
+    assert halve.choose(10**9) is halve.serial
+
+
+def test_one_thread_means_serial(monkeypatch):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 1)
+    assert not _compile.threads_are_safe()
+
+
+def test_other_threads_wait_for_a_safe_layer(monkeypatch):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 4)
+    monkeypatch.setitem(_compile._thread_owner, "pid", None)
+    answers = {}
+    for layer in ("workqueue", "omp", "tbb"):
+        monkeypatch.setattr(numba, "threading_layer", lambda layer=layer: layer)
+        thread = threading.Thread(
+            target=lambda layer=layer: answers.update({layer: _compile.threads_are_safe()})
+        )
+        thread.start()
+        thread.join()
+    assert answers == {"workqueue": False, "omp": True, "tbb": True}
+
+
+def test_a_forked_child_stays_serial(monkeypatch):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 4)
+    monkeypatch.setitem(_compile._thread_owner, "pid", -1)
+    assert not _compile.threads_are_safe()
+
+
+def test_many_threads_may_fit_at_once():
+    code = """
+    import threading
+    import numpy as np
+    from tamis import SparseCenterClassifier
+    X = np.random.default_rng(0).normal(size=(500, 5000)); y = np.arange(500) % 2
+    SparseCenterClassifier(3).fit(X, y)
+    results = []
+    def work():
+        results.append(SparseCenterClassifier(3).fit(X, y).path_score(X, y, None).tobytes())
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    [t.start() for t in threads]; work(); [t.join() for t in threads]
+    assert len(results) == 7 and len(set(results)) == 1
+    """
+    for layer in ("workqueue", "default"):
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            check=True,
+            env={**os.environ, "NUMBA_THREADING_LAYER": layer},
+        )
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+def test_a_forked_child_can_fit():
+    code = """
+    import multiprocessing, os, sys
+    import numpy as np
+    from tamis import SparseCenterClassifier
+    X = np.random.default_rng(0).normal(size=(500, 5000)); y = np.arange(500) % 2
+    first = SparseCenterClassifier(3).fit(X, y).gains_
+    child = os.fork()
+    if child == 0:
+        same = np.array_equal(SparseCenterClassifier(3).fit(X, y).gains_, first)
+        os._exit(0 if same else 3)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+def test_without_a_cache_folder_kernels_still_compile(monkeypatch):
+    def refuse(*args, cache=False, **kwargs):
+        if cache:
+            return lambda function: (_ for _ in ()).throw(
+                RuntimeError("cannot cache function: no locator available")
+            )
+        return original(*args, **kwargs)
+
+    original = numba.njit
+    monkeypatch.setattr(numba, "njit", refuse)
+    kernel = compiled(lambda x: x + 1)
+    assert kernel(2) == 3
+    assert_array_equal(
+        halves(twins(halve.serial.py_func).parallel, np.arange(4.0)), [0, 0.5, 1, 1.5]
+    )
