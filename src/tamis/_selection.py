@@ -26,6 +26,8 @@ def make_splits(cv, X, y, groups=None):
     ]
     if not splits:
         raise ValueError(f"cv={cv!r} gave no split: at least one is needed.")
+    if any(train.size == 0 or test.size == 0 for train, test in splits):
+        raise ValueError(f"cv={cv!r} gave a split without training or without test rows.")
     return splits
 
 

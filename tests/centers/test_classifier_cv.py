@@ -168,6 +168,7 @@ def test_a_callback_can_stop_and_leaves_a_usable_classifier(n_steps):
         ({"ks": [1.5]}, "ks must be integers >= 1"),
         ({"n_resamples": -1}, "n_resamples must be >= 0"),
         ({"cv": []}, "gave no split"),
+        ({"cv": [([], [0, 1])]}, "without training or without test rows"),
         ({"scoring": "nonsense"}, "nonsense"),
     ],
 )

@@ -121,7 +121,9 @@ def _sums(X, codes, n_classes, sample_weight):
     sums, squares = np.zeros(shape), np.zeros(shape)
     rows = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[rows], np.arange(n_classes + 1))
-    _dense_sums.choose(X.size)(X, rows, starts, weights, step, sums, squares)
+    by_column = abs(X.strides[0]) < abs(X.strides[1])
+    kernel = _dense_sums_by_column if by_column else _dense_sums
+    kernel.choose(X.size)(X, rows, starts, weights, step, sums, squares)
     return sums, squares
 
 
@@ -306,6 +308,35 @@ def _dense_sums(X, rows, starts, weights, step, sums, squares):
             for j in range(last - first):
                 sums[c, first + j] = both[j]
                 squares[c, first + j] = both[j + _COLUMNS]
+
+
+@twins
+def _dense_sums_by_column(X, rows, starts, weights, step, sums, squares):
+    # For columns that are contiguous: four of them at a time, so that sums need not wait.
+    n_features = X.shape[1]
+    for b in prange((n_features + 3) // 4):
+        j0 = 4 * b
+        j1, j2 = min(j0 + 1, n_features - 1), min(j0 + 2, n_features - 1)
+        j3 = min(j0 + 3, n_features - 1)
+        for c in range(starts.size - 1):
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            q0, q1, q2, q3 = 0.0, 0.0, 0.0, 0.0
+            for r in range(starts[c], starts[c + 1]):
+                i = rows[r]
+                w = weights[i * step]
+                v0, v1 = np.float64(X[i, j0]), np.float64(X[i, j1])
+                v2, v3 = np.float64(X[i, j2]), np.float64(X[i, j3])
+                s0 += w * v0
+                s1 += w * v1
+                s2 += w * v2
+                s3 += w * v3
+                q0 += w * v0 * v0
+                q1 += w * v1 * v1
+                q2 += w * v2 * v2
+                q3 += w * v3 * v3
+            # The last group repeats its last column, with the same sums.
+            sums[c, j0], sums[c, j1], sums[c, j2], sums[c, j3] = s0, s1, s2, s3
+            squares[c, j0], squares[c, j1], squares[c, j2], squares[c, j3] = q0, q1, q2, q3
 
 
 @compiled
