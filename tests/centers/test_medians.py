@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -44,12 +44,35 @@ def coarse_data(draw):
     return X, y, weight
 
 
-@settings(max_examples=150, deadline=None)
-@given(coarse_data(), st.sampled_from(FORMS))
-def test_medians_dispersions_and_gains_follow_the_paper(data, form):
+@pytest.mark.parametrize("long_columns", [256, 0])
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=coarse_data(), form=st.sampled_from(FORMS))
+def test_medians_dispersions_and_gains_follow_the_paper(monkeypatch, long_columns, data, form):
+    monkeypatch.setattr(medians, "_LONG_COLUMNS", long_columns)
     X, y, weight = data
     result = class_medians(form(X), y, y.max() + 1, weight)
     assert_equals_oracle(result, X, y, weight)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("distance", [0.0, 0.3, 50.0])
+def test_windows_between_medians_give_the_same_bits_as_whole_sorts(
+    monkeypatch, n_classes, distance
+):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, 400)
+    X = np.round(rng.normal(size=(400, 30)), 2) + distance * y[:, None]
+    monkeypatch.setattr(medians, "_LONG_COLUMNS", 10**9)
+    whole = class_medians(X, y, n_classes)
+    monkeypatch.setattr(medians, "_LONG_COLUMNS", 0)
+    windows = class_medians(X, y, n_classes)
+    for name in ("median", "common", "gain"):
+        assert_array_equal(getattr(whole, name), getattr(windows, name))
+    assert_allclose(whole.dispersion, windows.dispersion)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -5,10 +5,11 @@ For every feature i and class c: the median :math:`\mu_{ci}` of eq. (16), the di
 :math:`\mu_i` of all samples with weights :math:`w_j / W_c`, and the gain
 :math:`-e_i = d_i - \sum_c d_{ci}`. Shapes (C, m), (C, m), (m,), (m,).
 
-The one idea that makes it fast: sort each class on its own, in blocks of columns that fit the
-cache, and find the common median by bisection in the C sorted lists. For sparse data even that is
-rare: one pass counts the positive and negative values of every class; where both stay below
-half of the class the median is 0, and on text that settles nearly all columns.
+The one idea that makes it fast: sort each class on its own, a block of columns at a time, and find
+the common median by bisection in the C sorted lists. Long columns are only partitioned at their
+class medians, because all that matters lies between these; what is outside is counted. For sparse
+data even that is rare: one pass counts the positive and negative values of every class; where
+both stay below half of the class the median is 0, and on text that settles nearly all columns.
 
 The one idea that makes it exact: a class is as well served by any point between its lower and its
 upper median, so leaving a feature out costs class c
@@ -26,6 +27,7 @@ within rounding of a tie. Weights that are not whole numbers tie when they are w
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm
 
 import numpy as np
@@ -39,6 +41,9 @@ __all__ = ["ClassMedians", "class_medians"]
 
 # Columns are gathered until a block has about this many values (8 MiB).
 _BLOCK_VALUES = 1 << 20
+_COLUMNS = 64
+# Classes with more rows than this on average are not sorted whole.
+_LONG_COLUMNS = 256
 
 
 @dataclass
@@ -134,13 +139,18 @@ def class_medians(X, codes, n_classes, sample_weight=None):
 
 
 def _fill_dense(X, codes, sample_weight, kept, rule, result):
-    """Sort the classes of a block of columns, then take their statistics."""
+    """Sort the classes of a block of columns, as far as needed, then take their statistics."""
     rows = np.argsort(codes, kind="stable")
     if kept is not None:
         rows = rows[sample_weight[rows] > 0]
     n_classes, n_features = result.median.shape
     bounds = np.searchsorted(codes[rows], np.arange(n_classes + 1))
-    in_order = rows.size == X.shape[0] and bool(np.all(rows[1:] > rows[:-1]))
+    if sample_weight is not None:
+        segments = _weighted_segments
+    elif rows.size > _LONG_COLUMNS * n_classes:
+        segments = _windows_of_segments
+    else:
+        segments = _unweighted_segments
     width = max(8, _BLOCK_VALUES // max(1, rows.size))
     for first in range(0, n_features, width):
         columns = np.arange(first, min(first + width, n_features))
@@ -148,24 +158,56 @@ def _fill_dense(X, codes, sample_weight, kept, rule, result):
         if X.flags.c_contiguous:
             _gather(X, rows, first, block)
         else:
-            block[:] = X[:, first : first + columns.size].T if in_order else X.T[columns][:, rows]
-        starts = (np.arange(columns.size)[:, None] * rows.size + bounds[:-1]).ravel()
-        starts = np.append(starts, block.size)
-        if sample_weight is None:
-            for c in range(n_classes):
-                block[:, bounds[c] : bounds[c + 1]].sort(axis=1)
-            cumulated = np.arange(1.0, rows.size + 1)
-            cumulated_starts = np.zeros_like(starts)
-        else:
-            cumulated = np.empty_like(block)
-            for c in range(n_classes):
-                part = slice(bounds[c], bounds[c + 1])
-                order = np.argsort(block[:, part], axis=1)
-                block[:, part] = np.take_along_axis(block[:, part], order, axis=1)
-                np.cumsum(sample_weight[rows[part]][order], axis=1, out=cumulated[:, part])
-            cumulated = cumulated.ravel()
-            cumulated_starts = starts
-        _fill_columns(columns, block.ravel(), starts, cumulated, cumulated_starts, rule, result)
+            block[:] = X.T[first : first + columns.size][:, rows]
+        _fill_columns(columns, *segments(block, rows, bounds, sample_weight), rule, result)
+
+
+def _unweighted_segments(block, rows, bounds, sample_weight):
+    """Every class sorted; its cumulated weights are 1, 2, ..."""
+    for first, last in pairwise(bounds):
+        block[:, first:last].sort(axis=1)
+    starts = _regular_starts(block, bounds)
+    sums = np.empty(starts.size - 1)
+    _absolute_deviations.choose(block.size)(block.ravel(), starts, sums)
+    counting = np.arange(1.0, rows.size + 1)
+    return block.ravel(), starts, counting, np.zeros_like(starts), None, sums
+
+
+def _windows_of_segments(block, rows, bounds, sample_weight):
+    """Only what lies between the medians of the classes is sorted; the rest is counted."""
+    for first, last in pairwise(bounds):
+        middle = [(last - first - 1) // 2, (last - first) // 2]
+        block[:, first:last].partition(middle, axis=1)
+    n_segments = block.shape[0] * (bounds.size - 1)
+    below = np.empty(n_segments, dtype=np.int64)
+    size = np.empty(n_segments, dtype=np.int64)
+    sums = np.empty(n_segments)
+    window = np.empty((block.shape[0], 2))
+    _count_windows.choose(block.size)(block, bounds, window, below, size, sums)
+    starts = np.concatenate([[0], np.cumsum(size)])
+    values = np.empty(starts[-1])
+    _copy_windows.choose(block.size)(block, bounds, window, starts, values)
+    for first, last in pairwise(starts):
+        values[first:last].sort()
+    counting = np.arange(1.0, rows.size + 1)
+    return values, starts, counting, below, below.astype(np.float64), sums
+
+
+def _weighted_segments(block, rows, bounds, sample_weight):
+    """Every class sorted, with its cumulated weights."""
+    cumulated = np.empty_like(block)
+    for first, last in pairwise(bounds):
+        part = slice(first, last)
+        order = np.argsort(block[:, part], axis=1)
+        block[:, part] = np.take_along_axis(block[:, part], order, axis=1)
+        np.cumsum(sample_weight[rows[part]][order], axis=1, out=cumulated[:, part])
+    starts = _regular_starts(block, bounds)
+    return block.ravel(), starts, cumulated.ravel(), starts, None, None
+
+
+def _regular_starts(block, bounds):
+    starts = np.arange(block.shape[0])[:, None] * block.shape[1] + bounds[:-1]
+    return np.append(starts.ravel(), block.size)
 
 
 def _fill_sparse(X, codes, sample_weight, kept, rule, result):
@@ -194,7 +236,7 @@ def _fill_sparse(X, codes, sample_weight, kept, rule, result):
         else:
             entries = _entries_of_columns(X[:, some].tocsc(), codes, n_classes, sample_weight)
         values, starts, cumulated = _sorted_segments(*entries, some.size, rule.weight)
-        _fill_columns(some, values, starts, cumulated, starts, rule, result)
+        _fill_columns(some, values, starts, cumulated, starts, None, None, rule, result)
 
 
 def _entries_of_columns(block, codes, n_classes, sample_weight):
@@ -253,29 +295,45 @@ def _sorted_segments(segment, value, mass, n_columns, weight):
     return value[order], starts, cumulated
 
 
-def _fill_columns(columns, values, starts, cumulated, cumulated_starts, rule, result):
+def _fill_columns(columns, values, starts, cumulated, cumulated_starts, below, sums, rule, result):
+    """Statistics of columns from their sorted segments, one for every (column, class).
+
+    `below` is the weight of what a segment leaves out on its left (None: nothing), `sums` the
+    sums of the absolute deviations from the class medians (None: yet to be made).
+    """
     n_classes = rule.weight.size
+    below = np.zeros(starts.size - 1) if below is None else below
     median = np.empty((columns.size, n_classes))
-    dispersion = np.empty((columns.size, n_classes))
     common = np.empty((columns.size, 2))  # lower and upper end of the common median interval
     gain = np.empty(columns.size)
     close = np.zeros(columns.size, dtype=np.bool_)
-    arguments = (values, starts, cumulated, cumulated_starts, rule.weight, rule.class_slack)
+    arguments = (
+        values,
+        starts,
+        cumulated,
+        cumulated_starts,
+        below,
+        rule.weight,
+        rule.class_slack,
+    )
     _medians.choose(8 * values.size)(
-        *arguments, rule.share, rule.half, rule.slack, median, dispersion, common, gain, close
+        *arguments, rule.share, rule.half, rule.slack, median, common, gain, close
     )
     if rule.needs_fractions:
         for j in np.flatnonzero(close):
-            low, high = _common_median_by_fractions(j, *arguments[:4], rule.weight)
+            low, high = _common_median_by_fractions(j, *arguments[:5], rule.weight)
             common[j] = low, high
             gain[j] = _gain_of_column(j, *arguments, low)
+    if sums is None:
+        sums = np.empty(starts.size - 1)
+        _weighted_deviations(values, starts, cumulated, median.ravel(), sums)
     result.median[:, columns] = median.T
-    result.dispersion[:, columns] = dispersion.T
+    result.dispersion[:, columns] = sums.reshape(-1, n_classes).T / rule.weight[:, None]
     result.common[columns] = 0.5 * common[:, 0] + 0.5 * common[:, 1]
     result.gain[columns] = gain
 
 
-def _common_median_by_fractions(j, values, starts, cumulated, cumulated_starts, weight):
+def _common_median_by_fractions(j, values, starts, cumulated, cumulated_starts, below, weight):
     """Lower and upper common median of one column, in exact arithmetic."""
     n_classes = weight.size
     candidates, masses = [], []
@@ -284,18 +342,19 @@ def _common_median_by_fractions(j, values, starts, cumulated, cumulated_starts, 
         size = starts[s + 1] - starts[s]
         at = cumulated_starts[s]
         candidates.append(values[starts[s] : starts[s + 1]])
-        masses.append(np.diff(cumulated[at : at + size], prepend=0.0))
+        masses.append(np.diff(cumulated[at : at + size], prepend=below[s]))
     labels = np.repeat(np.arange(n_classes), [v.size for v in candidates])
     merged = np.concatenate(candidates)
     order = np.argsort(merged, kind="stable")
     merged, labels, masses = merged[order], labels[order], np.concatenate(masses)[order]
     # Floats bring the search near the middle; only the last steps need fractions.
-    approximate = np.cumsum(masses / weight[labels])
+    before = below[j * n_classes : (j + 1) * n_classes]
+    approximate = np.cumsum(masses / weight[labels]) + (before / weight).sum()
     half = Fraction(n_classes, 2)
     first = int(np.searchsorted(approximate, n_classes / 2 - 1e-6))
     reached = sum(
         (
-            Fraction(int(masses[:first][labels[:first] == c].sum()), int(weight[c]))
+            Fraction(int(before[c] + masses[:first][labels[:first] == c].sum()), int(weight[c]))
             for c in range(n_classes)
         ),
         Fraction(0),
@@ -444,7 +503,7 @@ def _class_interval(values, cumulated, total, slack):
 
 
 @compiled
-def _class_cost(values, cumulated, total, lower, upper, common):
+def _class_cost(values, cumulated, below, total, lower, upper, common):
     # Integral of (2 W(t) - W) / W from the class's median interval to the common median.
     cost = 0.0
     if common > upper:
@@ -461,7 +520,7 @@ def _class_cost(values, cumulated, total, lower, upper, common):
         i = _count_at_most(values, common)  # first position above the common median
         here = common
         while here < lower:
-            reached = cumulated[i - 1] if i > 0 else 0.0
+            reached = cumulated[i - 1] if i > 0 else below
             cost += (total - 2 * reached) * (values[i] - here)
             here = values[i]
             i += 1
@@ -469,15 +528,32 @@ def _class_cost(values, cumulated, total, lower, upper, common):
 
 
 @compiled
-def _common_interval(j, values, starts, cumulated, cumulated_starts, share, half, slack):
+def _common_interval(
+    j,
+    values,
+    starts,
+    cumulated,
+    cumulated_starts,
+    below,
+    share,
+    half,
+    slack,
+    lowest,
+    highest,
+    low,
+    high,
+):
     # Lower and upper end of the common median interval: the smallest value at which
-    # sum_c share_c W_c(t) reaches `half`, by bisection in all classes' sorted lists at once.
+    # sum_c share_c W_c(t) reaches `half`, by bisection in all classes' sorted lists at once. It
+    # lies between the lowest and the highest of the classes' lower medians. `low` and `high`
+    # are room for the positions that are still open.
     n_classes = share.size
-    low = np.zeros(n_classes, np.int64)
-    high = np.empty(n_classes, np.int64)
     for c in range(n_classes):
-        high[c] = starts[j * n_classes + c + 1] - starts[j * n_classes + c]
-    best = np.inf
+        s = j * n_classes + c
+        segment = values[starts[s] : starts[s + 1]]
+        low[c] = _count_below(segment, lowest)
+        high[c] = _count_at_most(segment, highest)
+    best = highest
     best_reached = 0.0
     close = False
     while True:
@@ -495,6 +571,8 @@ def _common_interval(j, values, starts, cumulated, cumulated_starts, share, half
             k = _count_at_most(values[starts[s] : starts[s + 1]], pivot)
             if k > 0:
                 reached += share[c] * cumulated[cumulated_starts[s] + k - 1]
+            else:
+                reached += share[c] * below[s]
         close |= abs(reached - half) <= slack and slack > 0
         enough = reached >= half - slack
         if enough:
@@ -522,15 +600,90 @@ def _common_interval(j, values, starts, cumulated, cumulated_starts, share, half
 
 
 @compiled
-def _gain_of_column(j, values, starts, cumulated, cumulated_starts, weight, class_slack, common):
+def _gain_of_column(
+    j, values, starts, cumulated, cumulated_starts, below, weight, class_slack, common
+):
     gain = 0.0
     for c in range(weight.size):
         s = j * weight.size + c
         v = values[starts[s] : starts[s + 1]]
         w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
         lower, upper = _class_interval(v, w, weight[c], class_slack[c])
-        gain += _class_cost(v, w, weight[c], lower, upper, common)
+        gain += _class_cost(v, w, below[s], weight[c], lower, upper, common)
     return gain
+
+
+@compiled
+def _sum_of_deviations(values, center):
+    # Four sums in turn, so that they need not wait for each other.
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    whole = values.size - values.size % 4
+    for i in range(0, whole, 4):
+        s0 += abs(values[i] - center)
+        s1 += abs(values[i + 1] - center)
+        s2 += abs(values[i + 2] - center)
+        s3 += abs(values[i + 3] - center)
+    for i in range(whole, values.size):
+        s0 += abs(values[i] - center)
+    return (s0 + s1) + (s2 + s3)
+
+
+@twins
+def _absolute_deviations(values, starts, sums):
+    # Of sorted segments, from their medians.
+    for s in prange(sums.size):
+        v = values[starts[s] : starts[s + 1]]
+        center = 0.5 * v[(v.size - 1) // 2] + 0.5 * v[v.size // 2]
+        sums[s] = _sum_of_deviations(v, center)
+
+
+@compiled
+def _weighted_deviations(values, starts, cumulated, medians, sums):
+    for s in range(sums.size):
+        total = 0.0
+        before = 0.0
+        for i in range(starts[s], starts[s + 1]):
+            total += (cumulated[i] - before) * abs(values[i] - medians[s])
+            before = cumulated[i]
+        sums[s] = total
+
+
+@twins
+def _count_windows(block, bounds, window, below, size, sums):
+    # After partition: the window from the lowest lower to the highest upper class median, how
+    # many values of each class lie below and inside it, and their deviations.
+    n_classes = bounds.size - 1
+    for j in prange(block.shape[0]):
+        lowest, highest = np.inf, -np.inf
+        for c in range(n_classes):
+            v = block[j, bounds[c] : bounds[c + 1]]
+            lowest = min(lowest, v[(v.size - 1) // 2])
+            highest = max(highest, v[v.size // 2])
+        window[j, 0], window[j, 1] = lowest, highest
+        for c in range(n_classes):
+            v = block[j, bounds[c] : bounds[c + 1]]
+            n_below, n_inside = 0, 0
+            for i in range(v.size):
+                n_below += v[i] < lowest
+                n_inside += (v[i] >= lowest) & (v[i] <= highest)
+            s = j * n_classes + c
+            below[s], size[s] = n_below, n_inside
+            center = 0.5 * v[(v.size - 1) // 2] + 0.5 * v[v.size // 2]
+            sums[s] = _sum_of_deviations(v, center)
+
+
+@twins
+def _copy_windows(block, bounds, window, starts, values):
+    n_classes = bounds.size - 1
+    for j in prange(block.shape[0]):
+        lowest, highest = window[j, 0], window[j, 1]
+        for c in range(n_classes):
+            at = starts[j * n_classes + c]
+            for i in range(bounds[c], bounds[c + 1]):
+                v = block[j, i]
+                if lowest <= v <= highest:
+                    values[at] = v
+                    at += 1
 
 
 @twins
@@ -539,42 +692,51 @@ def _medians(
     starts,
     cumulated,
     cumulated_starts,
+    below,
     weight,
     class_slack,
     share,
     half,
     slack,
     median,
-    dispersion,
     common,
     gain,
     close,
 ):
     n_classes = weight.size
-    for j in prange(gain.size):
-        low, high, near = _common_interval(
-            j, values, starts, cumulated, cumulated_starts, share, half, slack
-        )
-        common[j, 0] = low
-        common[j, 1] = high
-        close[j] = near
-        total = 0.0
-        for c in range(n_classes):
-            s = j * n_classes + c
-            v = values[starts[s] : starts[s + 1]]
-            w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
-            lower, upper = _class_interval(v, w, weight[c], class_slack[c])
-            center = 0.5 * lower + 0.5 * upper
-            spread = 0.0
-            if cumulated_starts.size > 1 and cumulated_starts[1] == 0:  # unit weights
-                for i in range(v.size):
-                    spread += abs(v[i] - center)
-            else:
-                before = 0.0
-                for i in range(v.size):
-                    spread += (w[i] - before) * abs(v[i] - center)
-                    before = w[i]
-            median[j, c] = center
-            dispersion[j, c] = spread / weight[c]
-            total += _class_cost(v, w, weight[c], lower, upper, low)
-        gain[j] = total
+    for block in prange((gain.size + _COLUMNS - 1) // _COLUMNS):
+        low = np.empty(n_classes, np.int64)
+        high = np.empty(n_classes, np.int64)
+        lower = np.empty(n_classes)
+        upper = np.empty(n_classes)
+        for j in range(block * _COLUMNS, min((block + 1) * _COLUMNS, gain.size)):
+            lowest, highest = np.inf, -np.inf
+            for c in range(n_classes):
+                s = j * n_classes + c
+                v = values[starts[s] : starts[s + 1]]
+                w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
+                lower[c], upper[c] = _class_interval(v, w, weight[c], class_slack[c])
+                lowest, highest = min(lowest, lower[c]), max(highest, lower[c])
+                median[j, c] = 0.5 * lower[c] + 0.5 * upper[c]
+            common[j, 0], common[j, 1], close[j] = _common_interval(
+                j,
+                values,
+                starts,
+                cumulated,
+                cumulated_starts,
+                below,
+                share,
+                half,
+                slack,
+                lowest,
+                highest,
+                low,
+                high,
+            )
+            total = 0.0
+            for c in range(n_classes):
+                s = j * n_classes + c
+                v = values[starts[s] : starts[s + 1]]
+                w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
+                total += _class_cost(v, w, below[s], weight[c], lower[c], upper[c], common[j, 0])
+            gain[j] = total
