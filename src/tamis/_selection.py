@@ -129,7 +129,7 @@ def fit_temperature(decisions, codes, weights):
     Returns
     -------
     temperature : float
-        Between 1/20 and 10,000; 1 when there is nothing to go by.
+        Between 1/20 and 10^8; 1 when there is nothing to go by.
     """
     usable = (weights > 0) & np.isfinite(decisions[np.arange(codes.size), codes])
     decisions, codes, weights = decisions[usable], codes[usable], weights[usable]
@@ -143,9 +143,9 @@ def fit_temperature(decisions, codes, weights):
         terms = largest + np.log(np.exp(scaled - largest[:, None]).sum(axis=1))
         return float((weights * terms).sum() / weights.sum())
 
-    bounds = (np.log(0.05), np.log(1e4))
+    bounds = (np.log(0.05), np.log(1e8))
     # The likelihood is quasi-concave in T; a coarse look first keeps flat ends out of the way.
-    grid = np.linspace(*bounds, 61)
+    grid = np.linspace(*bounds, 101)
     losses = [loss(t) for t in grid]
     at = int(np.argmin(losses))
     low, high = grid[max(at - 1, 0)], grid[min(at + 1, grid.size - 1)]
