@@ -416,7 +416,7 @@ def _signs_of_counts(usual, count, where, what, signs):
             signs[j, c, 1] = count[j, c] * (usual < 0)
             signs[j, c, 2] = count[j, c] * abs(usual)
     for u in range(where.size):
-        a = where[u] * np.uint64(3)
+        a = np.uint64(where[u]) * np.uint64(3)
         v = what[u]
         flat[a] += np.float64(v > 0) - np.float64(usual > 0)
         flat[a + np.uint64(1)] += np.float64(v < 0) - np.float64(usual < 0)
@@ -430,9 +430,9 @@ def _values_of_columns(where, what, slot, n_classes):
     value = np.empty(where.size)
     size = 0
     for u in range(where.size):
-        at = where[u] // np.uint64(n_classes)
+        at = np.int64(where[u]) // n_classes
         if slot[at] >= 0:
-            segment[size] = slot[at] * n_classes + np.int64(where[u] - at * np.uint64(n_classes))
+            segment[size] = slot[at] * n_classes + np.int64(where[u]) - at * n_classes
             value[size] = what[u]
             size += 1
     return segment[:size], value[:size]

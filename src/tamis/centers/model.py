@@ -25,6 +25,7 @@ from tamis.centers.ranking import (
     from_moments,
     order_by_gain,
     scale_of,
+    scaled_by,
     select_largest,
 )
 from tamis.centers.statistics import summarise
@@ -64,12 +65,16 @@ class CenterModel:
     whitened_dispersion: np.ndarray | None = None
 
     @property
+    def power(self):
+        """Exponent of the distances: 1 for l1, 2 for l2."""
+        return 1 if self.metric == "l1" else 2
+
+    @property
     def scaled_dispersion(self):
         """Within-class dispersion of every feature as the distances see it, (C, m)."""
         if self.whitening is not None:
             return self.whitened_dispersion
-        power = 1 if self.metric == "l1" else 2
-        return self.statistics.dispersion / self.scale**power
+        return scaled_by(self.statistics.dispersion, self.scale, self.power)
 
     def dispersion(self, support):
         """The one scale of the likelihood: mean over classes and features, floored."""
@@ -79,8 +84,7 @@ class CenterModel:
         if self.whitening is not None:
             columns = self.whitened_dispersion[:, support]
         else:
-            power = 1 if self.metric == "l1" else 2
-            columns = self.statistics.dispersion[:, support] / self.scale[support] ** power
+            columns = self.statistics.dispersion[:, support] / self.scale[support] ** self.power
         return _floored(columns[seen].mean(), self.gains[support].mean())
 
     def objective(self, support):
@@ -89,8 +93,9 @@ class CenterModel:
         if self.whitening is not None:
             within = self.whitened_dispersion.sum()
         else:
-            power = 1 if self.metric == "l1" else 2
-            within = (self.statistics.dispersion.sum(axis=0) / self.scale**power).sum()
+            within = scaled_by(
+                self.statistics.dispersion.sum(axis=0), self.scale, self.power
+            ).sum()
         return float(within + max(left_out, 0.0))
 
     def centers(self, support):
@@ -259,7 +264,11 @@ def train(X, codes, n_classes, *, metric, scaling, covariance, log_prior, sample
         statistics = from_moments(moments)
     scale = scale_of(statistics, scaling, power, moments)
     model = CenterModel(
-        metric, statistics, scale, statistics.gain / scale**power, log_prior(weight)[seen]
+        metric,
+        statistics,
+        scale,
+        scaled_by(statistics.gain, scale, power),
+        log_prior(weight)[seen],
     )
     if covariance is not None:
         _whiten(model, X, codes, covariance, sample_weight)
@@ -273,7 +282,8 @@ def train_from_moments(moments, *, scaling, log_prior):
     statistics = from_moments(present)
     scale = scale_of(statistics, scaling, 2, present)
     log_priors = log_prior(moments.weight)
-    model = CenterModel("l2", statistics, scale, statistics.gain / scale**2, log_priors[seen])
+    gains = scaled_by(statistics.gain, scale, 2)
+    model = CenterModel("l2", statistics, scale, gains, log_priors[seen])
     if seen.size == moments.weight.size:
         return model
     return _spread_over(model, seen, log_priors)

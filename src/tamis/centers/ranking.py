@@ -26,6 +26,7 @@ __all__ = [
     "from_moments",
     "order_by_gain",
     "scale_of",
+    "scaled_by",
     "select_largest",
 ]
 
@@ -139,6 +140,13 @@ def scale_of(statistics, scaling, power, moments=None):
         scale = total_variance(moments)
         scale = np.sqrt(scale) if scaling == "std" else scale
     return np.where(scale > 0, scale, 1.0)
+
+
+def scaled_by(values, scale, power):
+    """`values` divided by a power of the scale."""
+    if np.all(scale == 1.0):
+        return values
+    return values / (scale if power == 1 else scale**power)
 
 
 def order_by_gain(gains):

@@ -29,6 +29,7 @@ __all__ = ["ClassMoments", "count_usual_values", "summarise", "unsigned"]
 _CANCELLATION = 1e-3
 _COLUMNS = 2048
 _CHUNK = 1 << 15
+_NOTHING = np.zeros((1, 0), dtype=np.uint32).T
 
 
 @dataclass
@@ -102,9 +103,15 @@ def summarise(X, codes, n_classes, sample_weight=None):
         weight = count_classes(codes, n_classes).astype(np.float64)
     else:
         weight = np.bincount(codes, weights=sample_weight, minlength=n_classes)
-    sums, squares = _sums(X, codes, n_classes, sample_weight)
+    counted = count_usual_values(X, codes, n_classes) if sample_weight is None else None
+    if counted is not None and counted.canonical:
+        sums, squares = counted.corrections()
+        usual, count = counted.usual, counted.count.T
+    else:
+        sums, squares = _sums(X, codes, n_classes, sample_weight)
+        usual, count = 0.0, _NOTHING
     check_finite((squares,), X)
-    mean, variance, lost = _mean_and_variance(sums, squares, weight, _CANCELLATION)
+    mean, variance, lost = _mean_and_variance(sums, squares, usual, count, weight, _CANCELLATION)
     moments = ClassMoments(weight, np.zeros(X.shape[1]), mean, variance, X.shape[0])
     columns = np.flatnonzero(lost)
     if columns.size:
@@ -131,11 +138,7 @@ def _sparse_sums(X, codes, n_classes, weights, step):
     # Columns first: the classes of a column lie on one cache line.
     sums, squares = np.zeros((X.shape[1], n_classes)), np.zeros((X.shape[1], n_classes))
     indices = unsigned(X.indices)
-    counted = count_usual_values(X, codes, n_classes) if step == 0 else None
-    if counted is not None:
-        canonical = counted.canonical
-        _sums_of_counts(counted.usual, counted.count, counted.where, counted.what, sums, squares)
-    elif X.format == "csc":
+    if X.format == "csc":
         canonical = _csc_sums(X.data, indices, X.indptr, codes, weights, step, sums, squares)
     else:
         canonical = _csr_sums(X.data, indices, X.indptr, codes, weights, step, sums, squares)
@@ -168,10 +171,18 @@ class UsualCounts:
     what: np.ndarray
     canonical: bool
 
+    def corrections(self):
+        """What the unusual values add to the sums of x and of x squared: (n_classes, m)."""
+        sums, squares = np.zeros(self.count.shape), np.zeros(self.count.shape)
+        _correct_sums(self.usual, self.where, self.what, sums.ravel(), squares.ravel())
+        return sums.T, squares.T
+
 
 def count_usual_values(X, codes, n_classes):
     """Counts of the stored values per column and class, or None where counting does not pay."""
-    if X.format != "csr" or X.nnz == 0 or n_classes > 256:
+    if not sparse.issparse(X) or X.format != "csr" or X.nnz == 0 or n_classes > 256:
+        return None
+    if X.shape[1] * n_classes >= 2**32:
         return None
     sample = X.data[:4096]
     usual = float(np.partition(sample, sample.size // 2)[sample.size // 2])
@@ -180,7 +191,7 @@ def count_usual_values(X, codes, n_classes):
         return None
     count = np.zeros((X.shape[1], n_classes), dtype=np.uint32)
     room = X.nnz // 8 + 2 * _CHUNK
-    where, what = np.empty(room, dtype=np.uint64), np.empty(room)
+    where, what = np.empty(room, dtype=np.uint32), np.empty(room)
     n_unusual, canonical = _csr_counts(
         X.data, unsigned(X.indices), X.indptr, codes, usual, count, where, what
     )
@@ -206,7 +217,7 @@ def _recompute_relative_to_first_row(moments, X, codes, sample_weight, columns):
             block = X[:, some].astype(np.float64, copy=False)
             origin = block[0].copy()
             sums, squares = _sums(block - origin, codes, n_classes, sample_weight)
-        mean, variance, _ = _mean_and_variance(sums, squares, moments.weight, 0.0)
+        mean, variance, _ = _mean_and_variance(sums, squares, 0.0, _NOTHING, moments.weight, 0.0)
         moments.offset[some] = origin
         moments.mean[:, some] = mean
         moments.variance[:, some] = variance
@@ -378,7 +389,7 @@ def _csr_counts(data, indices, indptr, codes, usual, count, where, what):
                 a = np.uint64(indices[np.uint64(p)]) * n_classes + c
                 flat[a] += np.uint32(1)
                 if data[np.uint64(p)] != usual:
-                    where[n_unusual] = a
+                    where[n_unusual] = np.uint32(a)
                     what[n_unusual] = data[np.uint64(p)]
                     n_unusual += 1
         else:
@@ -405,7 +416,8 @@ def _csr_counts(data, indices, indptr, codes, usual, count, where, what):
             for u in range(n_found):
                 t = np.uint64(found[np.uint64(u)])
                 p = t + np.uint64(base)
-                where[n_unusual] = np.uint64(indices[p]) * n_classes + np.uint64(label[t])
+                a = np.uint64(indices[p]) * n_classes + np.uint64(label[t])
+                where[n_unusual] = np.uint32(a)
                 what[n_unusual] = data[p]
                 n_unusual += 1
         descents += _count_descents(indices[max(base, 1) - 1 : indptr[stop]])
@@ -414,17 +426,11 @@ def _csr_counts(data, indices, indptr, codes, usual, count, where, what):
 
 
 @compiled
-def _sums_of_counts(usual, count, where, what, sums, squares):
-    flat_sums = sums.reshape(-1)
-    flat_squares = squares.reshape(-1)
+def _correct_sums(usual, where, what, sums, squares):
     for u in range(where.size):
         v = what[u]
-        flat_sums[where[u]] += v - usual
-        flat_squares[where[u]] += v * v - usual * usual
-    for j in range(count.shape[0]):
-        for c in range(count.shape[1]):
-            sums[j, c] += usual * count[j, c]
-            squares[j, c] += usual * usual * count[j, c]
+        sums[where[u]] += v - usual
+        squares[where[u]] += v * v - usual * usual
 
 
 @compiled
@@ -468,7 +474,7 @@ def _csc_sums(data, indices, indptr, codes, weights, step, sums, squares):
 
 
 @compiled
-def _mean_and_variance(sums, squares, weight, tolerance):
+def _mean_and_variance(sums, squares, usual, count, weight, tolerance):
     n_classes, n_features = sums.shape
     mean = np.empty((n_classes, n_features))
     variance = np.empty((n_classes, n_features))
@@ -481,6 +487,9 @@ def _mean_and_variance(sums, squares, weight, tolerance):
         for c in range(n_classes):
             s = sums[c, j]
             q = squares[c, j]
+            if count.size:
+                s += usual * count[c, j]
+                q += usual * usual * count[c, j]
             s_all += s
             q_all += q
             # A true division: equal shares of the same value must give equal means.
