@@ -252,9 +252,9 @@ def _entries_of_columns(block, codes, n_classes, sample_weight):
 def _entries_of_counts(counted, columns):
     """The same from counts: the usual value is one entry, with its count as weight."""
     n_classes = counted.count.shape[1]
-    slot = np.full(counted.count.shape[0], -1, dtype=np.int64)
-    slot[columns] = np.arange(columns.size)
-    segment, value = _values_of_columns(counted.where, counted.what, slot, n_classes)
+    segments = np.full(counted.count.shape, -1, dtype=np.int64)
+    segments[columns] = np.arange(columns.size * n_classes).reshape(-1, n_classes)
+    segment, value = _values_of_columns(counted.where, counted.what, segments.ravel())
     usual = counted.count[columns].ravel() - np.bincount(
         segment, minlength=columns.size * n_classes
     )
@@ -424,17 +424,15 @@ def _signs_of_counts(usual, count, where, what, signs):
 
 
 @compiled
-def _values_of_columns(where, what, slot, n_classes):
-    # Those of the unusual values that lie in columns with a slot: segment and value.
+def _values_of_columns(where, what, segments):
+    # Those of the unusual values whose place has a segment: segment and value.
     segment = np.empty(where.size, np.int64)
     value = np.empty(where.size)
-    size = 0
+    size = np.uint64(0)
     for u in range(where.size):
-        at = np.int64(where[u]) // n_classes
-        if slot[at] >= 0:
-            segment[size] = slot[at] * n_classes + np.int64(where[u]) - at * n_classes
-            value[size] = what[u]
-            size += 1
+        segment[size] = segments[where[u]]
+        value[size] = what[u]
+        size += np.uint64(segments[where[u]] >= 0)
     return segment[:size], value[:size]
 
 
