@@ -1,4 +1,4 @@
-"""What every ...CV class shares: folds, rules, scores of decisions, temperature, half-samples."""
+"""What selecting has in common: orders, folds, rules, scores, temperature, half-samples."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -12,10 +12,27 @@ __all__ = [
     "choose_level",
     "fit_temperature",
     "half_samples",
+    "largest",
     "make_splits",
+    "order_by_score",
     "score_decisions",
     "standard_error",
 ]
+
+
+def order_by_score(scores):
+    """Features from the largest score to the smallest; equal scores: lower index first."""
+    return np.argsort(-scores, kind="stable")
+
+
+def largest(scores, k):
+    """Indices, ascending, of the k largest scores; equal scores: lower index first. O(m)."""
+    if k >= scores.size:
+        return np.arange(scores.size)
+    threshold = np.partition(scores, scores.size - k)[scores.size - k]
+    above = np.flatnonzero(scores > threshold)
+    tied = np.flatnonzero(scores == threshold)[: k - above.size]
+    return np.sort(np.concatenate([above, tied]))
 
 
 def make_splits(cv, X, y, groups=None):

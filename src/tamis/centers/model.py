@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from tamis._selection import order_by_score
 from tamis.centers.covariance import Whitening, pooled_whitening
 from tamis.centers.medians import class_medians
 from tamis.centers.path import PathTerms, path_decisions
@@ -23,7 +24,6 @@ from tamis.centers.ranking import (
     CenterStatistics,
     from_medians,
     from_moments,
-    order_by_gain,
     scale_of,
     scaled_by,
     select_largest,
@@ -228,8 +228,8 @@ class CenterModel:
         return values, base
 
     def order(self):
-        """All features, best first; see `order_by_gain`."""
-        return order_by_gain(self.gains)
+        """All features, best first; equal gains: lower index first."""
+        return order_by_score(self.gains)
 
     def ranked(self):
         """The features of positive gain, best first."""

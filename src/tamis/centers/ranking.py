@@ -19,12 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamis._compile import compiled
+from tamis._selection import largest
 
 __all__ = [
     "CenterStatistics",
     "from_medians",
     "from_moments",
-    "order_by_gain",
     "scale_of",
     "scaled_by",
     "select_largest",
@@ -149,21 +149,10 @@ def scaled_by(values, scale, power):
     return values / (scale if power == 1 else scale**power)
 
 
-def order_by_gain(gains):
-    """Features from the largest gain to the smallest; equal gains: lower index first."""
-    return np.argsort(-gains, kind="stable")
-
-
 def select_largest(gains, k):
     """Indices, ascending, of the k largest positive gains; equal gains: lower index first.
 
     O(m), where a full order would be O(m log m).
     """
     positive = np.flatnonzero(gains > 0)
-    if positive.size <= k:
-        return positive
-    values = gains[positive]
-    threshold = np.partition(values, values.size - k)[values.size - k]
-    above = positive[values > threshold]
-    tied = positive[values == threshold][: k - above.size]
-    return np.sort(np.concatenate([above, tied]))
+    return positive[largest(gains[positive], k)]

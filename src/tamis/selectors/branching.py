@@ -1,0 +1,179 @@
+"""The best support under the multinomial likelihood, by branch and bound.
+
+The bound of `relaxation` is usually reached by a support and all is done. Otherwise the relaxed
+solution has a few features, about as many as classes, that are neither in nor out. Branching puts
+one of them in and out and bounds both halves again. Before that, features whose score is so far
+from the k-th that moving them over costs more than the gap are settled, which leaves few.
+"""
+
+import heapq
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tamis.selectors.likelihoods import entropy, purity_of
+from tamis.selectors.relaxation import relax
+
+__all__ = ["BestSupport", "best_support"]
+
+# Sums of products are known to about this fraction of their terms.
+_ROUNDING = 1e-12
+
+
+@dataclass
+class BestSupport:
+    """A support and how good it is.
+
+    Attributes
+    ----------
+    features : ndarray of shape (k,)
+        Ascending indices.
+    gain : float
+        Log-likelihood over that of the model with common parameters.
+    bound : float
+        No support of k features has a larger gain; equal to `gain` when this one is optimal.
+    scores : ndarray of shape (n_features,)
+        Scores of all features at the bound of the whole problem.
+    """
+
+    features: np.ndarray
+    gain: float
+    bound: float
+    scores: np.ndarray
+
+
+def best_support(counts, k, max_nodes):
+    """Find k features whose own parameters add most to the multinomial log-likelihood.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_classes, n_features)
+        Sum of every feature in every class, not negative.
+    k : int
+        How many features, 1 to n_features.
+    max_nodes : int
+        Bounds computed at most after the first.
+
+    Returns
+    -------
+    best : BestSupport
+    """
+    if k == 1:
+        return _best_single(counts)
+    search = _Search(counts, k)
+    everything, nothing = np.arange(counts.shape[1]), np.arange(0)
+    root = search.visit(everything, nothing, np.inf)
+    open_nodes = [] if root is None else [root]
+    while open_nodes and search.n_visited < max_nodes:  # a branching visits two
+        node = heapq.heappop(open_nodes)
+        for free, fixed in search.halves(node):
+            child = search.visit(free, fixed, node.bound)
+            if child is not None:
+                heapq.heappush(open_nodes, child)
+        # The incumbent may have risen: the heap's best decides whether anything is left.
+        if open_nodes and not search.can_improve(open_nodes[0].bound):
+            open_nodes.clear()
+    bound = max([search.gain, *(node.bound for node in open_nodes)])
+    return BestSupport(np.sort(search.features), search.gain, bound, search.scores)
+
+
+def _best_single(counts):
+    """Parameters that sum to one cannot differ in one place only: every feature gains 0.
+
+    The tie goes to the feature whose counts depart most from the classes' shares of all counts.
+    """
+    everything = counts.shape[1]
+    # Choosing all features leaves no choice: its dual is solved by the shares of all counts.
+    scores = relax(counts, purity_of(counts), everything, np.zeros(counts.shape[0]), 0.0).scores
+    return BestSupport(scores.argmax(keepdims=True), 0.0, 0.0, scores)
+
+
+@dataclass(order=True)
+class _Node:
+    """Supports that contain `fixed` and are completed from `free`; the best bound comes first."""
+
+    priority: float
+    number: int
+    fixed: np.ndarray = field(compare=False)
+    free: np.ndarray = field(compare=False)
+    feature: int = field(compare=False)
+
+    @property
+    def bound(self):
+        return -self.priority
+
+
+class _Search:
+    """The best support so far, and the bounds that could beat it."""
+
+    def __init__(self, counts, k):
+        self.counts, self.purity, self.k = counts, purity_of(counts), k
+        self.features, self.gain, self.rounding = None, -np.inf, 0.0
+        self.scores = None
+        self.n_visited = 0
+
+    def visit(self, free, fixed, ceiling):
+        """Bound the supports of a node; the node when one of them may beat the incumbent."""
+        k = self.k - fixed.size
+        self.n_visited += 1
+        if k == 0:
+            self.offer(fixed)
+            return None
+        relaxed = relax(
+            self.counts[:, free],
+            self.purity[free],
+            k,
+            self.counts[:, fixed].sum(axis=1),
+            self.purity[fixed].sum(),
+        )
+        if self.scores is None:
+            self.scores = relaxed.scores
+        for support in reversed(relaxed.supports):  # ties go to the one nearest the bound
+            self.offer(np.append(fixed, free[support]))
+        bound = min(relaxed.bound, ceiling)
+        if k == free.size or not self.can_improve(bound):
+            return None
+
+        # Moving a feature over the threshold costs at least its distance to the other side.
+        order = np.sort(relaxed.scores)[::-1]
+        spare = relaxed.bound - self.gain + self.rounding
+        settled_out = order[k - 1] - relaxed.scores > spare
+        settled_in = relaxed.scores - order[k] > spare
+        unsettled = ~(settled_in | settled_out)
+        if not unsettled.any():
+            return None
+        doubt = np.where(unsettled, np.abs(relaxed.fractions - 0.5), np.inf)
+        return _Node(
+            -bound,
+            self.n_visited,
+            np.append(fixed, free[settled_in]),
+            free[unsettled],
+            free[doubt.argmin()],
+        )
+
+    def halves(self, node):
+        """Free and fixed features of the two children: one without and one with the feature.
+
+        Equal columns are used in their order, so a feature goes out with its equals above it
+        and comes in with those below. Without this, branching would try them in every order.
+        """
+        equal = (self.counts[:, node.free] == self.counts[:, [node.feature]]).all(axis=0)
+        leaving = equal & (node.free >= node.feature)
+        coming = equal & (node.free <= node.feature)
+        halves = [
+            (node.free[~leaving], node.fixed),
+            (node.free[~coming], np.append(node.fixed, node.free[coming])),
+        ]
+        return [(free, fixed) for free, fixed in halves if 0 <= self.k - fixed.size <= free.size]
+
+    def offer(self, features):
+        """Take the support when it is better than the incumbent by more than rounding."""
+        counts, purity = self.counts[:, features].sum(axis=1), self.purity[features].sum()
+        gain = purity + entropy(counts)
+        if gain > self.gain + self.rounding:
+            self.features, self.gain = features, float(gain)
+            self.rounding = _ROUNDING * (entropy(counts) - purity)
+
+    def can_improve(self, bound):
+        """Whether a bound leaves room for a support that is better by more than rounding."""
+        return bound - self.gain > self.rounding

@@ -1,0 +1,135 @@
+"""What a selector keeps of the data: for every class, sums or presences of every feature.
+
+Both touch `X` once and leave sparse data sparse. Rows are added in their order, so equal columns
+give equal bits and their tie goes to the lower index.
+"""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import gen_batches
+
+__all__ = ["class_presence", "class_sums", "class_totals", "thresholds_of"]
+
+# Entries of a dense block: 32 MiB as float64, whatever the size and type of X.
+_BLOCK = 1 << 22
+
+
+def class_totals(codes, n_classes, weight):
+    """Sum of the sample weights of every class, of shape (n_classes,)."""
+    return np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)
+
+
+def class_sums(X, codes, n_classes, weight):
+    """Weighted sum of every feature in every class.
+
+    Parameters
+    ----------
+    X : ndarray, CSR or CSC container of shape (n_samples, n_features)
+        float32 or float64; the sums are float64.
+    codes : ndarray of shape (n_samples,)
+        Class index of every row, integers in 0..n_classes-1.
+    n_classes : int
+        Number of classes.
+    weight : ndarray of shape (n_samples,) or None
+        Sample weights; None is 1.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_classes, n_features)
+    """
+    n_samples, n_features = X.shape
+    rows = np.arange(n_samples)
+    weight = np.ones(n_samples) if weight is None else weight
+    if sparse.issparse(X):
+        members = np.zeros((n_samples, n_classes))
+        members[rows, codes] = weight
+        return np.ascontiguousarray((X.T @ members).T)
+    members = sparse.csr_array((weight, (codes, rows)), shape=(n_classes, n_samples))
+    sums = np.empty((n_classes, n_features))
+    for block in _column_blocks(X):
+        sums[:, block] = members @ X[:, block].astype(np.float64)
+    return sums
+
+
+def class_presence(X, codes, n_classes, weight, threshold=0.0):
+    """Weight of the samples of every class where a feature exceeds its threshold.
+
+    Parameters
+    ----------
+    X, codes, n_classes, weight
+        As in `class_sums`; sparse containers without duplicate entries.
+    threshold : float or ndarray of shape (n_features,)
+        A feature is present where ``X > threshold``.
+
+    Returns
+    -------
+    presence : ndarray of shape (n_classes, n_features)
+    """
+    of_column = np.broadcast_to(np.asarray(threshold, dtype=np.float64), X.shape[1])
+    if not sparse.issparse(X):
+        presence = np.empty((n_classes, X.shape[1]))
+        for block in _column_blocks(X):
+            present = X[:, block] > of_column[block]
+            presence[:, block] = class_sums(present, codes, n_classes, weight)
+        return presence
+    # Below zero the entries that are not stored are present: count the absent ones instead.
+    of_entry = threshold if np.ndim(threshold) == 0 else of_column[_columns_of_entries(X)]
+    marked = (X.data > of_entry) != (of_entry < 0)
+    marked = type(X)((marked.astype(np.float64), X.indices, X.indptr), shape=X.shape)
+    presence = class_sums(marked, codes, n_classes, weight)
+    totals = class_totals(codes, n_classes, weight)
+    presence[:, of_column < 0] = totals[:, None] - presence[:, of_column < 0]
+    return presence
+
+
+def thresholds_of(X, rule, weight):
+    """Mean or median of every column.
+
+    Parameters
+    ----------
+    X : ndarray, CSR or CSC container of shape (n_samples, n_features)
+        Sparse containers without duplicate entries.
+    rule : {"mean", "median"}
+        The median is the lower one: the least value that half of the weight does not exceed.
+        Being above it or above the midpoint of the two middle values is the same.
+    weight : ndarray of shape (n_samples,) or None
+        Sample weights; None is 1.
+
+    Returns
+    -------
+    thresholds : ndarray of shape (n_features,)
+    """
+    n_samples, n_features = X.shape
+    weight = np.ones(n_samples) if weight is None else weight
+    total = weight.sum()
+    if rule == "mean":
+        return class_sums(X, np.zeros(n_samples, dtype=np.int64), 1, weight)[0] / total
+    median = np.empty(n_features)
+    if not sparse.issparse(X):
+        for block in _column_blocks(X):
+            values = X[:, block]
+            order = np.argsort(values, axis=0, kind="stable")
+            half = 2 * np.cumsum(weight[order], axis=0) >= total
+            middle = np.take_along_axis(order, half.argmax(axis=0)[None], axis=0)
+            median[block] = np.take_along_axis(values, middle, axis=0)[0]
+        return median
+    X = X.tocsc()
+    for j in range(n_features):
+        stored = slice(X.indptr[j], X.indptr[j + 1])
+        values, heavy = X.data[stored], weight[X.indices[stored]]
+        if values.size < n_samples:
+            values, heavy = np.append(values, 0.0), np.append(heavy, total - heavy.sum())
+        order = np.argsort(values, kind="stable")
+        half = 2 * np.cumsum(heavy[order]) >= total
+        median[j] = values[order[half.argmax()]]
+    return median
+
+
+def _column_blocks(X):
+    return gen_batches(X.shape[1], max(16, _BLOCK // X.shape[0]))
+
+
+def _columns_of_entries(X):
+    if X.format == "csr":
+        return X.indices
+    return np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))

@@ -1,0 +1,94 @@
+"""What the selectors share: reading the data, ranking, `get_support`."""
+
+import math
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tamis._base import (
+    TamisEstimator,
+    check_weights,
+    encode_labels,
+    resolve_n_features,
+    steps,
+    with_callbacks,
+)
+
+__all__ = ["ClassSelector", "check_smoothing"]
+
+
+class ClassSelector(SelectorMixin, TamisEstimator):
+    """Base of the selectors: `fit` reads the data, `_select` scores it and picks."""
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Score every feature and keep the best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data; CSR and CSC stay sparse.
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 is the row twice, weight 0 is the row left out.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        self._check_parameters()
+        X, y = validate_data(
+            self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32)
+        )
+        weight = check_weights(sample_weight, X)
+        if weight is not None and not weight.all():
+            if not weight.any():
+                raise ValueError(
+                    "sample_weight is zero for every sample. Give some a positive one."
+                )
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self.classes_, codes = encode_labels(y)
+        if self.classes_.size < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes, got one class: "
+                f"{self.classes_.tolist()[0]!r}. Add samples of another class, with positive "
+                "weights."
+            )
+        n_selected = resolve_n_features(self.n_features_to_select, X.shape[1])
+        for _ in steps(self, ["select"], X=X, y=y):
+            self._select(X, codes, weight, n_selected)
+        self.n_features_ = self.support_.size
+        return self
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.support_] = True
+        return mask
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+def check_smoothing(smoothing, *, zero_allowed):
+    """Raise unless `smoothing` is a finite number that is large enough."""
+    number = isinstance(smoothing, Real) and not isinstance(smoothing, bool | np.bool_)
+    if (
+        number
+        and math.isfinite(smoothing)
+        and (smoothing > 0 or (zero_allowed and smoothing == 0))
+    ):
+        return
+    sign = ">= 0" if zero_allowed else "> 0"
+    raise ValueError(f"smoothing must be a finite number {sign}, got {smoothing!r}.")
