@@ -1,0 +1,279 @@
+"""Checks that every public estimator passes: scikit-learn's own, then ours."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import tamis
+from tamis import SparseCenterClassifier, SparseCenterClassifierCV
+from tamis.selectors import OddsRatioSelector, SparseNaiveBayesSelector
+
+CLASSIFIERS = [
+    SparseCenterClassifier(3),
+    SparseCenterClassifier(3, metric="l1"),
+    SparseCenterClassifier(3, metric="l1", scaling="std"),
+    SparseCenterClassifier(3, scaling=None, priors="empirical"),
+    SparseCenterClassifier(3, scaling="variance"),
+    SparseCenterClassifier(3, covariance="shrunk"),
+    SparseCenterClassifierCV(cv=3, n_resamples=4, random_state=0),
+    SparseCenterClassifierCV(cv=3, metric="l1", rule="1se", n_resamples=4, random_state=0),
+    SparseCenterClassifierCV(cv=3, covariance="shrunk", n_resamples=4, random_state=0),
+]
+SELECTORS = [
+    OddsRatioSelector(3),
+    SparseNaiveBayesSelector(3),
+    SparseNaiveBayesSelector(3, likelihood="bernoulli"),
+]
+PARALLEL = [e for e in CLASSIFIERS if "n_jobs" in e.get_params()]
+
+classifiers = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+estimators = pytest.mark.parametrize("estimator", CLASSIFIERS + SELECTORS, ids=str)
+
+
+@parametrize_with_checks(CLASSIFIERS + SELECTORS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def make_data(n_classes=3, seed=0, counts=False):
+    X, y = make_classification(
+        n_samples=120,
+        n_features=8,
+        n_informative=5,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        class_sep=1.2,
+        random_state=seed,
+    )
+    X = np.maximum(np.rint(X), 0.0) if counts else X * np.logspace(-2, 2, 8) + 3.0
+    return X, y
+
+
+def answers(estimator, X):
+    """Everything the estimator says about X, as one array."""
+    if hasattr(estimator, "predict_proba"):
+        return estimator.predict_proba(X)
+    result = estimator.transform(X)
+    return result.toarray() if sparse.issparse(result) else np.asarray(result)
+
+
+def with_folds(estimator, rows):
+    """The estimator with fixed folds on `rows`, a list of arrays that together hold all rows."""
+    parameters = {
+        "cv": [(np.concatenate(rows[:f] + rows[f + 1 :]), rows[f]) for f in range(len(rows))]
+    }
+    known = estimator.get_params()
+    return clone(estimator).set_params(**{k: v for k, v in parameters.items() if k in known})
+
+
+def data_for(estimator, **kwargs):
+    return make_data(counts=isinstance(estimator, tuple(map(type, SELECTORS))), **kwargs)
+
+
+@estimators
+@pytest.mark.parametrize("seed", range(3))
+def test_weight_is_repetition_for_random_integer_weights(estimator, seed):
+    X, y = data_for(estimator, seed=seed)
+    weight = np.random.default_rng(seed).integers(0, 4, y.size)
+    folds = [np.arange(f, y.size, 3) for f in range(3)]
+    end = np.cumsum(weight)
+    copies = [np.concatenate([np.arange(end[i] - weight[i], end[i]) for i in f]) for f in folds]
+    weighted = with_folds(estimator, folds).fit(X, y, sample_weight=weight)
+    repeated = with_folds(estimator, copies).fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
+    assert_array_equal(weighted.get_support(), repeated.get_support())
+    assert_allclose(answers(weighted, X), answers(repeated, X), rtol=1e-4, atol=1e-12)
+
+
+@estimators
+@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    "container", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix]
+)
+def test_sparse_equals_dense(estimator, container, index_dtype):
+    X, y = make_data(counts=True)
+    S = container(X)
+    S.indices, S.indptr = S.indices.astype(index_dtype), S.indptr.astype(index_dtype)
+    # The default grid of a ...CV class is coarser for sparse data only beyond 128 features.
+    dense = clone(estimator).fit(X, y)
+    thin = clone(estimator).fit(S, y)
+    assert_array_equal(dense.get_support(), thin.get_support())
+    assert_allclose(answers(dense, X), answers(thin, S), rtol=1e-6, atol=1e-12)
+    assert_allclose(answers(dense, X), answers(dense, S), rtol=1e-6, atol=1e-12)
+
+
+@estimators
+def test_float32_is_close_to_float64(estimator):
+    X, y = data_for(estimator)
+    X = X.astype(np.float32)
+    single = clone(estimator).fit(X, y)
+    double = clone(estimator).fit(X.astype(np.float64), y)
+    assert_array_equal(single.get_support(), double.get_support())
+    assert_allclose(answers(single, X), answers(double, X), rtol=1e-3, atol=1e-5)
+
+
+@estimators
+def test_row_order_does_not_matter(estimator):
+    X, y = data_for(estimator)
+    order = np.random.default_rng(0).permutation(y.size)
+    place = np.argsort(order)
+    folds = [np.arange(f, y.size, 3) for f in range(3)]
+    one = with_folds(estimator, folds).fit(X, y)
+    other = with_folds(estimator, [place[f] for f in folds]).fit(X[order], y[order])
+    assert_array_equal(one.get_support(), other.get_support())
+    assert_allclose(answers(one, X), answers(other, X), rtol=1e-6, atol=1e-12)
+
+
+@estimators
+def test_column_order_does_not_matter(estimator):
+    X, y = data_for(estimator)
+    order = np.random.default_rng(0).permutation(X.shape[1])
+    one, other = clone(estimator).fit(X, y), clone(estimator).fit(X[:, order], y)
+    assert_array_equal(one.get_support()[order], other.get_support())
+
+
+@estimators
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_names_go_in_and_come_out(estimator, frame):
+    X, y = data_for(estimator)
+    names = [f"gene {j}" for j in range(X.shape[1])]
+    table = frame(dict(zip(names, X.T, strict=True)))
+    fitted = clone(estimator).fit(table, y)
+    assert fitted.feature_names_in_.tolist() == names
+    chosen = [n for n, kept in zip(names, fitted.get_support(), strict=True) if kept]
+    assert fitted.get_feature_names_out().tolist() == chosen
+    kind = "pandas" if frame is pd.DataFrame else "polars"
+    out = fitted.set_output(transform=kind).transform(table)
+    assert isinstance(out, frame)
+    assert list(out.columns) == chosen
+    plain = clone(estimator).fit(X, y)
+    assert_allclose(answers(plain, X), answers(fitted.set_output(transform="default"), table))
+
+
+@classifiers
+@pytest.mark.parametrize(
+    "names",
+    [["b", "a", "c"], [-3, 7, 2], [0.0, 2.0, 1.0], np.array(["x", "yy", "z"], dtype=object)],
+    ids=["str", "int", "float", "object"],
+)
+def test_labels_of_any_type(estimator, names):
+    X, y = make_data()
+    labels = np.asarray(names)[y]
+    named = clone(estimator).fit(X, labels)
+    assert named.classes_.tolist() == sorted(names)
+    assert set(named.predict(X)) <= set(names)
+    assert named.predict(X).dtype == labels.dtype
+    assert np.mean(named.predict(X) == labels) > 0.4
+
+
+@classifiers
+def test_boolean_labels(estimator):
+    X, y = make_data(n_classes=2)
+    fitted = clone(estimator).fit(X, y.astype(bool))
+    assert fitted.classes_.tolist() == [False, True]
+    assert_array_equal(fitted.predict(X), clone(estimator).fit(X, y).predict(X).astype(bool))
+
+
+class Recorder:
+    """A callback that writes down what it is told."""
+
+    def __init__(self):
+        self.seen = []
+
+    def setup(self, estimator, context):
+        self.seen.append("setup")
+
+    def teardown(self, estimator, context):
+        self.seen.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, **kwargs):
+        self.seen.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, **kwargs):
+        self.seen.append(f"end {context.task_name}")
+
+
+@classifiers
+def test_callbacks_are_told_of_every_step(estimator):
+    pytest.importorskip("sklearn.callback")
+    X, y = make_data()
+    recorder = Recorder()
+    clone(estimator).set_callbacks(recorder).fit(X, y)
+    assert recorder.seen[0] == "setup"
+    assert recorder.seen[1] == "begin fit"
+    assert recorder.seen[-2:] == ["end fit", "teardown"]
+    inner = recorder.seen[2:-2]
+    assert len(inner) >= 2
+    assert inner[0::2] == [f"begin {name[4:]}" for name in inner[1::2]]
+
+
+@estimators
+def test_pickle_and_clone_keep_everything(estimator):
+    X, y = data_for(estimator)
+    fitted = clone(estimator).fit(X, y)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert_array_equal(answers(again, X), answers(fitted, X))
+    assert clone(fitted).get_params().keys() == fitted.get_params().keys()
+    assert not hasattr(clone(fitted), "support_")
+
+
+@classifiers
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_features", [1, 4, 8])
+def test_predict_is_the_argmax_of_probabilities_and_of_decisions(estimator, n_classes, n_features):
+    X, y = make_data(n_classes=n_classes)
+    fitted = clone(estimator).fit(X, y).with_n_features(n_features)
+    labels = fitted.predict(X)
+    decisions = fitted.decision_function(X)
+    assert decisions.shape == ((y.size,) if n_classes == 2 else (y.size, n_classes))
+    columns = np.column_stack([np.zeros(y.size), decisions]) if n_classes == 2 else decisions
+    assert_array_equal(labels, fitted.classes_[columns.argmax(axis=1)])
+    assert_array_equal(labels, fitted.classes_[fitted.predict_proba(X).argmax(axis=1)])
+    assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
+    assert_allclose(np.exp(fitted.predict_log_proba(X)), fitted.predict_proba(X))
+
+
+@classifiers
+def test_predictions_change_nothing(estimator):
+    X, y = make_data()
+    fitted = clone(estimator).fit(X, y)
+    before = pickle.dumps(fitted)
+    for method in (
+        lambda: fitted.predict(X),
+        lambda: fitted.predict_proba(X),
+        lambda: fitted.predict_reject(X, 0.9),
+        lambda: fitted.explain(X),
+        lambda: fitted.path_predict(X, [1, 2]),
+        lambda: fitted.path_score(X, y, None),
+        lambda: fitted.with_n_features(2).predict(X),
+        lambda: fitted.ranking_,
+    ):
+        method()
+        assert pickle.dumps(fitted) == before
+
+
+@pytest.mark.parametrize("estimator", PARALLEL, ids=str)
+def test_equal_seeds_give_equal_results_whatever_n_jobs(estimator):
+    X, y = make_data()
+    one = clone(estimator).set_params(n_jobs=1).fit(X, y)
+    two = clone(estimator).set_params(n_jobs=2).fit(X, y)
+    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    assert_array_equal(one.path_["scores"], two.path_["scores"])
+    assert_array_equal(one.stability_, two.stability_)
+    assert one.temperature_ == two.temperature_
+
+
+def test_every_public_name_can_be_imported():
+    assert [getattr(tamis, name) for name in tamis.__all__]
+    assert set(tamis.__all__) == set(dir(tamis))
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        tamis.Nothing  # noqa: B018
