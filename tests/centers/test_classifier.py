@@ -146,6 +146,15 @@ def test_partial_fit_goes_on_after_fit_and_row_by_row():
     assert online.fit(X, y).gains_.tolist() == batch.gains_.tolist()  # fit begins again
 
 
+@pytest.mark.parametrize("parameters", [{"metric": "l1"}, {"covariance": "shrunk"}])
+def test_partial_fit_does_not_go_on_from_medians_or_a_covariance(parameters):
+    X, y = make_data()
+    fitted = SparseCenterClassifier(3, **parameters).fit(X, y)
+    fitted.set_params(metric="l2", covariance=None)
+    with pytest.raises(ValueError, match="cannot go on from a fit with medians"):
+        fitted.partial_fit(X, y)
+
+
 def test_memory_of_partial_fit_does_not_grow():
     X, y = make_data()
     online = SparseCenterClassifier(3).partial_fit(X, y)
@@ -313,6 +322,16 @@ def test_values_whose_squares_overflow_are_told_for_l2_and_fine_for_l1():
         SparseCenterClassifier(3, metric="l1").fit(X * 2.0**1021, y)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_values_whose_squares_vanish_count_as_constant_for_l2_and_are_fine_for_l1(form):
+    X, y = make_data()
+    with pytest.warns(UserWarning, match="only 0 separate"):
+        SparseCenterClassifier(3).fit(form(X * 2.0**-900), y)
+    tiny = SparseCenterClassifier(3, metric="l1").fit(form(X * 2.0**-900), y)
+    plain = SparseCenterClassifier(3, metric="l1").fit(form(X), y)
+    assert_array_equal(tiny.predict(form(X * 2.0**-900)), plain.predict(form(X)))
+
+
 @METRICS
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
@@ -383,6 +402,15 @@ def test_other_bad_input_is_told():
         SparseCenterClassifier().fit(X, y, sample_weight=(y != 1).astype(float))
     with pytest.raises(ValueError, match="Unknown label type"):
         SparseCenterClassifier().fit(X, np.linspace(0, 1, y.size))
+
+
+def test_parameters_set_after_fit_wait_for_the_next_fit():
+    X, y = make_data()
+    fitted = SparseCenterClassifier(3).fit(X, y)
+    before = fitted.predict_proba(X)
+    fitted.set_params(metric="l1", scaling=None, priors="empirical", n_features_to_select=7)
+    assert_array_equal(fitted.predict_proba(X), before)
+    assert fitted.fit(X, y).n_features_ == 7
 
 
 def test_attributes_are_absent_before_fit():

@@ -136,6 +136,7 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
     def _store(self, model):
         """Keep the arrays of `model`; `_model` puts them together again."""
         statistics = model.statistics
+        self._metric = model.metric  # the parameter may be set to another one after fit
         self.class_count_ = statistics.weight
         self._offset = statistics.offset
         self._class_centers = statistics.centers
@@ -178,7 +179,7 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
             self._dispersion,
             self._raw_gains,
         )
-        model = CenterModel(self.metric, statistics, self.scale_, self.gains_, self._log_priors)
+        model = CenterModel(self._metric, statistics, self.scale_, self.gains_, self._log_priors)
         if self._whitening is not None:
             parts = self._whitening
             model.whitening = Whitening(

@@ -176,6 +176,11 @@ class SparseCenterClassifier(FittedCenters):
         """
         first = "support_" not in vars(self)
         self._check_parameters()
+        if not first and (self._metric != "l2" or self._whitening is not None):
+            raise ValueError(
+                "partial_fit cannot go on from a fit with medians or a covariance. Call fit with "
+                "metric='l2' and covariance=None first, or begin with a new classifier."
+            )
         known = None if first else self.classes_
         if classes is not None:
             named = np.unique(np.asarray(classes))
