@@ -94,10 +94,10 @@ def encode_labels(y, classes=None):
         Integers; `y` itself when it is 0, 1, ... already.
     """
     y = column_or_1d(y, warn=True)
-    if classes is None and y.dtype.kind in "iub" and y.size:
+    if classes is None and y.dtype.kind in "iub" and y.dtype.isnative and y.size:
         # Integers in a small range need no sorting.
         low, high = int(y.min()), int(y.max())
-        if high - low < max(1024, y.size // 16):
+        if high - low < max(1024, y.size // 16) and -(2**62) < low <= high < 2**62:
             count = _count_codes(y, low, high - low + 1)
             present = np.flatnonzero(count)
             if low == 0 and present.size == count.size and y.dtype == np.int64:
@@ -169,8 +169,8 @@ def check_finite(statistics, X):
     if not np.isfinite(values).all():
         assert_all_finite(values, input_name="X")
     raise ValueError(
-        f"X has values up to {np.abs(values).max():.3g}: sums over them overflow. "
-        "Divide X, or its largest columns, by a constant."
+        f"X has values up to {np.abs(values).max():.3g}: sums over them overflow. Divide X, or "
+        "its largest columns, by a constant; large sample weights count too."
     )
 
 

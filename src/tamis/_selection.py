@@ -38,14 +38,20 @@ def largest(scores, k):
 def make_splits(cv, X, y, groups=None):
     """Training and test rows of every fold, as a list; integers are stratified folds."""
     splits = [
-        (np.asarray(train), np.asarray(test))
-        for train, test in check_cv(cv, y, classifier=True).split(X, y, groups)
+        tuple(_as_rows(part) for part in split)
+        for split in check_cv(cv, y, classifier=True).split(X, y, groups)
     ]
     if not splits:
         raise ValueError(f"cv={cv!r} gave no split: at least one is needed.")
     if any(train.size == 0 or test.size == 0 for train, test in splits):
         raise ValueError(f"cv={cv!r} gave a split without training or without test rows.")
     return splits
+
+
+def _as_rows(rows):
+    """Row numbers, also from a mask."""
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
 def standard_error(scores):
@@ -128,7 +134,15 @@ def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None
     full[:, known] = decisions
     scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    return scorer(_GivenDecisions(full, classes), X, y, **weights)
+    try:
+        return scorer(_GivenDecisions(full, classes), X, y, **weights)
+    except TypeError as error:
+        if weights and "sample_weight" in str(error):
+            raise ValueError(
+                f"scoring={scoring!r} does not take sample_weight, and sample weights were given. "
+                "Leave them out, or use a scorer that takes them."
+            ) from error
+        raise
 
 
 def fit_temperature(decisions, codes, weights):

@@ -171,6 +171,9 @@ def test_classes_that_come_later_are_never_predicted_before():
     online.partial_fit(X[y == 0], y[y == 0])
     assert set(online.predict(X)) == {0, 2}
     assert_array_equal(online.predict_proba(X)[:, 1], 0.0)
+    late = SparseCenterClassifier(3).partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
+    assert set(late.predict(X)) == {1}
+    assert_array_equal(late.predict_proba(X), np.tile([0.0, 1.0], (len(X), 1)))
 
 
 def test_labels_that_were_not_named_are_told():
@@ -232,8 +235,9 @@ def test_samples_in_doubt_are_referred_to_a_person(metric):
     assert_array_equal(rejected, fitted.predict_proba(X).max(axis=1) < 0.9)
     assert 0 < rejected.sum() < y.size
     assert np.mean(labels[~rejected] == y[~rejected]) > np.mean(labels == y)
-    with pytest.raises(ValueError, match="threshold must be a probability"):
-        fitted.predict_reject(X, 1.5)
+    for threshold in (1.5, np.nan, "high", None):
+        with pytest.raises(ValueError, match="threshold must be a probability"):
+            fitted.predict_reject(X, threshold)
 
 
 @METRICS
@@ -254,6 +258,42 @@ def test_contributions_sum_to_the_decision(metric, n_classes, form, covariance):
     for v in values:
         dense = v.toarray() if sparse.issparse(v) else v
         assert_array_equal(dense[:, outside], 0.0)
+
+
+@METRICS
+def test_decisions_within_rounding_of_a_tie_are_ties(metric):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.arange(40) % 2
+    X[y == 1] = -X[y == 0]  # the origin is as near to one class as to the other
+    fitted = SparseCenterClassifier(None, metric=metric).fit(X, y)
+    near = np.concatenate([np.zeros((1, 3)), 1e-15 * rng.normal(size=(200, 3))])
+    assert set(fitted.predict(near)) == {0}
+    assert set(fitted.path_predict(near, None).ravel()) == {0}
+    assert_array_equal(fitted.path_score(near, np.zeros(201, dtype=int), None), 1.0)
+    assert_array_equal(fitted.predict_proba(near), 0.5)
+    assert_array_equal(fitted.decision_function(near), 0.0)
+
+
+@METRICS
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array])
+def test_duplicate_entries_are_summed_before_decisions(metric, form):
+    X, y = make_data()
+    fitted = SparseCenterClassifier(4, metric=metric).fit(X, y)
+    single = sparse.coo_array(X)
+    part = np.random.default_rng(0).normal(size=single.nnz)
+    twice = form(X)
+    twice = type(twice)(
+        (
+            np.column_stack([part, form(X).data - part]).ravel(),
+            np.repeat(twice.indices, 2),
+            2 * twice.indptr,
+        ),
+        shape=X.shape,
+    )
+    assert_allclose(fitted.decision_function(twice), fitted.decision_function(X), atol=1e-9)
+    assert_array_equal(fitted.path_predict(twice, [2, 4]), fitted.path_predict(X, [2, 4]))
+    assert_allclose(fitted.explain(twice).decision, fitted.decision_function(X), atol=1e-9)
 
 
 # Edges.
@@ -371,6 +411,8 @@ def test_ways_to_ask_for_a_number_of_features(k, expected):
         ({"priors": [0.5, 0.5]}, "priors must be 3 positive probabilities that sum to 1"),
         ({"priors": [0.5, 0.6, 0.1]}, "priors must be 3 positive"),
         ({"priors": [1.0, 0.0, 0.0]}, "priors must be 3 positive"),
+        ({"priors": ["a", "b", "c"]}, "priors must be 3 positive"),
+        ({"priors": {0: 0.5}}, "priors must be 3 positive"),
     ],
 )
 def test_parameters_that_make_no_sense_are_told(parameters, message):

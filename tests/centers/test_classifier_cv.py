@@ -110,6 +110,34 @@ def test_given_levels_scores_and_groups():
     assert plain.score(X, y) == np.mean(plain.predict(X) == y)
 
 
+def test_masks_are_splits_too():
+    X, y = make_data()
+    mask = np.arange(y.size) % 3 == 0
+    masks = SparseCenterClassifierCV(cv=[(~mask, mask)], n_resamples=0).fit(X, y)
+    rows = SparseCenterClassifierCV(
+        cv=[(np.flatnonzero(~mask), np.flatnonzero(mask))], n_resamples=0
+    ).fit(X, y)
+    assert_array_equal(masks.path_["scores"], rows.path_["scores"])
+
+
+def test_path_scores_of_probabilities_use_the_temperature():
+    X, y = make_data()
+    fitted = SparseCenterClassifierCV(n_resamples=0).fit(X, y)
+    scores = fitted.path_score(X, y, [fitted.n_features_], scoring="neg_log_loss")
+    assert scores[0] == pytest.approx(-log_loss(y, fitted.predict_proba(X)))
+
+
+def test_a_scorer_that_takes_no_weights_is_told():
+    X, y = make_data()
+
+    def accuracy(estimator, X, y):
+        return np.mean(estimator.predict(X) == y)
+
+    assert SparseCenterClassifierCV(scoring=accuracy, n_resamples=0).fit(X, y).best_score_ > 0.7
+    with pytest.raises(ValueError, match="does not take sample_weight"):
+        SparseCenterClassifierCV(scoring=accuracy).fit(X, y, sample_weight=np.ones(y.size))
+
+
 @options
 @pytest.mark.filterwarnings("ignore:The least populated class")
 def test_a_class_that_some_folds_do_not_have(parameters):
@@ -163,10 +191,13 @@ def test_a_callback_can_stop_and_leaves_a_usable_classifier(n_steps):
     ("parameters", "message"),
     [
         ({"rule": "2se"}, "rule must be 'best' or '1se', got '2se'"),
-        ({"ks": [0, 3]}, "ks must be integers >= 1"),
-        ({"ks": []}, "ks must be integers >= 1"),
-        ({"ks": [1.5]}, "ks must be integers >= 1"),
-        ({"n_resamples": -1}, "n_resamples must be >= 0"),
+        ({"ks": [0, 3]}, "ks must be a list of integers >= 1"),
+        ({"ks": []}, "ks must be a list of integers >= 1"),
+        ({"ks": [1.5]}, "ks must be a list of integers >= 1"),
+        ({"ks": [[1, 2]]}, "ks must be a list of integers >= 1"),
+        ({"ks": 3}, "ks must be a list of integers >= 1"),
+        ({"n_resamples": -1}, "n_resamples must be an integer >= 0"),
+        ({"n_resamples": 2.5}, "n_resamples must be an integer >= 0"),
         ({"cv": []}, "gave no split"),
         ({"cv": [([], [0, 1])]}, "without training or without test rows"),
         ({"scoring": "nonsense"}, "nonsense"),

@@ -93,6 +93,16 @@ def test_labels_that_training_did_not_know_count_as_errors():
     assert scores[0] == pytest.approx(expected)
 
 
+def test_labels_of_another_length_are_told():
+    X, y = make_data(3)
+    fitted = SparseCenterClassifier().fit(X, y)
+    for labels in (y[:-5], np.r_[y, y]):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            fitted.path_score(X, labels, [1, 2])
+    with pytest.raises(ValueError, match="ks must be a sequence"):
+        fitted.path_predict(X, 5)
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_threads_give_the_same_bits(form, monkeypatch):
     X, y = make_data(3)

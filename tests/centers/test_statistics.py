@@ -107,6 +107,13 @@ def test_empty_rows_and_empty_matrices_are_fine():
     assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
 
 
+def test_small_index_types_are_read_right():
+    X, y = make_data()
+    S = sparse.csr_matrix(X)
+    S.indices, S.indptr = S.indices.astype(np.int16), S.indptr.astype(np.int16)
+    assert_same_moments(summarise(S, y, 3), summarise(X, y, 3))
+
+
 def test_more_than_256_classes():
     rng = np.random.default_rng(0)
     y = np.r_[np.arange(300), rng.integers(0, 300, 300)]

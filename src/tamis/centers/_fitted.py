@@ -1,12 +1,13 @@
 """What a fitted sparse center classifier can do, whoever chose its number of features."""
 
 import copy
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from tamis._base import (
     Explanation,
@@ -20,7 +21,7 @@ from tamis._base import (
 from tamis._selection import score_decisions
 from tamis.centers.covariance import Whitening
 from tamis.centers.model import CenterModel, train
-from tamis.centers.path import path_confusion, path_decisions, path_labels
+from tamis.centers.path import TIE, path_confusion, path_decisions, path_labels
 from tamis.centers.ranking import CenterStatistics
 
 __all__ = ["FittedCenters"]
@@ -119,7 +120,10 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
                 )
             prior = seen.astype(np.float64) if self.priors == "uniform" else weight
         else:
-            prior = np.asarray(self.priors, dtype=np.float64)
+            try:
+                prior = np.asarray(self.priors, dtype=np.float64)
+            except (TypeError, ValueError):
+                prior = np.zeros(0)  # told below
             if (
                 prior.shape != weight.shape
                 or not np.all(prior > 0)
@@ -229,7 +233,7 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
     # Decisions.
 
     def _check_X(self, X):
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=False,
@@ -237,11 +241,21 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
             dtype=[np.float64, np.float32],
             accept_large_sparse=True,
         )
+        if self._metric == "l1" and sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()  # |a + b| is not |a| + |b|
+        return X
 
     def _decisions(self, X):
-        """Decisions of all classes, (n_samples, n_classes)."""
+        """Decisions of all classes, (n_samples, n_classes).
+
+        What is within rounding of the largest is made equal to it, so that a tie is a tie for
+        decisions, probabilities and labels alike.
+        """
         model = self._fitted_model()
-        return model.decisions(self._check_X(X), self.support_) / self.temperature_
+        decisions = model.decisions(self._check_X(X), self.support_) / self.temperature_
+        largest = decisions.max(axis=1, keepdims=True)
+        return np.where(largest - decisions < TIE, largest, decisions)
 
     def decision_function(self, X):
         """Log odds of the classes.
@@ -288,10 +302,7 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        decisions = self.decision_function(X)
-        if decisions.ndim == 1:
-            decisions = np.stack([np.zeros_like(decisions), decisions], axis=1)
-        return softmax(decisions)
+        return softmax(self._decisions(X))
 
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`.
@@ -324,7 +335,7 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
         rejected : ndarray of bool of shape (n_samples,)
             True where no class is as probable as `threshold`.
         """
-        if not 0 <= threshold <= 1:
+        if not isinstance(threshold, Real) or not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be a probability, 0 to 1, got {threshold!r}.")
         probabilities = self.predict_proba(X)
         labels = self.classes_[probabilities.argmax(axis=1)]
@@ -419,24 +430,29 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
         scores : ndarray of shape (len(ks),)
         """
         model, X, ks = self._path(X, ks)
+        check_consistent_length(X, y)
         everything, codes = encode_labels(y)
         if not np.array_equal(everything, self.classes_):
             labels, everything = everything, np.union1d(self.classes_, everything)
             codes = np.searchsorted(everything, labels)[codes]
         known = np.searchsorted(everything, self.classes_)
         weights = check_weights(sample_weight, X)
-        return score_path(model, X, codes, everything, known, ks, scoring, weights)
+        return score_path(
+            model, X, codes, everything, known, ks, scoring, weights, self.temperature_
+        )
 
     def _path(self, X, ks):
         model = self._fitted_model()
         X = self._check_X(X)
         if ks is None:
             ks = np.arange(1, self.n_features_in_ + 1)
+        if not np.iterable(ks):
+            raise ValueError(f"ks must be a sequence of numbers of features, or None, got {ks!r}.")
         ks = np.array([resolve_n_features(k, self.n_features_in_, "Each of ks") for k in ks])
         return model, X, ks
 
 
-def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None):
+def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None, temperature=1.0):
     """Scores of a model for several numbers of features.
 
     Parameters
@@ -453,6 +469,8 @@ def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None)
     ks : ndarray of int
     scoring : str, callable or None
     sample_weight : ndarray or None
+    temperature : float
+        What decisions are divided by.
 
     Returns
     -------
@@ -473,7 +491,7 @@ def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None)
     scores = np.empty(len(ks))
     chunk = max(1, 8_000_000 // max(1, X.shape[0] * len(classes)))
     for start in range(0, len(ks), chunk):
-        decisions = path_decisions(features, terms, ks[start : start + chunk])
+        decisions = path_decisions(features, terms, ks[start : start + chunk]) / temperature
         for k in range(decisions.shape[1]):
             scores[start + k] = score_decisions(
                 scoring, decisions[:, k], classes, known, X, classes[codes], sample_weight

@@ -1,6 +1,7 @@
 """SparseCenterClassifierCV: the number of features chosen by cross-validation."""
 
 from functools import reduce
+from numbers import Integral
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -136,8 +137,8 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         """
         self._check_parameters()
         choose_level(np.zeros(1), np.zeros(1), self.rule)  # a wrong rule is told before the work
-        if self.n_resamples < 0:
-            raise ValueError(f"n_resamples must be >= 0, got {self.n_resamples!r}.")
+        if not isinstance(self.n_resamples, Integral) or self.n_resamples < 0:
+            raise ValueError(f"n_resamples must be an integer >= 0, got {self.n_resamples!r}.")
         X, codes, weights = self._validate(X, y, sample_weight)
         self._check_class_weights(codes, weights)
         n_classes = len(self.classes_)
@@ -181,9 +182,9 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
 
     def _levels(self, X):
         if self.ks is not None:
-            ks = np.unique(np.asarray(self.ks))
-            if ks.ndim != 1 or ks.size == 0 or ks.dtype.kind not in "iu" or ks[0] < 1:
-                raise ValueError(f"ks must be integers >= 1, got {self.ks!r}.")
+            ks = np.asarray(self.ks)
+            if ks.ndim != 1 or ks.size == 0 or ks.dtype.kind not in "iu" or ks.min() < 1:
+                raise ValueError(f"ks must be a list of integers >= 1, got {self.ks!r}.")
             return np.unique(np.minimum(ks, X.shape[1]))
         if sparse.issparse(X):
             return path_grid(X.shape[1])

@@ -19,8 +19,10 @@ from scipy import sparse
 from tamis._compile import compiled, prange, twins
 from tamis.centers.statistics import unsigned
 
-__all__ = ["PathTerms", "path_confusion", "path_decisions", "path_grid", "path_labels"]
+__all__ = ["TIE", "PathTerms", "path_confusion", "path_decisions", "path_grid", "path_labels"]
 
+# Decisions that differ by less are equal: sums in another order differ by as much.
+TIE = 1e-12
 _ROWS = 64
 # Labels of this many (row, k) pairs are held at a time.
 _CONFUSION_VALUES = 16_000_000
@@ -114,8 +116,8 @@ def _count_above(X, terms, ks, codes, n_classes, weights):
     """Weight of the rows of every true class that go to the second class: (len(ks), n_true)."""
     stops = np.minimum(np.asarray(ks, dtype=np.int64), terms.columns.size)
     order = np.argsort(stops, kind="stable")
-    # (sum * sharpness + log prior difference > 0) is (sum > threshold).
-    threshold = (terms.log_prior[0] - terms.log_prior[1]) / terms.sharpness[stops[order]]
+    # (sum * sharpness + log prior difference >= TIE) is (sum > threshold), but for rounding.
+    threshold = (terms.log_prior[0] - terms.log_prior[1] + TIE) / terms.sharpness[stops[order]]
     count = _above_in_sparse_rows if sparse.issparse(X) else _above_in_dense_rows
     above = np.empty((len(stops), n_classes))
     above[order] = count(X, terms, stops[order], threshold, codes, n_classes, weights).T
@@ -243,17 +245,17 @@ def _run(X, terms, ks, labels, decisions):
 @compiled
 def _record(i, k, sums, sharp, log_prior, labels, decisions):
     # Write the decision, or its first largest class: ties go to the first class.
-    best = 0
-    best_value = -np.inf
+    largest = -np.inf
     for c in range(log_prior.size):
         value = sums[c] * sharp + log_prior[c]
         if decisions.size:
             decisions[i, k, c] = value
-        if value > best_value:
-            best_value = value
-            best = c
+        largest = max(largest, value)
     if labels.size:
-        labels[i, k] = best
+        c = 0
+        while largest - (sums[c] * sharp + log_prior[c]) >= TIE:
+            c += 1
+        labels[i, k] = c
 
 
 @twins

@@ -202,6 +202,8 @@ def count_usual_values(X, codes, n_classes):
 
 def unsigned(indices):
     """The same indices without a sign: numba then leaves out the wrap-around of negatives."""
+    if indices.dtype.itemsize < 4:
+        return indices.astype(np.uint32)
     return indices.view(np.uint32 if indices.dtype.itemsize == 4 else np.uint64)
 
 
