@@ -107,11 +107,17 @@ def encode_labels(y, classes=None):
             position = np.cumsum(count > 0) - 1
             codes = position[y.astype(np.int64) - low]
             return (present + low).astype(y.dtype), codes
-    check_classification_targets(y)
-    if classes is None:
-        classes, codes = np.unique(y, return_inverse=True)
-        return classes, codes.astype(np.int64)
-    unknown = np.setdiff1d(y, classes)
+    try:
+        check_classification_targets(y)
+        if classes is None:
+            classes, codes = np.unique(y, return_inverse=True)
+            return classes, codes.astype(np.int64)
+        unknown = np.setdiff1d(y, classes)
+    except TypeError as error:
+        raise ValueError(
+            "Labels must be of one type, so that they have an order; got a mixture "
+            f"({error}). Convert them, for instance with y.astype(str)."
+        ) from error
     if unknown.size:
         raise ValueError(
             f"y has the label {unknown.tolist()[0]!r}, which is not among the classes "
@@ -157,6 +163,12 @@ def check_weights(sample_weight, X):
         )
     if weight.min(initial=0.0) < 0:
         raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
+    largest = weight.max(initial=0.0)
+    if largest > 1e100 or 0 < largest < 1e-100:
+        raise ValueError(
+            f"sample_weight goes up to {largest:.3g}, and sums over such weights are not exact. "
+            "Divide all weights by their largest."
+        )
     return weight
 
 
@@ -185,7 +197,7 @@ def resolve_n_features(value, n_features, name="n_features_to_select"):
     if isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and value >= 1:
         return min(int(value), n_features)
     if isinstance(value, float | np.floating) and 0 < value <= 1:
-        return max(1, int(value * n_features))
+        return max(1, int(value * n_features + 1e-9))
     raise ValueError(
         f"{name} must be an integer >= 1, a fraction in (0, 1] or None for all features, "
         f"got {value!r}."

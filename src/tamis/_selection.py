@@ -9,6 +9,7 @@ from sklearn.model_selection import check_cv
 from tamis._base import softmax
 
 __all__ = [
+    "check_scoring",
     "choose_level",
     "fit_temperature",
     "half_samples",
@@ -27,8 +28,8 @@ def order_by_score(scores):
 
 def largest(scores, k):
     """Indices, ascending, of the k largest scores; equal scores: lower index first. O(m)."""
-    if k >= scores.size:
-        return np.arange(scores.size)
+    if k <= 0 or k >= scores.size:
+        return np.arange(scores.size if k > 0 else 0)
     threshold = np.partition(scores, scores.size - k)[scores.size - k]
     above = np.flatnonzero(scores > threshold)
     tied = np.flatnonzero(scores == threshold)[: k - above.size]
@@ -38,7 +39,7 @@ def largest(scores, k):
 def make_splits(cv, X, y, groups=None):
     """Training and test rows of every fold, as a list; integers are stratified folds."""
     splits = [
-        tuple(_as_rows(part) for part in split)
+        tuple(_as_rows(part, X.shape[0]) for part in split)
         for split in check_cv(cv, y, classifier=True).split(X, y, groups)
     ]
     if not splits:
@@ -48,10 +49,21 @@ def make_splits(cv, X, y, groups=None):
     return splits
 
 
-def _as_rows(rows):
+def _as_rows(rows, n_samples):
     """Row numbers, also from a mask."""
     rows = np.asarray(rows)
-    return np.flatnonzero(rows) if rows.dtype == bool else rows
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+    if rows.size and (rows.ndim != 1 or rows.min() < -n_samples or rows.max() >= n_samples):
+        raise ValueError(f"cv gave rows that are not among the {n_samples} samples.")
+    return rows
+
+
+def check_scoring(scoring):
+    """Raise unless `scoring` is None, a name that scikit-learn knows, or callable."""
+    if isinstance(scoring, str):
+        get_scorer(scoring)
+    elif scoring is not None and not callable(scoring):
+        raise ValueError(f"scoring must be a name, a callable or None, got {scoring!r}.")
 
 
 def standard_error(scores):
@@ -99,10 +111,7 @@ class _GivenDecisions(ClassifierMixin, BaseEstimator):
     def decision_function(self, X):
         """Decisions; one column for two classes."""
         decisions = self.decisions
-        if decisions.shape[1] == 2:
-            with np.errstate(invalid="ignore"):
-                return decisions[:, 1] - decisions[:, 0]
-        return decisions
+        return decisions[:, 1] - decisions[:, 0] if decisions.shape[1] == 2 else decisions
 
     def predict_proba(self, X):
         """Probabilities of the decisions."""
@@ -132,6 +141,10 @@ def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None
     """
     full = np.full((decisions.shape[0], len(classes)), -np.inf)
     full[:, known] = decisions
+    # Scorers want finite numbers: a class that is never predicted is far below the others.
+    finite = np.isfinite(full)
+    lowest = np.where(finite, full, np.inf).min(axis=1, keepdims=True)
+    full = np.where(finite, full, lowest - 1e3)
     scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     try:

@@ -276,6 +276,33 @@ def test_decisions_within_rounding_of_a_tie_are_ties(metric):
 
 
 @METRICS
+@settings(max_examples=60, deadline=None)
+@given(
+    centers=st.lists(st.integers(-9, 9), min_size=4, max_size=4),
+    queries=st.lists(st.integers(-18, 18), min_size=6, max_size=6),
+)
+def test_ties_go_to_the_first_class_everywhere_even_between_points(metric, centers, queries):
+    # Classes that are points: the dispersion is at its floor and decisions are huge.
+    low, high = np.array(centers[:2]) / 10, np.array(centers[2:]) / 10
+    X, y = np.array([low, high, low, high]), np.array([0, 1, 0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        fitted = SparseCenterClassifier(2, metric=metric).fit(X, y)
+    middle = (low + high) / 2
+    grid = np.array(queries).reshape(3, 2) / 20
+    new = np.vstack([middle[None], grid, X])
+    labels = fitted.predict(new)
+    assert labels[0] == 0
+    assert_array_equal(labels, fitted.predict_proba(new).argmax(axis=1))
+    assert_array_equal(labels, fitted.decision_function(new) > 0)
+    assert_array_equal(labels, fitted.predict(sparse.csr_array(new)))
+    assert_array_equal(labels, fitted.path_predict(new, [2])[0])
+    assert_array_equal(labels, fitted.path_predict(sparse.csr_array(new), [2])[0])
+    assert fitted.path_score(new, labels, [2])[0] == 1.0
+    assert fitted.path_score(sparse.csr_array(new), labels, [2])[0] == 1.0
+
+
+@METRICS
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array])
 def test_duplicate_entries_are_summed_before_decisions(metric, form):
     X, y = make_data()
@@ -365,7 +392,7 @@ def test_values_whose_squares_overflow_are_told_for_l2_and_fine_for_l1():
 @pytest.mark.parametrize("form", FORMS)
 def test_values_whose_squares_vanish_count_as_constant_for_l2_and_are_fine_for_l1(form):
     X, y = make_data()
-    with pytest.warns(UserWarning, match="only 0 separate"):
+    with pytest.warns(UserWarning, match="only 0 separate.*its squares vanish: multiply"):
         SparseCenterClassifier(3).fit(form(X * 2.0**-900), y)
     tiny = SparseCenterClassifier(3, metric="l1").fit(form(X * 2.0**-900), y)
     plain = SparseCenterClassifier(3, metric="l1").fit(form(X), y)
@@ -393,7 +420,8 @@ def test_numbers_of_features_that_make_no_sense_are_told(k):
 
 
 @pytest.mark.parametrize(
-    ("k", "expected"), [(None, 10), (50, 10), (1.0, 10), (0.5, 5), (0.01, 1), (np.int8(3), 3)]
+    ("k", "expected"),
+    [(None, 10), (50, 10), (1.0, 10), (0.5, 5), (0.3, 3), (0.01, 1), (np.int8(3), 3)],
 )
 def test_ways_to_ask_for_a_number_of_features(k, expected):
     X, y = make_data()
@@ -421,8 +449,34 @@ def test_parameters_that_make_no_sense_are_told(parameters, message):
         SparseCenterClassifier(**parameters).fit(X, y)
 
 
+@pytest.mark.parametrize("scaling", [None, "spread", "std", "variance"])
+@pytest.mark.parametrize("unit", [2.0**-300, 2.0**260])
+def test_units_far_from_one_change_nothing(scaling, unit):
+    X, y = make_data()
+    plain = SparseCenterClassifier(3, scaling=scaling).fit(X, y)
+    other = SparseCenterClassifier(3, scaling=scaling).fit(X * unit, y)
+    assert_array_equal(other.ranking_, plain.ranking_)
+    assert_array_equal(other.predict(X * unit), plain.predict(X))
+    assert np.all(np.isfinite(other.gains_))
+
+
+def test_equal_classes_have_no_l2_gain_whatever_the_weights():
+    A = np.random.default_rng(0).random((1000, 3))
+    X, y = np.r_[A, A, A, A], np.repeat([0, 1], [1000, 3000])
+    with pytest.warns(UserWarning, match="only 0 separate"):
+        fitted = SparseCenterClassifier(2).fit(X, y, np.repeat([0.1, 0.7], [1000, 3000]))
+    assert_array_equal(fitted.gains_, 0.0)
+
+
 def test_other_bad_input_is_told():
     X, y = make_data()
+    for weight in (1e150, 1e-150):
+        with pytest.raises(ValueError, match="Divide all weights by their largest"):
+            SparseCenterClassifier().fit(X, y, sample_weight=np.full(y.size, weight))
+    with pytest.raises(ValueError, match="Labels must be of one type"):
+        SparseCenterClassifier().fit(X, np.array(["a", 1, 2] * 40, dtype=object))
+    with pytest.raises(ValueError, match="1d array"):
+        SparseCenterClassifier().partial_fit(X, y, classes=[[0, 1], [2, 3]])
     fitted = SparseCenterClassifier(3).fit(X, y)
     with pytest.raises(ValueError, match="at least 2 classes, got 1 class: 5"):
         SparseCenterClassifier().fit(X, np.full(y.size, 5))

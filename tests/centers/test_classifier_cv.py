@@ -110,6 +110,68 @@ def test_given_levels_scores_and_groups():
     assert plain.score(X, y) == np.mean(plain.predict(X) == y)
 
 
+def test_no_feature_with_gain_on_all_data_though_folds_have_some():
+    A = np.array([[0.0], [1], [2], [3]] * 5)
+    with pytest.warns(UserWarning, match="only 0 separate"):
+        fitted = SparseCenterClassifierCV(n_resamples=0, cv=3).fit(
+            np.r_[A, A], np.repeat([0, 1], 20)
+        )
+    assert fitted.n_features_ == 0
+    assert_allclose(fitted.predict_proba(A), 0.5)
+
+
+@pytest.mark.parametrize("metric", ["l2", "l1"])
+def test_rows_of_weight_zero_are_rows_left_out(metric):
+    X, y = make_data(n_classes=2)
+    weight = np.ones(y.size)
+    weight[:40] = 0
+    cv = [(np.arange(40, 120), np.arange(40)), (np.arange(80), np.arange(80, 120))]
+    fitted = SparseCenterClassifierCV(metric=metric, cv=cv, n_resamples=4, random_state=0)
+    fitted.fit(X, y, sample_weight=weight)
+    assert len(fitted.path_["scores"]) == 1  # the test rows of the first split have no weight
+    without = SparseCenterClassifierCV(
+        metric=metric, cv=[(np.arange(40), np.arange(40, 80))], n_resamples=4, random_state=0
+    ).fit(X[40:], y[40:])
+    assert_allclose(fitted.path_["scores"], without.path_["scores"])
+    assert_array_equal(fitted.stability_, without.stability_)
+    cv = [(np.arange(40), np.arange(40, 80))]
+    with pytest.raises(ValueError, match="All training rows of split 0 have zero weight"):
+        SparseCenterClassifierCV(metric=metric, cv=cv).fit(X, y, sample_weight=weight)
+    cv = [(np.arange(40, 80), np.arange(40))]
+    with pytest.raises(ValueError, match="No split has a test row with weight"):
+        SparseCenterClassifierCV(metric=metric, cv=cv).fit(X, y, sample_weight=weight)
+
+
+def test_stability_is_that_of_this_fit():
+    X, y = make_data()
+    fitted = SparseCenterClassifierCV(n_resamples=4, random_state=0).fit(X, y)
+    assert fitted.stability_.max() == 1.0
+    assert not hasattr(fitted.set_params(n_resamples=0).fit(X[:, :4], y), "stability_")
+
+
+def test_a_half_sample_that_cannot_be_trained_is_named():
+    X = np.random.default_rng(0).normal(size=(60, 40))
+    with pytest.raises(ValueError, match=r"half-sample for stability_ \(30 rows\).*full rank"):
+        SparseCenterClassifierCV(covariance="empirical", random_state=0).fit(X, np.arange(60) % 2)
+
+
+def test_scores_of_decisions_when_a_fold_lacks_a_class():
+    X, y = make_data(n_classes=2)
+    X, y = X[np.argsort(y, kind="stable")], np.sort(y)
+    some = np.flatnonzero(y == 0)[:30]
+    cv = [(some, np.arange(120)), (np.arange(0, 120, 2), np.arange(1, 120, 2))]
+    fitted = SparseCenterClassifierCV(cv=cv, scoring="roc_auc", n_resamples=0).fit(X, y)
+    assert np.all(np.isfinite(fitted.path_["scores"]))
+
+
+def test_one_fold_a_sample_takes_no_quadratic_memory():
+    from sklearn.model_selection import LeaveOneOut
+
+    X, y = make_data(n=60)
+    fitted = SparseCenterClassifierCV(cv=LeaveOneOut(), n_resamples=0).fit(X, y)
+    assert fitted.path_["scores"].shape == (60, 15)
+
+
 def test_masks_are_splits_too():
     X, y = make_data()
     mask = np.arange(y.size) % 3 == 0
@@ -185,6 +247,8 @@ def test_a_callback_can_stop_and_leaves_a_usable_classifier(n_steps):
     fitted.set_callbacks(StopAfter(n_steps)).fit(X, y)
     assert len(fitted.path_["scores"]) == min(n_steps, 5)
     assert fitted.score(X, y) > 0.7
+    assert hasattr(fitted, "stability_") == (n_steps > 5)
+    assert getattr(fitted, "stability_", np.ones(1)).max() == 1.0  # of the halves that were done
 
 
 @pytest.mark.parametrize(
@@ -201,6 +265,8 @@ def test_a_callback_can_stop_and_leaves_a_usable_classifier(n_steps):
         ({"cv": []}, "gave no split"),
         ({"cv": [([], [0, 1])]}, "without training or without test rows"),
         ({"scoring": "nonsense"}, "nonsense"),
+        ({"scoring": ["accuracy"]}, "scoring must be a name, a callable or None"),
+        ({"cv": [([0, 1], [1000])]}, "not among the 120 samples"),
     ],
 )
 def test_parameters_that_make_no_sense_are_told(parameters, message):

@@ -106,3 +106,17 @@ def test_mean_that_overflows_is_refused():
     X = np.full((6, 3), 1e308)
     with pytest.raises(ValueError, match="overflow"):
         OddsRatioSelector(threshold="mean").fit(X, [0, 1, 0, 1, 0, 1])
+
+
+def test_thresholds_mean_the_same_for_sparse_and_dense():
+    X = np.array([[0.1], [0.1], [0], [0]], dtype=np.float32)
+    y = [0, 0, 1, 1]
+    dense = OddsRatioSelector(1, threshold=0.1).fit(X, y).scores_
+    thin = OddsRatioSelector(1, threshold=0.1).fit(sparse.csr_array(X), y).scores_
+    assert_array_equal(dense, thin)
+    X, weight = np.array([[0.0], [1], [2], [2]]), [0.1 + 0.2, 0.2, 0.4, 0.1]
+    dense = OddsRatioSelector(1, threshold="median").fit(X, y, weight).scores_
+    thin = OddsRatioSelector(1, threshold="median").fit(sparse.csr_array(X), y, weight).scores_
+    back = OddsRatioSelector(1, threshold="median").fit(X[::-1], y[::-1], weight[::-1]).scores_
+    assert_allclose(dense, thin)
+    assert_allclose(dense, back)

@@ -1,6 +1,7 @@
 """What a fitted sparse center classifier can do, whoever chose its number of features."""
 
 import copy
+import warnings
 from numbers import Real
 
 import numpy as np
@@ -18,18 +19,19 @@ from tamis._base import (
     resolve_n_features,
     softmax,
 )
-from tamis._selection import score_decisions
+from tamis._selection import check_scoring, score_decisions
 from tamis.centers.covariance import Whitening
 from tamis.centers.model import CenterModel, train
-from tamis.centers.path import TIE, path_confusion, path_decisions, path_labels
+from tamis.centers.path import path_confusion, path_decisions, path_labels
 from tamis.centers.ranking import CenterStatistics
 
-__all__ = ["FittedCenters"]
+__all__ = ["FittedCenters", "is_counted", "score_path"]
 
 _METRICS = ("l2", "l1")
 _SCALINGS = ("spread", None, "std", "variance")
 _COVARIANCES = (None, "empirical", "shrunk")
-_FAST_SCORES = (None, "accuracy", "balanced_accuracy")
+_FAST_SCORES = ("accuracy", "balanced_accuracy")
+_WHITENED_VALUES = 1 << 22
 
 
 class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
@@ -171,6 +173,18 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
         self.dispersion_ = float(model.dispersion(self.support_))
         self.objective_ = model.objective(self.support_)
 
+    def _warn_of_few_features(self, k, asked, X):
+        if self.n_features_ >= k or asked is None:
+            return
+        message = (
+            f"{k} features were asked for, but only {self.n_features_} separate the class "
+            f"centers (metric={self.metric!r}); those are selected."
+        )
+        values = X.data if sparse.issparse(X) else X
+        if self.metric == "l2" and 0 < np.abs(values).max(initial=0.0) < 1e-140:
+            message += " X is so small that its squares vanish: multiply it by a constant."
+        warnings.warn(message, UserWarning, stacklevel=4)
+
     # What training left.
 
     @property
@@ -184,6 +198,7 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
             self._raw_gains,
         )
         model = CenterModel(self._metric, statistics, self.scale_, self.gains_, self._log_priors)
+        model.temperature = self.temperature_
         if self._whitening is not None:
             parts = self._whitening
             model.whitening = Whitening(
@@ -247,15 +262,9 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
         return X
 
     def _decisions(self, X):
-        """Decisions of all classes, (n_samples, n_classes).
-
-        What is within rounding of the largest is made equal to it, so that a tie is a tie for
-        decisions, probabilities and labels alike.
-        """
+        """Decisions of all classes, (n_samples, n_classes)."""
         model = self._fitted_model()
-        decisions = model.decisions(self._check_X(X), self.support_) / self.temperature_
-        largest = decisions.max(axis=1, keepdims=True)
-        return np.where(largest - decisions < TIE, largest, decisions)
+        return model.decisions(self._check_X(X), self.support_)
 
     def decision_function(self, X):
         """Log odds of the classes.
@@ -406,8 +415,11 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
         labels : ndarray of shape (len(ks), n_samples)
         """
         model, X, ks = self._path(X, ks)
-        labels = path_labels(model.transform(X), model.terms(model.ranked()), ks)
-        return self.classes_[labels.T]
+        terms = model.terms(model.ranked())
+        labels = [
+            path_labels(model.transform(X[rows]), terms, ks) for rows in _row_chunks(model, X)
+        ]
+        return self.classes_[np.concatenate(labels).T]
 
     def path_score(self, X, y, ks, *, scoring=None, sample_weight=None):
         """Scores with each of several numbers of features, in one pass.
@@ -437,9 +449,8 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
             codes = np.searchsorted(everything, labels)[codes]
         known = np.searchsorted(everything, self.classes_)
         weights = check_weights(sample_weight, X)
-        return score_path(
-            model, X, codes, everything, known, ks, scoring, weights, self.temperature_
-        )
+        check_scoring(scoring)
+        return score_path(model, X, codes, everything, known, ks, scoring, weights)
 
     def _path(self, X, ks):
         model = self._fitted_model()
@@ -452,7 +463,12 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
         return model, X, ks
 
 
-def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None, temperature=1.0):
+def is_counted(scoring):
+    """Whether a score needs labels only, so that all k are counted in one pass."""
+    return scoring is None or (isinstance(scoring, str) and scoring in _FAST_SCORES)
+
+
+def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None):
     """Scores of a model for several numbers of features.
 
     Parameters
@@ -469,17 +485,19 @@ def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None,
     ks : ndarray of int
     scoring : str, callable or None
     sample_weight : ndarray or None
-    temperature : float
-        What decisions are divided by.
 
     Returns
     -------
     scores : ndarray of shape (len(ks),)
     """
     terms = model.terms(model.ranked())
-    features = model.transform(X)
-    if scoring in _FAST_SCORES:
-        confusion = path_confusion(features, terms, ks, codes, len(classes), sample_weight)
+    if is_counted(scoring):
+        confusion = 0.0
+        for rows in _row_chunks(model, X):
+            weights = None if sample_weight is None else sample_weight[rows]
+            confusion = confusion + path_confusion(
+                model.transform(X[rows]), terms, ks, codes[rows], len(classes), weights
+            )
         hits = confusion[:, known, np.arange(known.size)]
         truth = confusion.sum(axis=2)
         if scoring == "balanced_accuracy":
@@ -491,9 +509,19 @@ def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None,
     scores = np.empty(len(ks))
     chunk = max(1, 8_000_000 // max(1, X.shape[0] * len(classes)))
     for start in range(0, len(ks), chunk):
-        decisions = path_decisions(features, terms, ks[start : start + chunk]) / temperature
-        for k in range(decisions.shape[1]):
+        some = ks[start : start + chunk]
+        decisions = [
+            path_decisions(model.transform(X[rows]), terms, some) for rows in _row_chunks(model, X)
+        ]
+        decisions = np.concatenate(decisions) / model.temperature
+        for k in range(len(some)):
             scores[start + k] = score_decisions(
                 scoring, decisions[:, k], classes, known, X, classes[codes], sample_weight
             )
     return scores
+
+
+def _row_chunks(model, X):
+    """Slices of rows: all at once, or as many as may be whitened (and so made dense) at once."""
+    size = X.shape[0] if model.whitening is None else max(1, _WHITENED_VALUES // X.shape[1])
+    return [slice(start, start + size) for start in range(0, X.shape[0], size)]

@@ -1,9 +1,8 @@
 """SparseCenterClassifier: class centers that differ in at most k features."""
 
-import warnings
-
 import numpy as np
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import column_or_1d
 
 from tamis._base import resolve_n_features, steps, with_callbacks
 from tamis.centers._fitted import FittedCenters
@@ -148,12 +147,12 @@ class SparseCenterClassifier(FittedCenters):
             self._store(model)
             self._n_rows = X.shape[0]
             self._select(k)
-        self._warn_of_few_features(k)
+        self._warn_of_few_features(k, self.n_features_to_select, X)
         return self
 
     @available_if(_can_learn_online)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on training with more data; the result is that of `fit` on all data.
+        """Go on training with more data; the result is that of `fit` on all data, to rounding.
 
         Memory does not grow with the number of samples. The first chunk of a stream decides
         which features there are; the order of the chunks does not matter.
@@ -183,7 +182,7 @@ class SparseCenterClassifier(FittedCenters):
             )
         known = None if first else self.classes_
         if classes is not None:
-            named = np.unique(np.asarray(classes))
+            named = np.unique(column_or_1d(classes))
             if known is not None and not np.array_equal(known, named):
                 raise ValueError(
                     f"classes={named.tolist()} differs from the first call's {known.tolist()}. "
@@ -211,12 +210,3 @@ class SparseCenterClassifier(FittedCenters):
         self._n_rows = moments.n_rows
         self._select(k)
         return self
-
-    def _warn_of_few_features(self, k):
-        if self.n_features_ < k and self.n_features_to_select is not None:
-            warnings.warn(
-                f"{k} features were asked for, but only {self.n_features_} separate the class "
-                f"centers (metric={self.metric!r}); those are selected.",
-                UserWarning,
-                stacklevel=4,
-            )

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from tamis._base import steps, with_callbacks
 from tamis._selection import (
+    check_scoring,
     choose_level,
     fit_temperature,
     half_samples,
@@ -17,12 +18,15 @@ from tamis._selection import (
     score_decisions,
     standard_error,
 )
-from tamis.centers._fitted import FittedCenters, score_path
+from tamis.centers._fitted import FittedCenters, is_counted, score_path
 from tamis.centers.model import train_from_moments
 from tamis.centers.path import path_grid
 from tamis.centers.statistics import ClassMoments, summarise
 
 __all__ = ["SparseCenterClassifierCV"]
+
+# Folds whose rows fall into more parts than this are trained one by one.
+_MOST_PARTS = 40
 
 
 class SparseCenterClassifierCV(FittedCenters):
@@ -43,8 +47,9 @@ class SparseCenterClassifierCV(FittedCenters):
     priors : {"uniform", "empirical"} or array-like of shape (n_classes,), default="uniform"
         Class probabilities that enter the decision.
     ks : array-like of int or None, default=None
-        Numbers of features to try. None: all from 1 to the number of features for dense data, a
-        few hundred, geometrically spaced beyond the first 128, for sparse data.
+        Numbers of features to try. None: all from 1 to the number of features for dense data; a
+        few hundred, geometrically spaced beyond the first 128, for sparse data and for scores
+        other than accuracy and balanced accuracy.
     cv : int, splitter or iterable of (train, test), default=5
         Folds; an integer means that many stratified ones.
     scoring : str or callable, default="balanced_accuracy"
@@ -137,25 +142,31 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         """
         self._check_parameters()
         choose_level(np.zeros(1), np.zeros(1), self.rule)  # a wrong rule is told before the work
+        check_scoring(self.scoring)
+        vars(self).pop("stability_", None)
         if not isinstance(self.n_resamples, Integral) or self.n_resamples < 0:
             raise ValueError(f"n_resamples must be an integer >= 0, got {self.n_resamples!r}.")
         X, codes, weights = self._validate(X, y, sample_weight)
         self._check_class_weights(codes, weights)
         n_classes = len(self.classes_)
-        splits = make_splits(self.cv, X, self.classes_[codes], groups)
+        splits = self._weighted_splits(
+            make_splits(self.cv, X, self.classes_[codes], groups), weights
+        )
         ks = self._levels(X)
         moments, fold_moments = self._all_moments(X, codes, weights, splits)
         model = self._train_given(moments, X, codes, weights)
 
         # One task a fold, then one a half-sample; each is reported when it is done.
-        halves = list(half_samples(codes, self.n_resamples, check_random_state(self.random_state)))
+        rows = np.arange(codes.size) if weights is None else np.flatnonzero(weights)
+        random_state = check_random_state(self.random_state)
+        halves = [rows[h] for h in half_samples(codes[rows], self.n_resamples, random_state)]
         names = [f"fold {f}" for f in range(len(splits))]
         names += [f"half-sample {h}" for h in range(len(halves))]
         folds = self._in_threads(
             delayed(self._evaluate_fold)(X, codes, weights, split, part, ks)
             for split, part in zip(splits, fold_moments, strict=True)
         )
-        evaluated, orders = [], None
+        evaluated, orders, n_done = [], None, 0
         for name in steps(self, names, X=X, y=y):
             if name.startswith("fold"):
                 evaluated.append(next(folds))
@@ -167,15 +178,29 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
                     delayed(self._select_from_half)(X, codes, weights, rows, k) for rows in halves
                 )
             counts[next(orders)] += 1
+            n_done += 1
         if orders is None:
             k = self._choose(evaluated, ks)
 
         self._store(model)
         self._select(k)
-        if halves and orders is not None:
-            self.stability_ = counts / len(halves)
-        self.temperature_ = self._calibrate(X, codes, weights, splits, evaluated, n_classes)
+        if n_done:
+            self.stability_ = counts / n_done
+        self.temperature_ = self._calibrate(X, codes, weights, splits, evaluated, n_classes, k)
+        self._warn_of_few_features(k, k, X)
         return self
+
+    def _weighted_splits(self, splits, weights):
+        """Splits whose test rows have weight; training rows must have some."""
+        if weights is None:
+            return splits
+        for f, (train, _) in enumerate(splits):
+            if not weights[train].any():
+                raise ValueError(f"All training rows of split {f} have zero weight.")
+        kept = [(train, test) for train, test in splits if weights[test].any()]
+        if not kept:
+            raise ValueError("No split has a test row with weight.")
+        return kept
 
     def _in_threads(self, tasks):
         return Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(tasks)
@@ -186,7 +211,7 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
             if ks.ndim != 1 or ks.size == 0 or ks.dtype.kind not in "iu" or ks.min() < 1:
                 raise ValueError(f"ks must be a list of integers >= 1, got {self.ks!r}.")
             return np.unique(np.minimum(ks, X.shape[1]))
-        if sparse.issparse(X):
+        if sparse.issparse(X) or not is_counted(self.scoring):
             return path_grid(X.shape[1])
         return np.arange(1, X.shape[1] + 1)
 
@@ -209,7 +234,7 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         repeated = any(np.unique(train).size < train.size for train, _ in splits)
         patterns, part = np.unique(member, axis=0, return_inverse=True)
         n_classes, n_parts = len(self.classes_), len(patterns)
-        if repeated or n_parts > 2 * len(splits) + 2:
+        if repeated or n_parts > _MOST_PARTS:
             return summarise(X, codes, n_classes, weights), [None] * len(splits)
         pooled = summarise(X, part.ravel() * n_classes + codes, n_parts * n_classes, weights)
         pieces = [pooled.take(slice(p * n_classes, (p + 1) * n_classes)) for p in range(n_parts)]
@@ -243,7 +268,13 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         return self._train(X[rows], codes[rows], len(self.classes_), part_weights)
 
     def _select_from_half(self, X, codes, weights, rows, k):
-        return self._train_part(X, codes, weights, rows).select(k)
+        try:
+            return self._train_part(X, codes, weights, rows).select(k)
+        except ValueError as error:
+            raise ValueError(
+                f"A half-sample for stability_ ({rows.size} rows) cannot be trained: {error} "
+                "n_resamples=0 leaves the half-samples out."
+            ) from error
 
     def _choose(self, evaluated, ks):
         scores = np.stack([score for _, score in evaluated])
@@ -253,12 +284,11 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         self.best_score_ = float(mean[level])
         return int(ks[level])
 
-    def _calibrate(self, X, codes, weights, splits, evaluated, n_classes):
+    def _calibrate(self, X, codes, weights, splits, evaluated, n_classes, k):
         """Temperature of the out-of-fold decisions, every class with its prior as weight."""
         decisions, truth, mass = [], [], []
         for (_, test), (model, _) in zip(splits, evaluated, strict=False):
-            support = model.select(self.n_features_)
-            decisions.append(model.decisions(X[test], support))
+            decisions.append(model.decisions(X[test], model.select(k)))
             truth.append(codes[test])
             mass.append(np.ones(test.size) if weights is None else weights[test])
         truth, mass = np.concatenate(truth), np.concatenate(mass)

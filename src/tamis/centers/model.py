@@ -53,6 +53,8 @@ class CenterModel:
     whitening : Whitening or None
     whitened_centers, whitened_dispersion : ndarray of shape (n_classes, n_features) or None
         Centers and variances of the whitened features.
+    temperature : float
+        What decisions are divided by.
     """
 
     metric: str
@@ -63,6 +65,7 @@ class CenterModel:
     whitening: Whitening | None = None
     whitened_centers: np.ndarray | None = None
     whitened_dispersion: np.ndarray | None = None
+    temperature: float = 1.0
 
     @property
     def power(self):
@@ -84,7 +87,8 @@ class CenterModel:
         if self.whitening is not None:
             columns = self.whitened_dispersion[:, support]
         else:
-            columns = self.statistics.dispersion[:, support] / self.scale[support] ** self.power
+            columns = self.statistics.dispersion[:, support]
+            columns = scaled_by(columns, self.scale[support], self.power)
         return _floored(columns[seen].mean(), self.gains[support].mean())
 
     def objective(self, support):
@@ -135,9 +139,11 @@ class CenterModel:
             omega, factor, origin, common = self._differences(columns)
             slope = np.ascontiguousarray((omega * factor).T)
             shift = np.ascontiguousarray((0.5 * omega**2 + omega * factor * common).T)
-        return PathTerms(
+        terms = PathTerms(
             columns, origin, slope, shift, self.metric == "l1", sharpness, self.log_prior
         )
+        terms.set_tolerance(self.temperature)
+        return terms
 
     def _differences(self, support):
         """omega, the factor that brings a value to its units, origin and common center.
@@ -171,7 +177,17 @@ class CenterModel:
         return weights, np.arange(self.scale.size), statistics.offset, statistics.common, bias
 
     def decisions(self, X, support):
-        """D of every row and class, of shape (n_samples, n_classes)."""
+        """D of every row and class over the temperature, of shape (n_samples, n_classes).
+
+        What is within rounding of the largest is made equal to it, so that a tie is a tie for
+        decisions, probabilities and labels alike.
+        """
+        decisions = self._raw_decisions(X, support)
+        largest = decisions.max(axis=1, keepdims=True)
+        near = largest - decisions < self.terms(support).tolerance[-1]
+        return np.where(near, largest, decisions) / self.temperature
+
+    def _raw_decisions(self, X, support):
         if self.metric == "l1":
             return path_decisions(X, self.terms(support), [support.size])[:, 0]
         weights, columns, origin, common, bias = self.linear(support)

@@ -11,7 +11,7 @@ and all k together cost about as much as the largest. In sparse rows only stored
 number of levels. Shapes: `slope`, `shift` (R, C) for R ranked features; `stops`, `sharpness` (K,).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
@@ -19,10 +19,11 @@ from scipy import sparse
 from tamis._compile import compiled, prange, twins
 from tamis.centers.statistics import unsigned
 
-__all__ = ["TIE", "PathTerms", "path_confusion", "path_decisions", "path_grid", "path_labels"]
+__all__ = ["PathTerms", "path_confusion", "path_decisions", "path_grid", "path_labels"]
 
-# Decisions that differ by less are equal: sums in another order differ by as much.
-TIE = 1e-12
+# Decisions that differ by less, relative to the terms they are sums of, are equal: sums in another
+# order differ by as much.
+_TIE = 1e-12
 _ROWS = 64
 # Labels of this many (row, k) pairs are held at a time.
 _CONFUSION_VALUES = 16_000_000
@@ -50,6 +51,8 @@ class PathTerms:
         One over the dispersion with the k best features.
     log_prior : ndarray of shape (n_classes,)
         Logarithms of the class priors, -inf for a class that was not seen.
+    tolerance : ndarray of shape (n_ranked + 1,)
+        Decisions with the k best features that differ by less are tied.
     """
 
     columns: np.ndarray
@@ -59,6 +62,17 @@ class PathTerms:
     absolute: bool
     sharpness: np.ndarray
     log_prior: np.ndarray
+    tolerance: np.ndarray = field(init=False)
+
+    def set_tolerance(self, temperature):
+        """Set `tolerance` for decisions that will be divided by `temperature`."""
+        if self.absolute:
+            size = (np.abs(self.shift) * self.slope).max(axis=1, initial=0.0)
+        else:
+            size = np.abs(self.origin[:, None] * self.slope) + np.abs(self.shift)
+            size = size.max(axis=1, initial=0.0)
+        total = np.concatenate([[0.0], np.cumsum(size)]) * self.sharpness
+        self.tolerance = _TIE * np.maximum(1.0 + total, temperature)
 
     def at_zero(self):
         """Terms of a value 0, of shape (n_ranked, n_classes)."""
@@ -116,8 +130,9 @@ def _count_above(X, terms, ks, codes, n_classes, weights):
     """Weight of the rows of every true class that go to the second class: (len(ks), n_true)."""
     stops = np.minimum(np.asarray(ks, dtype=np.int64), terms.columns.size)
     order = np.argsort(stops, kind="stable")
-    # (sum * sharpness + log prior difference >= TIE) is (sum > threshold), but for rounding.
-    threshold = (terms.log_prior[0] - terms.log_prior[1] + TIE) / terms.sharpness[stops[order]]
+    # (sum * sharpness + log prior difference >= tolerance) is (sum > threshold).
+    threshold = terms.log_prior[0] - terms.log_prior[1] + terms.tolerance[stops[order]]
+    threshold /= terms.sharpness[stops[order]]
     count = _above_in_sparse_rows if sparse.issparse(X) else _above_in_dense_rows
     above = np.empty((len(stops), n_classes))
     above[order] = count(X, terms, stops[order], threshold, codes, n_classes, weights).T
@@ -211,7 +226,8 @@ def _run(X, terms, ks, labels, decisions):
     order = np.argsort(stops, kind="stable")
     place = order.astype(np.int64)  # where the o-th smallest k stands in the output
     sorted_stops = stops[order]
-    shared = (sharpness[order], place, terms.log_prior, labels, decisions)
+    tolerance = terms.tolerance[sorted_stops]
+    shared = (sharpness[order], tolerance, place, terms.log_prior, labels, decisions)
     if sparse.issparse(X):
         X = X.tocsr()
         level, rank, zero, base = _levels(terms, sorted_stops, X.shape[1])
@@ -243,7 +259,7 @@ def _run(X, terms, ks, labels, decisions):
 
 
 @compiled
-def _record(i, k, sums, sharp, log_prior, labels, decisions):
+def _record(i, k, sums, sharp, tolerance, log_prior, labels, decisions):
     # Write the decision, or its first largest class: ties go to the first class.
     largest = -np.inf
     for c in range(log_prior.size):
@@ -253,7 +269,7 @@ def _record(i, k, sums, sharp, log_prior, labels, decisions):
         largest = max(largest, value)
     if labels.size:
         c = 0
-        while largest - (sums[c] * sharp + log_prior[c]) >= TIE:
+        while largest - (sums[c] * sharp + log_prior[c]) >= tolerance:
             c += 1
         labels[i, k] = c
 
@@ -268,6 +284,7 @@ def _dense_path(
     absolute,
     stops,
     sharpness,
+    tolerance,
     place,
     log_prior,
     labels,
@@ -290,7 +307,9 @@ def _dense_path(
                         for c in range(n_classes):
                             sums[c] += slope[r, c] * v - shift[r, c]
                     r += 1
-                _record(i, place[k], sums, sharpness[k], log_prior, labels, decisions)
+                _record(
+                    i, place[k], sums, sharpness[k], tolerance[k], log_prior, labels, decisions
+                )
 
 
 @twins
@@ -307,6 +326,7 @@ def _csr_path(
     zero,
     base,
     sharpness,
+    tolerance,
     place,
     log_prior,
     labels,
@@ -338,7 +358,9 @@ def _csr_path(
                     sums[c] += change[k, c]
                     change[k, c] = 0.0
                     total[c] = base[k, c] + sums[c]
-                _record(i, place[k], total, sharpness[k], log_prior, labels, decisions)
+                _record(
+                    i, place[k], total, sharpness[k], tolerance[k], log_prior, labels, decisions
+                )
 
 
 @twins

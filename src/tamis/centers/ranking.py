@@ -67,8 +67,8 @@ class CenterStatistics:
 def from_moments(moments):
     """Statistics of the l2 centers from class moments.
 
-    Differences of means that are within rounding of zero are zero: a sum of n numbers is known to
-    about sqrt(n) units in its last place, and such noise must not rank features.
+    Differences of means within rounding of zero are zero: a sum of n numbers can be off by
+    n units in its last place, and such noise must not rank features.
     """
     common, gain = _between_class_gain(moments.mean, moments.variance, moments.n_rows)
     return CenterStatistics(
@@ -101,7 +101,7 @@ def _between_class_gain(mean, variance, n_rows):
         for c in range(n_classes):
             squared += (mean[c, j] - center) ** 2
         common[j] = center
-        gain[j] = 0.0 if squared <= n_rows * epsilon**2 * largest else squared
+        gain[j] = 0.0 if squared <= (n_rows * epsilon) ** 2 * largest else squared
     return common, gain
 
 
@@ -146,7 +146,8 @@ def scaled_by(values, scale, power):
     """`values` divided by a power of the scale."""
     if np.all(scale == 1.0):
         return values
-    return values / (scale if power == 1 else scale**power)
+    # Not by scale**2, which can overflow where the quotient does not.
+    return values / scale if power == 1 else values / scale / scale
 
 
 def select_largest(gains, k):

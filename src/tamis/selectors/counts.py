@@ -73,7 +73,10 @@ def class_presence(X, codes, n_classes, weight, threshold=0.0):
             presence[:, block] = class_sums(present, codes, n_classes, weight)
         return presence
     # Below zero the entries that are not stored are present: count the absent ones instead.
-    of_entry = threshold if np.ndim(threshold) == 0 else of_column[_columns_of_entries(X)]
+    # float64 against float64: a plain number would be rounded to the data's float32.
+    of_entry = (
+        np.float64(threshold) if np.ndim(threshold) == 0 else of_column[_columns_of_entries(X)]
+    )
     marked = (X.data > of_entry) != (of_entry < 0)
     marked = type(X)((marked.astype(np.float64), X.indices, X.indptr), shape=X.shape)
     presence = class_sums(marked, codes, n_classes, weight)
@@ -102,6 +105,7 @@ def thresholds_of(X, rule, weight):
     n_samples, n_features = X.shape
     weight = np.ones(n_samples) if weight is None else weight
     total = weight.sum()
+    half_way = total * (1 - 1e-12)  # weights that are not whole tie within rounding
     if rule == "mean":
         return class_sums(X, np.zeros(n_samples, dtype=np.int64), 1, weight)[0] / total
     median = np.empty(n_features)
@@ -109,7 +113,7 @@ def thresholds_of(X, rule, weight):
         for block in _column_blocks(X):
             values = X[:, block]
             order = np.argsort(values, axis=0, kind="stable")
-            half = 2 * np.cumsum(weight[order], axis=0) >= total
+            half = 2 * np.cumsum(weight[order], axis=0) >= half_way
             middle = np.take_along_axis(order, half.argmax(axis=0)[None], axis=0)
             median[block] = np.take_along_axis(values, middle, axis=0)[0]
         return median
@@ -120,7 +124,7 @@ def thresholds_of(X, rule, weight):
         if values.size < n_samples:
             values, heavy = np.append(values, 0.0), np.append(heavy, total - heavy.sum())
         order = np.argsort(values, kind="stable")
-        half = 2 * np.cumsum(heavy[order]) >= total
+        half = 2 * np.cumsum(heavy[order]) >= half_way
         median[j] = values[order[half.argmax()]]
     return median
 
