@@ -77,8 +77,8 @@ class FittedCenters(SelectorMixin, ClassifierMixin, TamisEstimator):
             ensure_all_finite=False,  # read off the sums: see check_finite
             accept_large_sparse=True,
         )
-        if self.metric == "l1":  # an order is no place to find NaN in
-            check_finite((X.data if sparse.issparse(X) else X,), X)
+        if self.metric == "l1" and not sparse.issparse(X):
+            check_finite((X,), X)  # an order is no place to find NaN in
         sample_weight = check_weights(sample_weight, X)
         self.classes_, codes = encode_labels(y, classes)
         if len(self.classes_) < n_classes_needed:

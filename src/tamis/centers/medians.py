@@ -226,6 +226,7 @@ def _fill_sparse(X, codes, sample_weight, kept, rule, result):
         weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)
         count = _csc_signs if X.format == "csc" else _csr_signs
         count(X.data, unsigned(X.indices), X.indptr, codes, weights, step, signs)
+    check_finite((signs,), X)
     settled = _settle_zero_medians(signs, rule.weight, rule.class_slack, result.dispersion)
     columns = np.flatnonzero(~settled)
     width = max(1, _BLOCK_VALUES * columns.size // max(1, X.nnz))
