@@ -1,0 +1,74 @@
+"""Sums: fast ones in four lanes, and compensated ones where a result is measured."""
+
+import numpy as np
+
+from tamis._compile import compiled
+
+__all__ = ["EPSILON", "add_exactly", "exact_sum", "plain_sum", "survey"]
+
+EPSILON = 2.220446049250313e-16
+
+
+@compiled
+def add_exactly(total, lost, a):
+    """`total` + `a` and what rounding took from it, added to `lost` (Knuth's two-sum)."""
+    larger = total + a
+    back = larger - total
+    return larger, lost + ((total - (larger - back)) + (a - back))
+
+
+@compiled
+def exact_sum(v):
+    """Sum of the magnitudes, rounded once."""
+    total = 0.0
+    lost = 0.0
+    for i in range(v.size):
+        total, lost = add_exactly(total, lost, np.float64(abs(v[i])))
+    return total + lost
+
+
+@compiled
+def plain_sum(x):
+    """Sum in four lanes: one addition after the other would wait for the one before."""
+    total0 = total1 = total2 = total3 = 0.0
+    whole = x.size - x.size % 4
+    for i in range(0, whole, 4):
+        total0 += x[i]
+        total1 += x[i + 1]
+        total2 += x[i + 2]
+        total3 += x[i + 3]
+    for i in range(whole, x.size):
+        total0 += x[i]
+    return (total0 + total1) + (total2 + total3)
+
+
+@compiled
+def survey(v, absolute, radius):
+    """Sum and largest of the entries (or of their magnitudes), and whether the sum is finite.
+
+    The sum of magnitudes is compensated when it is so near to the radius that rounding matters.
+    """
+    total0 = total1 = total2 = total3 = 0.0
+    largest0 = largest1 = largest2 = largest3 = -np.inf
+    whole = v.size - v.size % 4
+    for i in range(0, whole, 4):
+        a, b, c, d = v[i], v[i + 1], v[i + 2], v[i + 3]
+        if absolute:
+            a, b, c, d = abs(a), abs(b), abs(c), abs(d)
+        total0 += a
+        total1 += b
+        total2 += c
+        total3 += d
+        largest0 = a if a > largest0 else largest0
+        largest1 = b if b > largest1 else largest1
+        largest2 = c if c > largest2 else largest2
+        largest3 = d if d > largest3 else largest3
+    for i in range(whole, v.size):
+        a = abs(v[i]) if absolute else v[i]
+        total0 += a
+        largest0 = max(largest0, a)
+    total = (total0 + total1) + (total2 + total3)
+    largest = max(max(largest0, largest1), max(largest2, largest3))
+    if absolute and abs(total - radius) <= v.size * EPSILON * radius:
+        total = exact_sum(v)
+    return total, largest, np.isfinite(total)

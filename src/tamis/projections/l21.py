@@ -1,0 +1,94 @@
+"""The l2,1 ball (group lasso): whole rows become zero."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tamis._compile import compiled
+from tamis.projections._checks import (
+    as_matrix,
+    check_radius,
+    inside,
+    matrix_exponent,
+    project_scaled,
+)
+from tamis.projections._sums import survey
+from tamis.projections.simplex import project_magnitudes
+
+__all__ = ["project_l21_ball", "row_norms"]
+
+# Squares are added in blocks, so rounding grows with the square root of a long row at most.
+_BLOCK = 64
+
+
+def project_l21_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
+    r"""Project a matrix on the l2,1 ball of its rows.
+
+    .. math:: \operatorname*{argmin}_{\sum_i \|w_i\|_2 \le \eta} \tfrac12 \|W - V\|_F^2
+
+    The row norms are projected on the l1 ball and every row is rescaled to its new norm, eq. (3)
+    of [1]_: O(d k), d rows and k columns. For groups of columns, project the transpose.
+
+    Parameters
+    ----------
+    V : array_like of shape (n_rows, n_columns)
+        Matrix to project; left as it is. Computed in float64.
+    radius : float
+        Radius :math:`\eta \ge 0` of the ball.
+
+    Returns
+    -------
+    W : ndarray of shape (n_rows, n_columns)
+        The closest point of the ball, float32 for float32 and float64 otherwise; a copy of `V`
+        when `V` is inside or outside by no more than 4 units in the last place. From outside, the
+        norm is `radius` to within 4 units in the last place (relative 9e-16 or, for float32,
+        2.4e-7). Rows left out are exactly zero.
+
+    References
+    ----------
+    .. [1] Barlaud, Chambolle and Caillau, "Classification and feature selection using a
+       primal-dual method and projection on structured constraints", ICPR 2020.
+    .. [2] Yuan and Lin, "Model selection and estimation in regression with grouped variables",
+       J. R. Stat. Soc. B 68(1), 2006.
+
+    Examples
+    --------
+    >>> from tamis.projections import project_l21_ball
+    >>> project_l21_ball([[3.0, 4.0], [0.0, 1.0]], radius=4.0)
+    array([[2.4, 3.2],
+           [0. , 0. ]])
+    """
+    V, radius = as_matrix(V), check_radius(radius)
+    if exponent := matrix_exponent(V):
+        return project_scaled(project_l21_ball, V, radius, exponent)
+    norms = row_norms(V)
+    if inside(survey(norms, True, radius)[0], radius, V.dtype, units=4):
+        return V.copy()
+    if radius == 0:
+        return np.zeros_like(V)
+    return _rescale_rows(V, norms, project_magnitudes(norms, radius))
+
+
+@compiled
+def row_norms(V):
+    """The l2 norm of every row, in float64."""
+    norms = np.empty(V.shape[0])
+    for i in range(V.shape[0]):
+        squares = 0.0
+        for start in range(0, V.shape[1], _BLOCK):
+            part = 0.0
+            for j in range(start, min(start + _BLOCK, V.shape[1])):
+                part += np.float64(V[i, j]) * np.float64(V[i, j])
+            squares += part
+        norms[i] = np.sqrt(squares)
+    return norms
+
+
+@compiled
+def _rescale_rows(V, norms, new_norms):
+    W = np.zeros_like(V)
+    for i in range(V.shape[0]):
+        if new_norms[i] > 0.0:
+            factor = new_norms[i] / norms[i]
+            for j in range(V.shape[1]):
+                W[i, j] = V[i, j] * factor
+    return W
