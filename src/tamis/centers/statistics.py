@@ -477,28 +477,32 @@ def _csc_sums(data, indices, indptr, codes, weights, step, sums, squares):
 
 @compiled
 def _mean_and_variance(sums, squares, usual, count, weight, tolerance):
+    # One class after the other: the inner loop is then simple enough for vector instructions.
     n_classes, n_features = sums.shape
     mean = np.empty((n_classes, n_features))
     variance = np.empty((n_classes, n_features))
-    lost = np.empty(n_features, np.bool_)
-    total = weight.sum()
-    inverse = 1.0 / np.where(weight > 0, weight, 1.0)
-    for j in range(n_features):
-        s_all = 0.0
-        q_all = 0.0
-        for c in range(n_classes):
+    all_sums = np.zeros(n_features)
+    all_squares = np.zeros(n_features)
+    for c in range(n_classes):
+        w = weight[c] if weight[c] > 0 else 1.0
+        inverse = 1.0 / w
+        for j in range(n_features):
             s = sums[c, j]
             q = squares[c, j]
             if count.size:
                 s += usual * count[c, j]
                 q += usual * usual * count[c, j]
-            s_all += s
-            q_all += q
+            all_sums[j] += s
+            all_squares[j] += q
             # A true division: equal shares of the same value must give equal means.
-            average = s / weight[c] if weight[c] > 0 else s
-            deviation = (q - s * average) * inverse[c]
+            average = s / w
+            deviation = (q - s * average) * inverse
             mean[c, j] = average
             # Rounding can leave a tiny negative number; NaN stays NaN.
             variance[c, j] = 0.0 if deviation < 0 else deviation
-        lost[j] = q_all * total - s_all * s_all < tolerance * q_all * total
+    total = weight.sum()
+    lost = np.empty(n_features, np.bool_)
+    for j in range(n_features):
+        s, q = all_sums[j], all_squares[j] * total
+        lost[j] = q - s * s < tolerance * q
     return mean, variance, lost
