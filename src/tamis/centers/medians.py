@@ -273,6 +273,7 @@ def _sorted_segments(segment, value, mass, n_columns, weight):
     One entry stands for all the zeros of a class.
     """
     n_classes = weight.size
+    segment, value, mass = _merge_equal_counts(segment, value, mass, n_columns * n_classes)
     present = np.bincount(segment, weights=mass, minlength=n_columns * n_classes)
     absent = np.tile(weight, n_columns) - present
     # Cumulated rounding must not make zeros out of nothing.
@@ -281,14 +282,6 @@ def _sorted_segments(segment, value, mass, n_columns, weight):
     segment = np.concatenate([segment, zeros])
     value = np.concatenate([value, np.zeros(zeros.size)])
     mass = np.concatenate([mass, absent[zeros]])
-    low, high = value.min(), value.max()
-    n_values = int(high - low) + 1 if high - low < 1e6 else np.inf
-    if n_values * n_columns * n_classes <= 4 * value.size and np.all(value == np.floor(value)):
-        # Counts: equal values become one entry, and nothing is left to sort.
-        key = segment * n_values + (value - low).astype(np.int64)
-        total = np.bincount(key, weights=mass, minlength=n_columns * n_classes * n_values)
-        key = np.flatnonzero(total)
-        segment, value, mass = key // n_values, key % n_values + low, total[key]
     order = np.lexsort((value, segment))
     starts = np.searchsorted(segment[order], np.arange(n_columns * n_classes + 1))
     cumulated = np.empty(order.size)
@@ -435,6 +428,23 @@ def _values_of_columns(where, what, segments):
         value[size] = what[u]
         size += np.uint64(segments[where[u]] >= 0)
     return segment[:size], value[:size]
+
+
+@compiled
+def _merge_equal_counts(segment, value, mass, n_segments):
+    # Whole numbers in a small range: equal values of a segment become one entry.
+    low, high, whole = np.inf, -np.inf, True
+    for i in range(value.size):
+        low, high = min(low, value[i]), max(high, value[i])
+        whole &= value[i] == np.floor(value[i])
+    if not whole or not (high - low + 1) * n_segments <= 4 * value.size:
+        return segment, value, mass
+    n_values = np.int64(high - low) + 1
+    total = np.zeros(n_segments * n_values)
+    for i in range(value.size):
+        total[segment[i] * n_values + np.int64(value[i] - low)] += mass[i]
+    used = np.flatnonzero(total)
+    return used // n_values, low + used % n_values, total[used]
 
 
 @compiled
