@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from tamis.centers import medians
+from tamis.centers import medians, segments, sparse_medians
+from tamis.centers._median_kernels import medians_of_segments
 from tamis.centers.medians import class_medians
 from tests.oracles.sparse_centers import class_weights, feature_cost, weighted_median
 
@@ -113,9 +114,9 @@ def test_fractions_decide_a_tie_that_floats_cannot_see(monkeypatch):
     for c in range(0, 10, 2):  # pairs of classes: (n - 1)/2n is not reached by one class alone
         column[start[c] : start[c + 1]] = 1.0
     called = []
-    exact = medians._common_median_by_fractions
+    exact = segments.common_median_by_fractions
     monkeypatch.setattr(
-        medians, "_common_median_by_fractions", lambda *a: called.append(1) or exact(*a)
+        segments, "common_median_by_fractions", lambda *a: called.append(1) or exact(*a)
     )
     result = class_medians(column[:, None], y, 10)
     assert called  # five classes at 0 and five at 1: exactly one half
@@ -153,7 +154,7 @@ def test_threads_give_the_same_bits(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(101, 400)), rng.integers(0, 3, 101)
     serial = class_medians(X, y, 3)
-    monkeypatch.setattr(medians._medians, "choose", lambda n: medians._medians.parallel)
+    monkeypatch.setattr(medians_of_segments, "choose", lambda n: medians_of_segments.parallel)
     threaded = class_medians(X, y, 3)
     for name in ("median", "common", "dispersion", "gain"):
         assert_array_equal(getattr(serial, name), getattr(threaded, name))
@@ -165,6 +166,7 @@ def test_blocks_of_columns_give_the_same_bits(monkeypatch):
     S = sparse.csr_array(np.where(rng.random(X.shape) < 0.7, X, 0.0))
     whole, whole_sparse = class_medians(X, y, 2), class_medians(S, y, 2)
     monkeypatch.setattr(medians, "_BLOCK_VALUES", 64)
+    monkeypatch.setattr(sparse_medians, "_BLOCK_VALUES", 64)
     assert_array_equal(whole.gain, class_medians(X, y, 2).gain)
     assert_array_equal(whole_sparse.gain, class_medians(S, y, 2).gain)
     assert_allclose(class_medians(S.toarray(), y, 2).gain, whole_sparse.gain, atol=1e-14)

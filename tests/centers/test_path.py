@@ -5,7 +5,7 @@ from scipy import sparse
 from sklearn.metrics import balanced_accuracy_score, f1_score
 
 from tamis import SparseCenterClassifier
-from tamis.centers import path
+from tamis.centers import _path_kernels, path
 from tamis.centers.path import path_grid
 
 FORMS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
@@ -109,7 +109,7 @@ def test_threads_give_the_same_bits(form, monkeypatch):
     fitted = SparseCenterClassifier().fit(X, y)
     terms = fitted._model.terms(fitted._model.ranked())
     serial = path.path_decisions(form(X), terms, [1, 5, 20])
-    for kernel in (path._dense_path, path._csr_path):
+    for kernel in (_path_kernels.dense_path, _path_kernels.csr_path):
         monkeypatch.setattr(kernel, "choose", lambda n, kernel=kernel: kernel.parallel)
     assert_array_equal(serial, path.path_decisions(form(X), terms, [1, 5, 20]))
 

@@ -3,7 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from tamis.centers import statistics
+from tamis.centers import usual_counts
+from tamis.centers._moment_kernels import dense_sums
 from tamis.centers.statistics import summarise
 
 
@@ -92,7 +93,7 @@ def test_duplicate_and_unsorted_entries_are_summed_first():
 
 
 def test_a_row_longer_than_the_buffer_counts_like_any_other():
-    m = statistics._CHUNK + 100
+    m = usual_counts._CHUNK + 100
     X = sparse.csr_array(np.vstack([np.ones(m), np.r_[2.0, np.zeros(m - 1)], np.full(m, 3.0)]))
     y = np.array([0, 1, 1])
     assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
@@ -140,7 +141,7 @@ def test_threads_give_the_same_bits():
     X = rng.normal(size=(60, 5000))
     rows, starts = np.arange(60), np.array([0, 25, 60])
     results = []
-    for kernel in (statistics._dense_sums.serial, statistics._dense_sums.parallel):
+    for kernel in (dense_sums.serial, dense_sums.parallel):
         sums, squares = np.zeros((2, 5000)), np.zeros((2, 5000))
         kernel(X, rows, starts, np.ones(1), 0, sums, squares)
         results.append((sums, squares))

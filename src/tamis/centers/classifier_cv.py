@@ -18,9 +18,10 @@ from tamis._selection import (
     score_decisions,
     standard_error,
 )
-from tamis.centers._fitted import FittedCenters, is_counted, score_path
+from tamis.centers._fitted import FittedCenters
 from tamis.centers.model import train_from_moments
 from tamis.centers.path import path_grid
+from tamis.centers.scoring import is_counted, score_path
 from tamis.centers.statistics import ClassMoments, summarise
 
 __all__ = ["SparseCenterClassifierCV"]

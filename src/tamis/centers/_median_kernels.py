@@ -1,0 +1,308 @@
+"""Compiled parts of `tamis.centers.segments`: medians and costs of sorted segments."""
+
+import numpy as np
+
+from tamis._compile import compiled, prange, twins
+
+__all__ = [
+    "absolute_deviations",
+    "copy_windows",
+    "count_windows",
+    "gain_of_column",
+    "gather",
+    "medians_of_segments",
+    "weighted_deviations",
+]
+
+_COLUMNS = 64
+
+
+@compiled
+def gather(X, rows, first, block):
+    for start in range(0, rows.size, 64):
+        stop = min(start + 64, rows.size)
+        for j in range(block.shape[0]):
+            for r in range(start, stop):
+                block[j, r] = X[rows[r], first + j]
+
+
+@compiled
+def count_at_most(values, value):
+    # How many entries of the sorted `values` are <= value.
+    low, high = 0, values.size
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def count_below(values, value):
+    low, high = 0, values.size
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def class_interval(values, cumulated, total, slack):
+    # Lower and upper median of one class, eq. (16), and where the lower one's run ends.
+    low, high = 0, values.size - 1
+    while low < high:  # first position with cumulated weight >= one half
+        middle = (low + high) >> 1
+        if 2 * cumulated[middle] >= total - slack:
+            high = middle
+        else:
+            low = middle + 1
+    lower = values[low]
+    after = count_at_most(values, lower)
+    if after < values.size and 2 * cumulated[after - 1] <= total + slack:
+        return lower, values[after]
+    return lower, lower
+
+
+@compiled
+def class_cost(values, cumulated, below, total, lower, upper, common):
+    # Integral of (2 W(t) - W) / W from the class's median interval to the common median.
+    cost = 0.0
+    if common > upper:
+        i = count_at_most(values, upper) - 1
+        here = upper
+        while here < common:
+            following = common
+            if i + 1 < values.size and values[i + 1] < common:
+                following = values[i + 1]
+            cost += (2 * cumulated[i] - total) * (following - here)
+            here = following
+            i += 1
+    elif common < lower:
+        i = count_at_most(values, common)  # first position above the common median
+        here = common
+        while here < lower:
+            reached = cumulated[i - 1] if i > 0 else below
+            cost += (total - 2 * reached) * (values[i] - here)
+            here = values[i]
+            i += 1
+    return max(cost / total, 0.0)
+
+
+@compiled
+def common_interval(
+    j,
+    values,
+    starts,
+    cumulated,
+    cumulated_starts,
+    below,
+    share,
+    half,
+    slack,
+    lowest,
+    highest,
+    low,
+    high,
+):
+    # Lower and upper end of the common median interval: the smallest value at which
+    # sum_c share_c W_c(t) reaches `half`, by bisection in all classes' sorted lists at once. It
+    # lies between the lowest and the highest of the classes' lower medians. `low` and `high`
+    # are room for the positions that are still open.
+    n_classes = share.size
+    for c in range(n_classes):
+        s = j * n_classes + c
+        segment = values[starts[s] : starts[s + 1]]
+        low[c] = count_below(segment, lowest)
+        high[c] = count_at_most(segment, highest)
+    best = highest
+    best_reached = 0.0
+    close = False
+    while True:
+        widest = 0
+        for c in range(1, n_classes):
+            if high[c] - low[c] > high[widest] - low[widest]:
+                widest = c
+        if high[widest] <= low[widest]:
+            break
+        s = j * n_classes + widest
+        pivot = values[starts[s] + ((low[widest] + high[widest]) >> 1)]
+        reached = 0.0
+        for c in range(n_classes):
+            s = j * n_classes + c
+            k = count_at_most(values[starts[s] : starts[s + 1]], pivot)
+            if k > 0:
+                reached += share[c] * cumulated[cumulated_starts[s] + k - 1]
+            else:
+                reached += share[c] * below[s]
+        close |= abs(reached - half) <= slack and slack > 0
+        enough = reached >= half - slack
+        if enough:
+            best = pivot
+            best_reached = reached
+        for c in range(n_classes):
+            s = j * n_classes + c
+            segment = values[starts[s] : starts[s + 1]]
+            if enough:
+                high[c] = min(high[c], count_below(segment, pivot))
+            else:
+                low[c] = max(low[c], count_at_most(segment, pivot))
+    upper = best
+    if best_reached <= half + slack:
+        upper = np.inf
+        for c in range(n_classes):
+            s = j * n_classes + c
+            segment = values[starts[s] : starts[s + 1]]
+            k = count_at_most(segment, best)
+            if k < segment.size:
+                upper = min(upper, segment[k])
+        if upper == np.inf:
+            upper = best
+    return best, upper, close
+
+
+@compiled
+def gain_of_column(
+    j, values, starts, cumulated, cumulated_starts, below, weight, class_slack, common
+):
+    gain = 0.0
+    for c in range(weight.size):
+        s = j * weight.size + c
+        v = values[starts[s] : starts[s + 1]]
+        w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
+        lower, upper = class_interval(v, w, weight[c], class_slack[c])
+        gain += class_cost(v, w, below[s], weight[c], lower, upper, common)
+    return gain
+
+
+@compiled
+def sum_of_deviations(values, center):
+    # Four sums in turn, so that they need not wait for each other.
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    whole = values.size - values.size % 4
+    for i in range(0, whole, 4):
+        s0 += abs(values[i] - center)
+        s1 += abs(values[i + 1] - center)
+        s2 += abs(values[i + 2] - center)
+        s3 += abs(values[i + 3] - center)
+    for i in range(whole, values.size):
+        s0 += abs(values[i] - center)
+    return (s0 + s1) + (s2 + s3)
+
+
+@twins
+def absolute_deviations(values, starts, sums):
+    # Of sorted segments, from their medians.
+    for s in prange(sums.size):
+        v = values[starts[s] : starts[s + 1]]
+        center = 0.5 * v[(v.size - 1) // 2] + 0.5 * v[v.size // 2]
+        sums[s] = sum_of_deviations(v, center)
+
+
+@compiled
+def weighted_deviations(values, starts, cumulated, medians, sums):
+    for s in range(sums.size):
+        total = 0.0
+        before = 0.0
+        for i in range(starts[s], starts[s + 1]):
+            total += (cumulated[i] - before) * abs(values[i] - medians[s])
+            before = cumulated[i]
+        sums[s] = total
+
+
+@twins
+def count_windows(block, bounds, window, below, size, sums):
+    # After partition: the window from the lowest lower to the highest upper class median, how
+    # many values of each class lie below and inside it, and their deviations.
+    n_classes = bounds.size - 1
+    for j in prange(block.shape[0]):
+        lowest, highest = np.inf, -np.inf
+        for c in range(n_classes):
+            v = block[j, bounds[c] : bounds[c + 1]]
+            lowest = min(lowest, v[(v.size - 1) // 2])
+            highest = max(highest, v[v.size // 2])
+        window[j, 0], window[j, 1] = lowest, highest
+        for c in range(n_classes):
+            v = block[j, bounds[c] : bounds[c + 1]]
+            n_below, n_inside = 0, 0
+            for i in range(v.size):
+                n_below += v[i] < lowest
+                n_inside += (v[i] >= lowest) & (v[i] <= highest)
+            s = j * n_classes + c
+            below[s], size[s] = n_below, n_inside
+            center = 0.5 * v[(v.size - 1) // 2] + 0.5 * v[v.size // 2]
+            sums[s] = sum_of_deviations(v, center)
+
+
+@twins
+def copy_windows(block, bounds, window, starts, values):
+    n_classes = bounds.size - 1
+    for j in prange(block.shape[0]):
+        lowest, highest = window[j, 0], window[j, 1]
+        for c in range(n_classes):
+            at = starts[j * n_classes + c]
+            for i in range(bounds[c], bounds[c + 1]):
+                v = block[j, i]
+                if lowest <= v <= highest:
+                    values[at] = v
+                    at += 1
+
+
+@twins
+def medians_of_segments(
+    values,
+    starts,
+    cumulated,
+    cumulated_starts,
+    below,
+    weight,
+    class_slack,
+    share,
+    half,
+    slack,
+    median,
+    common,
+    gain,
+    close,
+):
+    n_classes = weight.size
+    for block in prange((gain.size + _COLUMNS - 1) // _COLUMNS):
+        low = np.empty(n_classes, np.int64)
+        high = np.empty(n_classes, np.int64)
+        lower = np.empty(n_classes)
+        upper = np.empty(n_classes)
+        for j in range(block * _COLUMNS, min((block + 1) * _COLUMNS, gain.size)):
+            lowest, highest = np.inf, -np.inf
+            for c in range(n_classes):
+                s = j * n_classes + c
+                v = values[starts[s] : starts[s + 1]]
+                w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
+                lower[c], upper[c] = class_interval(v, w, weight[c], class_slack[c])
+                lowest, highest = min(lowest, lower[c]), max(highest, lower[c])
+                median[j, c] = 0.5 * lower[c] + 0.5 * upper[c]
+            common[j, 0], common[j, 1], close[j] = common_interval(
+                j,
+                values,
+                starts,
+                cumulated,
+                cumulated_starts,
+                below,
+                share,
+                half,
+                slack,
+                lowest,
+                highest,
+                low,
+                high,
+            )
+            total = 0.0
+            for c in range(n_classes):
+                s = j * n_classes + c
+                v = values[starts[s] : starts[s + 1]]
+                w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
+                total += class_cost(v, w, below[s], weight[c], lower[c], upper[c], common[j, 0])
+            gain[j] = total

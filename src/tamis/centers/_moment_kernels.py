@@ -1,0 +1,194 @@
+"""Compiled sums of `tamis.centers.statistics`; each takes the rows of a class in their order."""
+
+import numpy as np
+
+from tamis._compile import compiled, prange, twins
+
+__all__ = ["csc_sums", "csr_sums", "dense_sums", "dense_sums_by_column", "mean_and_variance"]
+
+_COLUMNS = 2048
+
+
+@twins
+def dense_sums(X, rows, starts, weights, step, sums, squares):
+    # Eight rows of one class at a time, so that the accumulators are read and written once for
+    # eight values; each sum still takes its rows in order.
+    n_features = X.shape[1]
+    for b in prange((n_features + _COLUMNS - 1) // _COLUMNS):
+        first = b * _COLUMNS
+        last = min(first + _COLUMNS, n_features)
+        # One array for both, so that the compiler needs few overlap checks to vectorise.
+        both = np.empty(2 * _COLUMNS)
+        for c in range(starts.size - 1):
+            both[:] = 0.0
+            r = starts[c]
+            while r + 8 <= starts[c + 1]:
+                i0, i1, i2, i3 = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
+                i4, i5, i6, i7 = rows[r + 4], rows[r + 5], rows[r + 6], rows[r + 7]
+                w0, w1, w2, w3 = (
+                    weights[i0 * step],
+                    weights[i1 * step],
+                    weights[i2 * step],
+                    weights[i3 * step],
+                )
+                w4, w5, w6, w7 = (
+                    weights[i4 * step],
+                    weights[i5 * step],
+                    weights[i6 * step],
+                    weights[i7 * step],
+                )
+                x0, x1, x2, x3 = (
+                    X[i0, first:last],
+                    X[i1, first:last],
+                    X[i2, first:last],
+                    X[i3, first:last],
+                )
+                x4, x5, x6, x7 = (
+                    X[i4, first:last],
+                    X[i5, first:last],
+                    X[i6, first:last],
+                    X[i7, first:last],
+                )
+                for j in range(last - first):
+                    s = both[j]
+                    q = both[j + _COLUMNS]
+                    v = np.float64(x0[j])
+                    s += w0 * v
+                    q += w0 * v * v
+                    v = np.float64(x1[j])
+                    s += w1 * v
+                    q += w1 * v * v
+                    v = np.float64(x2[j])
+                    s += w2 * v
+                    q += w2 * v * v
+                    v = np.float64(x3[j])
+                    s += w3 * v
+                    q += w3 * v * v
+                    v = np.float64(x4[j])
+                    s += w4 * v
+                    q += w4 * v * v
+                    v = np.float64(x5[j])
+                    s += w5 * v
+                    q += w5 * v * v
+                    v = np.float64(x6[j])
+                    s += w6 * v
+                    q += w6 * v * v
+                    v = np.float64(x7[j])
+                    s += w7 * v
+                    q += w7 * v * v
+                    both[j] = s
+                    both[j + _COLUMNS] = q
+                r += 8
+            while r < starts[c + 1]:
+                w = weights[rows[r] * step]
+                x = X[rows[r], first:last]
+                for j in range(last - first):
+                    v = np.float64(x[j])
+                    both[j] += w * v
+                    both[j + _COLUMNS] += w * v * v
+                r += 1
+            for j in range(last - first):
+                sums[c, first + j] = both[j]
+                squares[c, first + j] = both[j + _COLUMNS]
+
+
+@twins
+def dense_sums_by_column(X, rows, starts, weights, step, sums, squares):
+    # For columns that are contiguous: four of them at a time, so that sums need not wait.
+    n_features = X.shape[1]
+    for b in prange((n_features + 3) // 4):
+        j0 = 4 * b
+        j1, j2 = min(j0 + 1, n_features - 1), min(j0 + 2, n_features - 1)
+        j3 = min(j0 + 3, n_features - 1)
+        for c in range(starts.size - 1):
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            q0, q1, q2, q3 = 0.0, 0.0, 0.0, 0.0
+            for r in range(starts[c], starts[c + 1]):
+                i = rows[r]
+                w = weights[i * step]
+                v0, v1 = np.float64(X[i, j0]), np.float64(X[i, j1])
+                v2, v3 = np.float64(X[i, j2]), np.float64(X[i, j3])
+                s0 += w * v0
+                s1 += w * v1
+                s2 += w * v2
+                s3 += w * v3
+                q0 += w * v0 * v0
+                q1 += w * v1 * v1
+                q2 += w * v2 * v2
+                q3 += w * v3 * v3
+            # The last group repeats its last column, with the same sums.
+            sums[c, j0], sums[c, j1], sums[c, j2], sums[c, j3] = s0, s1, s2, s3
+            squares[c, j0], squares[c, j1], squares[c, j2], squares[c, j3] = q0, q1, q2, q3
+
+
+@compiled
+def csr_sums(data, indices, indptr, codes, weights, step, sums, squares):
+    n_classes = np.uint64(sums.shape[1])
+    flat_sums = sums.reshape(-1)
+    flat_squares = squares.reshape(-1)
+    canonical = True
+    for i in range(indptr.size - 1):
+        c = np.uint64(codes[i])
+        w = weights[i * step]
+        previous = np.int64(-1)
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[np.uint64(p)]
+            canonical &= np.int64(j) > previous
+            previous = np.int64(j)
+            a = np.uint64(j) * n_classes + c
+            v = np.float64(data[np.uint64(p)])
+            flat_sums[a] += w * v
+            flat_squares[a] += w * v * v
+    return canonical
+
+
+@compiled
+def csc_sums(data, indices, indptr, codes, weights, step, sums, squares):
+    canonical = True
+    for j in range(indptr.size - 1):
+        s = sums[j]
+        q = squares[j]
+        previous = np.int64(-1)
+        for p in range(indptr[j], indptr[j + 1]):
+            i = indices[np.uint64(p)]
+            canonical &= np.int64(i) > previous
+            previous = np.int64(i)
+            c = codes[np.uint64(i)]
+            w = weights[np.int64(i) * step]
+            v = np.float64(data[np.uint64(p)])
+            s[c] += w * v
+            q[c] += w * v * v
+    return canonical
+
+
+@compiled
+def mean_and_variance(sums, squares, usual, count, weight, tolerance):
+    # One class after the other: the inner loop is then simple enough for vector instructions.
+    n_classes, n_features = sums.shape
+    mean = np.empty((n_classes, n_features))
+    variance = np.empty((n_classes, n_features))
+    all_sums = np.zeros(n_features)
+    all_squares = np.zeros(n_features)
+    for c in range(n_classes):
+        w = weight[c] if weight[c] > 0 else 1.0
+        inverse = 1.0 / w
+        for j in range(n_features):
+            s = sums[c, j]
+            q = squares[c, j]
+            if count.size:
+                s += usual * count[c, j]
+                q += usual * usual * count[c, j]
+            all_sums[j] += s
+            all_squares[j] += q
+            # A true division: equal shares of the same value must give equal means.
+            average = s / w
+            deviation = (q - s * average) * inverse
+            mean[c, j] = average
+            # Rounding can leave a tiny negative number; NaN stays NaN.
+            variance[c, j] = 0.0 if deviation < 0 else deviation
+    total = weight.sum()
+    lost = np.empty(n_features, np.bool_)
+    for j in range(n_features):
+        s, q = all_sums[j], all_squares[j] * total
+        lost[j] = q - s * s < tolerance * q
+    return mean, variance, lost

@@ -1,0 +1,180 @@
+"""What the sparse center classifiers share in training: checks, priors, the arrays they keep."""
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from tamis._base import TamisEstimator, check_finite, check_weights, encode_labels
+from tamis.centers.covariance import Whitening
+from tamis.centers.model import CenterModel, train
+from tamis.centers.ranking import CenterStatistics
+
+__all__ = ["CenterTraining"]
+
+_METRICS = ("l2", "l1")
+_SCALINGS = ("spread", None, "std", "variance")
+_COVARIANCES = (None, "empirical", "shrunk")
+
+
+class CenterTraining(TamisEstimator):
+    """From parameters and data to a model, and from the kept arrays back to it."""
+
+    def _check_parameters(self):
+        for name, known in (
+            ("metric", _METRICS),
+            ("scaling", _SCALINGS),
+            ("covariance", _COVARIANCES),
+        ):
+            value = getattr(self, name)
+            if not any(value is k or (isinstance(value, str) and value == k) for k in known):
+                raise ValueError(
+                    f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}."
+                )
+        if self.metric == "l1" and self.covariance is not None:
+            raise ValueError(
+                f"covariance={self.covariance!r} goes with metric='l2' only, got metric='l1'. "
+                "Use covariance=None, or metric='l2'."
+            )
+
+    def _validate(self, X, y, sample_weight, *, reset=True, classes=None, n_classes_needed=2):
+        """Checked data, class indices and weights; sets `classes_`."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,  # read off the sums: see check_finite
+            accept_large_sparse=True,
+        )
+        if self.metric == "l1" and not sparse.issparse(X):
+            check_finite((X,), X)  # an order is no place to find NaN in
+        sample_weight = check_weights(sample_weight, X)
+        self.classes_, codes = encode_labels(y, classes)
+        if len(self.classes_) < n_classes_needed:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes, got 1 class: "
+                f"{self.classes_.tolist()[0]!r}."
+            )
+        return X, codes, sample_weight
+
+    def _check_class_weights(self, codes, sample_weight):
+        if sample_weight is None:
+            return
+        weight = np.bincount(codes, weights=sample_weight, minlength=len(self.classes_))
+        empty = np.flatnonzero(weight <= 0)
+        if empty.size:
+            raise ValueError(
+                f"All samples of the class {self.classes_.tolist()[empty[0]]!r} have zero "
+                "weight. Give them weight, or leave them out."
+            )
+
+    def _train(self, X, codes, n_classes, sample_weight):
+        return train(
+            X,
+            codes,
+            n_classes,
+            metric=self.metric,
+            scaling=self.scaling,
+            covariance=self.covariance,
+            log_prior=self._log_prior,
+            sample_weight=sample_weight,
+        )
+
+    def _log_prior(self, weight):
+        """Logarithm of the priors; classes that were not seen are left out."""
+        seen = weight > 0
+        if isinstance(self.priors, str):
+            if self.priors not in ("uniform", "empirical"):
+                raise ValueError(
+                    "priors must be 'uniform', 'empirical' or one probability for each class, "
+                    f"got {self.priors!r}."
+                )
+            prior = seen.astype(np.float64) if self.priors == "uniform" else weight
+        else:
+            try:
+                prior = np.asarray(self.priors, dtype=np.float64)
+            except (TypeError, ValueError):
+                prior = np.zeros(0)  # told below
+            if (
+                prior.shape != weight.shape
+                or not np.all(prior > 0)
+                or not np.isclose(prior.sum(), 1.0)
+            ):
+                raise ValueError(
+                    f"priors must be {weight.size} positive probabilities that sum to 1, in the "
+                    f"order of the classes {self.classes_.tolist()}; got {self.priors!r}."
+                )
+            prior = np.where(seen, prior, 0.0)
+        with np.errstate(divide="ignore"):
+            return np.log(prior / prior.sum())
+
+    def _store(self, model):
+        """Keep the arrays of `model`; `_model` puts them together again."""
+        statistics = model.statistics
+        self._metric = model.metric  # the parameter may be set to another one after fit
+        self.class_count_ = statistics.weight
+        self._offset = statistics.offset
+        self._class_centers = statistics.centers
+        self._common = statistics.common
+        self._dispersion = statistics.dispersion
+        self._raw_gains = statistics.gain
+        self.gains_ = model.gains
+        self.scale_ = model.scale
+        self.class_prior_ = np.exp(model.log_prior)
+        self._log_priors = model.log_prior
+        self._whitening = None
+        if model.whitening is not None:
+            self._whitening = {
+                "vectors": model.whitening.vectors,
+                "roots": model.whitening.roots,
+                "rest": float(model.whitening.rest),
+                "shrinkage": float(model.whitening.shrinkage),
+                "centers": model.whitened_centers,
+                "dispersion": model.whitened_dispersion,
+            }
+        self.temperature_ = 1.0
+
+    def _select(self, k):
+        """Use the k best features."""
+        model = self._model
+        self.support_ = model.select(k)
+        self.n_features_ = int(self.support_.size)
+        self.dispersion_ = float(model.dispersion(self.support_))
+        self.objective_ = model.objective(self.support_)
+
+    def _warn_of_few_features(self, k, asked, X):
+        if self.n_features_ >= k or asked is None:
+            return
+        message = (
+            f"{k} features were asked for, but only {self.n_features_} separate the class "
+            f"centers (metric={self.metric!r}); those are selected."
+        )
+        values = X.data if sparse.issparse(X) else X
+        if self.metric == "l2" and 0 < np.abs(values).max(initial=0.0) < 1e-140:
+            message += " X is so small that its squares vanish: multiply it by a constant."
+        warnings.warn(message, UserWarning, stacklevel=4)
+
+    @property
+    def _model(self):
+        statistics = CenterStatistics(
+            self.class_count_,
+            self._offset,
+            self._class_centers,
+            self._common,
+            self._dispersion,
+            self._raw_gains,
+        )
+        model = CenterModel(self._metric, statistics, self.scale_, self.gains_, self._log_priors)
+        model.temperature = self.temperature_
+        if self._whitening is not None:
+            parts = self._whitening
+            model.whitening = Whitening(
+                parts["vectors"], parts["roots"], parts["rest"], parts["shrinkage"]
+            )
+            model.whitened_centers = parts["centers"]
+            model.whitened_dispersion = parts["dispersion"]
+        return model

@@ -1,0 +1,157 @@
+"""Sparse counts: most stored values are one and the same number, so count them.
+
+Counters need a quarter of the memory of two float sums, and their memory is what the processor
+waits for. What differs from the usual value is listed, and corrected by whoever uses the counts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from tamis._compile import compiled
+
+__all__ = ["UsualCounts", "count_usual_values", "unsigned"]
+
+_CHUNK = 1 << 15
+
+
+@dataclass
+class UsualCounts:
+    """Stored values of a sparse matrix that are nearly all the same number.
+
+    Attributes
+    ----------
+    usual : float
+        That number.
+    count : ndarray of uint32 of shape (n_features, n_classes)
+        Stored values, whatever they are.
+    where, what : ndarray of shape (n_unusual,)
+        The others: place in `count`, as a flat index, and value.
+    canonical : bool
+        Whether indices are sorted and distinct in every row.
+    """
+
+    usual: float
+    count: np.ndarray
+    where: np.ndarray
+    what: np.ndarray
+    canonical: bool
+
+    def corrections(self):
+        """What the unusual values add to the sums of x and of x squared: (n_classes, m)."""
+        sums, squares = np.zeros(self.count.shape), np.zeros(self.count.shape)
+        _correct_sums(self.usual, self.where, self.what, sums.ravel(), squares.ravel())
+        return sums.T, squares.T
+
+
+def count_usual_values(X, codes, n_classes):
+    """Counts of the stored values per column and class, or None where counting does not pay."""
+    if not sparse.issparse(X) or X.format != "csr" or X.nnz == 0 or n_classes > 256:
+        return None
+    if X.shape[1] * n_classes >= 2**32:
+        return None
+    sample = X.data[:: max(1, X.nnz // 1024)][:1024]
+    usual = max(sample[:5].tolist(), key=lambda value: np.count_nonzero(sample == value))
+    # Whole numbers only: then counting gives the bits that summing gives.
+    if not usual.is_integer() or abs(usual) > 2**20 or np.mean(sample == usual) < 0.8:
+        return None
+    count = np.zeros((X.shape[1], n_classes), dtype=np.uint32)
+    room = X.nnz // 8 + 2 * _CHUNK
+    where, what = np.empty(room, dtype=np.uint32), np.empty(room)
+    n_unusual, canonical = _csr_counts(
+        X.data, unsigned(X.indices), X.indptr, codes, usual, count, where, what
+    )
+    if n_unusual < 0:
+        return None
+    return UsualCounts(usual, count, where[:n_unusual], what[:n_unusual], canonical)
+
+
+def unsigned(indices):
+    """The same indices without a sign: numba then leaves out the wrap-around of negatives."""
+    if indices.dtype.itemsize < 4:
+        return indices.astype(np.uint32)
+    return indices.view(np.uint32 if indices.dtype.itemsize == 4 else np.uint64)
+
+
+@compiled
+def _count_descents(indices):
+    here, before = indices[1:], indices[:-1]
+    descents = 0
+    for t in range(here.size):
+        descents += here[t] <= before[t]
+    return descents
+
+
+@compiled
+def _csr_counts(data, indices, indptr, codes, usual, count, where, what):
+    # Counters need a quarter of the memory of two float sums, and their memory is what the
+    # processor waits for. Short rows end unpredictably, and a mispredicted branch costs as much
+    # as several values; so the class of every stored value is first written out for a chunk of
+    # rows, sixteen at a time (the next row overwrites what is too much), and one long loop
+    # counts. Values other than the usual one are noted without a branch.
+    n_samples = indptr.size - 1
+    n_classes = np.uint64(count.shape[1])
+    flat = count.reshape(-1)
+    label = np.empty(_CHUNK, np.uint8)
+    found = np.empty(_CHUNK, np.uint32)
+    n_unusual = 0
+    descents = 0  # steps down inside a row: none when its indices are sorted and distinct
+    row = 0
+    while row < n_samples:
+        base = indptr[row]
+        stop = row
+        while stop < n_samples and stop < row + 2048 and indptr[stop + 1] - base <= _CHUNK - 16:
+            stop += 1
+        if n_unusual + max(_CHUNK, indptr[min(row + 1, n_samples)] - base) > where.size:
+            return -1, False  # not so usual after all
+        if stop == row:  # a row longer than the buffer: one class, no buffer needed
+            stop = row + 1
+            descents -= base > 0 and indices[base] <= indices[base - 1]
+            c = np.uint64(codes[row])
+            for p in range(base, indptr[stop]):
+                a = np.uint64(indices[np.uint64(p)]) * n_classes + c
+                flat[a] += np.uint32(1)
+                if data[np.uint64(p)] != usual:
+                    where[n_unusual] = np.uint32(a)
+                    what[n_unusual] = data[np.uint64(p)]
+                    n_unusual += 1
+        else:
+            for i in range(row, stop):
+                c = np.uint8(codes[np.uint64(i)])
+                at = np.uint64(indptr[np.uint64(i)] - base)
+                end = np.uint64(indptr[np.uint64(i + 1)] - base)
+                for t in range(16):
+                    label[at + np.uint64(t)] = c
+                if at < end and indptr[np.uint64(i)] > 0:
+                    p = np.uint64(indptr[np.uint64(i)])
+                    descents -= indices[p] <= indices[p - np.uint64(1)]
+                at += np.uint64(16)
+                while at < end:
+                    label[at] = c
+                    at += np.uint64(1)
+            n_found = np.uint64(0)
+            for t in range(indptr[stop] - base):
+                p = np.uint64(t + base)
+                a = np.uint64(indices[p]) * n_classes + np.uint64(label[np.uint64(t)])
+                flat[a] += np.uint32(1)
+                found[n_found] = np.uint32(t)
+                n_found += np.uint64(data[p] != usual)
+            for u in range(n_found):
+                t = np.uint64(found[np.uint64(u)])
+                p = t + np.uint64(base)
+                a = np.uint64(indices[p]) * n_classes + np.uint64(label[t])
+                where[n_unusual] = np.uint32(a)
+                what[n_unusual] = data[p]
+                n_unusual += 1
+        descents += _count_descents(indices[max(base, 1) - 1 : indptr[stop]])
+        row = stop
+    return n_unusual, descents == 0
+
+
+@compiled
+def _correct_sums(usual, where, what, sums, squares):
+    for u in range(where.size):
+        v = what[u]
+        sums[where[u]] += v - usual
+        squares[where[u]] += v * v - usual * usual
