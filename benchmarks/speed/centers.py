@@ -21,7 +21,7 @@ from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.naive_bayes import MultinomialNB
 from threadpoolctl import threadpool_limits
 
-from tamis import SparseCenterClassifier
+from tamis import SparseCenterClassifier, SparseCenterClassifierCV
 from tamis.centers.path import path_grid
 
 
@@ -173,6 +173,17 @@ def paths(dense_shape, sparse_shape, repeats):
     show("", f"path_score {len(ks)} k", "predict, all features", ratio, "<=8")
 
 
+def cross_validation(sizes):
+    X, y = zipf_counts(*sizes)
+    print(f"(v) CSR {X.shape[0]} x {X.shape[1]}, cross-validation with all defaults, once")
+    start = time.perf_counter()
+    model = SparseCenterClassifierCV(random_state=0).fit(X, y)
+    seconds = time.perf_counter() - start
+    one = best_times({"fit": fit(X, y)}, 3)["fit"]
+    case = f"{len(model.path_['k'])} levels, 5 folds, 50 half-samples, {seconds:.1f} s"
+    show(case, "CV fit", "l2 fit", seconds / one)
+
+
 def growth(n, m, repeats):
     print(f"growth: time of fit against that at half the size, from {n} x {m} up")
     for metric in ("l2", "l1"):
@@ -197,7 +208,7 @@ def growth(n, m, repeats):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes: a look, no verdict")
-    parser.add_argument("--only", default="abcdeg", help="which parts, for instance ac")
+    parser.add_argument("--only", default="abcdegv", help="which parts, for instance ac")
     arguments = parser.parse_args()
     shrink = 10 if arguments.quick else 1
     parts = {
@@ -210,6 +221,7 @@ def main():
         "d": lambda: sparse_l1(80_000, 16_600, 15),
         "e": lambda: paths((20_000 // shrink, 5_000), (1_600_000 // shrink, 273_779), 3),
         "g": lambda: growth(1_000, 1_000, 5),
+        "v": lambda: cross_validation((1_600_000 // shrink, 273_779, 11.4)),
     }
     warnings.filterwarnings("ignore", message=".*separate the class centers.*")
     with threadpool_limits(1):
