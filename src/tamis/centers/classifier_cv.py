@@ -1,5 +1,6 @@
 """SparseCenterClassifierCV: the number of features chosen by cross-validation."""
 
+from dataclasses import replace
 from functools import reduce
 from numbers import Integral
 
@@ -154,15 +155,19 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
             make_splits(self.cv, X, self.classes_[codes], groups), weights
         )
         ks = self._levels(X)
-        moments, fold_moments = self._all_moments(X, codes, weights, splits)
+        row_sets = [train for train, _ in splits]
+        *fold_moments, moments = self._moments_of(
+            X, codes, weights, [*row_sets, np.arange(codes.size)]
+        )
         model = self._train_given(moments, X, codes, weights)
 
-        # One task a fold, then one a half-sample; each is reported when it is done.
+        # One task a fold, then one a pair of half-samples; each is reported when it is done.
         rows = np.arange(codes.size) if weights is None else np.flatnonzero(weights)
         random_state = check_random_state(self.random_state)
         halves = [rows[h] for h in half_samples(codes[rows], self.n_resamples, random_state)]
+        pairs = [halves[h : h + 2] for h in range(0, len(halves), 2)]
         names = [f"fold {f}" for f in range(len(splits))]
-        names += [f"half-sample {h}" for h in range(len(halves))]
+        names += [f"half-samples {h}" for h in range(len(pairs))]
         folds = self._in_threads(
             delayed(self._evaluate_fold)(X, codes, weights, split, part, ks)
             for split, part in zip(splits, fold_moments, strict=True)
@@ -176,10 +181,11 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
                 k = self._choose(evaluated, ks)
                 counts = np.zeros(X.shape[1])
                 orders = self._in_threads(
-                    delayed(self._select_from_half)(X, codes, weights, rows, k) for rows in halves
+                    delayed(self._select_from_halves)(X, codes, weights, pair, k) for pair in pairs
                 )
-            counts[next(orders)] += 1
-            n_done += 1
+            for support in next(orders):
+                counts[support] += 1
+                n_done += 1
         if orders is None:
             k = self._choose(evaluated, ks)
 
@@ -221,34 +227,34 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
             return self._train(X, codes, len(self.classes_), weights)
         return train_from_moments(moments, scaling=self.scaling, log_prior=self._log_prior)
 
-    def _all_moments(self, X, codes, weights, splits):
-        """Moments of all data and of every training set, from one pass, where moments suffice.
+    def _moments_of(self, X, codes, weights, row_sets):
+        """Moments of every set of rows, from one pass over X; None where moments do not suffice.
 
-        Rows that are in the same training sets form a part; parts are summarised together, as if
-        each were a set of classes of its own, and merged for every training set.
+        Rows that are in the same sets form a part; parts are summarised together, as if each were
+        a set of classes of its own, and merged for every set.
         """
-        if self.metric == "l1" or self.covariance is not None:
-            return None, [None] * len(splits)
-        member = np.zeros((X.shape[0], len(splits)), dtype=bool)
-        for f, (train, _) in enumerate(splits):
-            member[train, f] = True
-        repeated = any(np.unique(train).size < train.size for train, _ in splits)
-        patterns, part = np.unique(member, axis=0, return_inverse=True)
-        n_classes, n_parts = len(self.classes_), len(patterns)
-        if repeated or n_parts > _MOST_PARTS:
-            return summarise(X, codes, n_classes, weights), [None] * len(splits)
-        pooled = summarise(X, part.ravel() * n_classes + codes, n_parts * n_classes, weights)
+        nothing = [None] * len(row_sets)
+        if self.metric == "l1" or self.covariance is not None or len(row_sets) > _MOST_PARTS:
+            return nothing
+        key = np.zeros(X.shape[0], dtype=np.int64)
+        for f, rows in enumerate(row_sets):
+            member = np.zeros(X.shape[0], dtype=bool)
+            member[rows] = True
+            if np.count_nonzero(member) < rows.size:  # a row twice
+                return nothing
+            key[member] |= 1 << f
+        patterns, part = np.unique(key, return_inverse=True)
+        n_classes, n_parts = len(self.classes_), patterns.size
+        if n_parts > _MOST_PARTS:
+            return nothing
+        pooled = summarise(X, part * n_classes + codes, n_parts * n_classes, weights)
         pieces = [pooled.take(slice(p * n_classes, (p + 1) * n_classes)) for p in range(n_parts)]
-        every = reduce(ClassMoments.merge, pieces)
-        every.n_rows = X.shape[0]
-        training = []
-        for f in range(len(splits)):
-            chosen = reduce(
-                ClassMoments.merge, [pieces[p] for p in range(n_parts) if patterns[p, f]]
-            )
-            chosen.n_rows = X.shape[0]
-            training.append(chosen)
-        return every, training
+        moments = []
+        for f in range(len(row_sets)):
+            chosen = [piece for piece, bits in zip(pieces, patterns, strict=True) if bits >> f & 1]
+            merged = reduce(ClassMoments.merge, chosen)
+            moments.append(replace(merged, n_rows=X.shape[0]))
+        return moments
 
     def _evaluate_fold(self, X, codes, weights, split, moments, ks):
         """Model of one fold, and its scores for every k."""
@@ -256,7 +262,7 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         if moments is None:
             model = self._train_part(X, codes, weights, train)
         else:
-            model = train_from_moments(moments, scaling=self.scaling, log_prior=self._log_prior)
+            model = self._train_given(moments, X, codes, weights)
         known = np.arange(len(self.classes_))
         test_weights = None if weights is None else weights[test]
         scores = score_path(
@@ -268,14 +274,22 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         part_weights = None if weights is None else weights[rows]
         return self._train(X[rows], codes[rows], len(self.classes_), part_weights)
 
-    def _select_from_half(self, X, codes, weights, rows, k):
-        try:
-            return self._train_part(X, codes, weights, rows).select(k)
-        except ValueError as error:
-            raise ValueError(
-                f"A half-sample for stability_ ({rows.size} rows) cannot be trained: {error} "
-                "n_resamples=0 leaves the half-samples out."
-            ) from error
+    def _select_from_halves(self, X, codes, weights, halves, k):
+        """The k best features of every half."""
+        supports = []
+        for rows, moments in zip(halves, self._moments_of(X, codes, weights, halves), strict=True):
+            try:
+                if moments is None:
+                    model = self._train_part(X, codes, weights, rows)
+                else:
+                    model = self._train_given(moments, X, codes, weights)
+            except ValueError as error:
+                raise ValueError(
+                    f"A half-sample for stability_ ({rows.size} rows) cannot be trained: {error} "
+                    "n_resamples=0 leaves the half-samples out."
+                ) from error
+            supports.append(model.select(k))
+        return supports
 
     def _choose(self, evaluated, ks):
         scores = np.stack([score for _, score in evaluated])
