@@ -22,6 +22,7 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/centers.py
+	$(BIN)/python benchmarks/speed/projections.py
 
 bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/sparse_centers/run.py

@@ -1,8 +1,12 @@
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
-from tamis._base import encode_labels
+from tamis._base import Explanation, encode_labels
 
 
 @pytest.mark.parametrize(
@@ -35,3 +39,29 @@ def test_classes_and_codes_are_those_of_unique(y):
 def test_codes_are_the_labels_themselves_when_they_count_from_zero():
     y = np.array([0, 1, 2, 0])
     assert np.shares_memory(encode_labels(y)[1], y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("thin", [False, True])
+def test_explanations_become_those_of_shap(n_classes, thin, monkeypatch):
+    def record(values, base, data, feature_names):
+        return SimpleNamespace(values=values, base=base, data=data, names=feature_names)
+
+    monkeypatch.setitem(sys.modules, "shap", SimpleNamespace(Explanation=record))
+    form = sparse.csr_array if thin else np.asarray
+    rng = np.random.default_rng(0)
+    parts, X = rng.normal(size=(n_classes, 5, 4)), rng.normal(size=(5, 4))
+    values = form(parts[0]) if n_classes == 2 else np.moveaxis(parts, 0, 2)
+    values = [form(p) for p in parts] if thin and n_classes > 2 else values
+    base = 0.5 if n_classes == 2 else np.arange(3.0)
+    explanation = Explanation(values, base, np.array(list("abcd")), form(X))
+    out = explanation.to_shap()
+    assert_allclose(out.values.sum(axis=1) + out.base, explanation.decision)
+    assert_array_equal(out.data, X)
+    assert out.names == list("abcd")
+
+
+def test_without_shap_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "shap", None)
+    with pytest.raises(ImportError, match="pip install shap"):
+        Explanation(np.zeros((1, 1)), 0.0, np.array(["a"]), np.zeros((1, 1))).to_shap()

@@ -20,22 +20,10 @@ from scipy import sparse
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.naive_bayes import MultinomialNB
 from threadpoolctl import threadpool_limits
+from timing import best_times
 
 from tamis import SparseCenterClassifier, SparseCenterClassifierCV
 from tamis.centers.path import path_grid
-
-
-def best_times(tasks, repeats):
-    """Best seconds of every task, in turns, after one untimed round."""
-    for task in tasks.values():
-        task()
-    seconds = dict.fromkeys(tasks, np.inf)
-    for _ in range(repeats):
-        for name, task in tasks.items():
-            start = time.perf_counter()
-            task()
-            seconds[name] = min(seconds[name], time.perf_counter() - start)
-    return seconds
 
 
 def zipf_counts(n, m, per_row, seed=0, shuffled=False):

@@ -7,7 +7,6 @@ the norm of the point, so that few or nearly all entries stay.
 
 import argparse
 import os
-import time
 
 # ruff: noqa: E402
 for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -16,6 +15,7 @@ for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 import numpy as np
 from scipy import linalg
 from threadpoolctl import threadpool_limits
+from timing import best_times
 
 from tamis.projections import (
     project_l1_ball,
@@ -26,19 +26,6 @@ from tamis.projections import (
     project_weighted_l1_ball,
 )
 from tamis.projections.l12 import l12_multiplier, sorted_rows
-
-
-def best_times(tasks, repeats):
-    """Best seconds of every task, in turns, after one untimed round."""
-    for task in tasks.values():
-        task()
-    seconds = dict.fromkeys(tasks, np.inf)
-    for _ in range(repeats):
-        for name, task in tasks.items():
-            start = time.perf_counter()
-            task()
-            seconds[name] = min(seconds[name], time.perf_counter() - start)
-    return seconds
 
 
 def compare(case, ours, peer_name, peer, repeats, target=None, note=""):

@@ -4,7 +4,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import balanced_accuracy_score, log_loss
-from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.model_selection import (
+    GroupKFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+)
 
 from tamis import SparseCenterClassifier, SparseCenterClassifierCV
 
@@ -164,9 +169,7 @@ def test_scores_of_decisions_when_a_fold_lacks_a_class():
     assert np.all(np.isfinite(fitted.path_["scores"]))
 
 
-def test_one_fold_a_sample_takes_no_quadratic_memory():
-    from sklearn.model_selection import LeaveOneOut
-
+def test_one_fold_a_sample():
     X, y = make_data(n=60)
     fitted = SparseCenterClassifierCV(cv=LeaveOneOut(), n_resamples=0).fit(X, y)
     assert fitted.path_["scores"].shape == (60, 15)

@@ -5,7 +5,7 @@ from scipy import linalg, sparse
 from sklearn.covariance import ledoit_wolf
 
 from tamis import SparseCenterClassifier
-from tamis.centers import scoring as scoring_module
+from tamis.centers import model
 from tamis.centers.covariance import pooled_whitening
 
 
@@ -110,7 +110,7 @@ def test_chunks_of_whitened_rows_give_the_same_path(scoring, monkeypatch):
     X, y = make_data(60, 8)
     fitted = SparseCenterClassifier(4, covariance="shrunk").fit(X, y)
     whole = fitted.path_score(X, y, [1, 4], scoring=scoring), fitted.path_predict(X, [1, 4])
-    monkeypatch.setattr(scoring_module, "_WHITENED_VALUES", 8 * 7)
+    monkeypatch.setattr(model, "_WHITENED_VALUES", 8 * 7)
     assert_allclose(fitted.path_score(X, y, [1, 4], scoring=scoring), whole[0])
     assert_array_equal(fitted.path_predict(X, [1, 4]), whole[1])
 

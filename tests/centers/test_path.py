@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.metrics import balanced_accuracy_score, f1_score
+from sklearn.metrics import balanced_accuracy_score, f1_score, get_scorer
 
 from tamis import SparseCenterClassifier
 from tamis.centers import _path_kernels, path
@@ -58,8 +58,6 @@ def test_without_ks_the_path_has_every_number_of_features(parameters):
 @pytest.mark.parametrize("scoring", ["balanced_accuracy", "f1_macro", "neg_log_loss"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_any_scoring_gives_what_scikit_learn_gives(scoring, weighted):
-    from sklearn.metrics import get_scorer
-
     X, y = make_data(3)
     fitted = SparseCenterClassifier().fit(X, y)
     weight = np.random.default_rng(0).random(y.size) if weighted else None

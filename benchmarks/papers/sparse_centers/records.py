@@ -98,7 +98,7 @@ class Results:
             "summary": self.summary(),
             "splits": self.records,
         }
-        text = json.dumps(document, indent=1)
+        text = json.dumps(document, separators=(",", ":"))
         # Lists of numbers on one line each.
         text = re.sub(r"\[[^\[\]{}]*\]", lambda found: " ".join(found.group().split()), text)
         self.path.parent.mkdir(parents=True, exist_ok=True)

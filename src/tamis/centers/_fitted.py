@@ -19,7 +19,7 @@ from tamis._base import (
 from tamis._selection import check_scoring
 from tamis.centers._training import CenterTraining
 from tamis.centers.path import path_labels
-from tamis.centers.scoring import row_chunks, score_path
+from tamis.centers.scoring import score_path
 
 __all__ = ["FittedCenters"]
 
@@ -246,9 +246,7 @@ class FittedCenters(SelectorMixin, ClassifierMixin, CenterTraining):
         """
         model, X, ks = self._path(X, ks)
         terms = model.terms(model.ranked())
-        labels = [
-            path_labels(model.transform(X[rows]), terms, ks) for rows in row_chunks(model, X)
-        ]
+        labels = [path_labels(model.transform(X[rows]), terms, ks) for rows in model.row_chunks(X)]
         return self.classes_[np.concatenate(labels).T]
 
     def path_score(self, X, y, ks, *, scoring=None, sample_weight=None):

@@ -159,7 +159,7 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         *fold_moments, moments = self._moments_of(
             X, codes, weights, [*row_sets, np.arange(codes.size)]
         )
-        model = self._train_given(moments, X, codes, weights)
+        model = self._train_rows(X, codes, weights, np.arange(codes.size), moments)
 
         # One task a fold, then one a pair of half-samples; each is reported when it is done.
         rows = np.arange(codes.size) if weights is None else np.flatnonzero(weights)
@@ -222,10 +222,14 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
             return path_grid(X.shape[1])
         return np.arange(1, X.shape[1] + 1)
 
-    def _train_given(self, moments, X, codes, weights):
-        if moments is None:
+    def _train_rows(self, X, codes, weights, rows, moments):
+        """Model of some rows: from their moments, or where there are none from the rows."""
+        if moments is not None:
+            return train_from_moments(moments, scaling=self.scaling, log_prior=self._log_prior)
+        if rows.size == X.shape[0] and np.array_equal(rows, np.arange(rows.size)):
             return self._train(X, codes, len(self.classes_), weights)
-        return train_from_moments(moments, scaling=self.scaling, log_prior=self._log_prior)
+        part_weights = None if weights is None else weights[rows]
+        return self._train(X[rows], codes[rows], len(self.classes_), part_weights)
 
     def _moments_of(self, X, codes, weights, row_sets):
         """Moments of every set of rows, from one pass over X; None where moments do not suffice.
@@ -259,10 +263,7 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
     def _evaluate_fold(self, X, codes, weights, split, moments, ks):
         """Model of one fold, and its scores for every k."""
         train, test = split
-        if moments is None:
-            model = self._train_part(X, codes, weights, train)
-        else:
-            model = self._train_given(moments, X, codes, weights)
+        model = self._train_rows(X, codes, weights, train, moments)
         known = np.arange(len(self.classes_))
         test_weights = None if weights is None else weights[test]
         scores = score_path(
@@ -270,19 +271,12 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         )
         return model, scores
 
-    def _train_part(self, X, codes, weights, rows):
-        part_weights = None if weights is None else weights[rows]
-        return self._train(X[rows], codes[rows], len(self.classes_), part_weights)
-
     def _select_from_halves(self, X, codes, weights, halves, k):
         """The k best features of every half."""
         supports = []
         for rows, moments in zip(halves, self._moments_of(X, codes, weights, halves), strict=True):
             try:
-                if moments is None:
-                    model = self._train_part(X, codes, weights, rows)
-                else:
-                    model = self._train_given(moments, X, codes, weights)
+                model = self._train_rows(X, codes, weights, rows, moments)
             except ValueError as error:
                 raise ValueError(
                     f"A half-sample for stability_ ({rows.size} rows) cannot be trained: {error} "

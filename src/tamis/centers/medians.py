@@ -67,11 +67,9 @@ def class_medians(X, codes, n_classes, sample_weight=None):
     medians : ClassMedians
     """
     if sample_weight is None:
-        kept = None
         weight = count_classes(codes, n_classes).astype(np.float64)
         whole = True
     else:
-        kept = np.flatnonzero(sample_weight)
         whole = bool(np.all(sample_weight == np.floor(sample_weight)))
         weight = np.bincount(codes, weights=sample_weight, minlength=n_classes)
         whole = whole and weight.sum() < 2**53
@@ -85,15 +83,15 @@ def class_medians(X, codes, n_classes, sample_weight=None):
     )
     rule = TieRule(weight, whole)
     fill = fill_sparse if sparse.issparse(X) else _fill_dense
-    fill(X, codes, sample_weight, kept, rule, result)
+    fill(X, codes, sample_weight, rule, result)
     check_finite((result.dispersion, result.gain), X)
     return result
 
 
-def _fill_dense(X, codes, sample_weight, kept, rule, result):
+def _fill_dense(X, codes, sample_weight, rule, result):
     """Sort the classes of a block of columns, as far as needed, then take their statistics."""
     rows = np.argsort(codes, kind="stable")
-    if kept is not None:
+    if sample_weight is not None:
         rows = rows[sample_weight[rows] > 0]
     n_classes, n_features = result.median.shape
     bounds = np.searchsorted(codes[rows], np.arange(n_classes + 1))

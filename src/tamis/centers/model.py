@@ -33,7 +33,7 @@ from tamis.centers.statistics import summarise
 __all__ = ["CenterModel", "train", "train_from_moments"]
 
 # Whitened rows are dense: this many values at a time.
-_CHUNK_VALUES = 1 << 22
+_WHITENED_VALUES = 1 << 22
 
 
 @dataclass
@@ -72,24 +72,20 @@ class CenterModel:
         """Exponent of the distances: 1 for l1, 2 for l2."""
         return 1 if self.metric == "l1" else 2
 
-    @property
-    def scaled_dispersion(self):
-        """Within-class dispersion of every feature as the distances see it, (C, m)."""
+    def _dispersion_of(self, columns):
+        """Within-class dispersion of some features as the distances see it, mean over classes."""
         if self.whitening is not None:
-            return self.whitened_dispersion
-        return scaled_by(self.statistics.dispersion, self.scale, self.power)
+            values = self.whitened_dispersion[:, columns]
+        else:
+            values = self.statistics.dispersion[:, columns]
+            values = scaled_by(values, self.scale[columns], self.power)
+        return values[np.isfinite(self.log_prior)].mean(axis=0)
 
     def dispersion(self, support):
         """The one scale of the likelihood: mean over classes and features, floored."""
         if support.size == 0:
             return 1.0
-        seen = np.isfinite(self.log_prior)
-        if self.whitening is not None:
-            columns = self.whitened_dispersion[:, support]
-        else:
-            columns = self.statistics.dispersion[:, support]
-            columns = scaled_by(columns, self.scale[support], self.power)
-        return _floored(columns[seen].mean(), self.gains[support].mean())
+        return _floored(self._dispersion_of(support).mean(), self.gains[support].mean())
 
     def objective(self, support):
         """J on the scaled data: within-class dispersions plus the gains that are left out."""
@@ -122,12 +118,16 @@ class CenterModel:
         centered = (dense - self.statistics.offset - self.statistics.common) / self.scale
         return self.whitening.apply(centered)
 
+    def row_chunks(self, X):
+        """Slices of the rows that `transform` may take at once: all, or few to be whitened."""
+        size = X.shape[0] if self.whitening is None else max(1, _WHITENED_VALUES // X.shape[1])
+        return [slice(start, start + size) for start in range(0, X.shape[0], size)]
+
     def terms(self, columns):
         """Summands of the decisions for features in rank order."""
         n_classes = self.log_prior.size
-        dispersion = self.scaled_dispersion[:, columns][np.isfinite(self.log_prior)].mean(axis=0)
         counts = np.arange(1, columns.size + 1)
-        means = np.cumsum(dispersion) / counts
+        means = np.cumsum(self._dispersion_of(columns)) / counts
         gains = np.cumsum(self.gains[columns]) / counts
         sharpness = np.ones(columns.size + 1)
         sharpness[1:] = 1.0 / _floored(means, gains)
@@ -182,14 +182,16 @@ class CenterModel:
         What is within rounding of the largest is made equal to it, so that a tie is a tie for
         decisions, probabilities and labels alike.
         """
-        decisions = self._raw_decisions(X, support)
+        terms = self.terms(support)
+        if self.metric == "l1":
+            decisions = path_decisions(X, terms, [support.size])[:, 0]
+        else:
+            decisions = self._linear_decisions(X, support)
         largest = decisions.max(axis=1, keepdims=True)
-        near = largest - decisions < self.terms(support).tolerance[-1]
+        near = largest - decisions < terms.tolerance[-1]
         return np.where(near, largest, decisions) / self.temperature
 
-    def _raw_decisions(self, X, support):
-        if self.metric == "l1":
-            return path_decisions(X, self.terms(support), [support.size])[:, 0]
+    def _linear_decisions(self, X, support):
         weights, columns, origin, common, bias = self.linear(support)
         bias = bias - weights @ common
         if sparse.issparse(X):
@@ -222,19 +224,15 @@ class CenterModel:
         sharp = 1.0 / self.dispersion(support) / self.scale[support]
         centers = self.statistics.centers[:, support]
         if sparse.issparse(X):
-            part = sparse.csr_array(X @ _selection_matrix(support, X.shape[1]))
-            base = self.log_prior.copy()
-            values = []
-            for c in range(n_classes):
-                full_center = np.zeros(X.shape[1])
-                full_center[support] = centers[c]
-                full_sharp = np.zeros(X.shape[1])
-                full_sharp[support] = sharp
-                at = full_center[part.indices]
-                change = (np.abs(at) - np.abs(part.data - at)) * full_sharp[part.indices]
-                values.append(sparse.csr_array((change, part.indices, part.indptr), X.shape))
-                base[c] -= (np.abs(centers[c]) * sharp).sum()
-            return values, base
+            stored = sparse.csr_array(X)
+            full = np.zeros((n_classes + 1, X.shape[1]))  # centers, then 0 outside the support
+            full[:, support] = np.vstack([centers, sharp])
+            at = full[:, stored.indices]
+            change = (np.abs(at[:-1]) - np.abs(stored.data - at[:-1])) * at[-1]
+            values = [
+                sparse.csr_array((row, stored.indices, stored.indptr), X.shape) for row in change
+            ]
+            return values, self.log_prior - (np.abs(centers) * sharp).sum(axis=1)
         common = self.statistics.common[support]
         base = self.log_prior - (np.abs(common - centers) * sharp).sum(axis=1)
         values = [np.zeros(X.shape) for _ in range(n_classes)]
@@ -335,9 +333,7 @@ def _whiten(model, X, codes, kind, sample_weight):
     model.whitened_centers = centers
     model.whitened_dispersion = np.zeros_like(centers)
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    chunk = max(1, _CHUNK_VALUES // X.shape[1])
-    for start in range(0, X.shape[0], chunk):
-        rows = slice(start, start + chunk)
+    for rows in model.row_chunks(X):
         deviations = model.transform(X[rows]) - centers[codes[rows]]
         squares = deviations**2 * weights[rows, None]
         np.add.at(model.whitened_dispersion, codes[rows], squares)
@@ -348,9 +344,3 @@ def _whiten(model, X, codes, kind, sample_weight):
 def _floored(dispersion, gain):
     """Dispersion, but not below a small part of what separates the centers."""
     return np.maximum(np.maximum(dispersion, 1e-9 * gain), np.finfo(np.float64).tiny)
-
-
-def _selection_matrix(columns, n_features):
-    kept = np.zeros(n_features)
-    kept[columns] = 1.0
-    return sparse.diags_array(kept)

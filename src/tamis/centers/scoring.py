@@ -5,10 +5,9 @@ import numpy as np
 from tamis._selection import score_decisions
 from tamis.centers.path import path_confusion, path_decisions
 
-__all__ = ["is_counted", "row_chunks", "score_path"]
+__all__ = ["is_counted", "score_path"]
 
 _FAST_SCORES = ("accuracy", "balanced_accuracy")
-_WHITENED_VALUES = 1 << 22
 
 
 def is_counted(scoring):
@@ -41,7 +40,7 @@ def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None)
     terms = model.terms(model.ranked())
     if is_counted(scoring):
         confusion = 0.0
-        for rows in row_chunks(model, X):
+        for rows in model.row_chunks(X):
             weights = None if sample_weight is None else sample_weight[rows]
             confusion = confusion + path_confusion(
                 model.transform(X[rows]), terms, ks, codes[rows], len(classes), weights
@@ -59,7 +58,7 @@ def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None)
     for start in range(0, len(ks), chunk):
         some = ks[start : start + chunk]
         decisions = [
-            path_decisions(model.transform(X[rows]), terms, some) for rows in row_chunks(model, X)
+            path_decisions(model.transform(X[rows]), terms, some) for rows in model.row_chunks(X)
         ]
         decisions = np.concatenate(decisions) / model.temperature
         for k in range(len(some)):
@@ -67,9 +66,3 @@ def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None)
                 scoring, decisions[:, k], classes, known, X, classes[codes], sample_weight
             )
     return scores
-
-
-def row_chunks(model, X):
-    """Slices of rows: all at once, or as many as may be whitened (and so made dense) at once."""
-    size = X.shape[0] if model.whitening is None else max(1, _WHITENED_VALUES // X.shape[1])
-    return [slice(start, start + size) for start in range(0, X.shape[0], size)]

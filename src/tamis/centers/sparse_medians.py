@@ -17,11 +17,12 @@ __all__ = ["fill_sparse"]
 _BLOCK_VALUES = 1 << 20
 
 
-def fill_sparse(X, codes, sample_weight, kept, rule, result):
+def fill_sparse(X, codes, sample_weight, rule, result):
     """Settle the columns whose class medians are all 0 by counting, the others by sorting."""
     n_classes, n_features = result.median.shape
     counted = count_usual_values(X, codes, n_classes) if sample_weight is None else None
-    if not X.has_canonical_format if counted is None else not counted.canonical:
+    canonical = X.has_canonical_format if counted is None else counted.canonical
+    if not canonical:
         X = X.copy()
         X.sum_duplicates()
         counted = None
