@@ -39,6 +39,7 @@ except ImportError:  # scikit-learn 1.8: fit runs without progress reports
 
 
 __all__ = [
+    "DecisionMixin",
     "Explanation",
     "TamisEstimator",
     "check_finite",
@@ -64,9 +65,11 @@ class TamisEstimator(CallbackSupportMixin, BaseEstimator):
 def steps(estimator, names, **reported):
     """Go through `names`, reporting each as one step of `fit` to the estimator's callbacks.
 
-    A callback that asks to stop ends the loop; what was done until then stays.
+    A callback that asks to stop ends the loop; what was done until then stays. `names` may be an
+    iterator of unknown length.
     """
-    context = estimator._init_callback_context(max_subtasks=len(names))
+    n_steps = len(names) if hasattr(names, "__len__") else None
+    context = estimator._init_callback_context(max_subtasks=n_steps)
     context.call_on_fit_task_begin(estimator=estimator, **reported)
     for name in names:
         step = context.subcontext(task_name=str(name))
@@ -208,6 +211,87 @@ def softmax(decisions, axis=-1):
     """Probabilities proportional to the exponentials of `decisions`."""
     shifted = np.exp(decisions - decisions.max(axis=axis, keepdims=True))
     return shifted / shifted.sum(axis=axis, keepdims=True)
+
+
+class DecisionMixin:
+    """Labels and probabilities of a classifier with decisions for all classes.
+
+    A class gives `_decisions(X)` of shape (n_samples, n_classes) and gets the rest, so that
+    labels, probabilities and decisions always agree.
+    """
+
+    def decision_function(self, X):
+        """Log odds of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: log odds of the second one. More: log likelihood plus log prior of every
+            class, up to a constant of the sample.
+        """
+        decisions = self._decisions(X)
+        return decisions[:, 1] - decisions[:, 0] if decisions.shape[1] == 2 else decisions
+
+    def predict(self, X):
+        """Class with the largest decision; ties go to the first class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        decisions = self.decision_function(X)
+        best = decisions > 0 if decisions.ndim == 1 else decisions.argmax(axis=1)
+        return self.classes_[best.astype(np.intp)]
+
+    def predict_proba(self, X):
+        """Probabilities of the classes, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return softmax(self._decisions(X))
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _explanation(self, values, base, X):
+        """Contributions to the decisions of all classes, as the user sees decisions."""
+        if len(values) == 2:
+            values, base = values[1] - values[0], float(base[1] - base[0])
+        elif not sparse.issparse(values[0]):
+            values = np.stack(values, axis=2)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
+        return Explanation(values, base, names, X)
 
 
 @dataclass

@@ -9,6 +9,7 @@ from sklearn.model_selection import check_cv
 from tamis._base import softmax
 
 __all__ = [
+    "ScoringMixin",
     "check_scoring",
     "choose_level",
     "fit_temperature",
@@ -18,6 +19,7 @@ __all__ = [
     "order_by_score",
     "score_decisions",
     "standard_error",
+    "weighted_splits",
 ]
 
 
@@ -47,6 +49,19 @@ def make_splits(cv, X, y, groups=None):
     if any(train.size == 0 or test.size == 0 for train, test in splits):
         raise ValueError(f"cv={cv!r} gave a split without training or without test rows.")
     return splits
+
+
+def weighted_splits(splits, weights):
+    """Splits whose test rows have weight; training rows must have some."""
+    if weights is None:
+        return splits
+    for f, (train, _) in enumerate(splits):
+        if not weights[train].any():
+            raise ValueError(f"All training rows of split {f} have zero weight.")
+    kept = [(train, test) for train, test in splits if weights[test].any()]
+    if not kept:
+        raise ValueError("No split has a test row with weight.")
+    return kept
 
 
 def _as_rows(rows, n_samples):
@@ -156,6 +171,34 @@ def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None
                 "Leave them out, or use a scorer that takes them."
             ) from error
         raise
+
+
+class ScoringMixin:
+    """`score` by the `scoring` of the estimator, which has decisions for all its classes."""
+
+    def score(self, X, y, sample_weight=None):
+        """Score by `scoring` on new data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        score : float
+        """
+        decisions, known = self._decisions(X), np.arange(len(self.classes_))
+        scoring = self.scoring or "accuracy"
+        return float(
+            score_decisions(
+                scoring, decisions, self.classes_, known, X, np.asarray(y), sample_weight
+            )
+        )
 
 
 def fit_temperature(decisions, codes, weights):

@@ -10,11 +10,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from tamis._base import (
-    Explanation,
+    DecisionMixin,
     check_weights,
     encode_labels,
     resolve_n_features,
-    softmax,
 )
 from tamis._selection import check_scoring
 from tamis.centers._training import CenterTraining
@@ -24,7 +23,7 @@ from tamis.centers.scoring import score_path
 __all__ = ["FittedCenters"]
 
 
-class FittedCenters(SelectorMixin, ClassifierMixin, CenterTraining):
+class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTraining):
     """Base of the sparse center classifiers: predictions, explanations and the path.
 
     A fitted classifier keeps arrays, numbers and strings only. The arrays describe all features;
@@ -96,68 +95,6 @@ class FittedCenters(SelectorMixin, ClassifierMixin, CenterTraining):
         model = self._fitted_model()
         return model.decisions(self._check_X(X), self.support_)
 
-    def decision_function(self, X):
-        """Log odds of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: log odds of the second one. More: log likelihood plus log prior of every
-            class, up to a constant of the sample.
-        """
-        decisions = self._decisions(X)
-        return decisions[:, 1] - decisions[:, 0] if decisions.shape[1] == 2 else decisions
-
-    def predict(self, X):
-        """Class with the largest decision; ties go to the first class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        decisions = self.decision_function(X)
-        best = decisions > 0 if decisions.ndim == 1 else decisions.argmax(axis=1)
-        return self.classes_[best.astype(np.intp)]
-
-    def predict_proba(self, X):
-        """Probabilities of the classes, in the order of `classes_`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        return softmax(self._decisions(X))
-
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
     def predict_reject(self, X, threshold):
         """Labels, and which samples are better referred to a person.
 
@@ -199,14 +136,7 @@ class FittedCenters(SelectorMixin, ClassifierMixin, CenterTraining):
         X = self._check_X(X)
         values, base = model.contributions(X, self.support_)
         values, base = [v / self.temperature_ for v in values], base / self.temperature_
-        if len(values) == 2:
-            values, base = values[1] - values[0], float(base[1] - base[0])
-        elif not sparse.issparse(values[0]):
-            values = np.stack(values, axis=2)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
-        return Explanation(values, base, names, X)
+        return self._explanation(values, base, X)
 
     # The sparsity path.
 

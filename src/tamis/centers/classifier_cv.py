@@ -11,13 +11,14 @@ from sklearn.utils import check_random_state
 
 from tamis._base import steps, with_callbacks
 from tamis._selection import (
+    ScoringMixin,
     check_scoring,
     choose_level,
     fit_temperature,
     half_samples,
     make_splits,
-    score_decisions,
     standard_error,
+    weighted_splits,
 )
 from tamis.centers._fitted import FittedCenters
 from tamis.centers.model import train_from_moments
@@ -31,7 +32,7 @@ __all__ = ["SparseCenterClassifierCV"]
 _MOST_PARTS = 40
 
 
-class SparseCenterClassifierCV(FittedCenters):
+class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
     """Sparse center classifier with as many features as cross-validation finds best.
 
     Every fold is trained once and evaluated for every number of features in one pass; with l2
@@ -151,9 +152,7 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         X, codes, weights = self._validate(X, y, sample_weight)
         self._check_class_weights(codes, weights)
         n_classes = len(self.classes_)
-        splits = self._weighted_splits(
-            make_splits(self.cv, X, self.classes_[codes], groups), weights
-        )
+        splits = weighted_splits(make_splits(self.cv, X, self.classes_[codes], groups), weights)
         ks = self._levels(X)
         row_sets = [train for train, _ in splits]
         *fold_moments, moments = self._moments_of(
@@ -196,18 +195,6 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         self.temperature_ = self._calibrate(X, codes, weights, splits, evaluated, n_classes, k)
         self._warn_of_few_features(k, k, X)
         return self
-
-    def _weighted_splits(self, splits, weights):
-        """Splits whose test rows have weight; training rows must have some."""
-        if weights is None:
-            return splits
-        for f, (train, _) in enumerate(splits):
-            if not weights[train].any():
-                raise ValueError(f"All training rows of split {f} have zero weight.")
-        kept = [(train, test) for train, test in splits if weights[test].any()]
-        if not kept:
-            raise ValueError("No split has a test row with weight.")
-        return kept
 
     def _in_threads(self, tasks):
         return Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(tasks)
@@ -304,33 +291,3 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         of_class = np.bincount(truth, weights=mass, minlength=n_classes)
         mass = mass * self.class_prior_[truth] / np.where(of_class > 0, of_class, 1.0)[truth]
         return fit_temperature(np.concatenate(decisions), truth, mass)
-
-    def score(self, X, y, sample_weight=None):
-        """Score by `scoring` on new data.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
-
-        Returns
-        -------
-        score : float
-        """
-        decisions = self._decisions(X)
-        known = np.arange(len(self.classes_))
-        return float(
-            score_decisions(
-                self.scoring or "accuracy",
-                decisions,
-                self.classes_,
-                known,
-                X,
-                np.asarray(y),
-                sample_weight,
-            )
-        )
