@@ -13,10 +13,15 @@ from sklearn.datasets import make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tamis
-from tamis import SparseCenterClassifier, SparseCenterClassifierCV
+from tamis import (
+    PrimalDualClassifier,
+    PrimalDualClassifierCV,
+    SparseCenterClassifier,
+    SparseCenterClassifierCV,
+)
 from tamis.selectors import OddsRatioSelector, SparseNaiveBayesSelector
 
-CLASSIFIERS = [
+CENTERS = [
     SparseCenterClassifier(3),
     SparseCenterClassifier(3, metric="l1"),
     SparseCenterClassifier(3, metric="l1", scaling="std"),
@@ -27,11 +32,22 @@ CLASSIFIERS = [
     SparseCenterClassifierCV(cv=3, metric="l1", rule="1se", n_resamples=4, random_state=0),
     SparseCenterClassifierCV(cv=3, covariance="shrunk", n_resamples=4, random_state=0),
 ]
+PRIMAL_DUAL = [
+    PrimalDualClassifier(0.8, tol=1e-8),
+    PrimalDualClassifier(0.8, loss="l1", tol=1e-8),
+    PrimalDualClassifier(0.8, loss="frobenius", ball="l21", tol=1e-8),
+    PrimalDualClassifier(0.4, ball="l12", adaptive_centers=False, tol=1e-8),
+    PrimalDualClassifier(0.4, ball="nuclear", class_weight=None, tol=1e-12),
+    PrimalDualClassifierCV([0.3, 0.8], cv=3, tol=1e-8),
+    PrimalDualClassifierCV([0.3, 0.8], cv=3, ball="l21", rule="1se", tol=1e-8),
+]
+CLASSIFIERS = CENTERS + PRIMAL_DUAL
 SELECTORS = [
     OddsRatioSelector(3),
     SparseNaiveBayesSelector(3),
     SparseNaiveBayesSelector(3, likelihood="bernoulli"),
 ]
+HAVE_LEVELS = [e for e in CLASSIFIERS if hasattr(e, "with_n_features")]
 PARALLEL = [e for e in CLASSIFIERS if "n_jobs" in e.get_params()]
 
 classifiers = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
@@ -226,12 +242,7 @@ def test_pickle_and_clone_keep_everything(estimator):
     assert not hasattr(clone(fitted), "support_")
 
 
-@classifiers
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("n_features", [1, 4, 8])
-def test_predict_is_the_argmax_of_probabilities_and_of_decisions(estimator, n_classes, n_features):
-    X, y = make_data(n_classes=n_classes)
-    fitted = clone(estimator).fit(X, y).with_n_features(n_features)
+def assert_labels_agree(fitted, X, y, n_classes):
     labels = fitted.predict(X)
     decisions = fitted.decision_function(X)
     assert decisions.shape == ((y.size,) if n_classes == 2 else (y.size, n_classes))
@@ -240,6 +251,22 @@ def test_predict_is_the_argmax_of_probabilities_and_of_decisions(estimator, n_cl
     assert_array_equal(labels, fitted.classes_[fitted.predict_proba(X).argmax(axis=1)])
     assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
     assert_allclose(np.exp(fitted.predict_log_proba(X)), fitted.predict_proba(X))
+
+
+@classifiers
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_predict_is_the_argmax_of_probabilities_and_of_decisions(estimator, n_classes):
+    X, y = make_data(n_classes=n_classes)
+    assert_labels_agree(clone(estimator).fit(X, y), X, y, n_classes)
+
+
+@pytest.mark.parametrize("estimator", HAVE_LEVELS, ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_features", [1, 4, 8])
+def test_labels_and_probabilities_agree_at_every_level(estimator, n_classes, n_features):
+    X, y = make_data(n_classes=n_classes)
+    fitted = clone(estimator).fit(X, y).with_n_features(n_features)
+    assert_labels_agree(fitted, X, y, n_classes)
 
 
 @classifiers
@@ -252,6 +279,18 @@ def test_predictions_change_nothing(estimator):
         lambda: fitted.predict_proba(X),
         lambda: fitted.predict_reject(X, 0.9),
         lambda: fitted.explain(X),
+        lambda: fitted.get_support(),
+    ):
+        method()
+        assert pickle.dumps(fitted) == before
+
+
+@pytest.mark.parametrize("estimator", CENTERS, ids=str)
+def test_the_path_changes_nothing(estimator):
+    X, y = make_data()
+    fitted = clone(estimator).fit(X, y)
+    before = pickle.dumps(fitted)
+    for method in (
         lambda: fitted.path_predict(X, [1, 2]),
         lambda: fitted.path_score(X, y, None),
         lambda: fitted.with_n_features(2).predict(X),

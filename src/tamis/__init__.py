@@ -8,11 +8,19 @@ from importlib import import_module
 __version__ = "0.1.0.dev0"
 
 _ROOM_OF_NAME = {
+    "PrimalDualClassifier": "tamis.primal_dual",
+    "PrimalDualClassifierCV": "tamis.primal_dual",
     "SparseCenterClassifier": "tamis.centers",
     "SparseCenterClassifierCV": "tamis.centers",
 }
 
-__all__ = ["SparseCenterClassifier", "SparseCenterClassifierCV", "__version__"]
+__all__ = [
+    "PrimalDualClassifier",
+    "PrimalDualClassifierCV",
+    "SparseCenterClassifier",
+    "SparseCenterClassifierCV",
+    "__version__",
+]
 
 
 def __getattr__(name):

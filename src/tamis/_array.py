@@ -1,0 +1,47 @@
+"""The only place that asks what kind of array the data are.
+
+Solvers touch the data matrix through these functions and nothing else, so dense and sparse data
+(and later other kinds of arrays) share one solver.
+"""
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["multiply", "multiply_transposed", "take_columns", "weighted_gram"]
+
+# Up to this many columns, one matrix-vector product each is faster than a matrix product, which
+# packs the big matrix first (measured on 1,000 x 15,000: 10 against 15 to 19 ms for 2 columns).
+_FEW_COLUMNS = 3
+
+
+def multiply(X, W):
+    """``X @ W`` for a tall or wide matrix X and few columns W, as a dense array."""
+    if not sparse.issparse(X) and W.shape[1] <= _FEW_COLUMNS:
+        return np.stack([X @ np.ascontiguousarray(w) for w in W.T], axis=1)
+    return np.asarray(X @ W)
+
+
+def multiply_transposed(X, Z):
+    """``X.T @ Z`` for few columns Z, as a dense array."""
+    if sparse.issparse(X):
+        return np.asarray(X.T @ Z)
+    if Z.shape[1] <= _FEW_COLUMNS:
+        return np.stack([X.T @ np.ascontiguousarray(z) for z in Z.T], axis=1)
+    # The same product from the other side takes 14 ms where X.T @ Z takes 25 (9 columns).
+    return (np.ascontiguousarray(Z.T) @ X).T
+
+
+def take_columns(X, columns):
+    """Some columns of X: dense as a Fortran-ordered copy, sparse as a sparse one."""
+    if sparse.issparse(X):
+        return X[:, columns]
+    return np.array(X[:, columns], order="F", copy=True)
+
+
+def weighted_gram(X, weights):
+    """``X.T @ diag(weights) @ X`` as a dense array; rows of weight 0 are not touched."""
+    if sparse.issparse(X):
+        return (X.T @ X.multiply(weights[:, None]).tocsr()).toarray()
+    used = weights != 0
+    rows = X if used.all() else X[used]
+    return rows.T @ (rows * weights[used, None])

@@ -1,0 +1,110 @@
+"""Accelerated projected gradients for smooth losses, with Newton steps where these pay.
+
+FISTA (Beck and Teboulle, 2009) on (W, mu) jointly, each block with its own step length, both
+shortened together by backtracking, restarted where the momentum points uphill (O'Donoghue and
+Candes, 2015). Its gradient at the extrapolated point is a dual point, so every iteration brings a
+certificate for the price of two products with X. When the face of the ball has stayed the same
+for a while, Newton steps on it (`_newton`) finish the work.
+"""
+
+import numpy as np
+
+from tamis.primal_dual._newton import newton_cost, newton_step
+
+__all__ = ["fista"]
+
+# Iterations on one face before Newton's method is tried there.
+_SAME_FACE = 4
+# Newton steps may cost this share of what the iterations have cost.
+_NEWTON_SHARE = 1.0
+
+
+def fista(problem, pair):
+    """Yield better and better pairs, one an iteration; the caller decides when to stop.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a smooth loss.
+    pair : Pair
+        Where to start: its primal point.
+    """
+    steps = _Steps(problem)
+    n_samples, n_features = problem.matrix.shape
+    iteration_cost = 4.0 * n_samples * n_features * problem.n_classes
+    spent = newton_spent = 0.0
+    same_face, face, patience = 0, None, _SAME_FACE
+    current = previous = pair.primal
+    momentum = 1.0
+    while True:
+        following, dual, uphill = steps.descend(current, previous, momentum)
+        spent += iteration_cost
+        if uphill:
+            momentum = 1.0
+        momentum = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+        previous, current = current, following
+        pair = pair.better(current, dual)
+
+        support = np.packbits(current.W != 0).tobytes()
+        same_face = same_face + 1 if support == face else 0
+        face = support
+        if same_face >= patience:
+            cost = newton_cost(problem, current.W)
+            if newton_spent + cost <= _NEWTON_SHARE * spent:
+                newton_spent += cost
+                better = newton_step(problem, current)
+                if better is not None:
+                    gap = pair.gap
+                    pair = pair.better(better, problem.dual_of(better))
+                    previous = current = better
+                    momentum = 1.0
+                    # A step that pays is paid for, and the next may follow at once.
+                    pays = pair.gap <= 0.5 * gap
+                    newton_spent -= cost if pays else 0.0
+                    patience = _SAME_FACE if pays else 2 * patience
+                    same_face = _SAME_FACE - 2 if pays else 0
+        yield pair
+
+
+class _Steps:
+    """Projected gradient steps with two blocks and backtracking."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        curvature = problem.loss.curvature
+        self.of_W = max(problem.squared_norm, 1e-300) / curvature
+        self.of_mu = problem.class_sizes[:, None] / curvature
+        self.factor = 1.0  # twice this is always enough, for [Y, X] from Y and X
+
+    def descend(self, current, previous, momentum):
+        """One accelerated step: the next point, the dual point, and whether to restart."""
+        problem = self.problem
+        weight = (momentum - 1.0) / (0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)))
+        W = current.W + weight * (current.W - previous.W)
+        mu = current.mu + weight * (current.mu - previous.mu)
+        XW = current.XW + weight * (current.XW - previous.XW)
+        R = problem.residual(mu, XW)
+        U = problem.loss.gradient(R)
+        dual = problem.dual(U, G := problem.adjoint(U))
+        value = problem.objective(R, mu)
+        slope = 0.0
+        if problem.rho is not None:
+            slope = problem.class_sums(U) + problem.rho * (mu - problem.identity)
+        while True:
+            of_W = self.factor * self.of_W
+            new_W = problem.ball.project(W + G / of_W)
+            new_mu, of_mu = mu, 0.0
+            if problem.rho is not None:
+                of_mu = self.factor * self.of_mu + problem.rho
+                new_mu = mu - slope / of_mu
+            new = problem.primal(new_W, new_mu)
+            dW, dmu = new_W - W, new_mu - mu
+            model = value - np.vdot(G, dW) + 0.5 * of_W * np.vdot(dW, dW)
+            model += np.sum(slope * dmu) + 0.5 * np.sum(of_mu * dmu**2)
+            if new.value <= model + 1e-12 * abs(value):
+                break
+            self.factor *= 2.0
+        self.factor = max(0.97 * self.factor, 0.02)
+        uphill = of_W * np.vdot(W - new_W, new_W - current.W)
+        uphill += np.sum(of_mu * (mu - new_mu) * (new_mu - current.mu))
+        return new, dual, uphill > 0

@@ -1,0 +1,350 @@
+"""What the primal-dual classifiers share: parameters, training, and what a fitted one can do."""
+
+import time
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tamis._base import DecisionMixin, TamisEstimator, check_weights, encode_labels
+from tamis.primal_dual.balls import BALLS
+from tamis.primal_dual.losses import make_loss
+from tamis.primal_dual.prediction import (
+    confidence_of,
+    contributions,
+    decide,
+    distances,
+    project,
+)
+from tamis.primal_dual.training import make_problem, prepare
+
+__all__ = ["FittedPrimalDual", "History", "check_radius", "dispersion_of"]
+
+_LOSSES = ("huber", "l1", "frobenius")
+# "auto" puts rho at this multiple of the mean class size: see `benchmarks/papers/primal_dual`.
+_RHO_PER_CLASS_SIZE = 2.0
+# Parameters beyond this, or below its inverse, leave no digits for a certificate.
+_LARGEST = 1e9
+# Residuals of a perfect fit still leave some doubt.
+_LEAST_DISPERSION = 1e-3
+
+
+class History:
+    """Objective, gap, features and seconds of every round of a fit."""
+
+    def __init__(self):
+        self.begin = time.perf_counter()
+        self.rounds = []
+
+    def add(self, solution, n_features):
+        """Write down where the solver stands."""
+        row = (
+            solution.n_iter,
+            solution.pair.primal.value,
+            solution.relative_gap,
+            n_features,
+            time.perf_counter() - self.begin,
+        )
+        self.rounds.append(row)
+
+    def table(self):
+        """One array for every column."""
+        names = ("n_iter", "objective", "relative_gap", "n_features", "seconds")
+        return {name: np.array([row[c] for row in self.rounds]) for c, name in enumerate(names)}
+
+
+class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
+    """Base of the primal-dual classifiers.
+
+    A fitted classifier keeps arrays, numbers and strings only.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # Parameters and data.
+
+    def _check_parameters(self):
+        for name, known in (("ball", tuple(BALLS)), ("loss", _LOSSES)):
+            value = getattr(self, name)
+            if not (isinstance(value, str) and value in known):
+                raise ValueError(
+                    f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}."
+                )
+        check_number("huber_delta", self.huber_delta, zero=True, most=_LARGEST)
+        check_number("tol", self.tol)
+        if not (isinstance(self.rho, str) and self.rho == "auto"):
+            check_number("rho", self.rho, hint=" or 'auto'")
+        for name in ("adaptive_centers", "standardize"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        if self.max_iter is not None and (
+            isinstance(self.max_iter, bool)
+            or not isinstance(self.max_iter, int | np.integer)
+            or self.max_iter < 1
+        ):
+            raise ValueError(f"max_iter must be an integer >= 1 or None, got {self.max_iter!r}.")
+
+    def _validate(self, X, y, sample_weight):
+        """Checked data, class indices and weights (samples times classes); sets `classes_`."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            accept_large_sparse=True,
+        )
+        weights = check_weights(sample_weight, X)
+        self.classes_, codes = encode_labels(y)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes, got 1 class: "
+                f"{self.classes_.tolist()[0]!r}."
+            )
+        weights = np.ones(codes.size) if weights is None else weights
+        sizes = np.bincount(codes, weights=weights, minlength=len(self.classes_))
+        empty = np.flatnonzero(sizes <= 0)
+        if empty.size:
+            raise ValueError(
+                f"All samples of the class {self.classes_.tolist()[empty[0]]!r} have zero "
+                "weight. Give them weight, or leave them out."
+            )
+        return X, codes, weights
+
+    def _class_weights(self, codes, weights, n_classes):
+        """Weight of every class."""
+        if self.class_weight is None:
+            return np.ones(n_classes)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            sizes = np.bincount(codes, weights=weights, minlength=n_classes)
+            return sizes.sum() / (n_classes * sizes)
+        if not isinstance(self.class_weight, dict):
+            raise ValueError(
+                "class_weight must be None, 'balanced' or a dict from classes to weights, got "
+                f"{self.class_weight!r}."
+            )
+        for name, value in self.class_weight.items():
+            if not _is_real(value) or not 1 / _LARGEST <= value <= _LARGEST:
+                raise ValueError(
+                    f"class_weight must be numbers between {1 / _LARGEST:g} and {_LARGEST:g}, got "
+                    f"{value!r} for the class {name!r}."
+                )
+        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+
+    def _prepare(self, X, codes, weights, n_classes):
+        """Training data, with the class weights in them."""
+        self_weights = self._class_weights(codes, weights, n_classes)
+        data = prepare(
+            X, codes, n_classes, weights * self_weights[codes], standardize=self.standardize
+        )
+        return data, self_weights
+
+    def _problem(self, data, radius):
+        """The problem that the parameters make of training data."""
+        rho = None
+        if self.adaptive_centers:
+            size = data.weights.sum() / data.n_classes
+            rho = _RHO_PER_CLASS_SIZE * size if self.rho == "auto" else float(self.rho)
+            if not 1 / _LARGEST <= rho / size <= _LARGEST:
+                raise ValueError(
+                    f"rho={rho:g} is out of proportion to the mean (weighted) class size {size:g}:"
+                    f" between {1 / _LARGEST:g} and {_LARGEST:g} times that is possible, "
+                    "rho='auto' is twice it."
+                )
+        return make_problem(
+            data,
+            loss=self.loss,
+            huber_delta=self.huber_delta,
+            ball=self.ball,
+            radius=radius,
+            rho=rho,
+        )
+
+    # What training left.
+
+    def _store(self, data, problem, solution, n_samples):
+        """Keep the arrays of a solution."""
+        primal, dual = solution.pair.primal, solution.pair.dual
+        self.weights_ = np.ascontiguousarray(primal.W)
+        self.centers_ = primal.mu.copy()
+        self.dual_ = np.zeros((n_samples, data.n_classes))
+        # |Z| <= s must hold after rounding too.
+        bound = problem.loss.bound
+        Z = np.clip(dual.factor * dual.U, -bound, bound) * data.weights[:, None]
+        self.dual_[data.rows] = Z
+        self.objective_ = float(primal.value)
+        self.gap_ = float(max(solution.pair.gap, 0.0))
+        self.relative_gap_ = float(solution.relative_gap)
+        self.rho_ = problem.rho
+        self._class_size = float(data.weights.sum() / data.n_classes)
+        self.mean_, self.scale_ = data.mean, data.scale
+        self.support_ = np.flatnonzero(self.weights_.any(axis=1))
+        self.n_features_ = int(self.support_.size)
+        self._euclidean = problem.loss.euclidean
+        self.dispersion_ = dispersion_of(problem, primal)
+        self.temperature_ = 1.0
+
+    def _warn_of_gap(self, gap, max_iter):
+        if gap > self.tol:
+            warnings.warn(
+                f"The relative duality gap is {gap:.2g} after max_iter={max_iter} iterations, "
+                f"above tol={self.tol:g}: the objective is within that of the optimum. Raise "
+                "max_iter, or tol if that is enough.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _warn_of_collapse(self):
+        if self.support_.size:
+            return
+        reason, cure = "No feature separates the classes.", "Look at the data."
+        loss = make_loss(self.loss, self.huber_delta)
+        if loss.curvature < 1:
+            reason = (
+                "This loss is small when most residuals are 0, and at W = 0 most are: with many "
+                "classes, or with equal ones."
+            )
+            cure = "Raise radius, or use loss='frobenius' or a larger huber_delta."
+        if self.rho_ is not None and self.rho_ < self._class_size:
+            reason = (
+                f"rho={self.rho_:g} is small against the mean (weighted) class size "
+                f"{self._class_size:g}: the centers shrink to 0 for less than the samples cost, "
+                "and then W = 0 is the optimum."
+            )
+            cure = "Raise rho, or use rho='auto'."
+        warnings.warn(
+            "The fit has collapsed: all weights are 0 and every sample gets the same label. "
+            f"{reason} {cure}",
+            UserWarning,
+            stacklevel=4,
+        )
+
+    def _get_support_mask(self):
+        check_is_fitted(self, "support_")
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.support_] = True
+        return mask
+
+    # Decisions.
+
+    def _distances(self, X):
+        """Checked samples, and their distances to the centers."""
+        check_is_fitted(self, "support_")
+        X = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            accept_large_sparse=True,
+        )
+        P = project(X, self.weights_, self.mean_, self.scale_, self.support_)
+        return X, distances(P, self.centers_, self._euclidean)
+
+    def _decisions(self, X):
+        _, found = self._distances(X)
+        return decide(found, self._euclidean, self.dispersion_) / self.temperature_
+
+    def confidence(self, X):
+        """How much nearer the nearest center is than the second: 0 at a border, 1 on a center.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        confidence : ndarray of shape (n_samples,)
+            ``(d2 - d1) / (d2 + d1)`` of the two smallest distances.
+        """
+        return confidence_of(self._distances(X)[1])
+
+    def predict_reject(self, X, threshold):
+        """Labels, and which samples are better referred to a person.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        threshold : float
+            Smallest `confidence`, between 0 and 1, with which a label may be given.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        rejected : ndarray of bool of shape (n_samples,)
+            True where the confidence is below `threshold`.
+        """
+        if not _is_real(threshold) or not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be a confidence, 0 to 1, got {threshold!r}.")
+        return self.predict(X), self.confidence(X) < threshold
+
+    def explain(self, X):
+        """Contribution of every feature to the decision of every sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        explanation : Explanation
+            `values` and `base` sum to `decision_function`. Contributions are integrated along the
+            straight path from the mean (dense samples) or from 0 (sparse ones, so that they are
+            as sparse as the sample).
+        """
+        X, _ = self._distances(X)
+        values, base = contributions(
+            X,
+            self.weights_,
+            self.mean_,
+            self.scale_,
+            self.support_,
+            self.centers_,
+            self._euclidean,
+            self.dispersion_,
+        )
+        values = [value / self.temperature_ for value in values]
+        return self._explanation(values, base / self.temperature_, X)
+
+
+def _is_real(value):
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def check_number(name, value, *, zero=False, hint="", most=np.inf):
+    """Raise unless `value` is a finite number above 0 (or at least 0), and not above `most`."""
+    if not _is_real(value) or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+        raise ValueError(
+            f"{name} must be a number {'>=' if zero else '>'} 0{hint}, got {value!r}."
+        )
+    if value > most:
+        raise ValueError(f"{name} must be at most {most:g}, got {value!r}.")
+
+
+def check_radius(name, value):
+    """Raise unless `value` can be a radius."""
+    check_number(name, value)
+    if value > _LARGEST:
+        raise ValueError(
+            f"{name} must be at most {_LARGEST:g}, got {value!r}: for standardized features a "
+            "ball beyond that is no constraint, and no gap could be proved."
+        )
+
+
+def dispersion_of(problem, primal):
+    """One scale of the residuals around their centers."""
+    R = problem.residual(primal.mu, primal.XW)
+    each = R**2 if problem.loss.euclidean else np.abs(R)
+    mean = float(problem.weights @ each.mean(axis=1) / problem.weights.sum())
+    return max(np.sqrt(mean) if problem.loss.euclidean else mean, _LEAST_DISPERSION)

@@ -1,0 +1,139 @@
+r"""Newton's method on the face of the ball where a point lies.
+
+On its face the norm is smooth and the loss is piecewise quadratic, so near the optimum one or two
+steps give it to the last digits, however ill-conditioned the data are. With the entries w that are
+free, their gradient g, the normal a of the sphere and the Hessian H of the Lagrangian,
+
+.. math:: H v + \lambda a = -g, \qquad a^T v = 0.
+
+The columns of W meet only in the ball: with flat faces (l1) H falls apart into one block a class,
+with curved ones (l2,1) it does not. The centers of a class are free entries of its block. A step
+is taken only if it lowers the objective, so nothing here can do harm.
+"""
+
+import numpy as np
+from scipy import linalg
+
+__all__ = ["newton_cost", "newton_step"]
+
+# Systems larger than this are left to first-order steps.
+_LARGEST_SYSTEM = 1500
+_STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1)
+_RIDGE = 1e-10
+
+
+def newton_cost(problem, W):
+    """About how many operations a step takes; infinity where there is no step."""
+    if W.shape[0] == 0 or not hasattr(problem.ball, "keep_face") or not W.any():
+        return np.inf
+    n_samples, k = problem.matrix.shape[0], problem.n_classes
+    face = problem.ball.face(W)
+    sizes = face.free.sum(axis=0) + (k if problem.rho is not None else 0.0)
+    # Products of matrices run some times faster than those of a matrix with few columns.
+    cost = 0.3 * float(np.sum(n_samples * sizes**2))
+    largest = sizes.max() if face.curvature is None else sizes.sum()
+    cost += float(np.sum(sizes**3) if face.curvature is None else largest**3) / 3.0
+    return cost if largest <= _LARGEST_SYSTEM else np.inf
+
+
+def newton_step(problem, primal):
+    """A better primal point on the face of `primal`, or None."""
+    face = problem.ball.face(primal.W)
+    R = problem.residual(primal.mu, primal.XW)
+    U = problem.loss.gradient(R)
+    blocks = [_Block(problem, primal, face, R, U, j) for j in range(problem.n_classes)]
+    inside = problem.ball.norm(primal.W) < problem.ball.radius * (1 - 1e-9)
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if face.curvature is None:
+                moves = _solve_apart(blocks, inside)
+            else:
+                moves = _solve_together(problem, primal, face, blocks, inside)
+    except linalg.LinAlgError:
+        return None
+    dW, dmu = np.zeros_like(primal.W), np.zeros_like(primal.mu)
+    for j, (block, move) in enumerate(zip(blocks, moves, strict=True)):
+        dW[block.rows, j] = move[: block.rows.size]
+        if problem.rho is not None:
+            dmu[:, j] = move[block.rows.size :]
+    if not (np.isfinite(dW).all() and np.isfinite(dmu).all()):
+        return None
+    for length in _STEP_LENGTHS:
+        W = problem.ball.keep_face(primal.W + length * dW, primal.W)
+        new = problem.primal(problem.ball.project(W), primal.mu + length * dmu)
+        if new.value < primal.value:
+            return new
+    return None
+
+
+class _Block:
+    """Gradient, Hessian and normal of the free entries of one column, its centers last."""
+
+    def __init__(self, problem, primal, face, R, U, j):
+        self.rows = np.flatnonzero(face.free[:, j])
+        curved = problem.weights * problem.loss.is_quadratic(R[:, j]) / problem.loss.curvature
+        part = problem.matrix.columns(self.rows)
+        hessian = part.gram(curved)
+        gradient = -part.adjoint((problem.weights * U[:, j])[:, None])[:, 0]
+        normal = face.normal[self.rows, j]
+        if problem.rho is not None:
+            k = problem.n_classes
+            indicator = (problem.codes[:, None] == np.arange(k)).astype(np.float64)
+            crossed = -part.adjoint(curved[:, None] * indicator)
+            corner = np.diag(curved @ indicator + problem.rho)
+            hessian = np.block([[hessian, crossed], [crossed.T, corner]])
+            pull = (problem.weights * U[:, j]) @ indicator
+            pull += problem.rho * (primal.mu[:, j] - problem.identity[:, j])
+            gradient = np.concatenate([gradient, pull])
+            normal = np.concatenate([normal, np.zeros(k)])
+        self.hessian, self.gradient, self.normal = hessian, gradient, normal
+
+
+def _ridge(hessian):
+    size = hessian.shape[0]
+    if size:
+        hessian[np.diag_indices(size)] += _RIDGE * (np.trace(hessian) / size + 1e-300)
+    return hessian
+
+
+def _solve_apart(blocks, inside):
+    """Moves of every block when these share nothing but the multiplier."""
+    solved, pull, give = [], 0.0, 0.0
+    for block in blocks:
+        if block.gradient.size == 0:
+            solved.append(np.zeros((0, 2)))
+            continue
+        factor = linalg.cho_factor(_ridge(block.hessian), check_finite=False)
+        both = linalg.cho_solve(
+            factor, np.column_stack([block.gradient, block.normal]), check_finite=False
+        )
+        solved.append(both)
+        pull += block.normal @ both[:, 0]
+        give += block.normal @ both[:, 1]
+    multiplier = 0.0 if inside or give <= 0 else -pull / give
+    return [-(both[:, 0] + multiplier * both[:, 1]) for both in solved]
+
+
+def _solve_together(problem, primal, face, blocks, inside):
+    """Moves of every block when the curvature of the ball joins them."""
+    sizes = [block.gradient.size for block in blocks]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    hessian = linalg.block_diag(*[block.hessian for block in blocks])
+    gradient = np.concatenate([block.gradient for block in blocks])
+    normal = np.concatenate([block.normal for block in blocks])
+    if not inside:
+        n_rows = face.curvature.shape[0]
+        # At the optimum -gradient = multiplier * normal.
+        multiplier = max(-(gradient @ normal) / (normal @ normal), 0.0)
+        at = starts[:-1][None, :] + np.arange(n_rows)[:, None]  # place of (row, class)
+        hessian[at[:, :, None], at[:, None, :]] += multiplier * face.curvature
+    joined = _Joined(hessian, gradient, normal)
+    move = _solve_apart([joined], inside)[0]
+    return np.split(move, starts[1:-1])
+
+
+class _Joined:
+    """All blocks as one."""
+
+    def __init__(self, hessian, gradient, normal):
+        self.hessian, self.gradient, self.normal = hessian, gradient, normal

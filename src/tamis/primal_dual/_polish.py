@@ -1,0 +1,115 @@
+r"""The optimum of a guessed active set, from one linear system: for losses with kinks.
+
+At the optimum each residual is either 0 with |U| < 1, or not 0 with U = ±1, and W lies on a face
+of the ball. If an iterate shows which is which, the conditions of optimality are linear. With the
+free entries w of a column, their normal a, the rows E with |U| < 1, and weights s,
+
+.. math::
+    X^T \operatorname{diag}(s) U = \lambda a, \quad
+    Y^T \operatorname{diag}(s) U + \rho (\mu - I) = 0, \quad
+    (Y \mu - X w)_E = \delta U_E, \quad a^T w = \eta,
+
+with U = ±1 outside E and :math:`\delta` = 0 for l1. A wrong guess gives a point that is no better,
+and is not taken.
+"""
+
+import numpy as np
+
+__all__ = ["polish", "polish_size"]
+
+_LARGEST_SYSTEM = 1500
+_RIDGE = 1e-11
+
+
+def polish_size(problem, W, U):
+    """Unknowns of the largest column's system; infinity where there is none to solve."""
+    face = problem.ball.face(W) if W.any() else None
+    if face is None or face.curvature is not None or not np.isfinite(problem.loss.bound):
+        return np.inf
+    inner = np.abs(U) < problem.loss.bound
+    sizes = face.free.sum(axis=0) + inner.sum(axis=0) + problem.n_classes
+    return float(sizes.max()) if sizes.max() <= _LARGEST_SYSTEM else np.inf
+
+
+def polish(problem, pair, W, mu, U):
+    """The pair, better if the active set of (W, mu, U) is the right one."""
+    face = problem.ball.face(W)
+    bound = problem.loss.bound
+    inner = np.abs(U) < bound
+    columns = [_Column(problem, face, U, inner, j) for j in range(problem.n_classes)]
+    try:
+        solved = [column.solve() for column in columns]
+    except np.linalg.LinAlgError:
+        return pair
+    reach = sum(column.normal @ found[:, 0] for column, found in zip(columns, solved, strict=True))
+    give = sum(column.normal @ found[:, 1] for column, found in zip(columns, solved, strict=True))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        multiplier = max((reach - problem.ball.radius) / give, 0.0) if give else 0.0
+    if not np.isfinite(multiplier):
+        return pair
+    new_W, new_mu, new_U = np.zeros_like(W), mu.copy(), U.copy()
+    for j, (column, found) in enumerate(zip(columns, solved, strict=True)):
+        w, center, u = column.split(found[:, 0] - multiplier * found[:, 1])
+        new_W[column.rows, j] = w
+        new_U[inner[:, j], j] = u
+        if problem.rho is not None:
+            new_mu[:, j] = center
+    if not (np.isfinite(new_W).all() and np.isfinite(new_mu).all() and np.isfinite(new_U).all()):
+        return pair
+    new_W = problem.ball.project(problem.ball.keep_face(new_W, W))
+    primal = problem.primal(new_W, new_mu)
+    return pair.better(primal, problem.dual(np.clip(new_U, -bound, bound)))
+
+
+class _Column:
+    """The linear system of one class."""
+
+    def __init__(self, problem, face, U, inner, j):
+        self.rows = np.flatnonzero(face.free[:, j])
+        E = inner[:, j]
+        part = problem.matrix.columns(self.rows)
+        s, k = problem.weights, problem.n_classes
+        indicator = (problem.codes[:, None] == np.arange(k)) * 1.0
+        fixed = np.where(E, 0.0, s * U[:, j])
+        X = part.take_rows(E)
+        p, e = self.rows.size, int(E.sum())
+        self.k = k if problem.rho is not None else 0
+        right = np.zeros(p + self.k + e)
+        matrix = np.zeros((right.size, right.size))
+        tie = np.zeros((e, p + self.k))
+        tie[:, :p] = -X
+        right[:p] = part.adjoint(fixed[:, None])[:, 0]
+        if problem.rho is None:
+            right[p:] = -s[E] * (problem.codes[E] == j)  # fixed centers: Y I on the right
+        else:
+            tie[:, p:] = indicator[E]
+            at = np.arange(p, p + k)
+            matrix[at, at] = problem.rho
+            right[p : p + k] = problem.rho * problem.identity[:, j] - fixed @ indicator
+        tie *= s[E, None]
+        matrix[p + self.k :, : p + self.k] = tie
+        matrix[: p + self.k, p + self.k :] = tie.T
+        at = np.arange(p + self.k, right.size)
+        matrix[at, at] = -problem.loss.curvature * s[E]
+        self.normal = np.concatenate([face.normal[self.rows, j], np.zeros(self.k + e)])
+        self.matrix, self.right, self.n_tied = matrix, right, e
+
+    def solve(self):
+        """Solutions for the right side and for the normal."""
+        size = self.right.size
+        if size == 0:
+            return np.zeros((0, 2))
+        # A small diagonal makes too large guesses solvable; one refinement takes it back.
+        scale = _RIDGE * max(np.abs(self.matrix).max(), 1e-300)
+        damped = self.matrix.copy()
+        sign = np.where(np.arange(size) < size - self.n_tied, 1.0, -1.0)
+        damped[np.diag_indices(size)] += scale * sign
+        both = np.column_stack([self.right, self.normal])
+        inverse = np.linalg.inv(damped)
+        found = inverse @ both
+        return found + inverse @ (both - self.matrix @ found)
+
+    def split(self, found):
+        """Weights, centers and dual points."""
+        p = self.rows.size
+        return found[:p], found[p : p + self.k], found[p + self.k :]

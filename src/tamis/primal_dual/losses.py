@@ -1,0 +1,105 @@
+r"""The losses: l1, Huber and half the squared Frobenius norm, with what a solver asks of them.
+
+A loss is a sum over samples i, with weights :math:`s_i`, and over entries of the residual:
+:math:`\sum_{ij} s_i h(R_{ij})`. By duality it is :math:`\max_U \sum_{ij} s_i (U_{ij} R_{ij} -
+h^*(U_{ij}))`; the dual variable of the paper is :math:`Z_{ij} = s_i U_{ij}`. Everything here is in
+U, so that a row of weight 2 gives the same numbers as the row twice.
+
+A new loss is a new class with these methods: nothing else in the family knows a loss by name.
+"""
+
+import numpy as np
+
+__all__ = ["FrobeniusLoss", "HuberLoss", "L1Loss", "make_loss"]
+
+
+class _Loss:
+    """What all losses share: conjugates that are quadratic, with a curvature >= 0."""
+
+    #: Curvature of the conjugate; its inverse is the Lipschitz constant of the gradient.
+    curvature = 0.0
+    #: Largest |U| at which the conjugate is finite.
+    bound = 1.0
+    #: Whether samples go to the center that is nearest in the l2 norm instead of the l1 norm.
+    euclidean = False
+
+    @property
+    def is_smooth(self):
+        """Whether the loss has a gradient everywhere."""
+        return self.curvature > 0
+
+    def conjugate(self, U, weights):
+        """Sum of the weighted conjugates, for |U| <= `bound`."""
+        if self.curvature == 0:
+            return 0.0
+        return 0.5 * self.curvature * float(weights @ np.einsum("ij,ij->i", U, U))
+
+    def prox_conjugate(self, V, step):
+        """``argmin_U step * conjugate(U) + ||U - V||^2 / 2``."""
+        return np.clip(V / (1.0 + step * self.curvature), -self.bound, self.bound)
+
+    def prox(self, v, step):
+        """``argmin_t step * h(t) + (t - v)^2 / 2`` for step > 0, by Moreau's identity."""
+        return v - step * self.prox_conjugate(v / step, 1.0 / step)
+
+    def gradient(self, R):
+        """Derivative of h at every residual: the dual variable that belongs to R."""
+        return np.clip(R / self.curvature, -self.bound, self.bound)
+
+    def is_quadratic(self, R):
+        """Where h has the second derivative 1 / `curvature`; elsewhere it has 0."""
+        return np.abs(R) <= self.bound * self.curvature
+
+
+class L1Loss(_Loss):
+    """Sum of the absolute residuals, eq. (1) of the paper."""
+
+    def gradient(self, R):
+        """A subgradient: the sign, 0 at 0."""
+        return np.sign(R)
+
+    def value(self, R, weights):
+        """Weighted sum of h over the residuals."""
+        return float(weights @ np.abs(R).sum(axis=1))
+
+
+class HuberLoss(_Loss):
+    """``t^2 / (2 delta)`` for ``|t| <= delta``, ``|t| - delta / 2`` beyond."""
+
+    def __init__(self, delta):
+        self.curvature = float(delta)
+
+    def value(self, R, weights):
+        """Weighted sum of h over the residuals."""
+        size = np.abs(R)
+        inner = np.minimum(size, self.curvature)
+        # inner^2 / (2 delta) + (size - inner), for both zones
+        return float(
+            weights
+            @ (np.einsum("ij,ij->i", inner, inner) / (2 * self.curvature) + (size - inner).sum(1))
+        )
+
+
+class FrobeniusLoss(_Loss):
+    """Half the sum of the squared residuals."""
+
+    curvature = 1.0
+    bound = np.inf
+    euclidean = True
+
+    def value(self, R, weights):
+        """Weighted sum of h over the residuals."""
+        return 0.5 * float(weights @ np.einsum("ij,ij->i", R, R))
+
+
+# Below this Huber's loss and l1 differ by less than any gap that is worth proving.
+_LEAST_DELTA = 1e-9
+
+
+def make_loss(name, huber_delta):
+    """The loss of a name; Huber with delta = 0 (or below 1e-9) is l1."""
+    if name == "frobenius":
+        return FrobeniusLoss()
+    if name == "l1" or huber_delta < _LEAST_DELTA:
+        return L1Loss()
+    return HuberLoss(huber_delta)

@@ -1,0 +1,156 @@
+"""The path over radii: solutions from the sparsest to the fullest, each starting from the last.
+
+A solution of a smaller radius is admissible for a larger one, and its dual point too, so a step
+of the path needs no product to start and few iterations to end.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis.primal_dual.solver import solve
+
+__all__ = ["Level", "choose_radii", "follow", "refine_radius"]
+
+# Radii are explored with this factor and accuracy.
+_GROWTH, _LOOSE = 1.6, 1e-3
+# A model that explains less than this, in units of the empty one, is too small to be of use.
+_SLIGHT = 0.01
+# The gap of a small model is held to this share of what it explains: its features count.
+_CRISP = 0.01
+_SMALLEST_RADIUS, _LARGEST_RADIUS = 1e-8, 1e8
+# A fit this good, in units of the empty model, is as good as one wants.
+_SATURATED = 0.01
+_REFINEMENTS = 12
+
+
+@dataclass(frozen=True)
+class Level:
+    """One point of the path.
+
+    Attributes
+    ----------
+    radius : float
+    problem : Problem
+    solution : Solution
+    """
+
+    radius: float
+    problem: object
+    solution: object
+
+    @property
+    def size(self):
+        """What the ball makes few of: features, entries or the rank."""
+        return self.problem.ball.level(self.solution.pair.primal.W)
+
+    @property
+    def explained(self):
+        """Share of the empty model's objective that is gone."""
+        return 1.0 - self.solution.pair.primal.value / self.solution.unit
+
+    @property
+    def is_free(self):
+        """Whether a larger radius would change nothing, or nothing that matters."""
+        primal, ball = self.solution.pair.primal, self.problem.ball
+        return (
+            ball.norm(primal.W) < 0.99 * ball.radius
+            or primal.value <= _SATURATED * self.solution.unit
+        )
+
+
+def follow(problem, radii, *, tol, max_iter, level=None):
+    """Yield the level of every radius, each started from the one before.
+
+    Parameters
+    ----------
+    problem : Problem
+        With any radius.
+    radii : iterable of float
+    tol, max_iter : float, int
+        As for `tamis.primal_dual.solver.solve`, for every radius.
+    level : Level or None
+        Where to start.
+    """
+    for radius in radii:
+        here = problem.with_radius(radius)
+        start = None if level is None else here.carry_over(level.solution.pair)
+        *_, solution = solve(here, start, tol=tol, max_iter=max_iter)
+        level = Level(radius, here, solution)
+        crisp = _CRISP * level.explained
+        if 0 < crisp < solution.relative_gap and solution.n_iter < max_iter:
+            rest = max_iter - solution.n_iter
+            *_, solution = solve(here, solution.pair, tol=crisp, max_iter=rest)
+            level = Level(radius, here, solution)
+        yield level
+
+
+def choose_radii(problem, n_radii, *, fewest, largest, max_iter, slight=_SLIGHT):
+    """Radii along which the number of features (entries, rank) grows from a few to many.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_radii : int
+    fewest, largest : int
+        Sizes at which to begin and to end.
+    max_iter : int
+        For every solution.
+    slight : float
+        Models that explain less than this are too small, whatever their size.
+
+    Returns
+    -------
+    radii : ndarray of shape (n_radii,)
+        Ascending, evenly spaced in the logarithm of the size as far as it is known.
+    """
+    explored, radius = [], 0.1
+    level = next(follow(problem, [radius], tol=_LOOSE, max_iter=max_iter))
+    start = level
+    while level.size > fewest and level.explained > slight and radius > _SMALLEST_RADIUS:
+        radius /= _GROWTH
+        level = next(follow(problem, [radius], tol=_LOOSE, max_iter=max_iter, level=level))
+        explored.append(level)
+    level = start
+    explored.append(level)
+    while level.size < largest and not level.is_free and level.radius < _LARGEST_RADIUS:
+        radius = level.radius * _GROWTH
+        level = next(follow(problem, [radius], tol=_LOOSE, max_iter=max_iter, level=level))
+        explored.append(level)
+    explored.sort(key=lambda known: known.radius)
+    radius = np.array([known.radius for known in explored])
+    size = np.maximum.accumulate([known.size for known in explored])
+    # Start where the first features are.
+    first = int(np.flatnonzero(size > 0)[0]) if size[-1] > 0 else 0
+    radius, size = np.log(radius[first:]), np.log(np.maximum(size[first:], 1))
+    # Sizes that stay the same are told apart by their radii.
+    position = size + 0.1 * (radius - radius[0])
+    wanted = np.linspace(position[0], position[-1], n_radii)
+    return np.exp(np.interp(wanted, position, radius))
+
+
+def refine_radius(below, above, wanted, *, tol, max_iter):
+    """The level with the largest radius found that has at most `wanted` features, by bisection.
+
+    Parameters
+    ----------
+    below, above : Level
+        With at most and with more than `wanted` features.
+    wanted : int
+    tol, max_iter : float, int
+        As in `follow`.
+
+    Returns
+    -------
+    level : Level
+    """
+    for _ in range(_REFINEMENTS):
+        if below.size == wanted:
+            break
+        middle = np.sqrt(below.radius * above.radius)
+        level = next(follow(below.problem, [middle], tol=tol, max_iter=max_iter, level=below))
+        if level.size <= wanted:
+            below = level
+        else:
+            above = level
+    return below

@@ -1,0 +1,222 @@
+r"""The problem of the paper with sample weights, its dual, and the gap between them.
+
+.. math:: \min_{W \in ball(\eta), \mu} P(W, \mu) = \sum_{ij} s_i h((Y \mu - X W)_{ij})
+          + \tfrac{\rho}{2} \|I - \mu\|_F^2
+
+with X (samples x features) standardized, Y the indicator of the classes, :math:`\mu` (classes x
+classes) the centers. For any U within the bound of the loss, and :math:`Z = \operatorname{diag}(s)
+U`,
+
+.. math:: D(U) = \operatorname{tr}(Y^T Z) - \tfrac{1}{2\rho} \|Y^T Z\|_F^2 - \eta \|X^T Z\|_*
+          - \sum_{ij} s_i h^*(U_{ij}) \le P(W, \mu),
+
+with the dual norm of the ball; for centers fixed at I the term with :math:`\rho` is absent. So P -
+D bounds the distance of P from the optimum: a certificate, whatever algorithm found W and U. A
+multiple of U is as admissible as U, and D is a parabola along it, so the best multiple is taken.
+
+The gap is given relative to P at W = 0 with its best centers.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tamis.primal_dual.standardized import Standardized
+
+__all__ = ["Dual", "Pair", "Primal", "Problem"]
+
+
+@dataclass(frozen=True)
+class Primal:
+    """A feasible point with its products.
+
+    Attributes
+    ----------
+    W : ndarray of shape (n_features, n_classes)
+        Projection matrix, in the ball.
+    mu : ndarray of shape (n_classes, n_classes)
+        Centers, one row a class.
+    XW : ndarray of shape (n_samples, n_classes)
+        Projected samples.
+    value : float
+        Objective.
+    """
+
+    W: np.ndarray
+    mu: np.ndarray
+    XW: np.ndarray
+    value: float
+
+
+@dataclass(frozen=True)
+class Dual:
+    """A feasible dual point with its products.
+
+    Attributes
+    ----------
+    U : ndarray of shape (n_samples, n_classes)
+        Z / s, up to the factor.
+    G : ndarray of shape (n_features, n_classes)
+        X' Z, up to the factor.
+    factor : float
+        What the dual point is a multiple of U by: far from the optimum it may be 0.
+    value : float
+        Dual objective: no primal point is better.
+    """
+
+    U: np.ndarray
+    G: np.ndarray
+    factor: float
+    value: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The best primal and the best dual point so far."""
+
+    primal: Primal
+    dual: Dual
+
+    @property
+    def gap(self):
+        """How far the primal value is from the optimum, at most."""
+        return self.primal.value - self.dual.value
+
+    def better(self, primal=None, dual=None):
+        """The pair with each of its points replaced if the new one is better."""
+        pair = self
+        if primal is not None and primal.value < self.primal.value:
+            pair = replace(pair, primal=primal)
+        if dual is not None and dual.value > self.dual.value:
+            pair = replace(pair, dual=dual)
+        return pair
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One instance.
+
+    Attributes
+    ----------
+    matrix : Standardized
+        The data X.
+    codes : ndarray of int of shape (n_samples,)
+        Class of every sample.
+    n_classes : int
+    weights : ndarray of shape (n_samples,)
+        Sample weights s, positive.
+    loss : loss object
+        See `tamis.primal_dual.losses`.
+    ball : ball object
+        See `tamis.primal_dual.balls`.
+    rho : float or None
+        Weight of the centers' distance from I; None for centers fixed at I.
+    """
+
+    matrix: Standardized
+    codes: np.ndarray
+    n_classes: int
+    weights: np.ndarray
+    loss: object
+    ball: object
+    rho: float | None
+
+    @cached_property
+    def class_sizes(self):
+        """Sum of the weights of every class: the diagonal of Y' diag(s) Y."""
+        return np.bincount(self.codes, weights=self.weights, minlength=self.n_classes)
+
+    @cached_property
+    def _weighted_indicator(self):
+        return self.weights[:, None] * (self.codes[:, None] == np.arange(self.n_classes))
+
+    @cached_property
+    def squared_norm(self):
+        """Largest eigenvalue of X' diag(s) X."""
+        return self.matrix.squared_norm(self.weights)
+
+    @cached_property
+    def identity(self):
+        """The centers that the paper starts from."""
+        return np.eye(self.n_classes)
+
+    def restrict(self, rows):
+        """The problem with some rows of W only; the others are 0."""
+        restricted = replace(self, matrix=self.matrix.columns(rows))
+        restricted.__dict__["_weighted_indicator"] = self._weighted_indicator
+        return restricted
+
+    def with_radius(self, radius):
+        """The problem with another radius; what is known of the data is shared."""
+        other = replace(self, ball=type(self.ball)(radius))
+        for shared in ("_weighted_indicator", "squared_norm"):
+            if shared in self.__dict__:
+                other.__dict__[shared] = self.__dict__[shared]
+        return other
+
+    def carry_over(self, pair):
+        """A pair of the problem with another radius, made one of this, without a product."""
+        primal, dual = pair.primal, pair.dual
+        norm = self.ball.norm(primal.W)
+        if norm > self.ball.radius:
+            shrink = self.ball.radius / norm * (1 - 1e-15)
+            primal = self.primal(shrink * primal.W, primal.mu, shrink * primal.XW)
+        return Pair(primal, self.dual(dual.U, dual.G))
+
+    # The primal.
+
+    def residual(self, mu, XW):
+        """Y mu - X W."""
+        return mu[self.codes] - XW
+
+    def objective(self, R, mu):
+        """P for a residual and its centers."""
+        value = self.loss.value(R, self.weights)
+        if self.rho is not None:
+            value += 0.5 * self.rho * float(np.sum((self.identity - mu) ** 2))
+        return value
+
+    def primal(self, W, mu, XW=None):
+        """The primal point with its products."""
+        XW = self.matrix.apply(W) if XW is None else XW
+        return Primal(W, mu, XW, self.objective(self.residual(mu, XW), mu))
+
+    def empty(self):
+        """W = 0 with the best centers: where everything begins, and the unit of the gap."""
+        mu = self.identity
+        if self.rho is not None:
+            mu = np.diag(self.loss.prox(np.ones(self.n_classes), self.class_sizes / self.rho))
+        n_samples, n_features = self.matrix.shape
+        W, XW = np.zeros((n_features, self.n_classes)), np.zeros((n_samples, self.n_classes))
+        return self.primal(W, mu, XW)
+
+    # The dual.
+
+    def class_sums(self, U):
+        """Y' Z."""
+        return self._weighted_indicator.T @ U
+
+    def adjoint(self, U):
+        """X' Z."""
+        return self.matrix.adjoint(self.weights[:, None] * U)
+
+    def dual(self, U, G=None):
+        """The best multiple of U with its products."""
+        G = self.adjoint(U) if G is None else G
+        sums = self.class_sums(U)
+        linear = float(np.trace(sums)) - self.ball.radius * self.ball.dual_norm(G)
+        square = self.loss.conjugate(U, self.weights)
+        if self.rho is not None:
+            square += 0.5 * float(np.sum(sums**2)) / self.rho
+        largest = float(np.abs(U).max(initial=0.0))
+        limit = self.loss.bound / largest if largest > 0 else 1.0
+        factor = min(max(0.5 * linear / square, 0.0), limit) if square > 0 else limit
+        if linear <= 0:
+            factor = 0.0
+        return Dual(U, G, factor, factor * linear - factor**2 * square)
+
+    def dual_of(self, primal):
+        """The dual point that belongs to a primal one."""
+        R = self.residual(primal.mu, primal.XW)
+        return self.dual(self.loss.gradient(R))

@@ -1,0 +1,247 @@
+"""The fast solver: working sets over inner algorithms, stopped by the certified gap.
+
+Most rows of W are zero at the optimum when the ball selects rows, and the inner algorithms spend
+all their time on products with the rows that they are given. So they are given few: those that
+are not zero and those with the largest score in X' Z. The optimum over these comes with a dual
+point, one product of all of X' with it gives the certificate of the whole problem and shows which
+rows must be added (their score is above the dual norm of the rows in hand). A row that is left
+out at the end is proved to change the objective by no more than the gap.
+
+Inner algorithms: for smooth losses accelerated gradients and Newton steps (`_fista`, `_newton`);
+for the others an interior-point method (`_interior`) on few rows in the l1 ball, Douglas-Rachford
+splitting (`_splitting`) where its linear system is small, and the restarted primal-dual method
+(`_pdhg`). Algorithm 1 of the paper as printed is in `paper`.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from tamis.primal_dual._fista import fista
+from tamis.primal_dual._interior import can_walk_inside, interior
+from tamis.primal_dual._pdhg import pdhg
+from tamis.primal_dual._splitting import can_split, splitting
+from tamis.primal_dual.problem import Pair, Primal
+
+__all__ = ["Solution", "resume", "solve"]
+
+_FIRST_ROWS = 100
+# Inner problems are solved to this share of the gap there is.
+_INNER_GAP = 0.09
+# Beyond this share of non-zero rows, the whole problem is solved at once.
+_DENSE_SHARE = 0.25
+# Iterations of an inner algorithm between two looks from outside.
+_STRIDE = 50
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where the solver stands.
+
+    Attributes
+    ----------
+    pair : Pair
+        The best primal and dual points of the whole problem.
+    unit : float
+        Objective at W = 0 with the best centers, the unit of the relative gap.
+    n_iter : int
+        Iterations so far, of all inner algorithms.
+    """
+
+    pair: Pair
+    unit: float
+    n_iter: int
+
+    def __str__(self):
+        return f"gap {self.relative_gap:.1e}"
+
+    @property
+    def relative_gap(self):
+        """Certified distance from the optimum, in units of the empty model."""
+        return max(self.pair.gap, 0.0) / self.unit
+
+
+def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
+    """Yield better and better solutions until the relative gap is at most `tol`.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : Pair or None
+        A pair of this problem, from `resume`; None begins at W = 0.
+    tol : float
+        Relative gap to reach.
+    max_iter : int
+        Iterations of inner algorithms after which to give up.
+
+    Yields
+    ------
+    solution : Solution
+        The last one is the best; at least one comes.
+    """
+    empty = problem.empty()
+    unit = empty.value
+    pair = Pair(empty, problem.dual_of(empty))
+    if start is not None:
+        pair = pair.better(start.primal, start.dual)
+    n_iter = 0
+    yield Solution(pair, unit, n_iter)
+    working = _WorkingSet(problem)
+    while not pair.gap <= tol * unit and n_iter < max_iter:
+        rows = working.choose(pair)
+        whole = rows.size == problem.matrix.shape[1]
+        part = problem if whole else problem.restrict(rows)
+        start = pair if whole else _restrict(part, pair, rows)
+        aim = tol * unit if whole else max(_INNER_GAP * pair.gap, 0.3 * tol * unit)
+        n_inner = 0
+        for inner in _improve(part, start):
+            n_inner += 1
+            done = inner.gap <= aim or n_iter + n_inner >= max_iter
+            if done or (whole and n_inner % _STRIDE == 0):
+                pair = pair.better(inner.primal, inner.dual) if whole else pair
+                if done:
+                    break
+                yield Solution(pair, unit, n_iter + n_inner)
+        n_iter += n_inner
+        if not whole:
+            dual = problem.dual(inner.dual.U)
+            pair = pair.better(_lift(pair.primal, inner.primal, rows), dual)
+            working.look(dual)
+        yield Solution(pair, unit, n_iter)
+
+
+def _improve(problem, pair):
+    """The inner algorithm for a problem."""
+    if problem.loss.is_smooth:
+        if not can_walk_inside(problem):
+            return fista(problem, pair)
+        first = islice(fista(problem, pair), _patience(problem))
+        return _in_turn(
+            pair, lambda _: first, lambda p: interior(problem, p), lambda p: fista(problem, p)
+        )
+    if can_walk_inside(problem):
+        return _in_turn(pair, lambda p: interior(problem, p), lambda p: splitting(problem, p))
+    if not can_split(problem):
+        return pdhg(problem, pair)
+    n_samples, n_features = problem.matrix.shape
+    if n_features <= n_samples:
+        return splitting(problem, pair)
+    return _race(splitting(problem, pair), pdhg(problem, pair), pair)
+
+
+def _patience(problem):
+    """Iterations of first-order steps that cost as much as an interior-point method.
+
+    In microseconds, counting 2 and 10 billion operations a second for products with few columns
+    and with many, and what calls cost.
+    """
+    (n_samples, n_features), k = problem.matrix.shape, problem.n_classes
+    step = 150.0 + 4.0 * n_samples * n_features * k / 2e3
+    system = 2.0 * n_samples * n_features**2 + n_features**3
+    return int(15 * (1000.0 + k * (100.0 + system / 1e4)) / step)
+
+
+def _in_turn(pair, *makers):
+    """Algorithms one after the other, each from where the one before has ended."""
+    for make in makers:
+        for own in make(pair):
+            pair = own
+            yield pair
+
+
+def _race(*runners):
+    """Two algorithms in turn, until one is clearly ahead; yields the best of both.
+
+    On wide data either may be several times faster than the other, and nothing known beforehand
+    tells which. `runners` ends with the pair to start from.
+    """
+    *runners, pair = runners
+    stretch = _STRIDE
+    while len(runners) > 1:
+        gaps = []
+        for runner in runners:
+            for own in islice(runner, stretch):
+                pair = pair.better(own.primal, own.dual)
+                yield pair
+            gaps.append(own.gap)
+        runners = [r for r, gap in zip(runners, gaps, strict=True) if gap <= 2 * min(gaps)]
+        stretch *= 2
+    for own in runners[0]:
+        pair = pair.better(own.primal, own.dual)
+        yield pair
+
+
+class _WorkingSet:
+    """Which rows of W the inner algorithm works on."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.rows = np.zeros(0, dtype=np.intp)
+        self.scores = None
+
+    def look(self, dual):
+        """Scores of all rows after an inner problem; the dual need not be the best there is."""
+        self.scores = self.problem.ball.row_scores(dual.G)
+
+    def choose(self, pair):
+        """The rows of the next inner problem."""
+        problem = self.problem
+        everything = np.arange(problem.matrix.shape[1])
+        if not problem.ball.selects_rows:
+            return everything
+        active = np.flatnonzero(pair.primal.W.any(axis=1))
+        if self.scores is None:
+            self.look(pair.dual)
+        scores = self.scores
+        held = self.rows
+        if held.size == 0:
+            n_new = max(_FIRST_ROWS, active.size)
+            held = active
+        else:
+            # Rows in use share one score at the optimum; before that, half are above it.
+            level = np.median(scores[active]) if active.size else 0.0
+            violators = int(np.count_nonzero(scores > level)) - active.size // 2
+            n_new = min(max(2 * active.size, _FIRST_ROWS), max(violators, 10))
+        if active.size > _DENSE_SHARE * everything.size:
+            return everything
+        scores = scores.copy()
+        scores[held] = -np.inf
+        n_new = min(n_new, everything.size - held.size)
+        new = np.argpartition(-scores, n_new - 1)[:n_new] if n_new > 0 else everything[:0]
+        self.rows = np.union1d(held, new)
+        if self.rows.size > 2 * _DENSE_SHARE * everything.size:
+            self.rows = everything
+        return self.rows
+
+
+def _restrict(part, pair, rows):
+    primal, dual = pair.primal, pair.dual
+    W = primal.W[rows]
+    return Pair(replace(primal, W=W), part.dual(dual.U, dual.G[rows]))
+
+
+def _lift(whole, primal, rows):
+    W = np.zeros_like(whole.W)
+    W[rows] = primal.W
+    return Primal(W, primal.mu, primal.XW, primal.value)
+
+
+def resume(problem, W, mu, U=None):
+    """A pair to start from: the points of an earlier, similar problem, made admissible.
+
+    Parameters
+    ----------
+    problem : Problem
+    W, mu : ndarray
+        Primal point; W is projected on the ball.
+    U : ndarray or None
+        Dual point, Z / s.
+    """
+    mu = problem.identity if problem.rho is None else mu
+    primal = problem.primal(problem.ball.project(W), mu)
+    dual = problem.dual_of(primal)
+    if U is not None:
+        given = problem.dual(np.clip(U, -problem.loss.bound, problem.loss.bound))
+        dual = given if given.value > dual.value else dual
+    return Pair(primal, dual)

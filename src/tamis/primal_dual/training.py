@@ -1,0 +1,182 @@
+r"""From data to a problem: weights, standardization, and the weight of the centers.
+
+Columns are centered by the mean of the class means and divided by the class-balanced standard
+deviation, so that a large class pulls neither the origin nor the unit to itself.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from tamis._array import multiply_transposed
+from tamis._base import check_finite
+from tamis._compile import compiled
+from tamis.primal_dual.balls import BALLS
+from tamis.primal_dual.losses import make_loss
+from tamis.primal_dual.problem import Problem
+from tamis.primal_dual.standardized import Standardized
+
+__all__ = ["TrainingData", "make_problem", "prepare"]
+
+# A column this many of its own standard deviations away from 0 is centered before it is
+# multiplied: centering the product would lose that many digits.
+_FAR = 1e3
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Rows with weight, standardized.
+
+    Attributes
+    ----------
+    matrix : Standardized
+    codes : ndarray of int of shape (n_rows,)
+    n_classes : int
+    weights : ndarray of shape (n_rows,)
+        Products of sample and class weights, positive.
+    rows : ndarray of int of shape (n_rows,)
+        Which samples these are.
+    mean, scale : ndarray of shape (n_features,)
+        Standardized columns are ``(X - mean) / scale``; constant ones have scale 1.
+    """
+
+    matrix: Standardized
+    codes: np.ndarray
+    n_classes: int
+    weights: np.ndarray
+    rows: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+
+
+def prepare(X, codes, n_classes, weights, *, standardize=True):
+    """Standardize the rows with weight.
+
+    Parameters
+    ----------
+    X : ndarray or sparse container of shape (n_samples, n_features)
+    codes : ndarray of int of shape (n_samples,)
+        Classes; each must have a row with weight.
+    n_classes : int
+    weights : ndarray of shape (n_samples,)
+        Non-negative.
+    standardize : bool
+        False takes the columns as they are.
+
+    Returns
+    -------
+    data : TrainingData
+    """
+    rows = np.flatnonzero(weights > 0)
+    if rows.size < codes.size:
+        X, codes, weights = X[rows], codes[rows], weights[rows]
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    X = X.astype(np.float64, copy=False)
+    n_features = X.shape[1]
+    if not standardize:
+        with np.errstate(over="ignore", invalid="ignore"):
+            check_finite((_spread_of(X, np.zeros(n_features), weights),), X)
+        mean, scale = np.zeros(n_features), np.ones(n_features)
+        return TrainingData(Standardized(X), codes, n_classes, weights, rows, mean, scale)
+
+    sizes = np.bincount(codes, weights=weights, minlength=n_classes)
+    shares = weights / sizes[codes] / n_classes  # every class has the same say
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = multiply_transposed(X, shares[:, None])[:, 0]
+        variance = _spread_of(X, mean, shares)
+    check_finite((mean, variance), X)
+    rounding = codes.size * np.finfo(np.float64).eps
+    smallest = np.finfo(np.float64).tiny
+    constant = variance <= np.maximum((2 * rounding * mean) ** 2, smallest)
+    # The mean of a constant is the constant, not its rounded average.
+    first = X[:1].toarray()[0] if sparse.issparse(X) else X[0]
+    mean[constant] = first[constant]
+    scale = np.where(constant, 1.0, np.sqrt(variance))
+    inverse = np.where(constant, 0.0, 1.0 / scale)
+    return TrainingData(
+        _standardized(X, mean, inverse), codes, n_classes, weights, rows, mean, scale
+    )
+
+
+def _standardized(X, mean, inverse):
+    """The matrix, with columns far from 0 centered at once."""
+    far = np.abs(mean) * inverse > _FAR
+    if not far.any():
+        return Standardized(X, mean, inverse)
+    shift = np.where(far, mean, 0.0)
+    if sparse.issparse(X):
+        # Such a column has no zeros: one would put it at most sqrt(n) deviations away, and the
+        # shift of those that have some must stay outside.
+        csc = X.tocsc(copy=True)
+        full = far & (np.diff(csc.indptr) == X.shape[0])
+        shift = np.where(full, mean, 0.0)
+        csc.data -= np.repeat(shift, np.diff(csc.indptr))
+        return Standardized(csc.asformat(X.format), mean - shift, inverse)
+    return Standardized(X - shift, mean - shift, inverse)
+
+
+def _spread_of(X, mean, shares):
+    """Weighted mean square of every column about `mean`."""
+    if not sparse.issparse(X):
+        if X.flags.f_contiguous:
+            return _spread_columns(X.T, mean, shares)
+        return _spread_rows(np.ascontiguousarray(X), mean, shares)
+    csc = X.tocsc()
+    column = np.repeat(np.arange(X.shape[1]), np.diff(csc.indptr))
+    weight = shares[csc.indices]
+    held = np.bincount(column, weight, minlength=X.shape[1])
+    # Exactly no zeros in a full column: rounding would make a constant one look as if it varied.
+    zeros = np.where(np.diff(csc.indptr) == X.shape[0], 0.0, np.maximum(1 - held, 0))
+    square = weight * (csc.data - mean[column]) ** 2
+    return np.bincount(column, square, minlength=X.shape[1]) + mean**2 * zeros
+
+
+@compiled
+def _spread_rows(X, mean, shares):
+    total = np.zeros(X.shape[1])
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            away = X[i, j] - mean[j]
+            total[j] += shares[i] * away * away
+    return total
+
+
+@compiled
+def _spread_columns(columns, mean, shares):
+    total = np.zeros(columns.shape[0])
+    for j in range(columns.shape[0]):
+        for i in range(columns.shape[1]):
+            away = columns[j, i] - mean[j]
+            total[j] += shares[i] * away * away
+    return total
+
+
+def make_problem(data, *, loss, huber_delta, ball, radius, rho):
+    """The problem of training data and of an estimator's parameters.
+
+    Parameters
+    ----------
+    data : TrainingData
+    loss, huber_delta : str, float
+        As in the estimator.
+    ball, radius : str, float
+        As in the estimator.
+    rho : float or None
+        Weight of the centers' distance from I; None for fixed centers.
+
+    Returns
+    -------
+    problem : Problem
+    """
+    return Problem(
+        data.matrix,
+        data.codes,
+        data.n_classes,
+        data.weights,
+        make_loss(loss, huber_delta),
+        BALLS[ball](float(radius)),
+        rho,
+    )
