@@ -23,9 +23,12 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/centers.py
 	$(BIN)/python benchmarks/speed/projections.py
+	$(BIN)/python -m pip install --quiet skglm --constraint constraints.txt
+	$(BIN)/python benchmarks/speed/primal_dual.py
 
 bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/sparse_centers/run.py
+	$(BIN)/python benchmarks/papers/primal_dual/run.py
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
