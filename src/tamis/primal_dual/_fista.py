@@ -72,9 +72,10 @@ class _Steps:
     def __init__(self, problem):
         self.problem = problem
         curvature = problem.loss.curvature
-        self.of_W = max(problem.squared_norm, 1e-300) / curvature
+        # Backtracking makes up for what is missing.
+        self.of_W = max(problem.rough_squared_norm, 1e-300) / curvature
         self.of_mu = problem.class_sizes[:, None] / curvature
-        self.factor = 1.0  # twice this is always enough, for [Y, X] from Y and X
+        self.factor = 1.0
 
     def descend(self, current, previous, momentum):
         """One accelerated step: the next point, the dual point, and whether to restart."""

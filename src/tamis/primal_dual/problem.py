@@ -137,6 +137,11 @@ class Problem:
         return self.matrix.squared_norm(self.weights)
 
     @cached_property
+    def rough_squared_norm(self):
+        """About as much, from below, for methods that find their step lengths themselves."""
+        return self.matrix.rough_squared_norm(self.weights)
+
+    @cached_property
     def identity(self):
         """The centers that the paper starts from."""
         return np.eye(self.n_classes)
@@ -150,7 +155,7 @@ class Problem:
     def with_radius(self, radius):
         """The problem with another radius; what is known of the data is shared."""
         other = replace(self, ball=type(self.ball)(radius))
-        for shared in ("_weighted_indicator", "squared_norm"):
+        for shared in ("_weighted_indicator", "squared_norm", "rough_squared_norm"):
             if shared in self.__dict__:
                 other.__dict__[shared] = self.__dict__[shared]
         return other

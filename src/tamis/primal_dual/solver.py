@@ -28,7 +28,7 @@ __all__ = ["Solution", "resume", "solve"]
 
 _FIRST_ROWS = 100
 # Inner problems are solved to this share of the gap there is.
-_INNER_GAP = 0.09
+_INNER_GAP = 0.03
 # Beyond this share of non-zero rows, the whole problem is solved at once.
 _DENSE_SHARE = 0.25
 # Iterations of an inner algorithm between two looks from outside.
