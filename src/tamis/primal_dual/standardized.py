@@ -99,7 +99,7 @@ class Standardized:
         twice, start = self._square(weights)
         if not twice(start).any():
             return 0.0
-        operator = LinearOperator((n_samples, n_samples), matvec=twice, dtype=np.float64)
+        operator = LinearOperator((n_features, n_features), matvec=twice, dtype=np.float64)
         found = eigsh(operator, 1, v0=start, tol=1e-4, return_eigenvectors=False)
         return 1.001 * float(found[0])
 
@@ -116,11 +116,13 @@ class Standardized:
         return value
 
     def _square(self, weights):
-        """Product with A A', both sides weighted, and a vector to start from."""
-        root = np.sqrt(weights)[:, None]
+        """Product with the weighted A'A, and a vector to start from.
+
+        On the side of the features, where a row of weight 2 is the same as the row twice.
+        """
 
         def twice(v):
-            return (root * self.apply(self.adjoint(root * v.reshape(-1, 1)))).ravel()
+            return self.adjoint(weights[:, None] * self.apply(v.reshape(-1, 1))).ravel()
 
         # Fixed, so that equal input gives equal output.
-        return twice, np.ones(self.shape[0]) + np.arange(self.shape[0]) % 3
+        return twice, np.ones(self.shape[1]) + np.arange(self.shape[1]) % 3
