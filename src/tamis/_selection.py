@@ -164,6 +164,13 @@ def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     try:
         return scorer(_GivenDecisions(full, classes), X, y, **weights)
+    except ValueError as error:
+        if len(np.unique(y)) < len(classes):
+            raise ValueError(
+                f"scoring={scoring!r} cannot score test samples that lack a class ({error}). Use "
+                "fewer or stratified folds, or a scoring that can, as 'balanced_accuracy'."
+            ) from error
+        raise
     except TypeError as error:
         if weights and "sample_weight" in str(error):
             raise ValueError(

@@ -984,20 +984,63 @@ def test_wrong_sample_weights_are_errors(weight, message):
         PrimalDualClassifier().fit(X, y, sample_weight=weight)
 
 
-def test_a_failed_fit_leaves_the_old_one_or_none():
-    X, y = make_data()
-    model = fit(X, y)
-    with pytest.raises(ValueError, match="radius"):
-        clone(model).set_params(radius=-1).fit(X, y)
-    assert_certified(model, X, y)
-    with pytest.raises(ValueError, match="sample_weight"):
-        model.fit(X, y + 1, sample_weight=-np.ones(60))
-    assert_array_equal(model.predict(X), fit(X, y).predict(X))
-
-
 def test_predictions_need_a_fit_and_its_columns():
     X, y = make_data()
     with pytest.raises(ValueError, match="not fitted"):
         PrimalDualClassifier().predict(X)
     with pytest.raises(ValueError, match="features"):
         fit(X, y).predict(X[:, :5])
+
+
+@pytest.mark.parametrize("ball", ["l1", "l21", "l12", "nuclear"])
+def test_weights_that_are_only_rounding_count_as_collapsed(ball):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(203, 7)), np.arange(203) % 2
+    X[:, :2] += 0.5 * np.eye(2)[y]
+    for rho in 10 ** rng.uniform(-2, 1.2, 6):
+        with pytest.warns(UserWarning, match="collapsed"):
+            model = PrimalDualClassifier(
+                0.01, ball=ball, loss="l1", rho=float(rho), class_weight=None
+            ).fit(X, y)
+        assert model.n_features_ == 0
+        assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
+
+
+@pytest.mark.parametrize("ball", ["l1", "l21"])
+@pytest.mark.parametrize("delta", [1e-6, 1e-3])
+def test_a_small_delta_is_no_harder_than_l1(ball, delta):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 160)), np.arange(80) % 4
+    X[:, :4] += np.eye(4)[y]
+    fit(X, y, radius=3.0, ball=ball, huber_delta=delta)
+
+
+def test_correlated_features_converge():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(150, 5))
+    X = F @ rng.normal(size=(5, 200)) + 0.01 * rng.normal(size=(150, 200))
+    y = (F[:, 0] > 0) + 2 * (F[:, 1] > 0)
+    for ball in ("l1", "l21"):
+        for loss in ("huber", "l1"):
+            fit(X, y, radius=5.0, ball=ball, loss=loss, tol=1e-3)
+
+
+def test_a_failed_fit_leaves_no_mixture():
+    X, y = make_data()
+    model = PrimalDualClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="out of proportion"):
+        model.set_params(rho=1e20).fit(X[:, :3], y)
+    assert not hasattr(model, "weights_")
+    assert not hasattr(model, "support_")
+
+
+def test_the_algorithm_of_the_paper_has_its_own_start():
+    X, y = make_data()
+    with pytest.raises(ValueError, match="goes with algorithm='fast'"):
+        PrimalDualClassifier(algorithm="paper", warm_start=True).fit(X, y)
+
+
+def test_raw_data_out_of_scale_are_told():
+    X, y = make_data()
+    with pytest.raises(ValueError, match=r"columns of norm up to .*use standardize=True"):
+        PrimalDualClassifier(standardize=False).fit(1e100 * X, y)

@@ -6,10 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from tamis import PrimalDualClassifier, PrimalDualClassifierCV
+from tamis.primal_dual.solver import solve
 from tests.primal_dual.test_classifier import assert_certified
 
 
@@ -175,7 +177,7 @@ def test_a_callback_that_stops_leaves_the_folds_done_so_far():
     pytest.importorskip("sklearn.callback")
     X, y = make_data()
     model = PrimalDualClassifierCV(RADII, cv=5)
-    model.set_callbacks(StopAfter(2)).fit(X, y)
+    model.set_callbacks(StopAfter(3)).fit(X, y)
     assert model.path_["scores"].shape == (2, 4)
     assert model.score(X, y) > 0.5
 
@@ -187,9 +189,83 @@ def test_an_interrupt_leaves_a_usable_estimator(n_steps):
     model = PrimalDualClassifierCV(RADII, cv=5)
     with pytest.raises(KeyboardInterrupt):
         model.set_callbacks(InterruptAfter(n_steps)).fit(X, y)
-    assert model.path_["scores"].shape == (n_steps, 4)
+    assert model.path_["scores"].shape == (n_steps - 1, 4)
     assert model.predict(X).shape == y.shape
     assert model.predict_proba(X).shape == (y.size, 3)
+
+
+def test_an_interrupt_on_the_path_leaves_the_radii_so_far(monkeypatch):
+    X, y = make_data()
+    calls = []
+
+    def interrupted(problem, start=None, **limits):
+        calls.append(problem.ball.radius)
+        assert len(calls) < 10  # the folds are never reached
+        yield from solve(problem, start, **limits)
+        if problem.ball.radius == 1.0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("tamis.primal_dual.path.solve", interrupted)
+    model = PrimalDualClassifierCV(RADII, cv=5)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.path_["radius"].tolist() == [0.2, 0.5]
+    assert model.radius_ == 0.5
+    assert model.predict(X).shape == y.shape
+
+
+def test_a_refit_that_fails_leaves_no_mixture():
+    X, y = make_data()
+    model = PrimalDualClassifierCV(RADII, cv=3).fit(X, y)
+    with pytest.raises(ValueError, match="out of proportion"):
+        model.set_params(rho=1e30).fit(X[:, :5], y)
+    assert not hasattr(model, "support_")
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("loss", ["huber", "l1", "frobenius"])
+def test_chosen_radii_follow_the_units_of_the_data(loss, scale):
+    X, y = make_data(n_classes=2)
+    model = PrimalDualClassifierCV(8, cv=3, loss=loss, standardize=False).fit(scale * X, y)
+    assert model.path_["radius"].size == 8
+    assert model.path_["n_features"][0] <= 6
+    assert model.path_["n_features"][-1] >= 20
+    assert model.best_score_ > 0.7
+
+
+def test_other_levels_have_their_own_statistics():
+    X, y = make_data()
+    model = PrimalDualClassifierCV(RADII, cv=3).fit(X, y)
+    other = model.with_n_features(int(model.path_["n_features"][0]))
+    at = int(np.flatnonzero(model.path_["radius"] == other.radius_)[0])
+    assert other.best_score_ == model.path_["mean"][at]
+    assert not hasattr(other, "dual_")
+    assert model.dual_.shape == (y.size, 3)
+
+
+def test_fewer_features_than_the_path_has_are_told():
+    X, y = make_data()
+    with pytest.warns(UserWarning, match="At most 1 features were asked for, but the smallest"):
+        model = PrimalDualClassifierCV([2.0, 5.0], n_features_to_select=1, cv=3).fit(X, y)
+    assert model.radius_ == 2.0
+
+
+@pytest.mark.parametrize("ball", ["l12", "nuclear"])
+def test_balls_that_keep_all_features_have_no_level_of_features(ball):
+    X, y = make_data()
+    model = PrimalDualClassifierCV(RADII, ball=ball, cv=3).fit(X, y)
+    with pytest.raises(ValueError, match="leaves no feature out"):
+        model.with_n_features(2)
+
+
+def test_a_scoring_that_cannot_do_without_a_class_says_so():
+    X, y = make_data()
+    y[:2] = 7
+    folds = [(np.arange(40, 120), np.arange(40)), (np.arange(80), np.arange(80, 120))]
+    with pytest.raises(ValueError, match="cannot score test samples that lack a class"):
+        PrimalDualClassifierCV(RADII, cv=folds, scoring="neg_log_loss").fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -198,6 +274,8 @@ def test_an_interrupt_leaves_a_usable_estimator(n_steps):
         ({"radii": 0}, "radii must be at least 1 radius, got 0"),
         ({"radii": []}, "radii must be a number of radii or a list"),
         ({"radii": "many"}, "radii must be a number of radii or a list"),
+        ({"radii": (r for r in [1.0])}, "radii must be a number of radii or a list"),
+        ({"tol": 2.0}, "tol must be at most 0.5, got 2.0"),
         ({"radii": [1.0, -1.0]}, "Each of radii must be a number > 0, got -1.0"),
         ({"radii": [1.0, np.nan]}, "Each of radii must be a number > 0, got nan"),
         ({"n_features_to_select": 0}, "n_features_to_select must be an integer >= 1"),

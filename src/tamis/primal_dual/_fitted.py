@@ -25,11 +25,13 @@ from tamis.primal_dual.training import make_problem, prepare
 
 __all__ = ["FittedPrimalDual", "History", "check_radius", "dispersion_of"]
 
+_KEPT = ("_levels", "_chosen", "_euclidean", "_class_size")
 _LOSSES = ("huber", "l1", "frobenius")
 # "auto" puts rho at this multiple of the mean class size: see `benchmarks/papers/primal_dual`.
 _RHO_PER_CLASS_SIZE = 2.0
 # Parameters beyond this, or below its inverse, leave no digits for a certificate.
 _LARGEST = 1e9
+_ROUNDING = 1e-12
 # Residuals of a perfect fit still leave some doubt.
 _LEAST_DISPERSION = 1e-3
 
@@ -79,7 +81,7 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
                     f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}."
                 )
         check_number("huber_delta", self.huber_delta, zero=True, most=_LARGEST)
-        check_number("tol", self.tol)
+        check_number("tol", self.tol, most=0.5)
         if not (isinstance(self.rho, str) and self.rho == "auto"):
             check_number("rho", self.rho, hint=" or 'auto'")
         for name in ("adaptive_centers", "standardize"):
@@ -91,6 +93,12 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
             or self.max_iter < 1
         ):
             raise ValueError(f"max_iter must be an integer >= 1 or None, got {self.max_iter!r}.")
+
+    def _forget(self):
+        """Leave nothing of an earlier fit, so that one that fails leaves no mixture."""
+        for name in list(vars(self)):
+            if (name.endswith("_") and not name.startswith("__")) or name in _KEPT:
+                delattr(self, name)
 
     def _validate(self, X, y, sample_weight):
         """Checked data, class indices and weights (samples times classes); sets `classes_`."""
@@ -141,11 +149,11 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
 
     def _prepare(self, X, codes, weights, n_classes):
         """Training data, with the class weights in them."""
-        self_weights = self._class_weights(codes, weights, n_classes)
+        of_class = self._class_weights(codes, weights, n_classes)
         data = prepare(
-            X, codes, n_classes, weights * self_weights[codes], standardize=self.standardize
+            X, codes, n_classes, weights * of_class[codes], standardize=self.standardize
         )
-        return data, self_weights
+        return data, of_class
 
     def _problem(self, data, radius):
         """The problem that the parameters make of training data."""
@@ -173,6 +181,8 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
     def _store(self, data, problem, solution, n_samples):
         """Keep the arrays of a solution."""
         primal, dual = solution.pair.primal, solution.pair.dual
+        if solution.unit - primal.value <= _ROUNDING * solution.unit:
+            primal = problem.empty()  # what is left of W is rounding
         self.weights_ = np.ascontiguousarray(primal.W)
         self.centers_ = primal.mu.copy()
         self.dual_ = np.zeros((n_samples, data.n_classes))
@@ -181,8 +191,8 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
         Z = np.clip(dual.factor * dual.U, -bound, bound) * data.weights[:, None]
         self.dual_[data.rows] = Z
         self.objective_ = float(primal.value)
-        self.gap_ = float(max(solution.pair.gap, 0.0))
-        self.relative_gap_ = float(solution.relative_gap)
+        self.gap_ = float(max(primal.value - dual.value, 0.0))
+        self.relative_gap_ = float(self.gap_ / solution.unit)
         self.rho_ = problem.rho
         self._class_size = float(data.weights.sum() / data.n_classes)
         self.mean_, self.scale_ = data.mean, data.scale

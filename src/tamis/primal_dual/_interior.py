@@ -90,7 +90,6 @@ class _Walk:
         self.Z = np.zeros_like(R)
         self.G = np.zeros((n_rows, k))
         self.multiplier = max(float(problem.weights.sum()) * middle / max(radius, 1e-300), 1e-300)
-        self.indicator = (problem.codes[:, None] == np.arange(k)) * 1.0
 
     def products(self):
         """The pairs whose products go to 0."""
@@ -199,8 +198,8 @@ class _Systems:
             matrix = problem.matrix.gram(curved)
             matrix[np.diag_indices_from(matrix)] += 1.0 / self.theta[:, j]
             if self.adaptive:
-                crossed = -problem.matrix.adjoint(curved[:, None] * walk.indicator)
-                corner = np.diag(curved @ walk.indicator + problem.rho)
+                crossed = -problem.matrix.adjoint(curved[:, None] * problem.indicator)
+                corner = np.diag(curved @ problem.indicator + problem.rho)
                 matrix = np.block([[matrix, crossed], [crossed.T, corner]])
             self.factors.append(linalg.cho_factor(matrix, check_finite=False))
 
@@ -216,8 +215,8 @@ class _Systems:
         first = cw / self.theta - problem.matrix.adjoint(pull)
         second = -self.phi / self.theta
         if self.adaptive:
-            drift = problem.rho * (problem.identity - walk.mu) - walk.indicator.T @ walk.Z
-            center = drift + walk.indicator.T @ pull
+            drift = problem.rho * (problem.identity - walk.mu) - problem.indicator.T @ walk.Z
+            center = drift + problem.indicator.T @ pull
         n_rows = cw.shape[0]
         A, B = np.empty_like(cw), np.empty_like(cw)
         mu_A, mu_B = np.zeros_like(walk.mu), np.zeros_like(walk.mu)

@@ -78,7 +78,7 @@ class _Block:
         normal = face.normal[self.rows, j]
         if problem.rho is not None:
             k = problem.n_classes
-            indicator = (problem.codes[:, None] == np.arange(k)).astype(np.float64)
+            indicator = problem.indicator
             crossed = -part.adjoint(curved[:, None] * indicator)
             corner = np.diag(curved @ indicator + problem.rho)
             hessian = np.block([[hessian, crossed], [crossed.T, corner]])

@@ -52,7 +52,7 @@ class _Point:
         return self.W, self.mu, self.U, self.XW, self.G
 
 
-def pdhg(problem, pair, balance=None):
+def pdhg(problem, pair):
     """Yield better and better pairs, one an iteration; the caller decides when to stop.
 
     Parameters
@@ -61,16 +61,14 @@ def pdhg(problem, pair, balance=None):
         With any loss and ball.
     pair : Pair
         Where to start.
-    balance : list of one float, or None
-        sigma / (tau ||X||^2) as its square root; changed in place, for the next start.
     """
     primal, dual = pair.primal, pair.dual
     point = anchor = _Point(primal.W, primal.mu, dual.U, primal.XW, dual.G)
-    balance = [1.0] if balance is None else balance
+    balance = 1.0  # the root of sigma / (tau ||X||^2)
     stretch, n_iter, first, last = 0, 0, np.inf, np.inf
     while True:
         n_iter += 1
-        following, residual = _step(problem, point, balance[0])
+        following, residual = _step(problem, point, balance)
         better = problem.primal(following.W, following.mu, following.XW)
         pair = pair.better(better, problem.dual(following.U, following.G))
         yield pair
@@ -81,7 +79,7 @@ def pdhg(problem, pair, balance=None):
         stall = residual <= _NECESSARY * first and residual > last
         last = residual
         if stretch > 0 and (drop or stall or stretch >= _LONGEST_STRETCH * n_iter):
-            balance[0] = _rebalance(problem, balance[0], following, anchor)
+            balance = _rebalance(problem, balance, following, anchor)
             point = anchor = following
             stretch, last = 0, np.inf
             continue

@@ -69,7 +69,6 @@ class _Column:
         E = inner[:, j]
         part = problem.matrix.columns(self.rows)
         s, k = problem.weights, problem.n_classes
-        indicator = (problem.codes[:, None] == np.arange(k)) * 1.0
         fixed = np.where(E, 0.0, s * U[:, j])
         X = part.take_rows(E)
         p, e = self.rows.size, int(E.sum())
@@ -82,10 +81,10 @@ class _Column:
         if problem.rho is None:
             right[p:] = -s[E] * (problem.codes[E] == j)  # fixed centers: Y I on the right
         else:
-            tie[:, p:] = indicator[E]
+            tie[:, p:] = problem.indicator[E]
             at = np.arange(p, p + k)
             matrix[at, at] = problem.rho
-            right[p : p + k] = problem.rho * problem.identity[:, j] - fixed @ indicator
+            right[p : p + k] = problem.rho * problem.identity[:, j] - fixed @ problem.indicator
         tie *= s[E, None]
         matrix[p + self.k :, : p + self.k] = tie
         matrix[: p + self.k, p + self.k :] = tie.T

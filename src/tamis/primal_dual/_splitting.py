@@ -132,11 +132,11 @@ class _System:
         self.cost = 4.0 * n_samples * n_features * k + 1e6
         if self.tall:
             self.gram = problem.matrix.gram(problem.weights)
-            self.crossed = -problem.adjoint((problem.codes[:, None] == np.arange(k)) * 1.0)
+            self.crossed = -problem.adjoint(problem.indicator)
         else:
             X = problem.matrix.columns(slice(None)).X
             self.kernel = X @ X.T
-            self.same = (problem.codes[:, None] == problem.codes) * 1.0
+            self.same = problem.indicator @ problem.indicator.T
 
     def factorize(self, a, b):
         """Prepare for new penalties."""
@@ -172,7 +172,6 @@ class _System:
         Z = linalg.cho_solve(self.factor, T - start, check_finite=False)
         mu = problem.identity
         if problem.rho is not None:
-            sums = (problem.codes == np.arange(k)[:, None]) @ Z
-            mu = mu + sums / problem.rho
+            mu = mu + problem.indicator.T @ Z / problem.rho
         W = V - problem.matrix.adjoint(Z) / self.b
         return mu, W, T - Z / (self.a * problem.weights[:, None])

@@ -160,7 +160,16 @@ class PrimalDualClassifier(FittedPrimalDual):
         check_radius("radius", self.radius)
         if self.algorithm not in _ALGORITHMS:
             raise ValueError(f"algorithm must be 'fast' or 'paper', got {self.algorithm!r}.")
-        earlier = (getattr(self, "classes_", None), getattr(self, "weights_", None))
+        if not isinstance(self.warm_start, bool | np.bool_):
+            raise ValueError(f"warm_start must be True or False, got {self.warm_start!r}.")
+        if self.warm_start and self.algorithm == "paper":
+            raise ValueError(
+                "warm_start=True goes with algorithm='fast'; the paper's algorithm has a start of "
+                "its own."
+            )
+        names = ("classes_", "weights_", "centers_", "dual_")
+        earlier = [getattr(self, name, None) for name in names]
+        self._forget()
         X, codes, weights = self._validate(X, y, sample_weight)
         data, self.class_weight_ = self._prepare(X, codes, weights, len(self.classes_))
         problem = self._problem(data, self.radius)
@@ -186,12 +195,12 @@ class PrimalDualClassifier(FittedPrimalDual):
         self._warn_of_collapse()
         return self
 
-    def _start(self, problem, data, n_samples, classes, W):
+    def _start(self, problem, data, n_samples, classes, W, mu, Z):
         """The solution of the last fit, where it is of use."""
         fits = W is not None and W.shape == (data.matrix.shape[1], data.n_classes)
         if not (self.warm_start and fits and np.array_equal(classes, self.classes_)):
             return None
         U = None
-        if self.dual_.shape[0] == n_samples:
-            U = self.dual_[data.rows] / data.weights[:, None]
-        return resume(problem, W, self.centers_, U)
+        if Z.shape[0] == n_samples:
+            U = Z[data.rows] / data.weights[:, None]
+        return resume(problem, W, mu, U)

@@ -1,6 +1,7 @@
 """PrimalDualClassifierCV: the radius chosen by cross-validation along a warm-started path."""
 
 import copy
+import warnings
 from numbers import Integral
 
 import numpy as np
@@ -19,6 +20,7 @@ from tamis._selection import (
     weighted_splits,
 )
 from tamis.primal_dual._fitted import FittedPrimalDual, check_radius, dispersion_of
+from tamis.primal_dual.balls import BALLS
 from tamis.primal_dual.path import choose_radii, follow, refine_radius
 from tamis.primal_dual.prediction import decide, distances, project
 
@@ -27,6 +29,10 @@ __all__ = ["PrimalDualClassifierCV"]
 _DEFAULT_ITERATIONS = 20_000
 # The path ends where a quarter as many features as samples, and at least this many, are used.
 _MANY = 100
+_NO_FEATURES = (
+    "{} goes with the balls that select features, 'l1' and 'l21'; got ball={!r}, which leaves no "
+    "feature out."
+)
 
 
 class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
@@ -143,8 +149,8 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     def fit(self, X, y, sample_weight=None, groups=None):
         """Follow the path on all data and in every fold, and choose the radius.
 
-        A callback that asks to stop, or Ctrl-C, ends the work early: the folds done until then
-        choose.
+        A callback that asks to stop, or Ctrl-C, ends the work early: the radii and the folds done
+        until then choose.
 
         Parameters
         ----------
@@ -164,22 +170,29 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self._check_parameters()
         choose_level(np.zeros(1), np.zeros(1), self.rule)  # a wrong rule is told before the work
         check_scoring(self.scoring)
+        radii = self._check_radii()
+        self._forget()
         X, codes, weights = self._validate(X, y, sample_weight)
         given = None if sample_weight is None else weights
         splits = weighted_splits(make_splits(self.cv, X, self.classes_[codes], groups), given)
         data, self.class_weight_ = self._prepare(X, codes, weights, len(self.classes_))
-        self._follow_all(data, codes.size)
+        problem = self._problem(data, 1.0)
+        wanted = self._check_wanted(problem)
 
-        folds = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(self._evaluate_fold)(X, codes, weights, given, split) for split in splits
-        )
-        evaluated = []
+        levels, evaluated = [], []
+        names = ["path", *(f"fold {f}" for f in range(len(splits)))]
         try:
-            for _ in steps(self, [f"fold {f}" for f in range(len(splits))], X=X, y=y):
-                evaluated.append(next(folds))
+            for name in steps(self, names, X=X, y=y):
+                if name == "path":
+                    self._follow_all(problem, data, radii, wanted, levels)
+                    folds = self._evaluate_folds(X, codes, weights, given, splits, levels)
+                else:
+                    evaluated.append(next(folds))
         finally:
-            self._choose(evaluated, X.shape[1])
-            self._calibrate(codes, weights, splits, evaluated)
+            # An interrupt leaves what is known: the levels so far, and the folds so far.
+            if levels:
+                self._keep(data, levels, codes.size)
+                self._choose(evaluated, splits, codes, weights, wanted)
         self._warn_of_gap(float(self.path_["gap"].max()), self._iterations)
         self._warn_of_collapse()
         return self
@@ -188,19 +201,18 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     def _iterations(self):
         return self.max_iter or _DEFAULT_ITERATIONS
 
-    def _follow_all(self, data, n_samples):
-        """The path on all data: radii and the model of each, as plain arrays."""
-        problem = self._problem(data, 1.0)
-        wanted = self.n_features_to_select
-        if wanted is not None:
-            wanted = resolve_n_features(wanted, data.matrix.shape[1])
-            if not problem.ball.selects_rows:
-                raise ValueError(
-                    f"n_features_to_select={self.n_features_to_select!r} goes with the balls that "
-                    f"select features, 'l1' and 'l21'; got ball={self.ball!r}."
-                )
+    def _check_wanted(self, problem):
+        """The number of features that is asked for; None for none."""
+        if self.n_features_to_select is None:
+            return None
+        wanted = resolve_n_features(self.n_features_to_select, problem.matrix.shape[1])
+        if not problem.ball.selects_rows:
+            raise ValueError(_NO_FEATURES.format(f"n_features_to_select={wanted}", self.ball))
+        return wanted
+
+    def _follow_all(self, problem, data, radii, wanted, levels):
+        """The path on all data, written to `levels` as it goes."""
         limits = {"tol": self.tol, "max_iter": self._iterations}
-        radii = self._check_radii()
         if radii is None:
             n_rows, n_features = data.matrix.shape
             radii = choose_radii(
@@ -211,9 +223,13 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
                 max_iter=self._iterations,
                 **({} if wanted is None else {"slight": 0.0}),
             )
-        levels = list(follow(problem, radii, **limits))
+        for level in follow(problem, radii, **limits):
+            levels.append(level)
         if wanted is not None and isinstance(self.radii, Integral):
-            levels = _with_wanted(levels, wanted, limits)
+            _add_wanted(levels, wanted, limits)
+
+    def _keep(self, data, levels, n_samples):
+        """The levels as plain arrays."""
         self._levels = [self._record(data, level, n_samples) for level in levels]
         self.path_ = {
             "radius": np.array([level.radius for level in levels]),
@@ -228,7 +244,8 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             if self.radii < 1:
                 raise ValueError(f"radii must be at least 1 radius, got {self.radii!r}.")
             return None
-        if not np.iterable(self.radii) or isinstance(self.radii, str) or not len(self.radii):
+        listed = isinstance(self.radii, list | tuple | np.ndarray)
+        if not listed or not len(self.radii):
             raise ValueError(
                 f"radii must be a number of radii or a list of them, got {self.radii!r}."
             )
@@ -258,6 +275,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
 
     def _select(self, at):
         """Be the model of one level of the path."""
+        vars(self).pop("dual_", None)  # kept for the chosen level only
         record = self._levels[at]
         for name, value in record.items():
             if name.endswith("_"):
@@ -266,7 +284,15 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self.weights_ = np.zeros((self.n_features_in_, len(self.classes_)))
         self.weights_[self.support_] = record["rows"]
 
-    def _evaluate_fold(self, X, codes, weights, given, split):
+    def _evaluate_folds(self, X, codes, weights, given, splits, levels):
+        """What every fold says, one after the other as they are ready."""
+        radii = [level.radius for level in levels]
+        return Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(self._evaluate_fold)(X, codes, weights, given, split, radii)
+            for split in splits
+        )
+
+    def _evaluate_fold(self, X, codes, weights, given, split, radii):
         """Scores, decisions, supports and gaps of every radius in one fold."""
         train, test = split
         known, inner = np.unique(codes[train[weights[train] > 0]], return_inverse=True)
@@ -279,7 +305,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         problem = self._problem(data, 1.0)
         scores, decisions, supports, gaps = [], [], [], []
         limits = {"tol": self.tol, "max_iter": self._iterations}
-        for level in follow(problem, self.path_["radius"], **limits):
+        for level in follow(problem, radii, **limits):
             primal = level.solution.pair.primal
             support = np.flatnonzero(primal.W.any(axis=1))
             P = project(X[test], primal.W, data.mean, data.scale, support)
@@ -314,44 +340,60 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             }
         return part._prepare(X, codes, weights, known.size)
 
-    def _choose(self, evaluated, n_features):
+    def _choose(self, evaluated, splits, codes, weights, wanted):
         """The level that the rule, or the wanted number of features, picks."""
-        sizes = self.path_["n_features"]
-        n_levels = sizes.size
+        n_levels = len(self._levels)
         scores = np.array([fold["scores"] for fold in evaluated]).reshape(-1, n_levels)
         mean = scores.mean(axis=0) if evaluated else np.full(n_levels, np.nan)
         error = standard_error(scores) if evaluated else np.full(n_levels, np.nan)
         self.path_.update(mean=mean, se=error, scores=scores)
         gaps = [self.path_["gap"], *(fold["gaps"] for fold in evaluated)]
         self.path_["gap"] = np.max(gaps, axis=0)
-        if self.n_features_to_select is not None:
-            at = self._level_of(resolve_n_features(self.n_features_to_select, n_features))
+        for at, record in enumerate(self._levels):
+            record["best_score_"] = float(mean[at])
+            record["stability_"] = self._stability(evaluated, at)
+            record["temperature_"] = self._temperature(evaluated, splits, codes, weights, at)
+        if wanted is not None:
+            at = self._level_of(wanted)
         elif evaluated:
             at = choose_level(mean, error, self.rule)
         else:
             at = n_levels - 1  # stopped before the first fold: nothing to choose by
+        for other, record in enumerate(self._levels):
+            if other != at:
+                del record["dual_"]
         self._select(at)
-        self.best_score_ = float(mean[at])
-        self.stability_ = np.zeros(n_features)
-        for fold in evaluated:
-            self.stability_[fold["supports"][at]] += 1.0 / len(evaluated)
-        self._chosen = int(at)
 
     def _level_of(self, wanted):
         """The largest radius with at most `wanted` features; the smallest when all have more."""
-        few = np.flatnonzero(self.path_["n_features"] <= wanted)
-        return int(few[-1]) if few.size else 0
+        sizes = self.path_["n_features"]
+        few = np.flatnonzero(sizes <= wanted)
+        if not few.size:
+            warnings.warn(
+                f"At most {wanted} features were asked for, but the smallest radius of the path "
+                f"selects {sizes[0]}; that model is taken. Give smaller radii.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return 0
+        return int(few[-1])
 
-    def _calibrate(self, codes, weights, splits, evaluated):
-        """Temperature of the out-of-fold decisions, with the weights of the loss."""
-        self.temperature_ = 1.0
+    def _stability(self, evaluated, at):
+        """Share of the folds that select each feature at one level."""
+        stability = np.zeros(self.n_features_in_)
+        for fold in evaluated:
+            stability[fold["supports"][at]] += 1.0 / len(evaluated)
+        return stability
+
+    def _temperature(self, evaluated, splits, codes, weights, at):
+        """Temperature of the out-of-fold decisions of one level, with the weights of the loss."""
         if not evaluated:
-            return
+            return 1.0
         tests = [test for (_, test), _ in zip(splits, evaluated, strict=False)]
-        decisions = np.concatenate([fold["decisions"][self._chosen] for fold in evaluated])
+        decisions = np.concatenate([fold["decisions"][at] for fold in evaluated])
         rows = np.concatenate(tests)
         mass = weights[rows] * self.class_weight_[codes[rows]]
-        self.temperature_ = fit_temperature(decisions, codes[rows], mass)
+        return fit_temperature(decisions, codes[rows], mass)
 
     def with_n_features(self, k):
         """The model of the largest radius with at most k features, without training again.
@@ -364,19 +406,22 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         Returns
         -------
         classifier : PrimalDualClassifierCV
-            Fitted; shares the path with this one. Its temperature is that of the chosen radius.
+            Fitted; shares the path with this one. `dual_` is kept for the chosen radius only.
         """
         check_is_fitted(self, "support_")
+        if not BALLS[self.ball].selects_rows:
+            raise ValueError(_NO_FEATURES.format(f"k={k!r}", self.ball))
         other = copy.copy(self)
         other._select(self._level_of(resolve_n_features(k, self.n_features_in_, "k")))
         return other
 
 
-def _with_wanted(levels, wanted, limits):
-    """The levels with one more, as close to the wanted number of features as can be."""
+def _add_wanted(levels, wanted, limits):
+    """One more level, as close to the wanted number of features as can be."""
     few = [at for at, level in enumerate(levels) if level.size <= wanted]
     if not few or few[-1] == len(levels) - 1 or levels[few[-1]].size == wanted:
-        return levels
+        return
     at = few[-1]
     level = refine_radius(levels[at], levels[at + 1], wanted, **limits)
-    return levels if level is levels[at] else [*levels[: at + 1], level, *levels[at + 1 :]]
+    if level is not levels[at]:
+        levels.insert(at + 1, level)

@@ -4,7 +4,7 @@ A solution of a smaller radius is admissible for a larger one, and its dual poin
 of the path needs no product to start and few iterations to end.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,8 @@ _GROWTH, _LOOSE = 1.6, 1e-3
 _SLIGHT = 0.01
 # The gap of a small model is held to this share of what it explains: its features count.
 _CRISP = 0.01
-_SMALLEST_RADIUS, _LARGEST_RADIUS = 1e-8, 1e8
+# How far from the first radius to look.
+_SMALLEST_RADIUS, _LARGEST_RADIUS = 1e-6, 1e6
 # A fit this good, in units of the empty model, is as good as one wants.
 _SATURATED = 0.01
 _REFINEMENTS = 12
@@ -53,10 +54,8 @@ class Level:
     def is_free(self):
         """Whether a larger radius would change nothing, or nothing that matters."""
         primal, ball = self.solution.pair.primal, self.problem.ball
-        return (
-            ball.norm(primal.W) < 0.99 * ball.radius
-            or primal.value <= _SATURATED * self.solution.unit
-        )
+        inside = primal.W.any() and ball.norm(primal.W) < 0.99 * ball.radius
+        return inside or primal.value <= _SATURATED * self.solution.unit
 
 
 def follow(problem, radii, *, tol, max_iter, level=None):
@@ -80,8 +79,9 @@ def follow(problem, radii, *, tol, max_iter, level=None):
         crisp = _CRISP * level.explained
         if 0 < crisp < solution.relative_gap and solution.n_iter < max_iter:
             rest = max_iter - solution.n_iter
+            done = solution.n_iter
             *_, solution = solve(here, solution.pair, tol=crisp, max_iter=rest)
-            level = Level(radius, here, solution)
+            level = Level(radius, here, replace(solution, n_iter=done + solution.n_iter))
         yield level
 
 
@@ -102,18 +102,27 @@ def choose_radii(problem, n_radii, *, fewest, largest, max_iter, slight=_SLIGHT)
     Returns
     -------
     radii : ndarray of shape (n_radii,)
-        Ascending, evenly spaced in the logarithm of the size as far as it is known.
+        Ascending, evenly spaced in the logarithm of the size as far as it is known; fewer where
+        several would be one.
     """
-    explored, radius = [], 0.1
+    explored, radius = [], _first_radius(problem)
     level = next(follow(problem, [radius], tol=_LOOSE, max_iter=max_iter))
     start = level
-    while level.size > fewest and level.explained > slight and radius > _SMALLEST_RADIUS:
+    while (
+        level.size > fewest
+        and level.explained > slight
+        and (radius > _SMALLEST_RADIUS * start.radius)
+    ):
         radius /= _GROWTH
         level = next(follow(problem, [radius], tol=_LOOSE, max_iter=max_iter, level=level))
         explored.append(level)
     level = start
     explored.append(level)
-    while level.size < largest and not level.is_free and level.radius < _LARGEST_RADIUS:
+    while (
+        (level.size < largest or level.explained <= slight)
+        and not level.is_free
+        and level.radius < _LARGEST_RADIUS * start.radius
+    ):
         radius = level.radius * _GROWTH
         level = next(follow(problem, [radius], tol=_LOOSE, max_iter=max_iter, level=level))
         explored.append(level)
@@ -126,7 +135,14 @@ def choose_radii(problem, n_radii, *, fewest, largest, max_iter, slight=_SLIGHT)
     # Sizes that stay the same are told apart by their radii.
     position = size + 0.1 * (radius - radius[0])
     wanted = np.linspace(position[0], position[-1], n_radii)
-    return np.exp(np.interp(wanted, position, radius))
+    return np.unique(np.exp(np.interp(wanted, position, radius)))
+
+
+def _first_radius(problem):
+    """A tenth of the radius at which the first feature could explain everything."""
+    empty = problem.empty()
+    slope = problem.ball.dual_norm(problem.dual_of(empty).G)
+    return 0.1 * empty.value / slope if slope > 0 else 0.1
 
 
 def refine_radius(below, above, wanted, *, tol, max_iter):

@@ -18,6 +18,7 @@ __all__ = ["confidence_of", "contributions", "decide", "distances", "project"]
 
 # Beyond any data, and squares are still finite.
 _FARTHEST = 1e100
+_TIE = 1e-12
 
 
 def project(X, weights, mean, scale, support):
@@ -42,10 +43,10 @@ def distances(P, centers, euclidean):
 
 
 def decide(found, euclidean, dispersion):
-    """Log likelihood of every class, from distances."""
-    if euclidean:
-        return -0.5 * (found / dispersion) ** 2
-    return -found / dispersion
+    """Log likelihood of every class, from distances; what is within rounding of the best ties."""
+    decisions = -0.5 * (found / dispersion) ** 2 if euclidean else -found / dispersion
+    best = decisions.max(axis=1, keepdims=True)
+    return np.where(best - decisions <= _TIE * (1.0 + np.abs(best)), best, decisions)
 
 
 def confidence_of(found):

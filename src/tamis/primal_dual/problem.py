@@ -128,8 +128,13 @@ class Problem:
         return np.bincount(self.codes, weights=self.weights, minlength=self.n_classes)
 
     @cached_property
+    def indicator(self):
+        """Y."""
+        return (self.codes[:, None] == np.arange(self.n_classes)).astype(np.float64)
+
+    @cached_property
     def _weighted_indicator(self):
-        return self.weights[:, None] * (self.codes[:, None] == np.arange(self.n_classes))
+        return self.weights[:, None] * self.indicator
 
     @cached_property
     def squared_norm(self):
@@ -149,13 +154,14 @@ class Problem:
     def restrict(self, rows):
         """The problem with some rows of W only; the others are 0."""
         restricted = replace(self, matrix=self.matrix.columns(rows))
-        restricted.__dict__["_weighted_indicator"] = self._weighted_indicator
+        for shared in ("indicator", "_weighted_indicator"):
+            restricted.__dict__[shared] = getattr(self, shared)
         return restricted
 
     def with_radius(self, radius):
         """The problem with another radius; what is known of the data is shared."""
         other = replace(self, ball=type(self.ball)(radius))
-        for shared in ("_weighted_indicator", "squared_norm", "rough_squared_norm"):
+        for shared in ("indicator", "_weighted_indicator", "squared_norm", "rough_squared_norm"):
             if shared in self.__dict__:
                 other.__dict__[shared] = self.__dict__[shared]
         return other

@@ -33,6 +33,10 @@ _INNER_GAP = 0.03
 _DENSE_SHARE = 0.25
 # Iterations of an inner algorithm between two looks from outside.
 _STRIDE = 50
+# Gradient steps before another algorithm is tried beside them.
+_FIRST_ORDER = 300
+# An inner problem whose gap has not fallen by a tenth in so many iterations can wait.
+_STALLED = 1000
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,14 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
         part = problem if whole else problem.restrict(rows)
         start = pair if whole else _restrict(part, pair, rows)
         aim = tol * unit if whole else max(_INNER_GAP * pair.gap, 0.3 * tol * unit)
-        n_inner = 0
+        n_inner, mark, since = 0, np.inf, 0
         for inner in _improve(part, start):
             n_inner += 1
-            done = inner.gap <= aim or n_iter + n_inner >= max_iter
+            since += 1
+            if inner.gap <= 0.9 * mark:
+                mark, since = inner.gap, 0
+            stalled = since > _STALLED and not whole and inner.gap <= 0.5 * pair.gap
+            done = inner.gap <= aim or n_iter + n_inner >= max_iter or stalled
             if done or (whole and n_inner % _STRIDE == 0):
                 pair = pair.better(inner.primal, inner.dual) if whole else pair
                 if done:
@@ -113,21 +121,22 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
 
 def _improve(problem, pair):
     """The inner algorithm for a problem."""
+    inside, split = can_walk_inside(problem), can_split(problem)
+    makers = []
     if problem.loss.is_smooth:
-        if not can_walk_inside(problem):
-            return fista(problem, pair)
-        first = islice(fista(problem, pair), _patience(problem))
-        return _in_turn(
-            pair, lambda _: first, lambda p: interior(problem, p), lambda p: fista(problem, p)
-        )
-    if can_walk_inside(problem):
-        return _in_turn(pair, lambda p: interior(problem, p), lambda p: splitting(problem, p))
-    if not can_split(problem):
-        return pdhg(problem, pair)
-    n_samples, n_features = problem.matrix.shape
-    if n_features <= n_samples:
-        return splitting(problem, pair)
-    return _race(splitting(problem, pair), pdhg(problem, pair), pair)
+        first = _patience(problem) if inside else _FIRST_ORDER if split else None
+        makers.append(lambda p: islice(fista(problem, p), first))
+    if inside:
+        makers.append(lambda p: interior(problem, p))
+    if not split:
+        makers.append(lambda p: pdhg(problem, p))
+    elif problem.loss.is_smooth:
+        makers.append(lambda p: _race(p, splitting(problem, p), fista(problem, p)))
+    elif problem.matrix.shape[1] <= problem.matrix.shape[0]:
+        makers.append(lambda p: splitting(problem, p))
+    else:
+        makers.append(lambda p: _race(p, splitting(problem, p), pdhg(problem, p)))
+    return _in_turn(pair, makers)
 
 
 def _patience(problem):
@@ -142,7 +151,7 @@ def _patience(problem):
     return int(15 * (1000.0 + k * (100.0 + system / 1e4)) / step)
 
 
-def _in_turn(pair, *makers):
+def _in_turn(pair, makers):
     """Algorithms one after the other, each from where the one before has ended."""
     for make in makers:
         for own in make(pair):
@@ -150,13 +159,11 @@ def _in_turn(pair, *makers):
             yield pair
 
 
-def _race(*runners):
+def _race(pair, *runners):
     """Two algorithms in turn, until one is clearly ahead; yields the best of both.
 
-    On wide data either may be several times faster than the other, and nothing known beforehand
-    tells which. `runners` ends with the pair to start from.
+    Either may be several times faster than the other, and nothing known beforehand tells which.
     """
-    *runners, pair = runners
     stretch = _STRIDE
     while len(runners) > 1:
         gaps = []

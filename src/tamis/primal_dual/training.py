@@ -22,6 +22,8 @@ __all__ = ["TrainingData", "make_problem", "prepare"]
 # A column this many of its own standard deviations away from 0 is centered before it is
 # multiplied: centering the product would lose that many digits.
 _FAR = 1e3
+# Norms of columns that are taken as they are.
+_LARGEST_NORM = 1e30
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,15 @@ def prepare(X, codes, n_classes, weights, *, standardize=True):
     n_features = X.shape[1]
     if not standardize:
         with np.errstate(over="ignore", invalid="ignore"):
-            check_finite((_spread_of(X, np.zeros(n_features), weights),), X)
+            squares = _spread_of(X, np.zeros(n_features), weights / weights.max())
+        check_finite((squares,), X)
+        largest = np.sqrt(squares.max(initial=0.0))
+        if not (largest == 0 or 1 / _LARGEST_NORM <= largest <= _LARGEST_NORM):
+            raise ValueError(
+                f"X has columns of norm up to {largest:.3g}, and standardize=False takes them as "
+                f"they are: between {1 / _LARGEST_NORM:g} and {_LARGEST_NORM:g} is possible. "
+                "Multiply X by a constant, or use standardize=True."
+            )
         mean, scale = np.zeros(n_features), np.ones(n_features)
         return TrainingData(Standardized(X), codes, n_classes, weights, rows, mean, scale)
 
