@@ -104,10 +104,10 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     >>> data = load_breast_cancer(as_frame=True)
     >>> model = PrimalDualClassifierCV(12, rule="1se", cv=3).fit(data.data, data.target)
     >>> model.n_features_, round(model.best_score_, 3)
-    (16, 0.954)
+    (18, 0.952)
     >>> few = model.with_n_features(4)
     >>> few.get_feature_names_out().tolist()
-    ['mean concave points', 'worst radius', 'worst perimeter', 'worst concave points']
+    ['mean concave points', 'worst radius', 'worst texture', 'worst concave points']
     """
 
     def __init__(
