@@ -102,13 +102,93 @@ def matrices(n_rows, n_columns, repeats):
         )
 
 
+def poster(d, repeats, picture):
+    """The two figures of the primal-dual poster: cost of the projections against k and d."""
+    rng = np.random.default_rng(0)
+    widths, heights = (2, 5, 10, 20, 50), tuple(d * n // 4 for n in (1, 2, 4, 8))
+
+    def cost(project, norm, n_rows, n_columns):
+        V = rng.normal(size=(n_rows, n_columns))
+        radius = 0.1 * norm(V)
+        return 1e3 * best_times({"task": lambda: project(V, radius)}, repeats)["task"]
+
+    def sweep(name, project, norm, shapes):
+        found = [cost(project, norm, *shape) for shape in shapes]
+        print(f"{name:<24} " + "  ".join(f"{ms:8.2f}" for ms in found), flush=True)
+        return found
+
+    def norm_l21(V):
+        return float(np.linalg.norm(V, axis=1).sum())
+
+    def norm_l12(V):
+        return float(np.linalg.norm(np.abs(V).sum(axis=1)))
+
+    def norm_nuclear(V):
+        return float(linalg.svdvals(V).sum())
+
+    def norm_l1(V):
+        return float(np.abs(V).sum())
+
+    of_k = [(d, k) for k in widths]
+    of_d = [(rows, 10) for rows in heights]
+    print(f"milliseconds against k = {widths}, d = {d}")
+    left = {
+        "l2,1": sweep("l2,1", project_l21_ball, norm_l21, of_k),
+        "l2,1 by bisection": sweep("l2,1 by bisection", bisect_l21, norm_l21, of_k),
+        "nuclear": sweep("nuclear", project_nuclear_ball, norm_nuclear, of_k),
+    }
+    middle = {
+        "l1,2": sweep("l1,2", project_l12_ball, norm_l12, of_k),
+        "l1": sweep("l1", project_l1_ball, norm_l1, of_k),
+    }
+    print(f"milliseconds against d = {heights}, k = 10")
+    right = {
+        "l1,2": sweep("l1,2", project_l12_ball, norm_l12, of_d),
+        "l1": sweep("l1", project_l1_ball, norm_l1, of_d),
+    }
+    if picture:
+        draw(picture, (widths, left, "k"), (widths, middle, "k"), (heights, right, "d"))
+
+
+def bisect_l21(V, radius):
+    """The plain rival of the poster: halve the interval of the threshold 60 times."""
+    size = np.linalg.norm(V, axis=1)
+    low, high = 0.0, float(size.max())
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if np.maximum(size - middle, 0).sum() > radius:
+            low = middle
+        else:
+            high = middle
+    return V * (np.maximum(size - high, 0) / size)[:, None]
+
+
+def draw(path, *panels):
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+    for axis, (sizes, lines, name) in zip(axes, panels, strict=True):
+        for label, values in lines.items():
+            axis.plot(sizes, values, marker="o", label=label)
+        axis.set(xlabel=name, ylabel="milliseconds", ylim=0)
+        axis.grid(alpha=0.3)
+        axis.legend()
+    axes[0].set_title("l2,1 and nuclear balls")
+    axes[1].set_title("l1,2 ball against k")
+    axes[2].set_title("l1,2 ball against d")
+    figure.savefig(path, dpi=110)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, few repetitions")
-    quick = parser.parse_args().quick
+    parser.add_argument("--picture", help="file for the poster's two figures")
+    options = parser.parse_args()
+    quick = options.quick
     with threadpool_limits(1):
         vectors(10**5 if quick else 10**6, 3 if quick else 9)
         matrices(2_000 if quick else 20_000, 9, 3 if quick else 15)
+        poster(1_000 if quick else 10_000, 3 if quick else 15, options.picture)
 
 
 if __name__ == "__main__":
