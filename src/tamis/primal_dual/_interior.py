@@ -15,7 +15,7 @@ active set that they show is polished (`_polish`).
 """
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from tamis.primal_dual._newton import newton_step
 from tamis.primal_dual._polish import polish, polish_size
@@ -34,7 +34,7 @@ def can_walk_inside(problem):
     """Whether the problem has the form and the size for this method."""
     return (
         problem.ball.is_flat
-        and not sparse.issparse(problem.matrix.X)
+        and not problem.matrix.is_sparse
         and problem.matrix.shape[1] <= _MOST_ROWS
     )
 

@@ -16,7 +16,7 @@ the residuals at restarts.
 """
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from tamis.primal_dual._polish import polish, polish_size
 
@@ -34,7 +34,7 @@ _LARGEST_CHANGE = 5.0
 def can_split(problem):
     """Whether the linear system is small enough."""
     n_samples, n_features = problem.matrix.shape
-    if sparse.issparse(problem.matrix.X):
+    if problem.matrix.is_sparse:
         return n_features <= min(_LARGEST_SYSTEM, n_samples)
     return min(n_samples, n_features) <= _LARGEST_SYSTEM
 
@@ -124,9 +124,7 @@ class _System:
     def __init__(self, problem):
         self.problem = problem
         n_samples, n_features = problem.matrix.shape
-        self.tall = n_features + problem.n_classes <= n_samples or sparse.issparse(
-            problem.matrix.X
-        )
+        self.tall = n_features + problem.n_classes <= n_samples or problem.matrix.is_sparse
         k = problem.n_classes
         #: Operations of one solution; ten times those of small matrices go into calls.
         self.cost = 4.0 * n_samples * n_features * k + 1e6

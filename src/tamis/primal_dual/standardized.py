@@ -3,10 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from tamis._array import multiply, multiply_transposed, take_columns, weighted_gram
+from tamis._array import (
+    is_sparse,
+    multiply,
+    multiply_transposed,
+    take_columns,
+    take_rows,
+    weighted_gram,
+)
 
 __all__ = ["Standardized"]
 
@@ -39,6 +45,11 @@ class Standardized:
         """Samples and features."""
         return self.X.shape
 
+    @property
+    def is_sparse(self):
+        """Whether only the non-zero entries of the data are stored."""
+        return is_sparse(self.X)
+
     def apply(self, W):
         """The matrix times W."""
         if self.inverse_scale is not None:
@@ -60,7 +71,7 @@ class Standardized:
         X = take_columns(self.X, chosen)
         mean = None if self.mean is None else self.mean[chosen]
         inverse = None if self.inverse_scale is None else self.inverse_scale[chosen]
-        if sparse.issparse(X):
+        if is_sparse(X):
             return Standardized(X, mean, inverse)
         if mean is not None:
             X -= mean
@@ -70,8 +81,7 @@ class Standardized:
 
     def take_rows(self, mask):
         """Some rows as a dense array."""
-        rows = self.X[np.flatnonzero(mask)]
-        rows = rows.toarray() if sparse.issparse(rows) else rows
+        rows = take_rows(self.X, mask)
         if self.mean is not None:
             rows = rows - self.mean
         return rows if self.inverse_scale is None else rows * self.inverse_scale
@@ -93,7 +103,7 @@ class Standardized:
         n_samples, n_features = self.shape
         if n_features <= min(_SMALL_SIDE, n_samples):
             return float(np.linalg.eigvalsh(self.gram(weights))[-1])
-        if n_samples <= _SMALL_SIDE and not sparse.issparse(self.X):
+        if n_samples <= _SMALL_SIDE and not self.is_sparse:
             rows = np.sqrt(weights)[:, None] * self.columns(slice(None)).X
             return float(np.linalg.eigvalsh(rows @ rows.T)[-1])
         twice, start = self._square(weights)
