@@ -87,6 +87,8 @@ class _Walk:
         middle = 0.1 + 0.5 * float(np.abs(R).mean())
         self.bounded = bool(np.isfinite(problem.loss.bound))
         self.above, self.below = np.maximum(R, 0) + middle, np.maximum(-R, 0) + middle
+        #: Size of X'Z where W = 0, the unit of the multiplier.
+        self.slope = max(problem.ball.dual_norm(problem.dual_of(problem.empty()).G), 1e-300)
         self.Z = np.zeros_like(R)
         self.G = np.zeros((n_rows, k))
         self.multiplier = max(float(problem.weights.sum()) * middle / max(radius, 1e-300), 1e-300)
@@ -155,10 +157,10 @@ class _Walk:
     def snapshot(self):
         """W with exact zeros, the centers, and U with exact bounds."""
         W = self.positive - self.negative
-        radius, level = self.problem.ball.radius, self.multiplier
         # Of two factors with a product near 0, the one that is the smaller share goes to 0.
-        room = (level - np.abs(self.G)) / level
-        W = np.where(np.abs(W) / radius > room / self.positive.size, W, 0.0)
+        size = np.abs(W)
+        room = (self.multiplier - np.abs(self.G)) / self.slope
+        W = np.where(size > room * size.max(), W, 0.0)
         U = self.Z / self.s
         if not self.bounded:
             return W, self.mu, U

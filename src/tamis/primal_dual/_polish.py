@@ -22,8 +22,11 @@ _RIDGE = 1e-11
 
 
 def polish_size(problem, W, U):
-    """Unknowns of the largest column's system; infinity where there is none to solve."""
-    face = problem.ball.face(W) if W.any() else None
+    """Unknowns of the largest column's system; infinity where there is none to solve.
+
+    With fixed centers the system of a column alone is singular: its ball has taken one unknown.
+    """
+    face = problem.ball.face(W) if W.any() and problem.rho is not None else None
     if face is None or face.curvature is not None or not np.isfinite(problem.loss.bound):
         return np.inf
     inner = np.abs(U) < problem.loss.bound
@@ -52,8 +55,7 @@ def polish(problem, pair, W, mu, U):
         w, center, u = column.split(found[:, 0] - multiplier * found[:, 1])
         new_W[column.rows, j] = w
         new_U[inner[:, j], j] = u
-        if problem.rho is not None:
-            new_mu[:, j] = center
+        new_mu[:, j] = center
     if not (np.isfinite(new_W).all() and np.isfinite(new_mu).all() and np.isfinite(new_U).all()):
         return pair
     new_W = problem.ball.project(problem.ball.keep_face(new_W, W))
@@ -72,19 +74,16 @@ class _Column:
         fixed = np.where(E, 0.0, s * U[:, j])
         X = part.take_rows(E)
         p, e = self.rows.size, int(E.sum())
-        self.k = k if problem.rho is not None else 0
+        self.k = k
         right = np.zeros(p + self.k + e)
         matrix = np.zeros((right.size, right.size))
         tie = np.zeros((e, p + self.k))
         tie[:, :p] = -X
         right[:p] = part.adjoint(fixed[:, None])[:, 0]
-        if problem.rho is None:
-            right[p:] = -s[E] * (problem.codes[E] == j)  # fixed centers: Y I on the right
-        else:
-            tie[:, p:] = problem.indicator[E]
-            at = np.arange(p, p + k)
-            matrix[at, at] = problem.rho
-            right[p : p + k] = problem.rho * problem.identity[:, j] - fixed @ problem.indicator
+        tie[:, p:] = problem.indicator[E]
+        at = np.arange(p, p + k)
+        matrix[at, at] = problem.rho
+        right[p : p + k] = problem.rho * problem.identity[:, j] - fixed @ problem.indicator
         tie *= s[E, None]
         matrix[p + self.k :, : p + self.k] = tie
         matrix[: p + self.k, p + self.k :] = tie.T
