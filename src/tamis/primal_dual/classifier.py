@@ -98,10 +98,10 @@ class PrimalDualClassifier(FittedPrimalDual):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from tamis import PrimalDualClassifier
     >>> data = load_breast_cancer(as_frame=True)
-    >>> model = PrimalDualClassifier(radius=0.5).fit(data.data, data.target)
+    >>> model = PrimalDualClassifier(radius=0.5, tol=1e-8).fit(data.data, data.target)
     >>> model.get_feature_names_out().tolist()
     ['mean radius', 'mean concave points', 'worst radius', 'worst texture', 'worst concave points']
-    >>> model.relative_gap_ < 1e-4
+    >>> model.relative_gap_ <= 1e-8
     True
     >>> round(model.score(data.data, data.target), 3)
     0.953

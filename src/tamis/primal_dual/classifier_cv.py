@@ -102,12 +102,12 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     >>> from sklearn.datasets import load_breast_cancer
     >>> from tamis import PrimalDualClassifierCV
     >>> data = load_breast_cancer(as_frame=True)
-    >>> model = PrimalDualClassifierCV(12, rule="1se", cv=3).fit(data.data, data.target)
-    >>> model.n_features_, round(model.best_score_, 3)
-    (18, 0.952)
-    >>> few = model.with_n_features(4)
-    >>> few.get_feature_names_out().tolist()
-    ['mean concave points', 'worst radius', 'worst texture', 'worst concave points']
+    >>> model = PrimalDualClassifierCV([0.1, 0.3, 1.0, 3.0], rule="1se", cv=3, tol=1e-8)
+    >>> model = model.fit(data.data, data.target)
+    >>> model.path_["n_features"].tolist(), model.n_features_
+    ([2, 3, 19, 24], 19)
+    >>> model.with_n_features(4).get_feature_names_out().tolist()
+    ['mean concave points', 'worst radius', 'worst concave points']
     """
 
     def __init__(
