@@ -8,6 +8,9 @@ from importlib import import_module
 __version__ = "0.1.0.dev0"
 
 _ROOM_OF_NAME = {
+    "LandmarkClassifier": "tamis.landmarks",
+    "LandmarkSearchCV": "tamis.landmarks",
+    "LandmarkTransformer": "tamis.landmarks",
     "PrimalDualClassifier": "tamis.primal_dual",
     "PrimalDualClassifierCV": "tamis.primal_dual",
     "SparseCenterClassifier": "tamis.centers",
@@ -15,6 +18,9 @@ _ROOM_OF_NAME = {
 }
 
 __all__ = [
+    "LandmarkClassifier",
+    "LandmarkSearchCV",
+    "LandmarkTransformer",
     "PrimalDualClassifier",
     "PrimalDualClassifierCV",
     "SparseCenterClassifier",

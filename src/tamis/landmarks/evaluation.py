@@ -1,0 +1,165 @@
+"""Out-of-fold predictions of many configurations, as a tree of shared work.
+
+::
+
+    branch (scaling, references, per_class, distance) and fold: one task
+      order of the rows, distances of the largest size       shared by all sizes (fft, random)
+        kind, n_references: references, regions, radii
+          distances to the references                         shared by the kernels
+            kernel: map                                       shared by the classifiers
+              naive Bayes: closed form
+              neighbours, metric: the longest list            shared by all k and both weightings
+
+Every task is a function of its arguments alone, so that results do not depend on how many run at
+a time. What comes out equals the evaluation of one configuration at a time
+(`tests/oracles/landmarks.py`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis.landmarks.distances import distances, prepare
+from tamis.landmarks.heads import class_weights, decide, shares, train_head
+from tamis.landmarks.kernels import apply_kernel, region_radii
+from tamis.landmarks.model import make_sampler
+from tamis.landmarks.neighbors import nearest_rows, vote_codes, vote_shares
+from tamis.landmarks.references import SAMPLERS
+from tamis.landmarks.scaling import apply_scaling, fit_scaling
+
+__all__ = ["Branch", "balanced_errors", "evaluate_branch", "list_branches"]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Configurations that share scaling, sampler and distance, and their places in the list."""
+
+    scaling: str | None
+    references: str
+    per_class: bool
+    distance: str
+    configurations: tuple
+    places: tuple
+
+    def __str__(self):
+        parts = [self.references, self.distance]
+        parts += ["per class"] if self.per_class else []
+        parts += [self.scaling] if self.scaling else []
+        return ", ".join(parts)
+
+
+def list_branches(configurations):
+    """The branches of a list of configurations."""
+    groups = {}
+    for place, c in enumerate(configurations):
+        key = (c.scaling, c.references, c.per_class, c.distance)
+        groups.setdefault(key, []).append(place)
+    return [
+        Branch(*key, tuple(configurations[p] for p in places), tuple(places))
+        for key, places in groups.items()
+    ]
+
+
+def evaluate_branch(branch, X, codes, n_classes, train, test, seeds, class_weight, soft=False):
+    """Predictions of the test rows by every configuration of a branch, trained on others.
+
+    Parameters
+    ----------
+    branch : Branch
+    X : ndarray or CSR array of shape (n_samples, n_features)
+    codes : ndarray of int of shape (n_samples,)
+    n_classes : int
+    train, test : ndarray of int
+        Rows of the fold.
+    seeds : ndarray of int of shape (4,)
+        Seed of every sampler, in the order of `SAMPLERS`.
+    class_weight : None, "balanced" or ndarray of shape (n_classes,)
+    soft : bool
+        Whether probabilities are wanted, too.
+
+    Returns
+    -------
+    labels : ndarray of int16 of shape (n_configurations, n_test)
+    probabilities : ndarray of float32 of shape (n_configurations, n_test, n_classes), or None
+    """
+    X_train, X_test, y = X[train], X[test], codes[train]
+    scaling = fit_scaling(branch.scaling, X_train)
+    X_train, X_test = apply_scaling(scaling, X_train), apply_scaling(scaling, X_test)
+    weights = class_weights(class_weight, y, n_classes)
+    n_configurations = len(branch.configurations)
+    labels = np.empty((n_configurations, test.size), dtype=np.int16)
+    probabilities = None
+    if soft:
+        probabilities = np.empty((n_configurations, test.size, n_classes), dtype=np.float32)
+
+    P_train, P_test = prepare(X_train, branch.distance), prepare(X_test, branch.distance)
+    largest = max(c.n_references for c in branch.configurations)
+    seed = seeds[SAMPLERS.index(branch.references)]
+    sampler = make_sampler(branch, X_train, y, seed, largest)
+    for (n_references, kind), same_references in _grouped(
+        branch.configurations, lambda c: (c.n_references, c.kind)
+    ):
+        points, _, D_train = sampler.draw(n_references, kind)
+        if D_train is None:
+            D_train = distances(P_train, points, branch.distance)
+        D_test = distances(P_test, points, branch.distance)
+        sigma, _ = region_radii(D_train)
+        for (kernel,), same_map in _grouped(same_references, lambda c: (c.kernel,)):
+            Z_train = apply_kernel(kernel, D_train, sigma)
+            Z_test = apply_kernel(kernel, D_test, sigma)
+            for place, found, share in _classify(Z_train, Z_test, y, weights, same_map, soft):
+                labels[place] = found
+                if soft:
+                    probabilities[place] = share
+    return labels, probabilities
+
+
+def _grouped(placed, key):
+    """Groups of (place, configuration) pairs, or of a plain list of configurations."""
+    pairs = [p if isinstance(p, tuple) else (i, p) for i, p in enumerate(placed)]
+    order = {}
+    for pair in pairs:
+        order.setdefault(key(pair[1]), []).append(pair)
+    return list(order.items())
+
+
+def _classify(Z_train, Z_test, y, weights, placed, soft):
+    """Yield place, labels and probabilities of every configuration on one map."""
+    for (classifier, metric), group in _grouped(placed, lambda c: (c.classifier, c.metric)):
+        if classifier != "knn":
+            for place, c in group:
+                head = train_head(c, Z_train, y, weights)
+                decisions = decide(head, Z_test)
+                share = shares(head, decisions) if soft else None
+                yield place, decisions.argmax(axis=1), share
+            continue
+        most = min(max(c.n_neighbors for _, c in group), y.size)
+        found = nearest_rows(Z_test, Z_train, most, metric)
+        for (weighting,), alike in _grouped(group, lambda c: (c.weights,)):
+            by_distance = weighting == "distance"
+            ks = np.array([min(c.n_neighbors, y.size) for _, c in alike])
+            codes = vote_codes(*found, y, weights, ks, by_distance)
+            for s, (place, _) in enumerate(alike):
+                share = vote_shares(*found, y, weights, ks[s], by_distance) if soft else None
+                yield place, codes[s], share
+
+
+def balanced_errors(labels, truth, n_classes):
+    """One minus the mean recall of the classes, for every row of `labels`.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_configurations, n_samples)
+        Predictions.
+    truth : ndarray of int of shape (n_samples,)
+        Classes; those that do not occur do not count.
+    n_classes : int
+
+    Returns
+    -------
+    errors : ndarray of shape (n_configurations,)
+    """
+    recalls = [
+        (labels[:, truth == c] == c).mean(axis=1) for c in range(n_classes) if np.any(truth == c)
+    ]
+    return 1.0 - np.mean(recalls, axis=0)

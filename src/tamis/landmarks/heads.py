@@ -1,0 +1,101 @@
+"""The classifiers on the map: naive Bayes, neighbours, ridge regression.
+
+A trained head is a dict of arrays, numbers and strings. `decide` gives decisions of all classes,
+`shares` makes probabilities of them; both have their largest entry at the same class.
+"""
+
+import numpy as np
+
+from tamis._base import softmax
+from tamis.landmarks.linear import ridge_decisions, train_ridge
+from tamis.landmarks.naive_bayes import naive_bayes_decisions, train_naive_bayes
+from tamis.landmarks.neighbors import nearest_rows, vote_shares
+
+__all__ = ["class_weights", "decide", "shares", "train_head"]
+
+# Decisions equal to so many digits are equal: what rounding says about them means nothing.
+_TIE = 1e-12
+
+
+def class_weights(class_weight, codes, n_classes):
+    """Weight of every class, by its index.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or ndarray of shape (n_classes,)
+        "balanced" makes all classes that have rows count the same.
+    codes : ndarray of int of shape (n_samples,)
+        Classes of the training rows.
+    n_classes : int
+    """
+    if class_weight is None:
+        return np.ones(n_classes)
+    if isinstance(class_weight, str):
+        count = np.bincount(codes, minlength=n_classes)
+        return codes.size / (np.count_nonzero(count) * np.maximum(count, 1))
+    return class_weight
+
+
+def log_priors(weights, codes):
+    """Logarithms of the shares of the classes, each row with its class's weight."""
+    mass = weights * np.bincount(codes, minlength=weights.size)
+    with np.errstate(divide="ignore"):
+        return np.log(mass / mass.sum())
+
+
+def train_head(configuration, Z, codes, weights):
+    """Train the classifier that `configuration` names on a map.
+
+    Parameters
+    ----------
+    configuration : Configuration
+    Z : ndarray of shape (n_samples, n_references)
+        Map of the training rows.
+    codes : ndarray of int of shape (n_samples,)
+        Their classes.
+    weights : ndarray of shape (n_classes,)
+        Class weights.
+
+    Returns
+    -------
+    head : dict
+    """
+    if configuration.classifier == "nb":
+        return {"classifier": "nb", **train_naive_bayes(Z, codes, log_priors(weights, codes))}
+    if configuration.classifier == "knn":
+        return {
+            "classifier": "knn",
+            "map": np.ascontiguousarray(Z),
+            "codes": codes,
+            "class_weight": weights,
+            "n_neighbors": min(configuration.n_neighbors, codes.size),
+            "weights": configuration.weights,
+            "metric": configuration.metric,
+        }
+    return {
+        "classifier": "ridge",
+        **train_ridge(Z, codes, weights, configuration.regularization),
+    }
+
+
+def decide(head, Z):
+    """Decisions of all classes, (n_samples, n_classes)."""
+    if head["classifier"] == "nb":
+        return settle(naive_bayes_decisions(head, Z))
+    if head["classifier"] == "knn":
+        k = head["n_neighbors"]
+        found = nearest_rows(Z, head["map"], k, head["metric"])
+        by_distance = head["weights"] == "distance"
+        return vote_shares(*found, head["codes"], head["class_weight"], k, by_distance)
+    return settle(ridge_decisions(head, Z))
+
+
+def shares(head, decisions):
+    """Probabilities of decisions."""
+    return decisions if head["classifier"] == "knn" else softmax(decisions)
+
+
+def settle(decisions):
+    """Decisions where those that equal the largest to 12 digits equal it exactly."""
+    top = decisions.max(axis=1, keepdims=True)
+    return np.where(top - decisions <= _TIE * np.maximum(1.0, np.abs(top)), top, decisions)

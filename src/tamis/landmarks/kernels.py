@@ -1,0 +1,53 @@
+r"""The kernels of the paper, eqs. (1) to (4), as functions of a distance.
+
+.. math::
+   \text{linear: } d \qquad
+   \text{gaussian: } e^{-d / \sigma_c} \qquad
+   \text{sigmoid: } \frac1{1 + e^{\sigma_c - d}} \qquad
+   \text{cauchy: } \frac1{1 + d / \sigma_c}
+
+:math:`\sigma_c` is the largest distance from the reference to a training row of its region
+(`region_radii`). A region without extent, :math:`\sigma_c = 0`, means the limit: 1 at distance 0
+and 0 elsewhere for gaussian and cauchy.
+"""
+
+import numpy as np
+
+__all__ = ["KERNELS", "apply_kernel", "region_radii"]
+
+KERNELS = ("linear", "gaussian", "sigmoid", "cauchy")
+
+
+def region_radii(D):
+    """Radius sigma of every reference's region, and the region of every row.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n_samples, n_references)
+        Distances of the training rows to the references.
+
+    Returns
+    -------
+    sigma : ndarray of shape (n_references,)
+        Largest distance from the reference to a row that is nearest to it; 0 for no row.
+    region : ndarray of int of shape (n_samples,)
+        Nearest reference of every row; equally near ones: the first.
+    """
+    region = D.argmin(axis=1)
+    sigma = np.zeros(D.shape[1])
+    np.maximum.at(sigma, region, D[np.arange(D.shape[0]), region])
+    return sigma, region
+
+
+def apply_kernel(kernel, D, sigma):
+    """Map of distances `D` (n_samples, n_references) by a kernel with radii `sigma`."""
+    if kernel == "linear":
+        return D
+    if kernel == "sigmoid":
+        with np.errstate(over="ignore", under="ignore"):
+            return 1.0 / (1.0 + np.exp(sigma - D))
+    # 1 / 0 gives the limit: inf at d > 0; at d = 0 the quotient is set to 0.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        ratio = D / sigma
+        ratio[D == 0] = 0.0
+        return np.exp(-ratio) if kernel == "gaussian" else 1.0 / (1.0 + ratio)

@@ -1,0 +1,230 @@
+r"""Where the references come from: Section 3.1 of the paper.
+
+========== =====================================================================================
+random     rows drawn without replacement
+fft        farthest-first traversal (Alg. 1): a random row, then always the row farthest from
+           those chosen; equally far rows: the lowest index
+kmeans     k-means++ seeds, then Lloyd's iterations; Euclidean, and centroids only
+density    a random row takes its nearest rows away, then a random one of the rest, ...; the
+           balls share the rows as evenly as possible, so that there are exactly K of them
+========== =====================================================================================
+
+A *center* is a row of the data. A *centroid* is the mean of a region: of the rows nearest to a
+center, or of a ball of the density net (with angles: the mean of the unit rows). An empty region
+keeps its center.
+
+**Nested.** The first 4, 8, 16, 32 of 64 random, farthest-first or k-means++ seeds are what 4, 8,
+16, 32 would have been: a `Sampler` draws them once for all sizes and, for farthest-first, keeps
+the distances it computed on the way.
+
+**Draws.** Every sampler begins anew with ``RandomState(seed)``: random is ``permutation(n)``; fft
+is ``randint(n)``; kmeans is ``randint(n)``, then ``random_sample()`` a seed; density is
+``random_sample()`` a ball.
+"""
+
+import numpy as np
+
+from tamis.landmarks.distances import distances, prepare, region_means, take_rows
+
+__all__ = ["SAMPLERS", "ClassSampler", "Sampler", "share_out"]
+
+SAMPLERS = ("fft", "kmeans", "density", "random")
+_MOST_LLOYD = 100
+
+
+class Sampler:
+    """References of any size and kind from some rows, by one method and one seed.
+
+    Parameters
+    ----------
+    method : {"fft", "kmeans", "density", "random"}
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        Rows.
+    distance : {"euclidean", "angle"}
+    seed : int
+    largest : int
+        Largest number of references that will be asked for.
+    """
+
+    def __init__(self, method, X, distance, seed, largest):
+        self.method = method
+        self.X = X
+        self.distance = distance
+        self.P = prepare(X, distance)
+        self.seed = seed
+        self.largest = min(largest, X.shape[0])
+        self._order = None
+        self._columns = None
+
+    def draw(self, n_references, kind):
+        """References, and the rows they are.
+
+        Parameters
+        ----------
+        n_references : int
+            At most `largest`; more than there are rows: all rows.
+        kind : {"centers", "centroids"}
+
+        Returns
+        -------
+        points : ndarray of shape (n_references, n_features)
+        rows : ndarray of int of shape (n_references,), or None
+            For centers, which rows they are.
+        D : ndarray of shape (n_samples, n_references), or None
+            Distances of the rows to the references where they are known already.
+        """
+        k = min(n_references, self.X.shape[0])
+        if self.method == "kmeans":
+            return self._lloyd(take_rows(self.X, self._seeds(self.largest)[:k])), None, None
+        if self.method == "density":
+            rows, region = self._net(k)
+            centers = take_rows(self.X, rows)
+            if kind == "centers":
+                return centers, rows, None
+            return region_means(self.P, region, centers), None, None
+        rows = self._ordered_rows()[:k]
+        centers = take_rows(self.X, rows)
+        D = np.ascontiguousarray(self._distances_to_order(centers)[:, :k])
+        if kind == "centers":
+            return centers, rows, D
+        return region_means(self.P, D.argmin(axis=1), centers), None, None
+
+    def _random_state(self):
+        return np.random.RandomState(self.seed)
+
+    def _ordered_rows(self):
+        if self._order is None:
+            if self.method == "random":
+                self._order = self._random_state().permutation(self.X.shape[0])[: self.largest]
+            else:
+                self._order, self._columns = self._traverse()
+        return self._order
+
+    def _distances_to_order(self, centers):
+        if self._columns is None or self._columns.shape[1] < centers.shape[0]:
+            everything = take_rows(self.X, self._order)
+            self._columns = distances(self.P, everything, self.distance)
+        return self._columns
+
+    def _traverse(self):
+        n = self.X.shape[0]
+        rows = np.empty(self.largest, dtype=np.int64)
+        columns = np.empty((self.largest, n))
+        near = np.full(n, np.inf)
+        rows[0] = self._random_state().randint(n)
+        for r in range(self.largest):
+            center = take_rows(self.X, rows[r : r + 1])
+            columns[r] = distances(self.P, center, self.distance)[:, 0]
+            np.minimum(near, columns[r], out=near)
+            near[rows[r]] = -1.0  # chosen rows are not chosen again
+            if r + 1 < self.largest:
+                rows[r + 1] = near.argmax()
+        return rows, np.ascontiguousarray(columns.T)
+
+    def _net(self, k):
+        """Centers of the balls, and the ball of every row."""
+        n = self.X.shape[0]
+        random_state = self._random_state()
+        pending = np.arange(n)
+        rows = np.empty(k, dtype=np.int64)
+        region = np.empty(n, dtype=np.int64)
+        for ball in range(k):
+            rows[ball] = pending[int(random_state.random_sample() * pending.size)]
+            size = n // k + (ball < n % k)
+            center = take_rows(self.X, rows[ball : ball + 1])
+            gap = distances(self.P[pending], center, self.distance)[:, 0]
+            gap[pending == rows[ball]] = -1.0  # before its own copies
+            taken = np.argsort(gap, kind="stable")[:size]
+            region[pending[taken]] = ball
+            pending = np.delete(pending, taken)
+        return rows, region
+
+    def _seeds(self, k):
+        """The rows of k-means++: drawn as their squared distances to those before."""
+        if self._order is None:
+            n = self.X.shape[0]
+            random_state = self._random_state()
+            rows = [random_state.randint(n)]
+            near = np.full(n, np.inf)
+            while len(rows) < k:
+                gap = distances(self.P, take_rows(self.X, rows[-1:]), "euclidean")[:, 0]
+                near = np.minimum(near, gap * gap)
+                mass = np.cumsum(near)
+                at = np.searchsorted(mass, random_state.random_sample() * mass[-1], side="right")
+                if mass[-1] == 0:  # as many distinct rows as seeds: any other row will do
+                    at = np.setdiff1d(np.arange(n), rows)[0]
+                rows.append(min(int(at), n - 1))
+            self._order = np.array(rows)
+        return self._order[:k]
+
+    def _lloyd(self, points):
+        region = None
+        for _ in range(_MOST_LLOYD):
+            nearest = distances(self.P, points, "euclidean").argmin(axis=1)
+            if region is not None and np.array_equal(nearest, region):
+                break
+            region = nearest
+            points = region_means(self.P, region, points)
+        return points
+
+
+class ClassSampler:
+    """A `Sampler` for every class, which share the references out among them.
+
+    Parameters
+    ----------
+    method, X, distance, seed, largest
+        As in `Sampler`; every class has the same seed.
+    codes : ndarray of int of shape (n_samples,)
+        Class of every row.
+    """
+
+    def __init__(self, method, X, distance, seed, largest, codes):
+        self.parts = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
+        self.sizes = np.array([part.size for part in self.parts])
+        self.samplers = [
+            Sampler(method, X[part], distance, seed, most) if most else None
+            for part, most in zip(self.parts, share_out(largest, self.sizes), strict=True)
+        ]
+
+    def draw(self, n_references, kind):
+        """As `Sampler.draw`; the references of the first class come first."""
+        points, rows = [], []
+        for c, k in enumerate(share_out(n_references, self.sizes)):
+            if k:
+                drawn, at, _ = self.samplers[c].draw(k, kind)
+                points.append(drawn)
+                rows.append(None if at is None else self.parts[c][at])
+        known = all(at is not None for at in rows)
+        return np.concatenate(points), np.concatenate(rows) if known else None, None
+
+
+def share_out(n_references, class_sizes):
+    """Numbers of references of the classes: as equal as the classes' sizes allow.
+
+    Parameters
+    ----------
+    n_references : int
+        References in all.
+    class_sizes : ndarray of int of shape (n_classes,)
+        Rows of every class.
+
+    Returns
+    -------
+    shares : ndarray of int of shape (n_classes,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis.landmarks.references import share_out
+    >>> share_out(8, np.array([100, 2, 50])).tolist()
+    [3, 2, 3]
+    """
+    shares = np.zeros(class_sizes.size, dtype=np.int64)
+    left = min(n_references, int(class_sizes.sum()))
+    while left:
+        open_classes = np.flatnonzero(shares < class_sizes)[:left]
+        each = max(1, min(left // open_classes.size, (class_sizes - shares)[open_classes].min()))
+        shares[open_classes] += each
+        left -= each * open_classes.size
+    return shares

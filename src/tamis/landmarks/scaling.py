@@ -1,0 +1,101 @@
+"""Scalings of the input (Table 5 of the paper), as records of arrays.
+
+"standard": zero mean, unit variance. "minmax": from 0 to 1. "quantile": share of training values
+below. "yeo-johnson": the power transformation nearest to normal, then standard. Sparse data are
+divided by their standard deviations and not shifted, so that zeros stay zeros; the other scalings
+are refused for them. Constant columns are left as they are, shifted.
+"""
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import PowerTransformer, StandardScaler
+
+__all__ = ["apply_scaling", "fit_scaling"]
+
+_N_QUANTILES = 256
+
+
+def fit_scaling(scaling, X):
+    """What a scaling learns from training rows, as a dict.
+
+    Parameters
+    ----------
+    scaling : {None, "standard", "minmax", "quantile", "yeo-johnson"}
+    X : ndarray or CSR array of shape (n_samples, n_features)
+
+    Returns
+    -------
+    record : dict
+    """
+    if scaling is None:
+        return {"scaling": None}
+    if sparse.issparse(X):
+        return {"scaling": "standard", "scale": StandardScaler(with_mean=False).fit(X).scale_}
+    if scaling == "standard":
+        return {"scaling": scaling, "shift": X.mean(axis=0), "scale": _nonzero(X.std(axis=0))}
+    if scaling == "minmax":
+        low = X.min(axis=0)
+        return {"scaling": scaling, "shift": low, "scale": _nonzero(X.max(axis=0) - low)}
+    if scaling == "quantile":
+        at = np.linspace(0.0, 1.0, min(_N_QUANTILES, X.shape[0]))
+        return {"scaling": scaling, "at": at, "quantiles": np.quantile(X, at, axis=0)}
+    powers = _fit_powers(X)
+    shaped = _yeo_johnson(X, powers)
+    return {
+        "scaling": scaling,
+        "powers": powers,
+        "shift": shaped.mean(axis=0),
+        "scale": _nonzero(shaped.std(axis=0)),
+    }
+
+
+def apply_scaling(record, X):
+    """Rows scaled as a record of `fit_scaling` says."""
+    scaling = record["scaling"]
+    if scaling is None:
+        return X
+    if sparse.issparse(X):
+        return sparse.csr_array(
+            (X.data / record["scale"][X.indices], X.indices, X.indptr), shape=X.shape
+        )
+    if scaling == "quantile":
+        at, quantiles = record["at"], record["quantiles"]
+        scaled = np.empty(X.shape)
+        for j in range(X.shape[1]):
+            # From both sides: a value that fills several quantiles goes to their middle.
+            below = np.interp(X[:, j], quantiles[:, j], at)
+            above = np.interp(-X[:, j], -quantiles[::-1, j], -at[::-1])
+            scaled[:, j] = 0.5 * (below - above)
+        return scaled
+    if scaling == "yeo-johnson":
+        X = _yeo_johnson(X, record["powers"])
+    if "shift" in record:
+        X = X - record["shift"]
+    return X / record["scale"]
+
+
+def _nonzero(scale):
+    """`scale`, 1 where it is 0 or so small that it is rounding."""
+    return np.where(scale > 1e-300, scale, 1.0)
+
+
+def _fit_powers(X):
+    varied = np.ptp(X, axis=0) > 0
+    powers = np.ones(X.shape[1])
+    if varied.any():
+        with np.errstate(all="ignore"):
+            found = PowerTransformer(standardize=False).fit(X[:, varied]).lambdas_
+        powers[varied] = np.where(np.isfinite(found), np.clip(found, -5.0, 5.0), 1.0)
+    with np.errstate(all="ignore"):
+        usable = np.isfinite(_yeo_johnson(X, powers)).all(axis=0)
+    return np.where(usable, powers, 1.0)
+
+
+def _yeo_johnson(X, powers):
+    """Yeo and Johnson's transformation of every column by its power."""
+    size = np.log1p(np.abs(X))
+    power = np.where(X >= 0, powers, 2.0 - powers)
+    near_zero = np.abs(power) < 1e-12
+    with np.errstate(over="ignore"):
+        shaped = np.expm1(size * power) / np.where(near_zero, 1.0, power)
+    return np.where(X >= 0, 1.0, -1.0) * np.where(near_zero, size, shaped)

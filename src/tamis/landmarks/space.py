@@ -1,0 +1,217 @@
+"""The configuration space: Table 1 of the paper, and how configurations are drawn from it.
+
+A `Configuration` is one choice of everything; its fields are parameters of `LandmarkClassifier`.
+Not every combination means something new:
+
+- k-means goes with the Euclidean distance and centroids only;
+- naive Bayes has no neighbours; neighbours have no regularization;
+- one neighbour does not care how it is weighted.
+
+`simplify` writes each combination in one way. Table 1 has 13 choices of references (fft, density
+and random with 2 distances and 2 kinds, k-means with one of each), 5 sizes, 4 kernels and 17
+classifiers, 4,420 configurations; with one neighbour counted once there are 3,900.
+"""
+
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import product
+
+import numpy as np
+
+from tamis.landmarks.distances import DISTANCES
+from tamis.landmarks.kernels import KERNELS
+from tamis.landmarks.neighbors import METRICS, MOST_NEIGHBORS, WEIGHTS
+from tamis.landmarks.references import SAMPLERS
+
+__all__ = [
+    "CLASSIFIERS",
+    "EXTENDED",
+    "KINDS",
+    "PAPER",
+    "PARAMETERS",
+    "SCALINGS",
+    "SPARSE_SCALINGS",
+    "Configuration",
+    "check_space",
+    "draw_configurations",
+    "list_configurations",
+    "simplify",
+]
+
+CLASSIFIERS = ("nb", "knn", "ridge")
+KINDS = ("centers", "centroids")
+SCALINGS = (None, "standard", "minmax", "quantile", "yeo-johnson")
+SPARSE_SCALINGS = (None, "standard")
+
+PAPER = {
+    "scaling": (None,),
+    "references": SAMPLERS,
+    "per_class": (False,),
+    "n_references": (4, 8, 16, 32, 64),
+    "kind": KINDS,
+    "distance": DISTANCES,
+    "kernel": KERNELS,
+    "classifier": ("nb", "knn"),
+    "n_neighbors": (1, 5, 11, 21),
+    "weights": WEIGHTS,
+    "metric": METRICS,
+    "regularization": (None,),
+}
+EXTENDED = {
+    **PAPER,
+    "scaling": SCALINGS,
+    "per_class": (False, True),
+    "n_references": (16, 32, 64, 128, 256),
+    "classifier": CLASSIFIERS,
+    "regularization": (None,),
+}
+_KNOWN = {
+    "scaling": SCALINGS,
+    "references": SAMPLERS,
+    "per_class": (False, True),
+    "kind": KINDS,
+    "distance": DISTANCES,
+    "kernel": KERNELS,
+    "classifier": CLASSIFIERS,
+    "weights": WEIGHTS,
+    "metric": METRICS,
+}
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One choice of every parameter; None where a parameter has no meaning."""
+
+    scaling: str | None = None
+    references: str = "fft"
+    per_class: bool = False
+    n_references: int = 16
+    kind: str = "centers"
+    distance: str = "euclidean"
+    kernel: str = "cauchy"
+    classifier: str = "nb"
+    n_neighbors: int | None = None
+    weights: str | None = None
+    metric: str | None = None
+    regularization: float | None = None
+
+    def as_dict(self):
+        """The parameters by name, as `LandmarkClassifier` takes them."""
+        return asdict(self)
+
+
+PARAMETERS = tuple(field.name for field in fields(Configuration))
+
+
+def simplify(configuration):
+    """The same configuration with what has no meaning set to one value."""
+    changes = {}
+    if configuration.references == "kmeans":
+        changes |= {"distance": "euclidean", "kind": "centroids"}
+    if configuration.classifier != "knn":
+        changes |= {"n_neighbors": None, "weights": None, "metric": None}
+    elif configuration.n_neighbors == 1:
+        changes["weights"] = "uniform"
+    if configuration.classifier != "ridge":
+        changes["regularization"] = None
+    return replace(configuration, **changes)
+
+
+def check_space(space, is_sparse):
+    """The lists of values that `space` names, for dense or sparse data.
+
+    Parameters
+    ----------
+    space : {"paper", "extended"} or dict
+        A dict has lists of values for some parameters; the others are as in the paper.
+    is_sparse : bool
+        Scalings that would make sparse data dense are left out of "extended".
+    """
+    if isinstance(space, str) and space in ("paper", "extended"):
+        values = dict(PAPER if space == "paper" else EXTENDED)
+        if is_sparse:
+            values["scaling"] = tuple(s for s in values["scaling"] if s in SPARSE_SCALINGS)
+        return values
+    if not isinstance(space, dict):
+        raise ValueError(
+            "space must be 'paper', 'extended' or a dict with lists of values for some of "
+            f"{', '.join(PARAMETERS)}; got {space!r}."
+        )
+    values = dict(PAPER)
+    for name, choices in space.items():
+        if name not in values:
+            raise ValueError(
+                f"space has no parameter {name!r}: there are {', '.join(PARAMETERS)}."
+            )
+        if isinstance(choices, str) or not np.iterable(choices) or len(list(choices)) == 0:
+            raise ValueError(f"space[{name!r}] must be a list of values, got {choices!r}.")
+        choices = tuple(choices)
+        for value in choices:
+            _check_value(name, value, is_sparse)
+        values[name] = choices
+    return values
+
+
+def _check_value(name, value, is_sparse):
+    known = _KNOWN.get(name)
+    if known is not None:
+        if not any(value is k or (type(value) is type(k) and value == k) for k in known):
+            raise ValueError(
+                f"space[{name!r}] has {value!r}; known are {', '.join(map(repr, known))}."
+            )
+    elif name in ("n_references", "n_neighbors"):
+        is_count = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not is_count or value < 1 or (name == "n_neighbors" and value > MOST_NEIGHBORS):
+            most = f" up to {MOST_NEIGHBORS}" if name == "n_neighbors" else ""
+            raise ValueError(f"space[{name!r}] must be integers >= 1{most}, got {value!r}.")
+    elif value is not None and not (isinstance(value, float | int) and value > 0):
+        raise ValueError(f"space[{name!r}] must be positive numbers, got {value!r}.")
+    if name == "scaling" and is_sparse and value not in SPARSE_SCALINGS:
+        raise ValueError(
+            f"scaling={value!r} would make sparse X dense. Use None or 'standard' (which then "
+            "does not center), or pass X.toarray()."
+        )
+
+
+def list_configurations(values):
+    """Every distinct configuration of a space, in the order of its lists."""
+    names = list(PARAMETERS)
+    found = {}
+    for choice in product(*(values[name] for name in names)):
+        found.setdefault(simplify(Configuration(**dict(zip(names, choice, strict=True)))))
+    return list(found)
+
+
+def draw_configurations(values, n_configurations, random_state):
+    """Distinct configurations, every parameter drawn by itself.
+
+    Drawing parameters and not configurations makes naive Bayes as likely as neighbours, although
+    there are sixteen times as many configurations with neighbours. More draws of the same seed
+    begin with the same configurations.
+
+    Parameters
+    ----------
+    values : dict
+        Lists of values from `check_space`.
+    n_configurations : int
+        How many; a space that has fewer gives all it has.
+    random_state : numpy.random.RandomState
+
+    Returns
+    -------
+    configurations : list of Configuration
+    """
+    found = {}
+    n_idle = 0
+    while len(found) < n_configurations:
+        choice = {
+            name: values[name][random_state.randint(len(values[name]))] for name in PARAMETERS
+        }
+        before = len(found)
+        found.setdefault(simplify(Configuration(**choice)))
+        n_idle = n_idle + 1 if len(found) == before else 0
+        if n_idle > 200 and len(found) < n_configurations:
+            # Nearly all is drawn: the rest in the order of the lists.
+            for configuration in list_configurations(values):
+                found.setdefault(configuration)
+            return list(found)[:n_configurations]
+    return list(found)

@@ -1,0 +1,184 @@
+"""LandmarkTransformer: samples described by their distances to a few references."""
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tamis._base import TamisEstimator, encode_labels, steps, with_callbacks
+from tamis.landmarks._parameters import as_rows, as_seed, make_configuration
+from tamis.landmarks.model import apply_map, train_map
+from tamis.landmarks.space import SPARSE_SCALINGS
+
+__all__ = ["LandmarkTransformer"]
+
+
+class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TamisEstimator):
+    r"""Map samples to kernels of their distances to a few references (landmarks).
+
+    .. math:: x \mapsto (f(d(x, c_1)), \dots, f(d(x, c_K)))
+
+    with references :math:`c_1, \dots, c_K` chosen from the data, a distance d, and a kernel f
+    whose width is, for every reference, the largest distance from it to a training row of its
+    region: Sections 3.1 and 3.3 of [1]_.
+
+    Parameters
+    ----------
+    references : {"fft", "kmeans", "density", "random"} or array-like, default="fft"
+        How references are chosen: farthest-first traversal, k-means, density nets, at random. Or
+        the references themselves: an array with one a row, in the units of X, or the indices of
+        training rows.
+    n_references : int or None, default=None
+        How many; more than there are rows: all rows. None: 16, or as many as are given.
+    kind : {"centers", "centroids"} or None, default=None
+        Rows of the data, or means of their regions. None: what the sampler has, centroids for
+        k-means and centers for all others.
+    distance : {"euclidean", "angle"}, default="euclidean"
+        Distance, also for choosing references.
+    kernel : {"linear", "gaussian", "sigmoid", "cauchy"}, default="cauchy"
+        Eqs. (1) to (4): d, exp(-d / sigma), 1 / (1 + exp(sigma - d)), 1 / (1 + d / sigma).
+    per_class : bool, default=False
+        Whether references are chosen in every class by itself, the same number of each; needs y.
+    scaling : {"standard", "minmax", "quantile", "yeo-johnson"} or None, default=None
+        Scaling of the features before anything else. Sparse X: None or "standard", which then
+        does not center.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sampler.
+
+    Attributes
+    ----------
+    references_ : ndarray of shape (n_references_, n_features_in_)
+        References, in the units after scaling; unit rows' means for centroids with angles.
+    rows_ : ndarray of int of shape (n_references_,)
+        The training row that each reference is; for centroids, the nearest one.
+    sigma_ : ndarray of shape (n_references_,)
+        Radii of the references' regions.
+    n_references_ : int
+        How many references there are.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when they have names that are strings.
+
+    References
+    ----------
+    .. [1] Ortiz-Bejar, Tellez and Graff, "Improving classification performance by feature space
+       transformations and model selection", arXiv 1907.06258.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamis import LandmarkTransformer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LandmarkTransformer("fft", 4, random_state=0).fit(X).transform(X[:2]).round(2)
+    array([[0.74, 0.22, 0.31, 0.28],
+           [0.82, 0.22, 0.32, 0.27]])
+    >>> LandmarkTransformer([0, 50, 100], kernel="linear").fit(X).transform(X[:2]).round(2)
+    array([[0.  , 4.  , 5.28],
+           [0.54, 4.1 , 5.34]])
+    """
+
+    def __init__(
+        self,
+        references="fft",
+        n_references=None,
+        *,
+        kind=None,
+        distance="euclidean",
+        kernel="cauchy",
+        per_class=False,
+        scaling=None,
+        random_state=None,
+    ):
+        self.references = references
+        self.n_references = n_references
+        self.kind = kind
+        self.distance = distance
+        self.kernel = kernel
+        self.per_class = per_class
+        self.scaling = scaling
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.scaling in SPARSE_SCALINGS
+        tags.target_tags.required = bool(self.per_class)
+        return tags
+
+    @with_callbacks
+    def fit(self, X, y=None):
+        """Choose the references.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples; sparse ones stay sparse.
+        y : array-like of shape (n_samples,), default=None
+            Labels; needed with `per_class`, otherwise not looked at.
+
+        Returns
+        -------
+        self : LandmarkTransformer
+        """
+        self._fit(X, y)
+        return self
+
+    def _fit(self, X, y):
+        """Fit, and give the map of the training rows."""
+        codes = None
+        if self.per_class:
+            if y is None:
+                raise ValueError(
+                    "LandmarkTransformer(per_class=True) requires y to be passed, but the target "
+                    "y is None: references are chosen in every class."
+                )
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            _, codes = encode_labels(y)
+        else:
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = as_rows(X)
+        configuration, given = make_configuration(self, X)
+        seed = as_seed(self.random_state)
+        for _ in steps(self, ["references"], X=X, y=y):
+            self._map, Z = train_map(configuration, X, codes, seed, given)
+        self.references_ = self._map["points"]
+        self.rows_ = self._map["rows"]
+        self.sigma_ = self._map["sigma"]
+        self.n_references_ = int(self.sigma_.size)
+        return Z
+
+    @with_callbacks
+    def fit_transform(self, X, y=None):
+        """Choose the references and map the training samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,), default=None
+            Labels; needed with `per_class`.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_references_)
+        """
+        return self._fit(X, y)
+
+    def transform(self, X):
+        """Map samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_references_)
+        """
+        check_is_fitted(self, "sigma_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return apply_map(self._map, as_rows(X))
+
+    @property
+    def _n_features_out(self):
+        return self.n_references_
