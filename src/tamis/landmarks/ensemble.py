@@ -1,0 +1,119 @@
+r"""Which configurations join an ensemble, and how their votes are counted.
+
+Members are ranked r = 0, 1, ... from the best. With ``vote="majority"`` member r gives its label
+the weight :math:`1 + 2^{-(r+1)}`: the additions sum to less than one vote, so they never overrule
+a majority, and where classes have equally many votes the better members decide (the paper breaks
+ties at random). With ``vote="soft"`` probabilities are averaged. Either way the normalised sums
+are the probabilities, so that predictions and probabilities agree.
+"""
+
+import numpy as np
+
+from tamis.landmarks.evaluation import balanced_errors
+
+__all__ = ["choose_size", "combine", "member_weights", "pick_greedily"]
+
+# Sizes that "auto" tries: odd, as far as consensus takes the paper (Fig. 4).
+_SIZES = range(1, 32, 2)
+_TIE = 1e-12
+
+
+def member_weights(size, vote):
+    """Weights of the members, best first."""
+    if vote == "soft":
+        return np.ones(size)
+    return 1.0 + 0.5 ** np.arange(1.0, size + 1.0)
+
+
+def combine(weights, shares, vote):
+    """Probabilities of an ensemble from those of its members, one array after the other.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_members,)
+    shares : iterable of ndarray of shape (n_samples, n_classes)
+        Probabilities by every member.
+    vote : {"majority", "soft"}
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Those equal to 12 digits to the largest equal it.
+    """
+    total = None
+    for weight, share in zip(weights, shares, strict=True):
+        if vote == "majority":
+            share = _one_hot(share.argmax(axis=1), share.shape[1])
+        total = weight * share if total is None else total + weight * share
+    total = total / weights.sum()
+    top = total.max(axis=1, keepdims=True)
+    return np.where(top - total <= _TIE, top, total)
+
+
+def _one_hot(labels, n_classes):
+    return (labels[:, None] == np.arange(n_classes)).astype(np.float64)
+
+
+def choose_size(labels, truth, n_classes):
+    """Size of the ensemble of best members whose majority errs least; the smallest of equals.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_configurations, n_samples)
+        Out-of-fold predictions, best configuration first.
+    truth : ndarray of int of shape (n_samples,)
+    n_classes : int
+    """
+    most = min(labels.shape[0], max(_SIZES))
+    weights = member_weights(most, "majority")
+    votes = np.zeros((truth.size, n_classes))
+    rows = np.arange(truth.size)
+    errors = {}
+    for r in range(most):
+        votes[rows, labels[r]] += weights[r]
+        if r + 1 in _SIZES:
+            errors[r + 1] = balanced_errors(votes.argmax(axis=1)[None], truth, n_classes)[0]
+    return min(errors, key=lambda size: (errors[size], size))
+
+
+def pick_greedily(probabilities, truth, n_classes, size):
+    """Members picked one at a time, each the one that helps the average most; with repetition.
+
+    The loss is the mean over classes of the mean squared distance between the average of the
+    members' out-of-fold probabilities and the truth: it sees every class the same, as the
+    balanced error does, but changes with every probability.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_configurations, n_samples, n_classes)
+        Out-of-fold probabilities, best configuration first.
+    truth : ndarray of int of shape (n_samples,)
+    n_classes : int
+    size : int
+        How many are picked.
+
+    Returns
+    -------
+    places : ndarray of int
+        The configurations that were picked, best first.
+    counts : ndarray of int
+        How often each was.
+    """
+    count = np.bincount(truth, minlength=n_classes)
+    weight = 1.0 / (np.count_nonzero(count) * count[truth])
+    flat = probabilities.reshape(probabilities.shape[0], -1).astype(np.float64)
+    root = np.repeat(np.sqrt(weight), n_classes)
+    flat = flat * root
+    goal = _one_hot(truth, n_classes).ravel() * root
+    # The squared distance of an average of p's to the goal is a quadratic form of their products.
+    products = flat @ flat.T
+    to_goal = flat @ goal
+    picked = np.zeros(flat.shape[0], dtype=np.int64)
+    for step in range(1, size + 1):
+        # Without the constant |goal|^2, for every candidate added to those picked.
+        own = picked @ products @ picked + 2.0 * (products @ picked) + np.diag(products)
+        loss = own / step**2 - 2.0 * (picked @ to_goal + to_goal) / step
+        best = int(np.flatnonzero(loss <= loss.min() + _TIE)[0])
+        picked[best] += 1
+    places = np.flatnonzero(picked)
+    return places, picked[places]

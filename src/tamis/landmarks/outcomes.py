@@ -1,0 +1,88 @@
+"""Out-of-fold predictions of many configurations, as far as they are known.
+
+Folds may overlap or leave rows out: the predictions of all folds stand one after the other, with
+the true classes beside them. What is known can be kept as a plain record, and taken over by a
+later, perhaps longer, list of configurations.
+"""
+
+from dataclasses import astuple
+
+import numpy as np
+
+__all__ = ["Outcomes"]
+
+
+class Outcomes:
+    """Predictions of `configurations` for the test rows of every fold.
+
+    Parameters
+    ----------
+    configurations : list of Configuration
+    codes : ndarray of int of shape (n_samples,)
+        True classes.
+    splits : list of (train, test)
+    n_classes : int
+    soft : bool
+        Whether probabilities are kept, too.
+    """
+
+    def __init__(self, configurations, codes, splits, n_classes, soft):
+        self.configurations = configurations
+        self.truth = np.concatenate([codes[test] for _, test in splits])
+        self.n_classes = n_classes
+        ends = np.cumsum([test.size for _, test in splits])
+        self.folds = [
+            np.arange(end - test.size, end) for end, (_, test) in zip(ends, splits, strict=True)
+        ]
+        shape = (len(configurations), self.truth.size)
+        self.done = np.zeros((len(configurations), len(splits)), dtype=bool)
+        self.labels = np.zeros(shape, dtype=np.int16)
+        self.probabilities = np.zeros((*shape, n_classes), dtype=np.float32) if soft else None
+
+    def add(self, places, fold, labels, probabilities):
+        """Take what the configurations at `places` predict for the test rows of a fold."""
+        where = np.ix_(places, self.folds[fold])
+        self.labels[where] = labels
+        if self.probabilities is not None:
+            self.probabilities[where] = probabilities
+        self.done[places, fold] = True
+
+    def as_record(self):
+        """All that is known, as arrays and tuples."""
+        return {
+            "configurations": [astuple(c) for c in self.configurations],
+            "done": self.done,
+            "labels": self.labels,
+            "probabilities": self.probabilities,
+        }
+
+    def adopt(self, record):
+        """Take over what a record of the same folds knows about these configurations."""
+        if self.probabilities is not None and record["probabilities"] is None:
+            return
+        known = {key: place for place, key in enumerate(record["configurations"])}
+        here = [p for p, c in enumerate(self.configurations) if astuple(c) in known]
+        there = [known[astuple(self.configurations[p])] for p in here]
+        self.done[here] = record["done"][there]
+        self.labels[here] = record["labels"][there]
+        if self.probabilities is not None:
+            self.probabilities[here] = record["probabilities"][there]
+
+    def usable(self):
+        """Places of the configurations that know most folds, and the predictions they know.
+
+        Returns
+        -------
+        places : ndarray of int
+        columns : ndarray of int
+            Which predictions: those of the folds that all of them know.
+        """
+        n_known = self.done.sum(axis=1)
+        most = n_known.max(initial=0)
+        if most == 0:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        # Of those that know equally many folds, those that know the same ones as the first.
+        first = int(np.argmax(n_known == most))
+        places = np.flatnonzero((self.done == self.done[first]).all(axis=1))
+        folds = np.flatnonzero(self.done[first])
+        return places, np.concatenate([self.folds[f] for f in folds])
