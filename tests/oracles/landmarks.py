@@ -28,9 +28,11 @@ def all_distances(A, B, name):
         minus += np.subtract.outer(A[:, j], B[:, j]) ** 2
         plus += np.add.outer(A[:, j], B[:, j]) ** 2
     d = np.sqrt(minus)
-    if name == "angle":
-        d = 2 * np.arctan2(np.where(d <= 1e-15, 0.0, d), np.sqrt(plus))
-    return twelve_digits(d)
+    if name == "euclidean":
+        return twelve_digits(d)
+    same, opposite = d <= 1e-15, plus == 0
+    quotient = np.where(same, 0.0, d) / np.where(opposite, 1.0, np.sqrt(plus))
+    return np.where(opposite & ~same, np.pi, 2 * np.arctan(twelve_digits(quotient)))
 
 
 def mean_of(rows):

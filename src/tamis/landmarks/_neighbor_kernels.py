@@ -1,17 +1,21 @@
 r"""Compiled selection of nearest rows, and their votes.
 
-Products of float32 maps give every distance up to a bound, and only rows that may be among the
-nearest are measured again in double precision, differences squared and summed in order. With
-:math:`u = 2^{-24}` and the maps shifted by a common vector,
+Products of float32 maps tell every similarity up to a bound, and only rows that may be among the
+nearest are measured in double precision, differences squared and summed in order.
 
-.. math:: \big| \widehat{a \cdot b} - a \cdot b \big| \le (K + 4) u \, \|a\| \|b\|,
+With maps shifted and scaled, :math:`g_{ij}` the float32 product of query i and row j, and
+:math:`u = 2^{-24}`, similarities have the upper bound
 
-so :math:`\|b\|^2 - 2 a \cdot b` lies within :math:`e_{ij} = 2 (K + 8) u \|a_i\| \|b_j\| + 4 u
-\|b_j\|^2 + 2^{-38} (\|a_i\|^2 + \|b_j\|^2)` of the score; the last term is for rounding in double
-precision and for the 12 digits that distances keep.
+.. math:: s_{ij} = (g_{ij} + \alpha_i + (K + 16) u \|a_i\| \|b_j\|) \, r_j + \gamma_j.
 
-A bound for the k-th smallest score comes from the smallest ones of 64 interleaved parts: k of them
-are at most the k-th smallest of these 64. It is one vectorised pass, and about k rows pass it.
+Euclidean: :math:`\alpha = 0, r = 1, \gamma_j = -\|b_j\|^2 / 2`, so that s is larger where the
+distance is smaller. Angle: :math:`\alpha, r, \gamma` undo the shift and divide by the norm of the
+row, so that s is the cosine times the norm of the query, and one product serves both.
+
+1. The largest s of each of many interleaved groups: one vectorised pass. k groups reach the k-th
+   largest of these, so k rows do.
+2. Rows that reach it are measured: about k of them.
+3. Rows whose bound reaches the k-th best measured so far are measured, too: usually none.
 """
 
 import math
@@ -20,103 +24,218 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["PARTS", "select_nearest", "vote_codes", "vote_shares"]
+__all__ = ["MOST", "select_nearest", "vote_codes", "vote_shares"]
 
-PARTS = 64
+MOST = 64
 TIE = 1e-12
 _SAME_DIRECTION = 1e-15
 
 
 @compiled
-def _measure(a, b, is_angle):
-    near = 0.0
-    for j in range(a.size):
-        gap = a[j] - b[j]
-        near += gap * gap
-    value = math.sqrt(near)
+def _round_key(near, far, is_angle):
+    key = math.sqrt(near)
     if is_angle:
-        if value <= _SAME_DIRECTION:
+        if key <= _SAME_DIRECTION:
             return 0.0
-        far = 0.0
-        for j in range(a.size):
-            total = a[j] + b[j]
-            far += total * total
-        value = 2.0 * math.atan2(value, math.sqrt(far))
-    scaled = value * 4097.0
-    return scaled - (scaled - value)
+        root = math.sqrt(far)
+        if root == 0.0:
+            return np.inf
+        key = key / root
+    scaled = key * 4097.0
+    return scaled - (scaled - key)
 
 
 @compiled
-def select_nearest(A, B, G, square, norm, a_norm, first, is_angle, indices, distances):
-    """Fill in the nearest rows of `B` to some rows of `A`, by (distance, index).
+def _measure(a, B, rows, n_rows, is_angle, keys):
+    """Keys of some rows: distances, or tangents of half the angles; four at a time."""
+    K = a.size
+    start = 0
+    while start < n_rows:
+        b0 = B[rows[start]]
+        b1 = B[rows[min(start + 1, n_rows - 1)]]
+        b2 = B[rows[min(start + 2, n_rows - 1)]]
+        b3 = B[rows[min(start + 3, n_rows - 1)]]
+        n0, n1, n2, n3 = 0.0, 0.0, 0.0, 0.0
+        f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
+        if is_angle:
+            for j in range(K):
+                x = a[j]
+                n0 += (x - b0[j]) * (x - b0[j])
+                n1 += (x - b1[j]) * (x - b1[j])
+                n2 += (x - b2[j]) * (x - b2[j])
+                n3 += (x - b3[j]) * (x - b3[j])
+                f0 += (x + b0[j]) * (x + b0[j])
+                f1 += (x + b1[j]) * (x + b1[j])
+                f2 += (x + b2[j]) * (x + b2[j])
+                f3 += (x + b3[j]) * (x + b3[j])
+        else:
+            for j in range(K):
+                x = a[j]
+                n0 += (x - b0[j]) * (x - b0[j])
+                n1 += (x - b1[j]) * (x - b1[j])
+                n2 += (x - b2[j]) * (x - b2[j])
+                n3 += (x - b3[j]) * (x - b3[j])
+        keys[start] = _round_key(n0, f0, is_angle)
+        keys[start + 1] = _round_key(n1, f1, is_angle)
+        keys[start + 2] = _round_key(n2, f2, is_angle)
+        keys[start + 3] = _round_key(n3, f3, is_angle)
+        start += 4
+
+
+@compiled
+def _insert(key, row, found, index, distance):
+    """Put a row into the list of the nearest, ordered by (key, row); its new length."""
+    k = index.size
+    if found == k:
+        if key > distance[k - 1] or (key == distance[k - 1] and row > index[k - 1]):
+            return found
+        found -= 1
+    place = found
+    while place > 0 and (
+        key < distance[place - 1] or (key == distance[place - 1] and row < index[place - 1])
+    ):
+        distance[place] = distance[place - 1]
+        index[place] = index[place - 1]
+        place -= 1
+    distance[place] = key
+    index[place] = row
+    return found + 1
+
+
+# Slices and loops from 0 on: only so are these two vectorised.
+
+
+@compiled
+def _bound(s, g, norm, r, gamma, shift, steep):
+    for j in range(s.size):
+        s[j] = (g[j] + shift + steep * norm[j]) * r[j] + gamma[j]
+
+
+@compiled
+def _raise(top, s):
+    for p in range(s.size):
+        t = top[p]
+        x = s[p]
+        top[p] = x if x > t else t
+
+
+@compiled
+def _reached_by(top, k):
+    """A value that at least k of `top` reach, about the k-th largest."""
+    low = np.float32(np.inf)
+    high = np.float32(-np.inf)
+    n_groups = 0
+    for p in range(top.size):
+        x = top[p]
+        if x > -np.inf:
+            n_groups += 1
+            low = x if x < low else low
+            high = x if x > high else high
+    if n_groups < k:
+        return np.float32(-np.inf)
+    for _ in range(8):
+        middle = np.float32(0.5) * (low + high)
+        count = 0
+        for p in range(top.size):
+            count += top[p] >= middle
+        if count >= k:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def select_nearest(
+    A, B, G, alpha, slope, size, norm, r, gamma, unit, first, mode, lanes, indices, distances
+):
+    """Fill in the nearest rows of `B` to some rows of `A`, by (key, index).
 
     Parameters
     ----------
     A, B : float64 (n_queries, K), (n_rows, K)
         Maps (unit rows for angles).
     G : float32 (n_block, n_rows)
-        Products of shifted rows, A's from `first` on.
-    square, norm : float32 (n_rows,)
-        Squared norms and norms of the shifted rows of B.
-    a_norm : float32 (n_queries,)
-        Norms of the shifted rows of A.
+        Products of shifted and scaled rows, A's from `first` on.
+    alpha, slope : float32 (n_queries,)
+        Terms of the bound that belong to the query: alpha, and what multiplies `norm`.
+    size : float64 (n_queries,)
+        Norms of A's rows: shifted and scaled (mode 0, 1) or only scaled (mode 2).
+    norm, r, gamma : float32 (n_rows,)
+        Terms of the bound that belong to the row.
+    unit : float
+        What shifted rows were divided by.
     first : int
         Query of the first row of G.
-    is_angle : bool
+    mode : int
+        0: Euclidean; 1: angle, similarities from distances of unit rows; 2: angle, from cosines.
+    lanes : int
+        Number of groups.
     indices, distances : (n_queries, k)
-        Filled in.
+        Filled in; distances are tangents of half the angles in modes 1 and 2.
     """
     n = B.shape[0]
-    K = B.shape[1]
     k = indices.shape[1]
-    u = np.float32(2.0**-24)
-    of_product = np.float32(2.0) * np.float32(K + 8) * u
-    rest = np.float32(2.0**-38)
-    of_square = np.float32(4.0) * u + rest
-    tiny = np.float32(1e-36)
-    two = np.float32(2.0)
-    lower = np.empty(n, np.float32)
-    part = np.empty(PARTS, np.float32)
-    whole = n - n % PARTS
-    for row in range(G.shape[0]):
-        i = first + row
-        g = G[row]
-        by_norm = of_product * a_norm[i]
-        fixed = rest * a_norm[i] * a_norm[i] + tiny
-        part[:] = np.inf
-        for start in range(0, whole, PARTS):
-            for p in range(PARTS):
-                j = start + p
-                score = square[j] - two * g[j]
-                error = by_norm * norm[j] + of_square * square[j]
-                lower[j] = score - error
-                if score + error < part[p]:
-                    part[p] = score + error
-        for j in range(whole, n):
-            score = square[j] - two * g[j]
-            error = by_norm * norm[j] + of_square * square[j]
-            lower[j] = score - error
-            if score + error < part[j - whole]:
-                part[j - whole] = score + error
-        bound = np.partition(part, k - 1)[k - 1] + two * fixed
-        found = 0
+    is_angle = mode > 0
+    s = np.empty(n, np.float32)
+    top = np.empty(lanes, np.float32)
+    rows = np.empty(n + 3, np.int64)
+    keys = np.empty(n + 3)
+    whole = n - n % lanes
+    for block_row in range(G.shape[0]):
+        i = first + block_row
+        g = G[block_row]
         index = indices[i]
         distance = distances[i]
-        for j in range(n):
-            # Not "lower <= bound": a row whose score is no number has to be measured.
-            if lower[j] > bound:
-                continue
-            value = _measure(A[i], B[j], is_angle)
-            if found == k and not value < distance[k - 1]:
-                continue  # rows come in order of their index, so equals stay behind
-            place = min(found, k - 1)
-            while place > 0 and value < distance[place - 1]:
-                distance[place] = distance[place - 1]
-                index[place] = index[place - 1]
-                place -= 1
-            distance[place] = value
-            index[place] = j
-            found = min(found + 1, k)
+        found = 0
+        shift = alpha[i]
+        steep = slope[i]
+        if not steep < np.float32(1e15):
+            # Too far away for float32: measure all.
+            for j in range(n):
+                rows[j] = j
+            _measure(A[i], B, rows, n, is_angle, keys)
+            for j in range(n):
+                found = _insert(keys[j], j, found, index, distance)
+            continue
+
+        _bound(s, g, norm, r, gamma, shift, steep)
+        top[:] = -np.inf
+        for start in range(0, whole, lanes):
+            _raise(top, s[start : start + lanes])
+        _raise(top, s[whole:])
+        reached = _reached_by(top, k)
+        above = np.float32(np.inf)
+        while True:
+            n_rows = 0
+            for p in range(lanes):
+                if top[p] >= reached:
+                    for j in range(p, n, lanes):
+                        if s[j] >= reached and s[j] < above:
+                            rows[n_rows] = j
+                            n_rows += 1
+            _measure(A[i], B, rows, n_rows, is_angle, keys)
+            for c in range(n_rows):
+                found = _insert(keys[c], rows[c], found, index, distance)
+            if reached == -np.inf or above < np.inf:
+                break
+            # Similarity of the k-th best, less what rounding may hide.
+            key = distance[k - 1]
+            if mode == 2:
+                square = key * key
+                cosine = -1.0 if square == np.inf else (1.0 - square) / (1.0 + square)
+                needed = size[i] * (cosine - 1e-11)
+            else:
+                square = key * key
+                if mode == 1:
+                    square = 4.0 if square == np.inf else 4.0 * square / (1.0 + square)
+                square = square / (unit * unit)
+                needed = 0.5 * (size[i] * size[i] - square) - 2e-12 * (size[i] * size[i] + square)
+            bound = np.float32(needed - 4e-7 * abs(needed) - 1e-36)
+            if bound >= reached:
+                break
+            above = reached
+            reached = bound
 
 
 @compiled
@@ -126,39 +245,60 @@ def vote_shares(indices, distances, codes, class_weight, k, by_distance):
     Shares that are equal to 12 digits are equal.
     """
     n = indices.shape[0]
-    votes = np.zeros((n, class_weight.size))
+    C = class_weight.size
+    votes = np.zeros((n, C))
     for i in range(n):
-        at_zero = by_distance and distances[i, 0] == 0.0
-        for r in range(k):
-            c = codes[indices[i, r]]
-            if not by_distance:
-                votes[i, c] += class_weight[c]
-            elif at_zero:
-                # A row at distance 0 outweighs all that are not.
-                if distances[i, r] == 0.0:
-                    votes[i, c] += class_weight[c]
-            else:
-                # Relative to the nearest: 1 / d alone may overflow.
-                votes[i, c] += class_weight[c] * (distances[i, 0] / distances[i, r])
-        votes[i] /= votes[i].sum()
-        top = votes[i].max()
-        for c in range(class_weight.size):
-            if top - votes[i, c] <= TIE:
-                votes[i, c] = top
+        row = votes[i]
+        _count_votes(row, indices[i], distances[i], codes, class_weight, 0, k, by_distance)
+        total = 0.0
+        top = 0.0
+        for c in range(C):
+            total += row[c]
+            top = max(top, row[c])
+        for c in range(C):
+            row[c] = (top if top - row[c] <= TIE * total else row[c]) / total
     return votes
 
 
 @compiled
 def vote_codes(indices, distances, codes, class_weight, ks, by_distance):
-    """Class with most votes for every number of neighbours in `ks`, (len(ks), n_queries)."""
+    """Class with most votes for every number of neighbours, (len(ks), n_queries); ks ascend."""
     n = indices.shape[0]
-    out = np.empty((ks.size, n), np.int64)
-    for s in range(ks.size):
-        votes = vote_shares(indices, distances, codes, class_weight, ks[s], by_distance)
-        for i in range(n):
-            best = 0
-            for c in range(1, class_weight.size):
-                if votes[i, c] > votes[i, best]:
-                    best = c
-            out[s, i] = best
+    C = class_weight.size
+    out = np.empty((ks.size, n), np.int16)
+    votes = np.empty(C)
+    for i in range(n):
+        votes[:] = 0.0
+        index = indices[i]
+        distance = distances[i]
+        done = 0
+        for s in range(ks.size):
+            _count_votes(votes, index, distance, codes, class_weight, done, ks[s], by_distance)
+            done = ks[s]
+            total = 0.0
+            top = 0.0
+            for c in range(C):
+                total += votes[c]
+                top = max(top, votes[c])
+            for c in range(C):
+                if top - votes[c] <= TIE * total:
+                    out[s, i] = c
+                    break
     return out
+
+
+@compiled
+def _count_votes(votes, index, distance, codes, class_weight, start, stop, by_distance):
+    """Add the votes of neighbours `start` to `stop`."""
+    nearest = distance[0]
+    if not by_distance or nearest == 0.0:
+        # Rows at distance 0 outweigh all that are not.
+        for r in range(start, stop):
+            if not by_distance or distance[r] == 0.0:
+                c = codes[index[r]]
+                votes[c] += class_weight[c]
+    else:
+        for r in range(start, stop):
+            # Relative to the nearest: 1 / d alone may overflow.
+            c = codes[index[r]]
+            votes[c] += class_weight[c] * (nearest / distance[r])

@@ -1,14 +1,14 @@
 r"""Distances between rows and references: Euclidean, or the angle.
 
 .. math:: d(x, c) = \|x - c\| \qquad\text{or}\qquad
-   d(x, c) = 2 \operatorname{atan2}(\|u - v\|, \|u + v\|), \quad u = x / \|x\|, v = c / \|c\|.
+   d(x, c) = 2 \arctan \frac{\|u - v\|}{\|u + v\|}, \quad u = x / \|x\|, v = c / \|c\|.
 
 Both are computed from differences, never through inner products: a row is at distance exactly 0
 from itself (through a Gram matrix it would be at 1e-8, and sigma would be wrong). The second form
 is accurate for all angles; a zero row has no direction and comes out at a right angle to all
 others and at angle 0 to other zero rows. Directions closer than rounding are the same direction.
-Distances keep 41 of their 53 bits, 12 digits: then equal ones are equal whatever the order in
-which sums were taken, and ties are decided by the index and not by rounding.
+Distances (for angles, the quotients) keep 41 of their 53 bits, 12 digits: then equal ones are equal
+whatever the order in which sums were taken, and ties are decided by the index, not by rounding.
 
 Rows are *prepared* once for a distance (unit rows for angles) and then compared with any number
 of references. Sparse rows stay sparse; references are few, and dense.
@@ -73,10 +73,13 @@ def distances(P, R, distance):
     """
     R = prepare(R, distance)
     D = np.sqrt(_squares(P, R, 1.0))
-    if distance == "angle":
-        D[D <= _SAME_DIRECTION] = 0.0
-        D = 2.0 * np.arctan2(D, np.sqrt(_squares(P, R, -1.0)))
-    return keep_digits(D)
+    if distance == "euclidean":
+        return keep_digits(D)
+    D[D <= _SAME_DIRECTION] = 0.0
+    far = np.sqrt(_squares(P, R, -1.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tangent = np.where(D == 0, 0.0, D / far)
+        return 2.0 * np.arctan(np.where(far == 0, tangent, keep_digits(tangent)))
 
 
 def keep_digits(D):

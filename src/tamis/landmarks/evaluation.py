@@ -125,7 +125,7 @@ def _grouped(placed, key):
 
 def _classify(Z_train, Z_test, y, weights, placed, soft):
     """Yield place, labels and probabilities of every configuration on one map."""
-    for (classifier, metric), group in _grouped(placed, lambda c: (c.classifier, c.metric)):
+    for (classifier,), group in _grouped(placed, lambda c: (c.classifier,)):
         if classifier != "knn":
             for place, c in group:
                 head = train_head(c, Z_train, y, weights)
@@ -134,13 +134,16 @@ def _classify(Z_train, Z_test, y, weights, placed, soft):
                 yield place, decisions.argmax(axis=1), share
             continue
         most = min(max(c.n_neighbors for _, c in group), y.size)
-        found = nearest_rows(Z_test, Z_train, most, metric)
-        for (weighting,), alike in _grouped(group, lambda c: (c.weights,)):
+        found = nearest_rows(Z_test, Z_train, most, {c.metric for _, c in group})
+        for (metric, weighting), alike in _grouped(group, lambda c: (c.metric, c.weights)):
+            alike = sorted(alike, key=lambda pair: pair[1].n_neighbors)
             by_distance = weighting == "distance"
             ks = np.array([min(c.n_neighbors, y.size) for _, c in alike])
-            codes = vote_codes(*found, y, weights, ks, by_distance)
+            codes = vote_codes(*found[metric], y, weights, ks, by_distance)
             for s, (place, _) in enumerate(alike):
-                share = vote_shares(*found, y, weights, ks[s], by_distance) if soft else None
+                share = None
+                if soft:
+                    share = vote_shares(*found[metric], y, weights, ks[s], by_distance)
                 yield place, codes[s], share
 
 

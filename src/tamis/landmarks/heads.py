@@ -84,7 +84,7 @@ def decide(head, Z):
         return settle(naive_bayes_decisions(head, Z))
     if head["classifier"] == "knn":
         k = head["n_neighbors"]
-        found = nearest_rows(Z, head["map"], k, head["metric"])
+        found = nearest_rows(Z, head["map"], k, [head["metric"]])[head["metric"]]
         by_distance = head["weights"] == "distance"
         return vote_shares(*found, head["codes"], head["class_weight"], k, by_distance)
     return settle(ridge_decisions(head, Z))

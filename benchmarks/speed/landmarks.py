@@ -1,0 +1,124 @@
+"""Speed of the landmark search, as ratios to scipy and scikit-learn measured in the same run.
+
+One command, one thread: ``python benchmarks/speed/landmarks.py`` (``--quick`` for small sizes). The
+peer evaluates 128 random configurations one at a time (`one_at_a_time.py`); ours evaluates all
+3,900 of the paper's space. Both cross-validate with three folds and train nothing else.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from itertools import pairwise
+
+# ruff: noqa: E402
+for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np
+from one_at_a_time import balanced_error
+from sklearn.datasets import make_classification
+from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
+from timing import best_times
+
+from tamis import LandmarkSearchCV
+from tamis.landmarks.evaluation import evaluate_branch, list_branches
+from tamis.landmarks.space import check_space, draw_configurations, list_configurations
+
+N_DRAWN = 128
+TARGETS = {400: 0.8, 1_300: 1.0, 5_000: 1.0}
+
+
+def make_data(n, d=20, seed=0):
+    X, y = make_classification(
+        n, d, n_informative=max(2, d // 2), n_clusters_per_class=3, flip_y=0.05, random_state=seed
+    )
+    return X, y.astype(np.int64)
+
+
+def make_tasks(n, d=20):
+    X, y = make_data(n, d)
+    splits = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    values = check_space("paper", False)
+    grid = list_configurations(values)
+    drawn = draw_configurations(values, N_DRAWN, np.random.RandomState(0))
+    seeds = np.arange(12).reshape(3, 4)
+
+    def evaluate(configurations):
+        for branch in list_branches(configurations):
+            for f, (train, test) in enumerate(splits):
+                evaluate_branch(branch, X, y, 2, train, test, seeds[f], None)
+
+    return {
+        "grid": lambda: evaluate(grid),
+        "random": lambda: evaluate(drawn),
+        "peer": lambda: [balanced_error(c, X, y, splits, 0) for c in drawn],
+    }
+
+
+def compare(n, repeats):
+    seconds = best_times(make_tasks(n), repeats)
+    target = TARGETS.get(n)
+    ratio = seconds["grid"] / seconds["peer"]
+    verdict = (
+        "" if target is None else f"   target <={target} {'met' if ratio <= target else 'NOT MET'}"
+    )
+    print(
+        f"n = {n:>6}, d = 20   grid of 3,900 / {N_DRAWN} one at a time {ratio:6.2f}{verdict}"
+        f"   ({seconds['grid']:.2f} s, {seconds['peer']:.2f} s)"
+    )
+    print(
+        f"{'':21}{N_DRAWN} random / {N_DRAWN} one at a time  {seconds['random'] / seconds['peer']:6.2f}",
+        flush=True,
+    )
+
+
+def growth(n, d, repeats):
+    for name, sizes in (
+        ("n", [(n, d), (2 * n, d), (4 * n, d)]),
+        ("d", [(n, d), (n, 4 * d), (n, 16 * d)]),
+    ):
+        times = [
+            best_times({"grid": make_tasks(*size)["grid"]}, repeats)["grid"] for size in sizes
+        ]
+        ratios = ", ".join(f"{b / a:.2f}" for a, b in pairwise(times))
+        factor = "doubled" if name == "n" else "four-fold"
+        print(f"growth from n = {n}, d = {d}: {name} {factor} twice: {ratios}", flush=True)
+
+
+def large(n):
+    X, y = make_data(n)
+    start = time.perf_counter()
+    LandmarkSearchCV(random_state=0).fit(X, y)
+    whole = time.perf_counter() - start
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        LandmarkSearchCV(random_state=0, max_samples=5_000).fit(X, y)
+    part = time.perf_counter() - start
+    print(
+        f"n = {n}, d = 20: random search and 15 members with all rows {whole:.0f} s; {part:.0f} s with"
+    )
+    print(f"    {said[0].message}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes: a look, no verdict")
+    parser.add_argument("--only", default="cgl", help="compare, growth, large: for instance cg")
+    arguments = parser.parse_args()
+    shrink = 10 if arguments.quick else 1
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if "c" in arguments.only:
+            for n, repeats in ((400, 3), (1_300, 2), (5_000, 1)):
+                compare(n // shrink if arguments.quick else n, repeats)
+        if "g" in arguments.only:
+            growth(400 // min(shrink, 4), 8, 2)
+        if "l" in arguments.only:
+            large(50_000 // shrink)
+
+
+if __name__ == "__main__":
+    main()
