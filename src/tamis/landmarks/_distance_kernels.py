@@ -1,4 +1,4 @@
-"""Compiled sums of squares between rows and references.
+"""Compiled distances between rows and references.
 
 Every sum runs over the features in order, in double precision. So equal rows give equal bits
 wherever they stand, and a row is at distance exactly 0 from itself. References come transposed,
@@ -6,35 +6,82 @@ wherever they stand, and a row is at distance exactly 0 from itself. References 
 sum is reordered.
 """
 
+import math
+
 import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["dense_region_sums", "dense_squares", "sparse_region_sums", "sparse_squares"]
+__all__ = [
+    "dense_keys",
+    "dense_norms",
+    "dense_region_sums",
+    "sparse_keys",
+    "sparse_norms",
+    "sparse_region_sums",
+]
 
 # Below this share of the reference's own square, a difference of sums has lost too many digits.
 _CANCELLED = 1e-2
+# Unit vectors of parallel rows differ by no more than this, from rounding alone.
+_SAME_DIRECTION = 1e-15
 
 
 @compiled
-def dense_squares(X, RT, sign):
-    """Squared norms of ``x - sign * r``, (n_rows, n_references)."""
+def _keep_digits(x):
+    """`x` to 41 bits (Veltkamp's splitting)."""
+    scaled = x * 4097.0
+    return scaled - (scaled - x)
+
+
+@compiled
+def _finish(near, far, is_angle):
+    """Distances, or tangents of half the angles, from sums of squares; in place of `near`."""
+    for k in range(near.size):
+        near[k] = math.sqrt(near[k])
+    if is_angle:
+        for k in range(near.size):
+            if near[k] <= _SAME_DIRECTION:
+                near[k] = 0.0
+            elif far[k] == 0.0:
+                near[k] = np.inf
+            else:
+                near[k] = _keep_digits(near[k] / math.sqrt(far[k]))
+    else:
+        for k in range(near.size):
+            near[k] = _keep_digits(near[k])
+
+
+@compiled
+def dense_keys(X, RT, is_angle):
+    """Distances, or tangents of half the angles, (n_rows, n_references)."""
     n, d = X.shape
     K = RT.shape[1]
     out = np.zeros((n, K))
+    far = np.zeros(K)
     for i in range(n):
-        row = out[i]
+        near = out[i]
         for j in range(d):
             x = X[i, j]
+            r = RT[j]
             for k in range(K):
-                gap = x - sign * RT[j, k]
-                row[k] += gap * gap
+                gap = x - r[k]
+                near[k] += gap * gap
+        if is_angle:
+            far[:] = 0.0
+            for j in range(d):
+                x = X[i, j]
+                r = RT[j]
+                for k in range(K):
+                    total = x + r[k]
+                    far[k] += total * total
+        _finish(near, far, is_angle)
     return out
 
 
 @compiled
-def sparse_squares(data, indices, indptr, RT, sign):
-    """Squared norms of ``x - sign * r`` for the rows of a canonical CSR matrix.
+def sparse_keys(data, indices, indptr, RT, is_angle):
+    """Distances, or tangents of half the angles, of the rows of a canonical CSR matrix.
 
     Stored entries are compared one by one; the rest of the reference is its own square less the
     part that was met. Where that difference cancels, the pair is summed over all features.
@@ -45,24 +92,59 @@ def sparse_squares(data, indices, indptr, RT, sign):
     for j in range(d):
         for k in range(K):
             own[k] += RT[j, k] * RT[j, k]
-    out = np.empty((n, K))
-    near = np.empty(K)
+    out = np.zeros((n, K))
+    far = np.zeros(K)
     met = np.empty(K)
     for i in range(n):
-        near[:] = 0.0
+        start, stop = indptr[i], indptr[i + 1]
+        near = out[i]
         met[:] = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
+        far[:] = 0.0
+        for p in range(start, stop):
             x = data[p]
             r = RT[indices[p]]
             for k in range(K):
-                gap = x - sign * r[k]
+                gap = x - r[k]
+                total = x + r[k]
                 near[k] += gap * gap
+                far[k] += total * total
                 met[k] += r[k] * r[k]
         for k in range(K):
-            total = near[k] + (own[k] - met[k])
-            if total != 0.0 and total < _CANCELLED * own[k]:
-                total = _sum_all(data, indices, indptr[i], indptr[i + 1], RT, k, sign)
-            out[i, k] = total
+            rest = own[k] - met[k]
+            near[k] += rest
+            far[k] += rest
+            if near[k] != 0.0 and near[k] < _CANCELLED * own[k]:
+                near[k] = _sum_all(data, indices, start, stop, RT, k, 1.0)
+            if is_angle and far[k] != 0.0 and far[k] < _CANCELLED * own[k]:
+                far[k] = _sum_all(data, indices, start, stop, RT, k, -1.0)
+        _finish(near, far, is_angle)
+    return out
+
+
+@compiled
+def dense_norms(X):
+    """Norms of the rows."""
+    n, d = X.shape
+    out = np.empty(n)
+    for i in range(n):
+        row = X[i]
+        total = 0.0
+        for j in range(d):
+            total += row[j] * row[j]
+        out[i] = math.sqrt(total)
+    return out
+
+
+@compiled
+def sparse_norms(data, indptr):
+    """Norms of the rows of a CSR matrix."""
+    n = indptr.size - 1
+    out = np.empty(n)
+    for i in range(n):
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            total += data[p] * data[p]
+        out[i] = math.sqrt(total)
     return out
 
 

@@ -3,14 +3,15 @@ r"""Compiled selection of nearest rows, and their votes.
 Products of float32 maps tell every similarity up to a bound, and only rows that may be among the
 nearest are measured in double precision, differences squared and summed in order.
 
-With maps shifted and scaled, :math:`g_{ij}` the float32 product of query i and row j, and
-:math:`u = 2^{-24}`, similarities have the upper bound
+With maps shifted and scaled, a for queries and b for rows, and :math:`u = 2^{-24}`,
 
-.. math:: s_{ij} = (g_{ij} + \alpha_i + (K + 16) u \|a_i\| \|b_j\|) \, r_j + \gamma_j.
+.. math:: g_{ij} = a_i \cdot b_j - \tfrac12 \|b_j\|^2 + (K + 18) u \|a_i\| \|b_j\| + 16 u \|b_j\|^2
 
-Euclidean: :math:`\alpha = 0, r = 1, \gamma_j = -\|b_j\|^2 / 2`, so that s is larger where the
-distance is smaller. Angle: :math:`\alpha, r, \gamma` undo the shift and divide by the norm of the
-row, so that s is the cosine times the norm of the query, and one product serves both.
+is one float32 product with two more columns. It is an upper bound of
+:math:`(\|a_i\|^2 - \|a_i - b_j\|^2) / 2`, a similarity that is larger where the distance is
+smaller. For angles :math:`s_{ij} = (g_{ij} + \alpha_i) r_j + \gamma_j` undoes the shift and
+divides by the norm of the row: an upper bound of the cosine times the norm of the query. So one
+product serves both metrics.
 
 1. The largest s of each of many interleaved groups: one vectorised pass. k groups reach the k-th
    largest of these, so k rows do.
@@ -102,13 +103,31 @@ def _insert(key, row, found, index, distance):
     return found + 1
 
 
+@compiled
+def _place(keys, rows, ordered, ranked, index, distance):
+    """The first of some rows by (key, row), each put in its place, without branches."""
+    n_rows = keys.size
+    for c in range(n_rows):
+        key = keys[c]
+        row = rows[c]
+        rank = 0
+        for other in range(n_rows):
+            x = keys[other]
+            rank += (x < key) | ((x == key) & (rows[other] < row))
+        ordered[rank] = row
+        ranked[rank] = key
+    for r in range(index.size):
+        index[r] = ordered[r]
+        distance[r] = ranked[r]
+
+
 # Slices and loops from 0 on: only so are these two vectorised.
 
 
 @compiled
-def _bound(s, g, norm, r, gamma, shift, steep):
+def _bound(s, g, r, gamma, shift):
     for j in range(s.size):
-        s[j] = (g[j] + shift + steep * norm[j]) * r[j] + gamma[j]
+        s[j] = (g[j] + shift) * r[j] + gamma[j]
 
 
 @compiled
@@ -147,7 +166,7 @@ def _reached_by(top, k):
 
 @compiled
 def select_nearest(
-    A, B, G, alpha, slope, size, norm, r, gamma, unit, first, mode, lanes, indices, distances
+    A, B, G, slope, alpha, size, r, gamma, unit, first, mode, lanes, indices, distances
 ):
     """Fill in the nearest rows of `B` to some rows of `A`, by (key, index).
 
@@ -156,13 +175,14 @@ def select_nearest(
     A, B : float64 (n_queries, K), (n_rows, K)
         Maps (unit rows for angles).
     G : float32 (n_block, n_rows)
-        Products of shifted and scaled rows, A's from `first` on.
-    alpha, slope : float32 (n_queries,)
-        Terms of the bound that belong to the query: alpha, and what multiplies `norm`.
+        Bounds of similarities by distance, A's from `first` on.
+    slope : float64 (n_queries,)
+        Errors of the products, for rows of B of norm 1.
+    alpha : float32 (n_queries,)
+    r, gamma : float32 (n_rows,)
+        What makes a bound of a cosine of a bound by distance (mode 2).
     size : float64 (n_queries,)
         Norms of A's rows: shifted and scaled (mode 0, 1) or only scaled (mode 2).
-    norm, r, gamma : float32 (n_rows,)
-        Terms of the bound that belong to the row.
     unit : float
         What shifted rows were divided by.
     first : int
@@ -177,10 +197,13 @@ def select_nearest(
     n = B.shape[0]
     k = indices.shape[1]
     is_angle = mode > 0
-    s = np.empty(n, np.float32)
+    cosines = np.empty(n, np.float32)
     top = np.empty(lanes, np.float32)
+    groups = np.empty(lanes + 1, np.int64)
     rows = np.empty(n + 3, np.int64)
     keys = np.empty(n + 3)
+    ordered = np.empty(MOST, np.int64)
+    ranked = np.empty(MOST)
     whole = n - n % lanes
     for block_row in range(G.shape[0]):
         i = first + block_row
@@ -188,9 +211,7 @@ def select_nearest(
         index = indices[i]
         distance = distances[i]
         found = 0
-        shift = alpha[i]
-        steep = slope[i]
-        if not steep < np.float32(1e15):
+        if not slope[i] < 1e15:
             # Too far away for float32: measure all.
             for j in range(n):
                 rows[j] = j
@@ -199,7 +220,10 @@ def select_nearest(
                 found = _insert(keys[j], j, found, index, distance)
             continue
 
-        _bound(s, g, norm, r, gamma, shift, steep)
+        s = g
+        if mode == 2:
+            _bound(cosines, g, r, gamma, alpha[i])
+            s = cosines
         top[:] = -np.inf
         for start in range(0, whole, lanes):
             _raise(top, s[start : start + lanes])
@@ -207,16 +231,25 @@ def select_nearest(
         reached = _reached_by(top, k)
         above = np.float32(np.inf)
         while True:
-            n_rows = 0
+            # Written always and counted where it holds: branches would be guessed wrongly.
+            n_groups = 0
             for p in range(lanes):
-                if top[p] >= reached:
-                    for j in range(p, n, lanes):
-                        if s[j] >= reached and s[j] < above:
-                            rows[n_rows] = j
-                            n_rows += 1
+                groups[n_groups] = p
+                n_groups += top[p] >= reached
+            n_rows = 0
+            for h in range(n_groups):
+                j = groups[h]
+                while j < n:
+                    rows[n_rows] = j
+                    n_rows += (s[j] >= reached) & (s[j] < above)
+                    j += lanes
             _measure(A[i], B, rows, n_rows, is_angle, keys)
-            for c in range(n_rows):
-                found = _insert(keys[c], rows[c], found, index, distance)
+            if found == 0 and k <= n_rows <= MOST:
+                _place(keys[:n_rows], rows[:n_rows], ordered, ranked, index, distance)
+                found = k
+            else:
+                for c in range(n_rows):
+                    found = _insert(keys[c], rows[c], found, index, distance)
             if reached == -np.inf or above < np.inf:
                 break
             # Similarity of the k-th best, less what rounding may hide.

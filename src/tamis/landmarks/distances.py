@@ -7,8 +7,8 @@ Both are computed from differences, never through inner products: a row is at di
 from itself (through a Gram matrix it would be at 1e-8, and sigma would be wrong). The second form
 is accurate for all angles; a zero row has no direction and comes out at a right angle to all
 others and at angle 0 to other zero rows. Directions closer than rounding are the same direction.
-Distances (for angles, the quotients) keep 41 of their 53 bits, 12 digits: then equal ones are equal
-whatever the order in which sums were taken, and ties are decided by the index, not by rounding.
+Distances (for angles, the quotients) keep 41 of their 53 bits, 12 digits: then equal ones are
+equal whatever the order of the sums, and ties are decided by the index, not by rounding.
 
 Rows are *prepared* once for a distance (unit rows for angles) and then compared with any number
 of references. Sparse rows stay sparse; references are few, and dense.
@@ -18,16 +18,17 @@ import numpy as np
 from scipy import sparse
 
 from tamis.landmarks._distance_kernels import (
+    dense_keys,
+    dense_norms,
     dense_region_sums,
-    dense_squares,
+    sparse_keys,
+    sparse_norms,
     sparse_region_sums,
-    sparse_squares,
 )
 
 __all__ = [
     "DISTANCES",
     "distances",
-    "keep_digits",
     "prepare",
     "region_means",
     "row_norms",
@@ -35,13 +36,11 @@ __all__ = [
 ]
 
 DISTANCES = ("euclidean", "angle")
-# Unit vectors of parallel rows differ by no more than this, from rounding alone.
-_SAME_DIRECTION = 1e-15
 
 
 def row_norms(X):
     """Euclidean norms of the rows, summed over the features in order."""
-    return np.sqrt(_squares(X, np.zeros((1, X.shape[1])), 1.0)[:, 0])
+    return sparse_norms(X.data, X.indptr) if sparse.issparse(X) else dense_norms(X)
 
 
 def prepare(X, distance):
@@ -71,21 +70,13 @@ def distances(P, R, distance):
     -------
     D : ndarray of shape (n_samples, n_references)
     """
-    R = prepare(R, distance)
-    D = np.sqrt(_squares(P, R, 1.0))
-    if distance == "euclidean":
-        return keep_digits(D)
-    D[D <= _SAME_DIRECTION] = 0.0
-    far = np.sqrt(_squares(P, R, -1.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        tangent = np.where(D == 0, 0.0, D / far)
-        return 2.0 * np.arctan(np.where(far == 0, tangent, keep_digits(tangent)))
-
-
-def keep_digits(D):
-    """`D` to 41 bits (Veltkamp's splitting)."""
-    scaled = D * 4097.0
-    return scaled - (scaled - D)
+    RT = np.ascontiguousarray(prepare(R, distance).T)
+    is_angle = distance == "angle"
+    if sparse.issparse(P):
+        keys = sparse_keys(P.data, P.indices, P.indptr, RT, is_angle)
+    else:
+        keys = dense_keys(P, RT, is_angle)
+    return 2.0 * np.arctan(keys) if is_angle else keys
 
 
 def region_means(P, region, centers):
@@ -114,10 +105,3 @@ def take_rows(X, rows):
     """Some rows as a dense array: references are dense."""
     part = X[rows]
     return part.toarray() if sparse.issparse(part) else np.array(part)
-
-
-def _squares(P, R, sign):
-    RT = np.ascontiguousarray(R.T)
-    if sparse.issparse(P):
-        return sparse_squares(P.data, P.indices, P.indptr, RT, sign)
-    return dense_squares(P, RT, sign)

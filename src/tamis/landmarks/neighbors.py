@@ -19,8 +19,10 @@ MOST_NEIGHBORS = MOST
 # Float32 products that are held at a time: a block that stays in the cache.
 _BLOCK = 1 << 17
 _U = 2.0**-24
-# Directions that differ less than this are shifted before they are rounded to float32.
+# Where directions differ less than this, or some rows are so much smaller than others, unit rows
+# have a product of their own. It says of a zero row that it is nearer than a right angle: a bound.
 _CLOSE = 1e-4
+_SMALL = 1e-6
 
 
 def nearest_rows(A, B, k, metrics):
@@ -52,11 +54,11 @@ def nearest_rows(A, B, k, metrics):
             searches.append(("euclidean", plain, _Search(plain, A, B, k, 0, *plain.by_distance())))
         if "angle" in metrics:
             U, V = prepare(A, "angle"), prepare(B, "angle")
-            has_zero = not V.any(axis=1).all()
+            sizes = row_norms(B)
             spread = 1.0 - np.sum(V.mean(axis=0) ** 2)
-            if has_zero or spread > _CLOSE:
+            if spread > _CLOSE and sizes.min() > _SMALL * sizes.max():
                 plain = _Shifted(A, B) if plain is None else plain
-                terms = plain.by_cosine(row_norms(A), row_norms(B))
+                terms = plain.by_cosine(row_norms(A), sizes)
                 searches.append(("angle", plain, _Search(plain, U, V, k, 2, *terms)))
             else:
                 close = _Shifted(U, V)
@@ -85,8 +87,14 @@ class _Shifted:
         self.b = b / self.unit
         self.b_square /= self.unit**2
         self.a_norm = np.sqrt(np.einsum("ij,ij->i", self.a, self.a))
-        self.a32 = self.a.astype(np.float32)
-        self.bT32 = np.ascontiguousarray(self.b.T, dtype=np.float32)
+        # Two more columns make the product the bound of a similarity by distance.
+        self.norm = np.sqrt(self.b_square)
+        self.gamma = -0.5 * self.b_square * (1.0 - 32 * _U)
+        self.slope = (self.K + 18) * _U * self.a_norm
+        self.a32 = np.empty((A.shape[0], self.K + 2), dtype=np.float32)
+        self.a32[:, : self.K], self.a32[:, -2], self.a32[:, -1] = self.a, self.slope, 1.0
+        self.bT32 = np.empty((self.K + 2, B.shape[0]), dtype=np.float32)
+        self.bT32[: self.K], self.bT32[-2], self.bT32[-1] = self.b.T, self.norm, self.gamma
         self.room = None
 
     def product(self, first, step):
@@ -97,26 +105,24 @@ class _Shifted:
         return np.matmul(a, self.bT32, out=self.room[: a.shape[0]])
 
     def by_distance(self):
-        """Terms of the bounds, for similarities that are larger where distances are smaller."""
-        n = self.b_square.size
-        gamma = -0.5 * self.b_square * (1.0 - 8 * _U)
-        return self._terms(np.zeros(self.a_norm.size), self.a_norm, np.ones(n), gamma)
+        """Terms for similarities by distance: the product is the bound."""
+        nothing = np.zeros(0, dtype=np.float32)
+        return np.zeros(self.a_norm.size, dtype=np.float32), self.a_norm, nothing, nothing
 
     def by_cosine(self, a_size, b_size):
-        """Terms of the bounds, for similarities that are cosines times the query's norm."""
+        """Terms for similarities that are cosines times the query's norm."""
         mean = self.mean / self.unit
         mu = np.sqrt(mean @ mean)
         a_size, b_size = a_size / self.unit, b_size / self.unit
-        r = np.where(b_size > 0, 1.0 / np.where(b_size > 0, b_size, 1.0), 0.0)
+        r = 1.0 / b_size
         alpha = self.a @ mean + mu * mu + 16 * _U * a_size * mu
-        gamma = (self.b @ mean + 16 * _U * np.sqrt(self.b_square) * mu) * r
-        return self._terms(alpha, a_size, r, gamma)
-
-    def _terms(self, alpha, size, r, gamma):
-        slope = (self.K + 16) * _U * self.a_norm
-        norm = np.sqrt(self.b_square)
-        narrow = (x.astype(np.float32) for x in (norm, r, gamma))
-        return alpha.astype(np.float32), slope.astype(np.float32), size, *narrow
+        gamma = self.b @ mean - self.gamma + 16 * _U * (self.norm * mu + self.b_square)
+        return (
+            alpha.astype(np.float32),
+            a_size,
+            r.astype(np.float32),
+            (gamma * r).astype(np.float32),
+        )
 
 
 class _Search:
@@ -125,7 +131,7 @@ class _Search:
     def __init__(self, shifted, A, B, k, mode, *terms):
         self.A, self.B = np.ascontiguousarray(A), np.ascontiguousarray(B)
         self.mode = mode
-        self.terms = (*terms, shifted.unit)
+        self.terms = (shifted.slope, *terms, shifted.unit)
         self.lanes = 128 if B.shape[0] < 2048 else 256
         self.indices = np.empty((A.shape[0], k), dtype=np.int64)
         self.distances = np.empty((A.shape[0], k))
