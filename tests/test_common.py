@@ -14,6 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tamis
 from tamis import (
+    LandmarkClassifier,
+    LandmarkSearchCV,
+    LandmarkTransformer,
     PrimalDualClassifier,
     PrimalDualClassifierCV,
     SparseCenterClassifier,
@@ -41,6 +44,29 @@ PRIMAL_DUAL = [
     PrimalDualClassifierCV([0.3, 0.8], cv=3, tol=1e-8),
     PrimalDualClassifierCV([0.3, 0.8], cv=3, ball="l21", rule="1se", tol=1e-8),
 ]
+# Their references are rows, so that neither weights nor the order of rows leave them alone. Five
+# neighbours of one class cannot honour class weights, 21 can.
+LANDMARKS = [
+    LandmarkClassifier(random_state=0),
+    LandmarkClassifier("kmeans", 8, kernel="gaussian", random_state=0),
+    LandmarkClassifier("density", classifier="knn", n_neighbors=21, random_state=0),
+    LandmarkClassifier("random", 20, distance="angle", classifier="ridge", random_state=0),
+    LandmarkSearchCV(n_configurations=8, random_state=0),
+    LandmarkSearchCV(
+        space={"classifier": ["nb", "ridge"], "scaling": [None, "standard"]},
+        n_configurations=6,
+        ensemble_size=4,
+        selection="greedy",
+        vote="soft",
+        class_weight="balanced",
+        random_state=0,
+    ),
+]
+MAPS = [
+    LandmarkTransformer(random_state=0),
+    LandmarkTransformer("kmeans", 5, random_state=0),
+    LandmarkTransformer("density", 6, per_class=True, kernel="linear", random_state=0),
+]
 CLASSIFIERS = CENTERS + PRIMAL_DUAL
 SELECTORS = [
     OddsRatioSelector(3),
@@ -51,10 +77,14 @@ HAVE_LEVELS = [e for e in CLASSIFIERS if hasattr(e, "with_n_features")]
 PARALLEL = [e for e in CLASSIFIERS if "n_jobs" in e.get_params()]
 
 classifiers = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+all_classifiers = pytest.mark.parametrize("estimator", CLASSIFIERS + LANDMARKS, ids=str)
 estimators = pytest.mark.parametrize("estimator", CLASSIFIERS + SELECTORS, ids=str)
+all_estimators = pytest.mark.parametrize(
+    "estimator", CLASSIFIERS + SELECTORS + LANDMARKS + MAPS, ids=str
+)
 
 
-@parametrize_with_checks(CLASSIFIERS + SELECTORS)
+@parametrize_with_checks(CLASSIFIERS + SELECTORS + LANDMARKS + MAPS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -176,7 +206,7 @@ def test_names_go_in_and_come_out(estimator, frame):
     assert_allclose(answers(plain, X), named, rtol=1e-5, atol=1e-9)
 
 
-@classifiers
+@all_classifiers
 @pytest.mark.parametrize(
     "names",
     [["b", "a", "c"], [-3, 7, 2], [0.0, 2.0, 1.0], np.array(["x", "yy", "z"], dtype=object)],
@@ -192,7 +222,7 @@ def test_labels_of_any_type(estimator, names):
     assert np.mean(named.predict(X) == labels) > 0.4
 
 
-@classifiers
+@all_classifiers
 def test_boolean_labels(estimator):
     X, y = make_data(n_classes=2)
     fitted = clone(estimator).fit(X, y.astype(bool))
@@ -219,7 +249,7 @@ class Recorder:
         self.seen.append(f"end {context.task_name}")
 
 
-@classifiers
+@all_classifiers
 def test_callbacks_are_told_of_every_step(estimator):
     pytest.importorskip("sklearn.callback")
     X, y = make_data()
@@ -233,14 +263,14 @@ def test_callbacks_are_told_of_every_step(estimator):
     assert inner[0::2] == [f"begin {name[4:]}" for name in inner[1::2]]
 
 
-@estimators
+@all_estimators
 def test_pickle_and_clone_keep_everything(estimator):
     X, y = data_for(estimator)
     fitted = clone(estimator).fit(X, y)
     again = pickle.loads(pickle.dumps(fitted))
     assert_array_equal(answers(again, X), answers(fitted, X))
     assert clone(fitted).get_params().keys() == fitted.get_params().keys()
-    assert not hasattr(clone(fitted), "support_")
+    assert set(vars(clone(fitted))) == set(vars(clone(estimator)))
 
 
 def assert_labels_agree(fitted, X, y, n_classes):

@@ -1,7 +1,7 @@
 """Speed of the landmark search, as ratios to scipy and scikit-learn measured in the same run.
 
-One command, one thread: ``python benchmarks/speed/landmarks.py`` (``--quick`` for small sizes). The
-peer evaluates 128 random configurations one at a time (`one_at_a_time.py`); ours evaluates all
+One command, one thread: ``python benchmarks/speed/landmarks.py`` (``--quick`` for small sizes).
+The peer evaluates 128 random configurations one at a time (`one_at_a_time.py`); ours evaluates all
 3,900 of the paper's space. Both cross-validate with three folds and train nothing else.
 """
 

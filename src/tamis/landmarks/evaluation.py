@@ -60,7 +60,9 @@ def list_branches(configurations):
     ]
 
 
-def evaluate_branch(branch, X, codes, n_classes, train, test, seeds, class_weight, soft=False):
+def evaluate_branch(
+    branch, X, codes, n_classes, train, test, seeds, class_weight, soft=False, scaling=None
+):
     """Predictions of the test rows by every configuration of a branch, trained on others.
 
     Parameters
@@ -76,6 +78,8 @@ def evaluate_branch(branch, X, codes, n_classes, train, test, seeds, class_weigh
     class_weight : None, "balanced" or ndarray of shape (n_classes,)
     soft : bool
         Whether probabilities are wanted, too.
+    scaling : dict or None
+        What the branch's scaling learns from the training rows, where it is known already.
 
     Returns
     -------
@@ -83,7 +87,8 @@ def evaluate_branch(branch, X, codes, n_classes, train, test, seeds, class_weigh
     probabilities : ndarray of float32 of shape (n_configurations, n_test, n_classes), or None
     """
     X_train, X_test, y = X[train], X[test], codes[train]
-    scaling = fit_scaling(branch.scaling, X_train)
+    if scaling is None:
+        scaling = fit_scaling(branch.scaling, X_train)
     X_train, X_test = apply_scaling(scaling, X_train), apply_scaling(scaling, X_test)
     weights = class_weights(class_weight, y, n_classes)
     n_configurations = len(branch.configurations)

@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from tamis._base import steps, with_callbacks
 from tamis._selection import make_splits
@@ -19,6 +20,7 @@ from tamis.landmarks.evaluation import balanced_errors, evaluate_branch, list_br
 from tamis.landmarks.model import model_shares, train_model
 from tamis.landmarks.outcomes import Outcomes
 from tamis.landmarks.references import SAMPLERS
+from tamis.landmarks.scaling import fit_scaling
 from tamis.landmarks.space import (
     PARAMETERS,
     check_space,
@@ -186,15 +188,17 @@ class LandmarkSearchCV(FittedLandmarks):
 
         members = np.random.RandomState(streams[3])
         samplers = members.randint(2**31 - 1, size=(len(splits), len(SAMPLERS)))
-        try:
-            self._evaluate(outcomes, X, codes, splits, samplers, class_weight)
-        finally:
-            # Also after an interrupt: what is known is put to use before it goes on.
-            self._seed_used = seed
-            self._known = {"key": key, **outcomes.as_record()} if self.warm_start else None
-            if outcomes.done.any():
-                self._rank(outcomes)
-                self._train_members(outcomes, X, codes, kept, members, class_weight)
+        # Products and factors are small: threads inside of them would only wait for each other.
+        with threadpool_limits(1, user_api="blas"):
+            try:
+                self._evaluate(outcomes, X, codes, splits, samplers, class_weight)
+            finally:
+                # Also after an interrupt: what is known is put to use before it goes on.
+                self._seed_used = seed
+                self._known = {"key": key, **outcomes.as_record()} if self.warm_start else None
+                if outcomes.done.any():
+                    self._rank(outcomes)
+                    self._train_members(outcomes, X, codes, kept, members, class_weight)
         return self
 
     def _check_parameters(self):
@@ -302,9 +306,21 @@ class LandmarkSearchCV(FittedLandmarks):
             order.setdefault(str(task[0]), []).append(task)
         tasks = [task for group in order.values() for task in group]
         soft = outcomes.probabilities is not None
+        scalings = {
+            key: fit_scaling(key[0], X[splits[key[1]][0]])
+            for key in dict.fromkeys((branch.scaling, f) for branch, f, _ in tasks)
+        }
         done = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(evaluate_branch)(
-                branch, X, codes, outcomes.n_classes, *splits[f], samplers[f], class_weight, soft
+                branch,
+                X,
+                codes,
+                outcomes.n_classes,
+                *splits[f],
+                samplers[f],
+                class_weight,
+                soft,
+                scalings[branch.scaling, f],
             )
             for branch, f, _ in tasks
         )
