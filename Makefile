@@ -25,10 +25,12 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/projections.py --picture benchmarks/results/speed_projections.png
 	$(BIN)/python -m pip install --quiet skglm --constraint constraints.txt
 	$(BIN)/python benchmarks/speed/primal_dual.py
+	$(BIN)/python benchmarks/speed/landmarks.py
 
 bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/sparse_centers/run.py
 	$(BIN)/python benchmarks/papers/primal_dual/run.py
+	$(BIN)/python benchmarks/papers/kms/run.py --splits 20 --max-rows 1000
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

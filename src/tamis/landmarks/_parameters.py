@@ -236,8 +236,10 @@ def as_rows(X):
             f"{'overflow' if largest > 1 else 'vanish'}. Multiply X by a constant."
         )
     if not sparse.issparse(X):
-        return np.ascontiguousarray(X)
+        return np.require(X, requirements="CW")  # kernels are compiled for arrays to write on
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return sparse.csr_array(X)
+    X = sparse.csr_array(X)
+    X.data = np.require(X.data, requirements="CW")
+    return X

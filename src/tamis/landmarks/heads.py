@@ -84,9 +84,13 @@ def decide(head, Z):
         return settle(naive_bayes_decisions(head, Z))
     if head["classifier"] == "knn":
         k = head["n_neighbors"]
-        found = nearest_rows(Z, head["map"], k, [head["metric"]])[head["metric"]]
         by_distance = head["weights"] == "distance"
-        return vote_shares(*found, head["codes"], head["class_weight"], k, by_distance)
+        # Arrays from a memory map are read-only, and for those kernels are compiled anew.
+        rows, codes, weight = (
+            np.require(head[name], requirements="CW") for name in ("map", "codes", "class_weight")
+        )
+        found = nearest_rows(Z, rows, k, [head["metric"]])[head["metric"]]
+        return vote_shares(*found, codes, weight, k, by_distance)
     return settle(ridge_decisions(head, Z))
 
 

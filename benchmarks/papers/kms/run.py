@@ -1,0 +1,138 @@
+"""Run the experiments of Ortiz-Bejar et al. (arXiv 1907.06258) and write ours beside theirs.
+
+    python benchmarks/papers/kms/run.py --splits 100 --data DIR
+
+writes kms.json and kms.md and prints the Markdown. Every finished run is saved; the same command
+goes on where an interrupted one stopped. Remove the JSON file to begin again. Splits go around the
+data sets, so that a run that ``--minutes`` ends has about as many splits of each.
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from time import perf_counter
+
+for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+# ruff: noqa: E402
+from datasets import COLLECTIONS, collection_of, load_split, n_splits
+from methods import FIGURE5, RIVALS, SCALERS, TABLE3, TABLE5, run_method
+from records import Results
+from report import write_report
+from threadpoolctl import threadpool_limits
+
+HERE = Path(__file__).parent
+EXPERIMENTS = ("core", "figure5", "extended", "table3", "table5")
+CORE = ["KMSE RS", "KMS RS", "balanced soft"]
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    try:
+        for names in COLLECTIONS.values():
+            for name in names:
+                n_splits(name, 1, options.data)
+    except FileNotFoundError as error:
+        print(error, file=sys.stderr)
+        return 2
+    settings = {"max_rows": options.max_rows, "seed": "split number"}
+    results = Results(options.output / "kms.json", settings)
+    end = perf_counter() + 60 * options.minutes
+    try:
+        with threadpool_limits(1):
+            measure(results, options, end)
+    except KeyboardInterrupt:
+        say("Interrupted. The same command goes on from here.")
+        return 130
+    published = json.loads((HERE / "published.json").read_text())
+    report = write_report(results, published)
+    results.path.with_suffix(".md").write_text(report)
+    print(report)
+    return 0
+
+
+def measure(results, options, end):
+    for name, split, method in list_tasks(options):
+        if perf_counter() > end:
+            say("The time is up. The same command goes on from here.")
+            return
+        if results.has(name, method, split) or split >= n_splits(name, split + 1, options.data):
+            continue
+        seconds = None
+        if method in RIVALS:
+            seconds = results.seconds(name, "extended", split)
+        data = load_split(name, split, options.data, options.max_rows)
+        error, took = run_method(method, data, split, seconds)
+        results.add(name, method, split, error, took)
+        say(f"{name}, split {split}, {method}: {100 * error:.2f} in {took:.1f} s")
+
+
+def list_tasks(options):
+    """Data set, split and method, in the order in which they are run."""
+    for split in range(options.splits):
+        for experiment in options.only:
+            for collection in options.collections:
+                for name in COLLECTIONS[collection]:
+                    for method in methods_of(experiment, name, split):
+                        yield name, split, method
+
+
+def methods_of(experiment, name, split):
+    is_uci = collection_of(name) == "uci"
+    if experiment == "core":
+        return CORE
+    if experiment == "table3":
+        grid = [m for m in TABLE3 if m.endswith("GS")]
+        return [m for m in TABLE3 if not (is_uci and m in grid)] + ["KMSE auto"]
+    if experiment == "figure5":
+        return list(FIGURE5)
+    if experiment == "extended":
+        return ["extended", *RIVALS]
+    # Table 5 is about the validation sets, and is long: one split.
+    scaled = [f"{m} @{s}" for m in TABLE5 for s in SCALERS if s != "raw"]
+    return scaled if is_uci and split == 0 else []
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--splits", type=int, default=100, help="splits (default: 100)")
+    parser.add_argument("--data", help="data folder (default: $TAMIS_DATA or ../shared/data)")
+    parser.add_argument(
+        "--only",
+        default=",".join(EXPERIMENTS),
+        help="experiments, with commas (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--collections", default=",".join(COLLECTIONS), help="default: %(default)s"
+    )
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many minutes")
+    parser.add_argument(
+        "--max-rows",
+        type=int,
+        default=None,
+        help="training rows of a UCI set (default: all); twice as many test rows",
+    )
+    parser.add_argument(
+        "--output", type=Path, default=Path("benchmarks/results"), help="default: %(default)s"
+    )
+    options = parser.parse_args(arguments)
+    for name, known in (("only", EXPERIMENTS), ("collections", tuple(COLLECTIONS))):
+        chosen = getattr(options, name).split(",")
+        setattr(options, name, chosen)
+        unknown = [choice for choice in chosen if choice not in known]
+        if unknown:
+            parser.error(f"--{name} has {unknown[0]!r}; there are {', '.join(known)}")
+    if options.splits < 1:
+        parser.error(f"--splits must be >= 1, got {options.splits}")
+    return options
+
+
+def say(message):
+    print(message, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
