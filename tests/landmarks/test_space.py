@@ -73,6 +73,7 @@ def test_what_has_no_meaning_is_left_out():
         ({"n_references": [True]}, "integers >= 1, got True"),
         ({"n_neighbors": [65]}, "integers >= 1 up to 64, got 65"),
         ({"regularization": [-1.0]}, "positive numbers, got -1.0"),
+        ({"references": ["kmeans"], "kind": ["centers"]}, "needs kind='centroids'"),
     ],
 )
 def test_wrong_spaces_are_told(space, message):
@@ -84,3 +85,9 @@ def test_scalings_that_fill_zeros_are_refused_for_sparse_data():
     assert check_space("extended", True)["scaling"] == (None, "standard")
     with pytest.raises(ValueError, match="would make sparse X dense"):
         check_space({"scaling": ["minmax"]}, True)
+
+
+def test_k_means_is_left_out_where_its_centroids_are():
+    assert "kmeans" not in check_space({"kind": ["centers"]}, False)["references"]
+    assert "kmeans" not in check_space({"distance": ["angle"]}, False)["references"]
+    assert "kmeans" in check_space({"kernel": ["linear"]}, False)["references"]

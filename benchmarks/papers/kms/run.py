@@ -76,6 +76,8 @@ def list_tasks(options):
         for experiment in options.only:
             for collection in options.collections:
                 for name in COLLECTIONS[collection]:
+                    if options.sets and name not in options.sets.split(","):
+                        continue
                     for method in methods_of(experiment, name, split):
                         yield name, split, method
 
@@ -108,6 +110,7 @@ def parse(arguments):
     parser.add_argument(
         "--collections", default=",".join(COLLECTIONS), help="default: %(default)s"
     )
+    parser.add_argument("--sets", help="data sets, with commas (default: all)")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many minutes")
     parser.add_argument(
         "--max-rows",

@@ -149,6 +149,13 @@ def check_space(space, is_sparse):
         for value in choices:
             _check_value(name, value, is_sparse)
         values[name] = choices
+    if "centroids" not in values["kind"] or "euclidean" not in values["distance"]:
+        if "kmeans" in space.get("references", ()):
+            raise ValueError(
+                "space has references='kmeans', which needs kind='centroids' and "
+                "distance='euclidean'. Add them, or leave 'kmeans' out."
+            )
+        values["references"] = tuple(r for r in values["references"] if r != "kmeans")
     return values
 
 
