@@ -105,7 +105,7 @@ def _average_ranks(results, names, methods):
     """Average rank of every method over the sets where all of them were run."""
     table = []
     for name in names:
-        means = [results.mean(name, m) for m in methods]
+        means = [results.mean(name, m, methods) for m in methods]
         if None not in means:
             table.append(rankdata(np.round(means, 6)))
     return dict(zip(methods, np.mean(table, axis=0), strict=True)) if table else {}
@@ -118,14 +118,15 @@ def _ranks(collection, results):
         return ""
     sets = [n for n in names if all(results.mean(n, m) is not None for m in methods)]
     lines = [
-        f"## Figure 5, {collection}: average rank over {len(sets)} sets, Wilcoxon against KMSE RS",
+        f"## Figure 5, {collection}: average rank over {len(sets)} sets (splits that all have),"
+        " Wilcoxon against KMSE RS",
         "",
         _row(["method", "average rank", "mean error", "p"]),
         _row(["---"] * 4),
     ]
-    ours = [results.mean(n, "KMSE RS") for n in sets]
+    ours = [results.mean(n, "KMSE RS", methods) for n in sets]
     for method in sorted(ranks, key=ranks.get):
-        theirs = [results.mean(n, method) for n in sets]
+        theirs = [results.mean(n, method, methods) for n in sets]
         differ = np.any(np.subtract(ours, theirs))
         p = f"{wilcoxon(ours, theirs).pvalue:.3g}" if differ else "-"
         lines.append(_row([method, f"{ranks[method]:.2f}", f"{np.mean(theirs):.2f}", p]))

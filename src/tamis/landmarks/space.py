@@ -60,7 +60,7 @@ EXTENDED = {
     **PAPER,
     "scaling": SCALINGS,
     "per_class": (False, True),
-    "n_references": (16, 32, 64, 128, 256),
+    "n_references": (64, 128, 256),
     # Twice, so that it is drawn as often as the two others together.
     "classifier": ("nb", "knn", "ridge", "ridge"),
     "regularization": (None,),
