@@ -284,7 +284,7 @@ def assert_labels_agree(fitted, X, y, n_classes):
     assert_allclose(np.exp(fitted.predict_log_proba(X)), fitted.predict_proba(X))
 
 
-@classifiers
+@all_classifiers
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_predict_is_the_argmax_of_probabilities_and_of_decisions(estimator, n_classes):
     X, y = make_data(n_classes=n_classes)

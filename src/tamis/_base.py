@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral, Number
+from numbers import Integral, Number, Real
 from typing import Any
 
 import numpy as np
@@ -221,7 +221,7 @@ class DecisionMixin:
     """
 
     def decision_function(self, X):
-        """Log odds of the classes.
+        """Decisions of the classes: log odds, or shares where members or neighbours vote.
 
         Parameters
         ----------
@@ -231,8 +231,8 @@ class DecisionMixin:
         Returns
         -------
         decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: log odds of the second one. More: log likelihood plus log prior of every
-            class, up to a constant of the sample.
+            Two classes: positive for the second one. More: a column for every class. Log odds,
+            or log likelihoods plus log priors, are up to a constant of the sample.
         """
         decisions = self._decisions(X)
         return decisions[:, 1] - decisions[:, 0] if decisions.shape[1] == 2 else decisions
@@ -281,6 +281,28 @@ class DecisionMixin:
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def predict_reject(self, X, threshold):
+        """Labels, and which samples are better referred to a person.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        threshold : float
+            Smallest probability, between 0 and 1, with which a label may be given.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        rejected : ndarray of bool of shape (n_samples,)
+            True where no class is as probable as `threshold`.
+        """
+        if not isinstance(threshold, Real) or not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be a probability, 0 to 1, got {threshold!r}.")
+        probabilities = self.predict_proba(X)
+        labels = self.classes_[probabilities.argmax(axis=1)]
+        return labels, probabilities.max(axis=1) < threshold
 
     def _explanation(self, values, base, X):
         """Contributions to the decisions of all classes, as the user sees decisions."""

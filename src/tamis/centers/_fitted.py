@@ -1,7 +1,6 @@
 """What a fitted sparse center classifier can do, whoever chose its number of features."""
 
 import copy
-from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -94,28 +93,6 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
         """Decisions of all classes, (n_samples, n_classes)."""
         model = self._fitted_model()
         return model.decisions(self._check_X(X), self.support_)
-
-    def predict_reject(self, X, threshold):
-        """Labels, and which samples are better referred to a person.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        threshold : float
-            Smallest probability, between 0 and 1, with which a label may be given.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        rejected : ndarray of bool of shape (n_samples,)
-            True where no class is as probable as `threshold`.
-        """
-        if not isinstance(threshold, Real) or not 0 <= threshold <= 1:
-            raise ValueError(f"threshold must be a probability, 0 to 1, got {threshold!r}.")
-        probabilities = self.predict_proba(X)
-        labels = self.classes_[probabilities.argmax(axis=1)]
-        return labels, probabilities.max(axis=1) < threshold
 
     def explain(self, X):
         """Contribution of every feature to the decision of every sample.

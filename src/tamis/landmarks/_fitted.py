@@ -1,13 +1,13 @@
 """What a fitted landmark classifier can do, be it one configuration or an ensemble."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tamis._base import TamisEstimator, encode_labels
+from tamis._base import DecisionMixin, TamisEstimator, encode_labels
 from tamis.landmarks._parameters import as_rows
 from tamis.landmarks.model import landmark_distances
 from tamis.landmarks.space import SPARSE_SCALINGS
@@ -48,7 +48,7 @@ def find_nearest(record, X, labels, n_nearest):
     return NearestLandmarks(rows, np.take_along_axis(D, found, axis=1), labels[found], found)
 
 
-class FittedLandmarks(ClassifierMixin, TamisEstimator):
+class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
     """Base of the landmark classifiers: predictions that agree with each other."""
 
     def __sklearn_tags__(self):
@@ -76,36 +76,8 @@ class FittedLandmarks(ClassifierMixin, TamisEstimator):
         )
         return as_rows(X)
 
-    def decision_function(self, X):
-        """Decisions of the classes; `predict` takes the largest.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: positive for the second one. More: one column a class.
-        """
-        decisions = self._decisions(self._check_X(X))
-        return decisions[:, 1] - decisions[:, 0] if decisions.shape[1] == 2 else decisions
-
-    def predict(self, X):
-        """Class with the largest decision; ties go to the first class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        decisions = self._decisions(self._check_X(X))
-        return self.classes_[decisions.argmax(axis=1)]
+    def _decisions(self, X):
+        return self._decide(self._check_X(X))
 
     def predict_proba(self, X):
         """Probabilities of the classes, in the order of `classes_`.
@@ -120,40 +92,3 @@ class FittedLandmarks(ClassifierMixin, TamisEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
         """
         return self._shares(self._check_X(X))
-
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict_reject(self, X, threshold):
-        """Labels, and which samples are better referred to a person.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        threshold : float
-            Smallest probability, between 0 and 1, with which a label may be given.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        rejected : ndarray of bool of shape (n_samples,)
-            True where no class is as probable as `threshold`.
-        """
-        if not isinstance(threshold, Real) or not 0 <= threshold <= 1:
-            raise ValueError(f"threshold must be a probability, 0 to 1, got {threshold!r}.")
-        probabilities = self.predict_proba(X)
-        labels = self.classes_[probabilities.argmax(axis=1)]
-        return labels, probabilities.max(axis=1) < threshold

@@ -153,7 +153,7 @@ class LandmarkClassifier(FittedLandmarks):
         self._row_codes = codes[self.rows_]
         return self
 
-    def _decisions(self, X):
+    def _decide(self, X):
         return model_decisions(self.model_, X)
 
     def _shares(self, X):

@@ -388,7 +388,7 @@ class LandmarkSearchCV(FittedLandmarks):
         shares = (model_shares(member["model"], X) for member in self.members_)
         return combine(weights, shares, self._vote)
 
-    def _decisions(self, X):
+    def _decide(self, X):
         return self._shares(X)
 
     def explain(self, X, n_nearest=3, member=0):
