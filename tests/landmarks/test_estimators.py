@@ -217,10 +217,29 @@ def test_wrong_calls_are_told():
         model.predict(X * 1e200)
     with pytest.raises(ValueError, match="squares of such numbers vanish"):
         LandmarkClassifier().fit(X * 1e-200, Y)
+    with pytest.raises(ValueError, match="references goes up to 1e\\+200"):
+        LandmarkClassifier([[1e200] * 4]).fit(X, Y)
+    with pytest.raises(ValueError, match="weights must be one of"):
+        LandmarkClassifier(classifier="knn", weights="").fit(X, Y)
     with pytest.raises(ValueError, match="would make sparse X dense"):
         LandmarkClassifier(scaling="minmax").fit(sparse.csr_array(X), Y)
     with pytest.raises(ValueError, match="requires y to be passed"):
         LandmarkTransformer(per_class=True).fit(X)
+
+
+@pytest.mark.parametrize("scaling", [None, "standard", "minmax", "quantile", "yeo-johnson"])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+@pytest.mark.parametrize("classifier", ["nb", "knn", "ridge"])
+@pytest.mark.parametrize("factor", [1e-300, 1e100, 1e149])
+def test_new_rows_may_be_anywhere(classifier, kernel, scaling, factor):
+    model = LandmarkClassifier(
+        "random", 9, classifier=classifier, kernel=kernel, scaling=scaling, random_state=0
+    ).fit(X, Y)
+    far = np.sign(X - X.mean(axis=0)) * factor
+    assert np.isfinite(model.predict_proba(far)).all()
+    assert_array_equal(model.predict(far), model.predict_proba(far).argmax(axis=1))
+    alone = [model.predict(far[i : i + 1])[0] for i in range(5)]
+    assert_array_equal(alone, model.predict(np.vstack([far[:5], X]))[:5])
 
 
 def test_a_single_sample_of_a_class_and_a_single_feature_are_enough():

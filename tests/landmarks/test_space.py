@@ -73,6 +73,9 @@ def test_what_has_no_meaning_is_left_out():
         ({"n_references": [True]}, "integers >= 1, got True"),
         ({"n_neighbors": [65]}, "integers >= 1 up to 64, got 65"),
         ({"regularization": [-1.0]}, "positive numbers, got -1.0"),
+        ({"regularization": [True]}, "positive numbers, got True"),
+        ({"regularization": [np.inf]}, "positive numbers, got inf"),
+        ({"classifier": ["nb"], "n_neighbors": [5]}, "n_neighbors, which is for classifier 'knn'"),
         ({"references": ["kmeans"], "kind": ["centers"]}, "needs kind='centroids'"),
     ],
 )

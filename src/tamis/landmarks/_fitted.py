@@ -74,7 +74,7 @@ class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
         X = validate_data(
             self, X, reset=False, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
         )
-        return as_rows(X)
+        return as_rows(X, is_new=True)
 
     def _decisions(self, X):
         return self._decide(self._check_X(X))

@@ -1,6 +1,6 @@
 """From an estimator's parameters to a configuration, with errors that say what to do."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from scipy import sparse
@@ -12,11 +12,14 @@ from tamis.landmarks.kernels import KERNELS
 from tamis.landmarks.neighbors import METRICS, MOST_NEIGHBORS, WEIGHTS
 from tamis.landmarks.references import SAMPLERS
 from tamis.landmarks.space import (
+    BELONG,
     CLASSIFIERS,
     KINDS,
     SCALINGS,
     SPARSE_SCALINGS,
     Configuration,
+    is_count,
+    is_positive,
 )
 
 __all__ = [
@@ -24,7 +27,6 @@ __all__ = [
     "as_seed",
     "check_class_weight",
     "check_name",
-    "is_count",
     "make_configuration",
 ]
 
@@ -119,8 +121,7 @@ def _head_parameters(parameters):
         return {"classifier": None}
     classifier = parameters["classifier"]
     check_name("classifier", classifier, CLASSIFIERS)
-    belong = {"n_neighbors": "knn", "weights": "knn", "metric": "knn", "regularization": "ridge"}
-    for name, owner in belong.items():
+    for name, owner in BELONG.items():
         if parameters[name] is not None and classifier != owner:
             raise ValueError(
                 f"{name}={parameters[name]!r} is for classifier={owner!r}, and classifier is "
@@ -128,8 +129,7 @@ def _head_parameters(parameters):
             )
     if classifier == "ridge":
         strength = parameters["regularization"]
-        is_number = isinstance(strength, Real) and not isinstance(strength, bool)
-        if strength is not None and not (is_number and 0 < strength < np.inf):
+        if strength is not None and not is_positive(strength):
             raise ValueError(
                 "regularization must be a number > 0, or None for the best by leave-one-out; "
                 f"got {strength!r}."
@@ -138,8 +138,8 @@ def _head_parameters(parameters):
     if classifier == "nb":
         return {"classifier": classifier}
     k = _N_NEIGHBORS if parameters["n_neighbors"] is None else parameters["n_neighbors"]
-    weights = parameters["weights"] or "uniform"
-    metric = parameters["metric"] or "euclidean"
+    weights = "uniform" if parameters["weights"] is None else parameters["weights"]
+    metric = "euclidean" if parameters["metric"] is None else parameters["metric"]
     if not is_count(k) or k > MOST_NEIGHBORS:
         raise ValueError(f"n_neighbors must be an integer from 1 to {MOST_NEIGHBORS}, got {k!r}.")
     check_name("weights", weights, WEIGHTS)
@@ -152,11 +152,6 @@ def check_name(name, value, known):
     same_type = [k for k in known if type(k) is type(value) or isinstance(value, np.bool_)]
     if value not in same_type:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
-
-
-def is_count(value):
-    """Whether `value` is an integer of at least 1."""
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and value >= 1
 
 
 def check_references(references, X):
@@ -190,7 +185,9 @@ def check_references(references, X):
         raise ValueError(
             f"references have {references.shape[1]} features, but X has {X.shape[1]}."
         )
-    return check_array(references, dtype=np.float64, input_name="references")
+    references = check_array(references, dtype=np.float64, input_name="references")
+    check_size(references, "references")
+    return references
 
 
 def check_class_weight(class_weight, classes):
@@ -210,8 +207,7 @@ def check_class_weight(class_weight, classes):
         )
     weights = [class_weight.get(label, 1.0) for label in labels]
     for label, weight in zip(labels, weights, strict=True):
-        is_number = isinstance(weight, Real) and not isinstance(weight, bool)
-        if not is_number or not 0 < weight < np.inf:
+        if not is_positive(weight):
             raise ValueError(
                 f"class_weight must be positive numbers, got {weight!r} for {label!r}."
             )
@@ -226,15 +222,23 @@ def as_seed(random_state):
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def as_rows(X):
-    """Checked X as the kernels want it: C order, or canonical CSR."""
+def check_size(X, name, smallest=0.0):
+    """Raise where squares of the entries overflow or, all of them, vanish."""
     values = X.data if sparse.issparse(X) else X
     largest = np.abs(values).max(initial=0.0)
-    if largest > _LARGEST or 0 < largest < _SMALLEST:
+    if largest > _LARGEST or 0 < largest < smallest:
         raise ValueError(
-            f"X goes up to {largest:.3g} in size, and squares of such numbers "
+            f"{name} goes up to {largest:.3g} in size, and squares of such numbers "
             f"{'overflow' if largest > 1 else 'vanish'}. Multiply X by a constant."
         )
+
+
+def as_rows(X, is_new=False):
+    """Checked X as the kernels want it: C order, or canonical CSR.
+
+    New rows may be as small as they like: they are zeros beside the training rows.
+    """
+    check_size(X, "X", 0.0 if is_new else _SMALLEST)
     if not sparse.issparse(X):
         return np.require(X, requirements="CW")  # kernels are compiled for arrays to write on
     if not X.has_canonical_format:

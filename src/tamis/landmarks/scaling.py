@@ -13,6 +13,7 @@ from sklearn.preprocessing import PowerTransformer, StandardScaler
 __all__ = ["apply_scaling", "fit_scaling"]
 
 _N_QUANTILES = 256
+_FARTHEST = 1e150
 
 
 def fit_scaling(scaling, X):
@@ -55,9 +56,9 @@ def apply_scaling(record, X):
     if scaling is None:
         return X
     if sparse.issparse(X):
-        return sparse.csr_array(
-            (X.data / record["scale"][X.indices], X.indices, X.indptr), shape=X.shape
-        )
+        with np.errstate(over="ignore"):
+            scaled = _within_reach(X.data / record["scale"][X.indices])
+        return sparse.csr_array((scaled, X.indices, X.indptr), shape=X.shape)
     if scaling == "quantile":
         at, quantiles = record["at"], record["quantiles"]
         scaled = np.empty(X.shape)
@@ -71,7 +72,13 @@ def apply_scaling(record, X):
         X = _yeo_johnson(X, record["powers"])
     if "shift" in record:
         X = X - record["shift"]
-    return X / record["scale"]
+    with np.errstate(over="ignore"):
+        return _within_reach(X / record["scale"])
+
+
+def _within_reach(scaled):
+    """Values whose squares can be summed: new rows may be as far away as they like."""
+    return np.clip(scaled, -_FARTHEST, _FARTHEST)
 
 
 def _nonzero(scale):

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from tamis._base import steps, with_callbacks
 from tamis._selection import make_splits
 from tamis.landmarks._fitted import FittedLandmarks, find_nearest
-from tamis.landmarks._parameters import as_seed, check_class_weight, check_name, is_count
+from tamis.landmarks._parameters import as_seed, check_class_weight, check_name
 from tamis.landmarks.ensemble import choose_size, combine, member_weights, pick_greedily
 from tamis.landmarks.evaluation import balanced_errors, evaluate_branch, list_branches
 from tamis.landmarks.model import model_shares, train_model
@@ -25,6 +25,7 @@ from tamis.landmarks.space import (
     PARAMETERS,
     check_space,
     draw_configurations,
+    is_count,
     list_configurations,
 )
 

@@ -14,6 +14,7 @@ classifiers, 4,420 configurations; with one neighbour counted once there are 3,9
 
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from tamis.landmarks.neighbors import METRICS, MOST_NEIGHBORS, WEIGHTS
 from tamis.landmarks.references import SAMPLERS
 
 __all__ = [
+    "BELONG",
     "CLASSIFIERS",
     "EXTENDED",
     "KINDS",
@@ -33,11 +35,15 @@ __all__ = [
     "Configuration",
     "check_space",
     "draw_configurations",
+    "is_count",
+    "is_positive",
     "list_configurations",
     "simplify",
 ]
 
 CLASSIFIERS = ("nb", "knn", "ridge")
+# Parameters that mean something for one classifier only.
+BELONG = {"n_neighbors": "knn", "weights": "knn", "metric": "knn", "regularization": "ridge"}
 KINDS = ("centers", "centroids")
 SCALINGS = (None, "standard", "minmax", "quantile", "yeo-johnson")
 SPARSE_SCALINGS = (None, "standard")
@@ -149,6 +155,13 @@ def check_space(space, is_sparse):
         for value in choices:
             _check_value(name, value, is_sparse)
         values[name] = choices
+    for name, owner in BELONG.items():
+        if name in space and owner not in values["classifier"]:
+            raise ValueError(
+                f"space has {name}, which is for classifier {owner!r}, and its classifiers are "
+                f"{', '.join(map(repr, values['classifier']))}. Leave {name} out, or "
+                f"add {owner!r}."
+            )
     if "centroids" not in values["kind"] or "euclidean" not in values["distance"]:
         if "kmeans" in space.get("references", ()):
             raise ValueError(
@@ -167,17 +180,26 @@ def _check_value(name, value, is_sparse):
                 f"space[{name!r}] has {value!r}; known are {', '.join(map(repr, known))}."
             )
     elif name in ("n_references", "n_neighbors"):
-        is_count = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not is_count or value < 1 or (name == "n_neighbors" and value > MOST_NEIGHBORS):
+        if not is_count(value) or (name == "n_neighbors" and value > MOST_NEIGHBORS):
             most = f" up to {MOST_NEIGHBORS}" if name == "n_neighbors" else ""
             raise ValueError(f"space[{name!r}] must be integers >= 1{most}, got {value!r}.")
-    elif value is not None and not (isinstance(value, float | int) and value > 0):
+    elif value is not None and not is_positive(value):
         raise ValueError(f"space[{name!r}] must be positive numbers, got {value!r}.")
     if name == "scaling" and is_sparse and value not in SPARSE_SCALINGS:
         raise ValueError(
             f"scaling={value!r} would make sparse X dense. Use None or 'standard' (which then "
             "does not center), or pass X.toarray()."
         )
+
+
+def is_count(value):
+    """Whether `value` is an integer of at least 1."""
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and value >= 1
+
+
+def is_positive(value):
+    """Whether `value` is a finite number above 0."""
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 < value < np.inf
 
 
 def list_configurations(values):

@@ -177,7 +177,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         """
         check_is_fitted(self, "sigma_")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return apply_map(self._map, as_rows(X))
+        return apply_map(self._map, as_rows(X, is_new=True))
 
     @property
     def _n_features_out(self):
