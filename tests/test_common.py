@@ -51,6 +51,7 @@ LANDMARKS = [
     LandmarkClassifier("kmeans", 8, kernel="gaussian", random_state=0),
     LandmarkClassifier("density", classifier="knn", n_neighbors=21, random_state=0),
     LandmarkClassifier("random", 20, distance="angle", classifier="ridge", random_state=0),
+    LandmarkClassifier("density", 20, classifier="lda", random_state=0),
     LandmarkSearchCV(n_configurations=4, random_state=0),
     LandmarkSearchCV(
         space={"classifier": ["nb", "ridge"], "scaling": [None, "standard"]},

@@ -9,12 +9,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from tamis import LandmarkClassifier, LandmarkTransformer
 from tamis.landmarks.evaluation import evaluate_branch, list_branches
+from tamis.landmarks.linear import Regression
 from tamis.landmarks.space import check_space, draw_configurations
 from tests.landmarks.nasty import DATA
 
@@ -23,6 +25,7 @@ EVERY_KIND = [
     LandmarkClassifier(random_state=0),
     LandmarkClassifier(classifier="knn", weights="distance", metric="angle", random_state=0),
     LandmarkClassifier("random", 9, classifier="ridge", scaling="quantile", random_state=0),
+    LandmarkClassifier("density", 9, classifier="lda", class_weight="balanced", random_state=0),
     LandmarkClassifier("kmeans", 9, per_class=True, scaling="yeo-johnson", random_state=0),
     LandmarkClassifier([0, 60, 120], kind="centroids", class_weight="balanced"),
 ]
@@ -141,7 +144,7 @@ def test_centroids_are_explained_by_the_nearest_training_row():
     assert_array_equal(model.rows_, gap.argmin(axis=0))
 
 
-@pytest.mark.parametrize("classifier", ["nb", "ridge"])
+@pytest.mark.parametrize("classifier", ["nb", "ridge", "lda"])
 def test_balanced_classes_make_the_rare_class_heard(classifier):
     points, y = make_blobs([400, 20], 2, centers=[[0, 0], [1.5, 0]], random_state=0)
     plain = LandmarkClassifier("fft", 8, classifier=classifier, random_state=0)
@@ -151,7 +154,7 @@ def test_balanced_classes_make_the_rare_class_heard(classifier):
     assert_array_equal(dict_weight.fit(points, y).predict(points), heard)
 
 
-def test_ridge_predicts_what_leaving_a_row_out_would():
+def test_ridge_is_the_solution_of_its_normal_equations():
     Z = LandmarkTransformer("fft", 6, kernel="linear", random_state=0).fit_transform(X)
     y = np.eye(3)[Y]
     T = (Z - Z.mean(axis=0)) / Z.std(axis=0)
@@ -163,6 +166,40 @@ def test_ridge_predicts_what_leaving_a_row_out_would():
     ).fit(X, Y)
     expected = design @ beta / model.model_["head"]["temperature"]
     assert_allclose(model.decision_function(X), expected, rtol=1e-8)
+
+
+def test_rows_left_out_in_closed_form_are_rows_left_out():
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(40, 5)), np.arange(40) % 3
+    weights = np.array([1.0, 2.0, 0.5])
+    regression = Regression(Z, y, weights)
+    w = weights[y] / weights[y].sum()
+    T = (Z - w @ Z) / Z.std(axis=0)
+    design, penalty = np.column_stack([np.ones(40), T]), np.diag([0.0] + [0.1] * 5)
+    for i in range(0, 40, 7):
+        rest = np.arange(40) != i
+        scaled = design[rest].T * w[rest]
+        beta = np.linalg.solve(scaled @ design[rest] + penalty, scaled @ np.eye(3)[y][rest])
+        assert_allclose(regression.left_out(0.1)[i], design[i] @ beta, rtol=1e-8)
+
+
+def test_discriminants_see_the_class_between_two_others_that_regression_masks():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 50)
+    line = (y + 0.15 * rng.normal(size=150))[:, None]
+    model = LandmarkClassifier([[-5.0]], kernel="linear", classifier="lda").fit(line, y)
+    assert model.score(line, y) > 0.95
+    assert model.set_params(classifier="ridge").fit(line, y).score(line, y) < 0.8
+
+
+def test_discriminants_of_many_references_are_those_of_scikit_learn():
+    points, y = make_blobs(300, 4, centers=3, cluster_std=4.0, random_state=0)
+    Z = LandmarkTransformer("fft", 6, kernel="linear", random_state=0).fit_transform(points)
+    model = LandmarkClassifier(
+        "fft", 6, kernel="linear", classifier="lda", regularization=1e-8, random_state=0
+    ).fit(points, y)
+    peer = LinearDiscriminantAnalysis().fit(Z, y)
+    assert (model.predict(points) == peer.predict(Z)).mean() > 0.98
 
 
 @pytest.mark.parametrize("name", DATA)
@@ -229,7 +266,7 @@ def test_wrong_calls_are_told():
 
 @pytest.mark.parametrize("scaling", [None, "standard", "minmax", "quantile", "yeo-johnson"])
 @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
-@pytest.mark.parametrize("classifier", ["nb", "knn", "ridge"])
+@pytest.mark.parametrize("classifier", ["nb", "knn", "ridge", "lda"])
 @pytest.mark.parametrize("factor", [1e-300, 1e100, 1e149])
 def test_new_rows_may_be_anywhere(classifier, kernel, scaling, factor):
     model = LandmarkClassifier(

@@ -62,7 +62,12 @@ OURS = {
     "KMSE auto": search(ensemble_size="auto"),
     "balanced soft": search(vote="soft", class_weight="balanced"),
     "extended": search(
-        space="extended", n_configurations=64, vote="soft", class_weight="balanced"
+        space="extended",
+        n_configurations=64,
+        ensemble_size=25,
+        selection="greedy",
+        vote="soft",
+        class_weight="balanced",
     ),
 }
 

@@ -121,13 +121,13 @@ def _head_parameters(parameters):
         return {"classifier": None}
     classifier = parameters["classifier"]
     check_name("classifier", classifier, CLASSIFIERS)
-    for name, owner in BELONG.items():
-        if parameters[name] is not None and classifier != owner:
+    for name, owners in BELONG.items():
+        if parameters[name] is not None and classifier not in owners:
             raise ValueError(
-                f"{name}={parameters[name]!r} is for classifier={owner!r}, and classifier is "
-                f"{classifier!r}. Leave {name} out, or use classifier={owner!r}."
+                f"{name}={parameters[name]!r} is for classifier={owners[0]!r}, and classifier is "
+                f"{classifier!r}. Leave {name} out, or use classifier={owners[0]!r}."
             )
-    if classifier == "ridge":
+    if classifier in BELONG["regularization"]:
         strength = parameters["regularization"]
         if strength is not None and not is_positive(strength):
             raise ValueError(

@@ -11,7 +11,7 @@ __all__ = ["LandmarkClassifier"]
 
 
 class LandmarkClassifier(FittedLandmarks):
-    """Naive Bayes, nearest neighbours or ridge regression on a landmark map.
+    """Naive Bayes, nearest neighbours or a linear classifier on a landmark map.
 
     One configuration of [1]_: samples become kernels of their distances to a few references
     (`LandmarkTransformer`), and a simple classifier is trained on these.
@@ -29,8 +29,9 @@ class LandmarkClassifier(FittedLandmarks):
         Distance to the references.
     kernel : {"linear", "gaussian", "sigmoid", "cauchy"}, default="cauchy"
         Kernel of the distance, eqs. (1) to (4).
-    classifier : {"nb", "knn", "ridge"}, default="nb"
-        Gaussian naive Bayes, nearest neighbours, or ridge regression of the classes.
+    classifier : {"nb", "knn", "ridge", "lda"}, default="nb"
+        Gaussian naive Bayes, nearest neighbours, ridge regression of the classes, or penalised
+        linear discriminant analysis.
     n_neighbors : int or None, default=None
         Number of neighbours, 1 to 64; None: 5. With "knn" only.
     weights : {"uniform", "distance"} or None, default=None
@@ -38,7 +39,7 @@ class LandmarkClassifier(FittedLandmarks):
     metric : {"euclidean", "angle"} or None, default=None
         Distance between maps. None: "euclidean". With "knn" only.
     regularization : float or None, default=None
-        Strength of the ridge; None: the best by leave-one-out. With "ridge" only.
+        Strength of the ridge; None: the best by leave-one-out. With "ridge" and "lda" only.
     per_class : bool, default=False
         Whether references are chosen in every class by itself, the same number of each.
     scaling : {"standard", "minmax", "quantile", "yeo-johnson"} or None, default=None

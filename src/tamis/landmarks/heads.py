@@ -1,4 +1,4 @@
-"""The classifiers on the map: naive Bayes, neighbours, ridge regression.
+"""The classifiers on the map: naive Bayes, neighbours, ridge regression, discriminants.
 
 A trained head is a dict of arrays, numbers and strings. `decide` gives decisions of all classes,
 `shares` makes probabilities of them; both have their largest entry at the same class.
@@ -7,7 +7,7 @@ A trained head is a dict of arrays, numbers and strings. `decide` gives decision
 import numpy as np
 
 from tamis._base import softmax
-from tamis.landmarks.linear import ridge_decisions, train_ridge
+from tamis.landmarks.linear import linear_decisions, train_discriminant, train_ridge
 from tamis.landmarks.naive_bayes import naive_bayes_decisions, train_naive_bayes
 from tamis.landmarks.neighbors import nearest_rows, vote_shares
 
@@ -72,9 +72,10 @@ def train_head(configuration, Z, codes, weights):
             "weights": configuration.weights,
             "metric": configuration.metric,
         }
+    train = train_ridge if configuration.classifier == "ridge" else train_discriminant
     return {
-        "classifier": "ridge",
-        **train_ridge(Z, codes, weights, configuration.regularization),
+        "classifier": configuration.classifier,
+        **train(Z, codes, weights, configuration.regularization),
     }
 
 
@@ -91,7 +92,7 @@ def decide(head, Z):
         )
         found = nearest_rows(Z, rows, k, [head["metric"]])[head["metric"]]
         return vote_shares(*found, codes, weight, k, by_distance)
-    return settle(ridge_decisions(head, Z))
+    return settle(linear_decisions(head, Z))
 
 
 def shares(head, decisions):

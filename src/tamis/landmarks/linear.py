@@ -1,4 +1,6 @@
-r"""Ridge regression of the classes on the map, with everything in closed form.
+r"""Linear classifiers on the map, with everything in closed form.
+
+**Ridge regression of the classes.**
 
 .. math:: \min_{B, b} \frac{\sum_i w_i \|y_i - b - B^T z_i\|^2}{\sum_i w_i} + \lambda \|B\|^2
 
@@ -13,15 +15,71 @@ had been left out,
 with rotated rows :math:`t_i` and eigenvalues :math:`e_j`. The best :math:`\lambda` of a grid by
 these predictions is taken where none is given, and they calibrate the probabilities: the softmax
 of the predictions divided by a temperature.
+
+**Discriminant analysis** is the same regression, then normal distributions with one covariance S
+for the predictions :math:`\hat y^{(-i)}` of the classes (penalised discriminant analysis [1]_):
+
+.. math:: \delta_c(z) = \hat y(z)^T S^{-1} m_c - \tfrac12 m_c^T S^{-1} m_c + \log \pi_c.
+
+Classes that lie between others, which regression masks, get their due. Lambda is the one whose
+left-out rows are most likely.
+
+References
+----------
+.. [1] Hastie, Buja and Tibshirani, "Penalized discriminant analysis", Annals of Statistics 1995.
 """
 
 import numpy as np
 
+from tamis._base import softmax
 from tamis._selection import fit_temperature
 
-__all__ = ["ridge_decisions", "train_ridge"]
+__all__ = ["Regression", "linear_decisions", "train_discriminant", "train_ridge"]
 
 _LAMBDAS = np.logspace(-6, 1, 15)
+# Of the mean variance, added to that of every prediction: these sum to 1, and S is singular.
+_SHRINKAGE = 1e-3
+
+
+class Regression:
+    """Ridge regressions of the classes on a map, for every strength.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_references)
+        Map of the training rows.
+    codes : ndarray of int of shape (n_samples,)
+        Their classes.
+    weights : ndarray of shape (n_classes,)
+        Class weights.
+    """
+
+    def __init__(self, Z, codes, weights):
+        w = weights[codes]
+        self.w = w = w / w.sum()
+        self.shift, scale = w @ Z, Z.std(axis=0)
+        self.scale = np.where(scale > 1e-12 * np.abs(self.shift), scale, 1.0)
+        T = (Z - self.shift) / self.scale
+        self.Y = (codes[:, None] == np.arange(weights.size)).astype(np.float64)
+        self.mean = w @ self.Y
+        values, self.vectors = np.linalg.eigh(T.T @ (w[:, None] * T))
+        self.values = np.maximum(values, 0.0)
+        self.T = T @ self.vectors
+        self.target = self.T.T @ (w[:, None] * (self.Y - self.mean))
+        self.squares = self.T * self.T
+
+    def left_out(self, strength):
+        """Predictions for every row by the other rows, (n_samples, n_classes)."""
+        shrunk = 1.0 / (self.values + strength)
+        fitted = self.mean + self.T @ (shrunk[:, None] * self.target)
+        own = np.minimum(self.w * (1.0 + self.squares @ shrunk), 1.0 - 1e-9)[:, None]
+        return (fitted - own * self.Y) / (1.0 - own)
+
+    def solution(self, strength):
+        """Coefficients (n_references, n_classes) and intercepts."""
+        coefficients = self.vectors @ (self.target / (self.values + strength)[:, None])
+        coefficients = coefficients / self.scale[:, None]
+        return coefficients, self.mean - self.shift @ coefficients
 
 
 def train_ridge(Z, codes, weights, regularization):
@@ -38,39 +96,66 @@ def train_ridge(Z, codes, weights, regularization):
     regularization : float or None
         Lambda; None: the best by leave-one-out predictions.
     """
-    w = weights[codes]
-    w = w / w.sum()
-    shift, scale = w @ Z, Z.std(axis=0)
-    scale = np.where(scale > 1e-12 * np.abs(shift), scale, 1.0)
-    T = (Z - shift) / scale
-    Y = (codes[:, None] == np.arange(weights.size)).astype(np.float64)
-    mean = w @ Y
-    values, vectors = np.linalg.eigh(T.T @ (w[:, None] * T))
-    values = np.maximum(values, 0.0)
-    T = T @ vectors
-    target = T.T @ (w[:, None] * (Y - mean))
-    squares = T * T
+    regression = Regression(Z, codes, weights)
     best = None
-    lambdas = _LAMBDAS if regularization is None else [regularization]
-    for strength in lambdas:
-        shrunk = 1.0 / (values + strength)
-        fitted = mean + T @ (shrunk[:, None] * target)
-        own = np.minimum(w * (1.0 + squares @ shrunk), 1.0 - 1e-9)[:, None]
-        left_out = (fitted - own * Y) / (1.0 - own)
-        loss = w @ ((left_out - Y) ** 2).sum(axis=1)
+    for strength in _LAMBDAS if regularization is None else [regularization]:
+        left_out = regression.left_out(strength)
+        loss = regression.w @ ((left_out - regression.Y) ** 2).sum(axis=1)
         if best is None or loss < best[0]:
             best = loss, strength, left_out
     _, strength, left_out = best
-    coefficients = vectors @ (target / (values + strength)[:, None]) / scale[:, None]
-    absent = np.bincount(codes, minlength=weights.size) == 0
+    return _as_record(*regression.solution(strength), strength, left_out, codes, regression)
+
+
+def train_discriminant(Z, codes, weights, regularization):
+    """Coefficients for the classes, as a dict of arrays; parameters as in `train_ridge`."""
+    regression = Regression(Z, codes, weights)
+    rows = np.arange(codes.size)
+    best = None
+    for strength in _LAMBDAS if regularization is None else [regularization]:
+        left_out = regression.left_out(strength)
+        rotation, base = _discriminate(left_out, regression)
+        decisions = left_out @ rotation + base
+        with np.errstate(divide="ignore"):
+            loss = -regression.w @ np.log(softmax(decisions)[rows, codes])
+        if best is None or loss < best[0]:
+            best = loss, strength, decisions, rotation, base
+    _, strength, decisions, rotation, base = best
+    coefficients, intercepts = regression.solution(strength)
+    return _as_record(
+        coefficients @ rotation,
+        intercepts @ rotation + base,
+        strength,
+        decisions,
+        codes,
+        regression,
+    )
+
+
+def _discriminate(F, regression):
+    """Discriminant functions of predictions F, as a matrix and a constant for every class."""
+    Y, w, prior = regression.Y, regression.w, regression.mean
+    present = prior > 0
+    means = np.zeros((prior.size, prior.size))
+    means[present] = (Y.T @ F)[present] / Y.sum(axis=0)[present, None]
+    gaps = F - Y @ means
+    S = gaps.T @ (w[:, None] * gaps)
+    S[np.diag_indices_from(S)] += max(_SHRINKAGE * np.trace(S) / prior.size, 1e-12)
+    rotation = np.linalg.solve(S, means.T)
+    with np.errstate(divide="ignore"):
+        return rotation, np.log(prior) - 0.5 * np.einsum("cj,jc->c", means, rotation)
+
+
+def _as_record(coefficients, intercepts, strength, decisions, codes, regression):
+    absent = regression.mean == 0
     return {
         "coefficients": coefficients,
-        "intercepts": np.where(absent, -np.inf, mean - shift @ coefficients),
+        "intercepts": np.where(absent, -np.inf, intercepts),
         "lambda": float(strength),
-        "temperature": fit_temperature(left_out, codes, w),
+        "temperature": fit_temperature(np.where(absent, -np.inf, decisions), codes, regression.w),
     }
 
 
-def ridge_decisions(model, Z):
-    """Predicted indicators divided by the temperature, (n_samples, n_classes)."""
+def linear_decisions(model, Z):
+    """Decisions divided by the temperature, (n_samples, n_classes)."""
     return (Z @ model["coefficients"] + model["intercepts"]) / model["temperature"]

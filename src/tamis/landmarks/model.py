@@ -29,7 +29,7 @@ def make_sampler(choice, X, codes, seed, largest):
     return Sampler(choice.references, X, choice.distance, seed, largest)
 
 
-def train_map(configuration, X, codes, seed, given=None):
+def train_map(configuration, X, codes, seed, given=None, scaling=None):
     """Learn a landmark map.
 
     Parameters
@@ -43,6 +43,8 @@ def train_map(configuration, X, codes, seed, given=None):
     given : ndarray, or None
         References of the user: rows (n_references, n_features) in the units of X, or indices of
         rows of X. None: the sampler's.
+    scaling : dict or None
+        What the scaling learns from X, where it is known already.
 
     Returns
     -------
@@ -51,7 +53,7 @@ def train_map(configuration, X, codes, seed, given=None):
         Map of the training rows.
     """
     c = configuration
-    scaling = fit_scaling(c.scaling, X)
+    scaling = fit_scaling(c.scaling, X) if scaling is None else scaling
     X = apply_scaling(scaling, X)
     P = prepare(X, c.distance)
     D = rows = None
@@ -91,7 +93,7 @@ def apply_map(record, X):
     return apply_kernel(record["kernel"], landmark_distances(record, X), record["sigma"])
 
 
-def train_model(configuration, X, codes, n_classes, seed, class_weight, given=None):
+def train_model(configuration, X, codes, n_classes, seed, class_weight, given=None, scaling=None):
     """Learn a landmark map and its classifier; see `train_map` and `train_head`.
 
     Returns
@@ -99,7 +101,7 @@ def train_model(configuration, X, codes, n_classes, seed, class_weight, given=No
     model : dict
         With "map" and "head".
     """
-    record, Z = train_map(configuration, X, codes, seed, given)
+    record, Z = train_map(configuration, X, codes, seed, given, scaling)
     weights = class_weights(class_weight, codes, n_classes)
     return {"map": record, "head": train_head(configuration, Z, codes, weights)}
 

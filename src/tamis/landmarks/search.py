@@ -44,9 +44,10 @@ class LandmarkSearchCV(FittedLandmarks):
     Parameters
     ----------
     space : {"paper", "extended"} or dict, default="paper"
-        Configurations to choose from: Table 1 of [1]_ (3,900 distinct ones), or with input
-        scalings, up to 256 references, references per class and ridge regression. A dict has
-        lists of values for some parameters; the others are as in the paper.
+        Configurations to choose from: Table 1 of [1]_ (3,900 distinct ones); or scaled features,
+        128 to 512 references, also per class, and neighbours, ridge regression and discriminant
+        analysis, best with ``selection="greedy"``. A dict has lists of values for some
+        parameters; the others are as in the paper.
     search : {"random", "grid"}, default="random"
         Draw configurations (each parameter by itself), or evaluate all of them.
     n_configurations : int or None, default=None
@@ -365,8 +366,17 @@ class LandmarkSearchCV(FittedLandmarks):
             weights = member_weights(chosen.size, self.vote)
         configurations = [outcomes.configurations[order[m]] for m in chosen]
         seeds = random_state.randint(2**31 - 1, size=chosen.size)
+        scalings = {name: fit_scaling(name, X) for name in {c.scaling for c in configurations}}
         models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(train_model)(c, X, codes, outcomes.n_classes, int(seed), class_weight)
+            delayed(train_model)(
+                c,
+                X,
+                codes,
+                outcomes.n_classes,
+                int(seed),
+                class_weight,
+                scaling=scalings[c.scaling],
+            )
             for c, seed in zip(configurations, seeds, strict=True)
         )
         self.members_ = []
