@@ -10,6 +10,7 @@ COLUMNS = ["KMSE RS", "KMS RS", "KMSE GS", "KMS GS"] + [
     for sampler in ("FFT", "Random", "Density", "K-Means")
     for kind in ("KMSE", "KMS")
 ]
+RANKED = ["KMSE RS", "KMS RS", *FIGURE5]
 UNEQUAL = ("thyroid", "diabetis", "german")
 
 
@@ -27,6 +28,7 @@ def write_report(results, published):
         _targets(results, published),
         _table("Table 3", "raetsch", results, published["table3"], COLUMNS),
         _table("Table 4", "uci", results, published["table4"], COLUMNS[:2] + COLUMNS[4:]),
+        "![Ranks of the methods over the data sets](kms_figure5.png)",
         *(_ranks(collection, results) for collection in COLLECTIONS),
         *(_rivals(collection, results) for collection in COLLECTIONS),
         _scalers(results, published["table5"]),
@@ -59,7 +61,7 @@ def _targets(results, published):
             f"{_verdict(gain >= 1)}."
         )
     for collection, names in COLLECTIONS.items():
-        ranks = _average_ranks(results, names, ["KMSE RS", "KMS RS", *FIGURE5])
+        ranks = _average_ranks(results, names, RANKED)
         if ranks:
             place = sorted(ranks, key=ranks.get).index("KMSE RS") + 1
             lines.append(
@@ -101,22 +103,29 @@ def _pair(theirs, results, name, method):
     return ours if theirs is None else f"{theirs:.2f} / {ours}"
 
 
-def _average_ranks(results, names, methods):
-    """Average rank of every method over the sets where all of them were run."""
-    table = []
+def rank_table(results, names, methods):
+    """Data sets where all methods were run, and the ranks there, a row for every set."""
+    sets, table = [], []
     for name in names:
         means = [results.mean(name, m, methods) for m in methods]
         if None not in means:
+            sets.append(name)
             table.append(rankdata(np.round(means, 6)))
-    return dict(zip(methods, np.mean(table, axis=0), strict=True)) if table else {}
+    return sets, np.array(table)
+
+
+def _average_ranks(results, names, methods):
+    """Average rank of every method over the sets where all of them were run."""
+    _, table = rank_table(results, names, methods)
+    return dict(zip(methods, table.mean(axis=0), strict=True)) if len(table) else {}
 
 
 def _ranks(collection, results):
-    names, methods = COLLECTIONS[collection], ["KMSE RS", "KMS RS", *FIGURE5]
+    names, methods = COLLECTIONS[collection], RANKED
     ranks = _average_ranks(results, names, methods)
     if not ranks:
         return ""
-    sets = [n for n in names if all(results.mean(n, m) is not None for m in methods)]
+    sets, _ = rank_table(results, names, methods)
     lines = [
         f"## Figure 5, {collection}: average rank over {len(sets)} sets (splits that all have),"
         " Wilcoxon against KMSE RS",

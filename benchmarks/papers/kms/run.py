@@ -2,9 +2,9 @@
 
     python benchmarks/papers/kms/run.py --splits 100 --data DIR
 
-writes kms.json and kms.md and prints the Markdown. Every finished run is saved; the same command
-goes on where an interrupted one stopped. Remove the JSON file to begin again. Splits go around the
-data sets, so that a run that ``--minutes`` ends has about as many splits of each.
+writes kms.json, kms.md and kms_figure5.png and prints the Markdown. Every finished run is saved;
+the same command goes on where an interrupted one stopped. Remove the JSON file to begin again.
+Splits go around the data sets, so that a run that ``--minutes`` ends has about as many of each.
 """
 
 import argparse
@@ -21,7 +21,7 @@ for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 from datasets import COLLECTIONS, collection_of, load_split, n_splits
 from methods import FIGURE5, RIVALS, SCALERS, TABLE3, TABLE5, run_method
 from records import Results
-from report import write_report
+from report import RANKED, write_report
 from threadpoolctl import threadpool_limits
 
 HERE = Path(__file__).parent
@@ -50,6 +50,10 @@ def main(arguments=None):
     published = json.loads((HERE / "published.json").read_text())
     report = write_report(results, published)
     results.path.with_suffix(".md").write_text(report)
+    # Drawing is loaded last: the measurements need no matplotlib.
+    from plot import draw_ranks
+
+    draw_ranks(results, COLLECTIONS, RANKED, options.output / "kms_figure5.png")
     print(report)
     return 0
 
