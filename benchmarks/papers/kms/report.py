@@ -70,13 +70,19 @@ def _targets(results, published):
             )
         means = _common_means(results, names, ["extended", *RIVALS])
         if means:
-            best = min(means, key=means.get)
+            best, n_sets = min(means, key=means.get), _n_compared(results, names)
             shown = ", ".join(f"{m} {v:.2f}" for m, v in means.items())
             lines.append(
                 f"- Extended space ahead of tuned SVC, random forest and boosting on the mean of "
-                f"{collection}: {_verdict(best == 'extended')} ({shown})."
+                f"{collection}: {_verdict(best == 'extended')} ({shown}; {n_sets} of "
+                f"{len(names)} sets)."
             )
     return "\n".join(lines)
+
+
+def _n_compared(results, names):
+    sets, _ = rank_table(results, names, ["extended", *RIVALS])
+    return len(sets)
 
 
 def _verdict(holds):
