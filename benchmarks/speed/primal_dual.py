@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).parents[1] / "papers" / "primal_dual"))
 
 import numpy as np
 from datasets import generate as make_correlated
-from rivals import time_to_gap
+from rivals import fast, time_to_gap
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import StandardScaler
 
@@ -143,8 +143,6 @@ def against_skglm(m, d):
 
         problem = make()
         ours = best_of("tamis", make, 1e-6, 60.0)
-        from rivals import fast
-
         *_, pair = fast_to(fast(problem), problem, 1e-10)
         penalty = problem.ball.dual_norm(problem.adjoint(problem.residual(*centers(pair)))) / m
         for tol in 10.0 ** -np.arange(2, 13):
@@ -202,7 +200,7 @@ def against_cvxpy(size):
     seconds = process_time() - begin
     ratio = seconds / ours["seconds"]
     found = time_to_gap("tamis", problem, tol=1e-10, cap=60.0)
-    *_, pair = fast_to(solve_pairs(problem), problem, 1e-10)
+    *_, pair = fast_to(fast(problem), problem, 1e-10)
     off = abs(task.value - pair.primal.value) / pair.primal.value
     print(
         f"cvxpy with Clarabel, m=d={size}: {seconds:.1f} s / {ours['seconds']:.3f} s = "
@@ -210,12 +208,6 @@ def against_cvxpy(size):
         f"ours to 1e-10: {found['seconds']:.3f} s)",
         flush=True,
     )
-
-
-def solve_pairs(problem):
-    from rivals import fast
-
-    return fast(problem)
 
 
 def hard(m, d, cap):

@@ -42,10 +42,14 @@ __all__ = [
     "DecisionMixin",
     "Explanation",
     "TamisEstimator",
+    "check_class_weight",
     "check_finite",
     "check_weights",
     "count_classes",
     "encode_labels",
+    "is_real",
+    "require_class_weights",
+    "require_two_classes",
     "resolve_n_features",
     "softmax",
     "steps",
@@ -148,6 +152,68 @@ def _count_codes(y, low, size):
 def count_classes(codes, n_classes):
     """Number of rows of every class."""
     return _count_codes(codes, 0, n_classes)
+
+
+def require_two_classes(estimator):
+    """Raise unless an estimator has seen at least two classes."""
+    if len(estimator.classes_) < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs samples of at least 2 classes, got 1 class: "
+            f"{estimator.classes_.tolist()[0]!r}."
+        )
+
+
+def require_class_weights(classes, codes, weights):
+    """Raise if all samples of a class have zero weight."""
+    sums = np.bincount(codes, weights=weights, minlength=len(classes))
+    empty = np.flatnonzero(sums <= 0)
+    if empty.size:
+        raise ValueError(
+            f"All samples of the class {classes.tolist()[empty[0]]!r} have zero weight. Give them "
+            "weight, or leave them out."
+        )
+
+
+def is_real(value):
+    """Whether `value` is a number, and not a truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def check_class_weight(class_weight, classes, largest=np.inf):
+    """None, "balanced", or one positive weight for every class in order.
+
+    Parameters
+    ----------
+    class_weight : {"balanced"}, dict or None
+        As the user gave it; classes that a dict leaves out have weight 1.
+    classes : ndarray of shape (n_classes,)
+    largest : float
+        The largest weight that makes sense; the smallest is its inverse.
+
+    Returns
+    -------
+    weights : None, "balanced" or ndarray of shape (n_classes,)
+    """
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return class_weight
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            "class_weight must be None, 'balanced' or a dict from labels to weights, got "
+            f"{class_weight!r}."
+        )
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise ValueError(
+            f"class_weight has the label {unknown[0]!r}, which is not among the classes {labels}."
+        )
+    for label, weight in class_weight.items():
+        if not is_real(weight) or not 0 < weight < np.inf or not 1 / largest <= weight <= largest:
+            limits = "" if largest == np.inf else f" between {1 / largest:g} and {largest:g}"
+            raise ValueError(
+                f"class_weight must be positive numbers{limits}, got {weight!r} for {label!r}."
+            )
+    return np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
 
 
 def check_weights(sample_weight, X):

@@ -6,7 +6,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from tamis._base import TamisEstimator, check_finite, check_weights, encode_labels
+from tamis._base import (
+    TamisEstimator,
+    check_finite,
+    check_weights,
+    encode_labels,
+    require_class_weights,
+    require_two_classes,
+)
 from tamis.centers.covariance import Whitening
 from tamis.centers.model import CenterModel, train
 from tamis.centers.ranking import CenterStatistics
@@ -54,23 +61,13 @@ class CenterTraining(TamisEstimator):
             check_finite((X,), X)  # an order is no place to find NaN in
         sample_weight = check_weights(sample_weight, X)
         self.classes_, codes = encode_labels(y, classes)
-        if len(self.classes_) < n_classes_needed:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes, got 1 class: "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        if n_classes_needed > 1:
+            require_two_classes(self)
         return X, codes, sample_weight
 
     def _check_class_weights(self, codes, sample_weight):
-        if sample_weight is None:
-            return
-        weight = np.bincount(codes, weights=sample_weight, minlength=len(self.classes_))
-        empty = np.flatnonzero(weight <= 0)
-        if empty.size:
-            raise ValueError(
-                f"All samples of the class {self.classes_.tolist()[empty[0]]!r} have zero "
-                "weight. Give them weight, or leave them out."
-            )
+        if sample_weight is not None:
+            require_class_weights(self.classes_, codes, sample_weight)
 
     def _train(self, X, codes, n_classes, sample_weight):
         return train(

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tamis._base import DecisionMixin, TamisEstimator, encode_labels
+from tamis._base import DecisionMixin, TamisEstimator, encode_labels, require_two_classes
 from tamis.landmarks._parameters import as_rows
 from tamis.landmarks.model import landmark_distances
 from tamis.landmarks.space import SPARSE_SCALINGS
@@ -62,11 +62,7 @@ class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
             self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
         )
         self.classes_, codes = encode_labels(y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes, got 1 class: "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        require_two_classes(self)
         return as_rows(X), codes
 
     def _check_X(self, X):

@@ -25,7 +25,6 @@ from tamis.landmarks.space import (
 __all__ = [
     "as_rows",
     "as_seed",
-    "check_class_weight",
     "check_name",
     "make_configuration",
 ]
@@ -188,30 +187,6 @@ def check_references(references, X):
     references = check_array(references, dtype=np.float64, input_name="references")
     check_size(references, "references")
     return references
-
-
-def check_class_weight(class_weight, classes):
-    """None, "balanced", or one positive weight for every class in order."""
-    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
-        return class_weight
-    if not isinstance(class_weight, dict):
-        raise ValueError(
-            "class_weight must be None, 'balanced' or a dict from labels to weights, got "
-            f"{class_weight!r}."
-        )
-    labels = classes.tolist()
-    unknown = [label for label in class_weight if label not in labels]
-    if unknown:
-        raise ValueError(
-            f"class_weight has the label {unknown[0]!r}, which is not among the classes {labels}."
-        )
-    weights = [class_weight.get(label, 1.0) for label in labels]
-    for label, weight in zip(labels, weights, strict=True):
-        if not is_positive(weight):
-            raise ValueError(
-                f"class_weight must be positive numbers, got {weight!r} for {label!r}."
-            )
-    return np.array(weights, dtype=np.float64)
 
 
 def as_seed(random_state):

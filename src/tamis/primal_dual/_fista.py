@@ -15,8 +15,6 @@ __all__ = ["fista"]
 
 # Iterations on one face before Newton's method is tried there.
 _SAME_FACE = 4
-# Newton steps may cost this share of what the iterations have cost.
-_NEWTON_SHARE = 1.0
 
 
 def fista(problem, pair):
@@ -50,7 +48,8 @@ def fista(problem, pair):
         face = support
         if same_face >= patience:
             cost = newton_cost(problem, current.W)
-            if newton_spent + cost <= _NEWTON_SHARE * spent:
+            # Newton steps may cost as much as the iterations have.
+            if newton_spent + cost <= spent:
                 newton_spent += cost
                 better = newton_step(problem, current)
                 if better is not None:

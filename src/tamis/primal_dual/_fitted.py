@@ -2,16 +2,23 @@
 
 import time
 import warnings
-from numbers import Real
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tamis._base import DecisionMixin, TamisEstimator, check_weights, encode_labels
+from tamis._base import (
+    DecisionMixin,
+    TamisEstimator,
+    check_class_weight,
+    check_weights,
+    encode_labels,
+    is_real,
+    require_class_weights,
+    require_two_classes,
+)
 from tamis.primal_dual.balls import BALLS
 from tamis.primal_dual.losses import make_loss
 from tamis.primal_dual.prediction import (
@@ -25,7 +32,7 @@ from tamis.primal_dual.training import make_problem, prepare
 
 __all__ = ["FittedPrimalDual", "History", "check_radius", "dispersion_of"]
 
-_KEPT = ("_levels", "_chosen", "_euclidean", "_class_size")
+_PRIVATE = ("_levels", "_euclidean", "_class_size")
 _LOSSES = ("huber", "l1", "frobenius")
 # "auto" puts rho at this multiple of the mean class size: see `benchmarks/papers/primal_dual`.
 _RHO_PER_CLASS_SIZE = 2.0
@@ -97,7 +104,7 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
     def _forget(self):
         """Leave nothing of an earlier fit, so that one that fails leaves no mixture."""
         for name in list(vars(self)):
-            if (name.endswith("_") and not name.startswith("__")) or name in _KEPT:
+            if (name.endswith("_") and not name.startswith("__")) or name in _PRIVATE:
                 delattr(self, name)
 
     def _validate(self, X, y, sample_weight):
@@ -112,44 +119,22 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
         )
         weights = check_weights(sample_weight, X)
         self.classes_, codes = encode_labels(y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes, got 1 class: "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        require_two_classes(self)
         weights = np.ones(codes.size) if weights is None else weights
-        sizes = np.bincount(codes, weights=weights, minlength=len(self.classes_))
-        empty = np.flatnonzero(sizes <= 0)
-        if empty.size:
-            raise ValueError(
-                f"All samples of the class {self.classes_.tolist()[empty[0]]!r} have zero "
-                "weight. Give them weight, or leave them out."
-            )
+        require_class_weights(self.classes_, codes, weights)
         return X, codes, weights
 
-    def _class_weights(self, codes, weights, n_classes):
-        """Weight of every class."""
-        if self.class_weight is None:
-            return np.ones(n_classes)
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+    def _prepare(self, X, codes, weights, known=slice(None)):
+        """Training data with the class weights in them, and these; `known` are the classes."""
+        n_classes = len(self.classes_[known])
+        given = check_class_weight(self.class_weight, self.classes_, _LARGEST)
+        if given is None:
+            of_class = np.ones(n_classes)
+        elif isinstance(given, str):
             sizes = np.bincount(codes, weights=weights, minlength=n_classes)
-            return sizes.sum() / (n_classes * sizes)
-        if not isinstance(self.class_weight, dict):
-            raise ValueError(
-                "class_weight must be None, 'balanced' or a dict from classes to weights, got "
-                f"{self.class_weight!r}."
-            )
-        for name, value in self.class_weight.items():
-            if not _is_real(value) or not 1 / _LARGEST <= value <= _LARGEST:
-                raise ValueError(
-                    f"class_weight must be numbers between {1 / _LARGEST:g} and {_LARGEST:g}, got "
-                    f"{value!r} for the class {name!r}."
-                )
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
-
-    def _prepare(self, X, codes, weights, n_classes):
-        """Training data, with the class weights in them."""
-        of_class = self._class_weights(codes, weights, n_classes)
+            of_class = sizes.sum() / (n_classes * sizes)
+        else:
+            of_class = given[known]
         data = prepare(
             X, codes, n_classes, weights * of_class[codes], standardize=self.standardize
         )
@@ -259,9 +244,11 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
         P = project(X, self.weights_, self.mean_, self.scale_, self.support_)
         return X, distances(P, self.centers_, self._euclidean)
 
-    def _decisions(self, X):
-        _, found = self._distances(X)
+    def _decide(self, found):
         return decide(found, self._euclidean, self.dispersion_) / self.temperature_
+
+    def _decisions(self, X):
+        return self._decide(self._distances(X)[1])
 
     def confidence(self, X):
         """How much nearer the nearest center is than the second: 0 at a border, 1 on a center.
@@ -294,9 +281,11 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
         rejected : ndarray of bool of shape (n_samples,)
             True where the confidence is below `threshold`.
         """
-        if not _is_real(threshold) or not 0 <= threshold <= 1:
+        if not is_real(threshold) or not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be a confidence, 0 to 1, got {threshold!r}.")
-        return self.predict(X), self.confidence(X) < threshold
+        _, found = self._distances(X)
+        labels = self.classes_[self._decide(found).argmax(axis=1)]
+        return labels, confidence_of(found) < threshold
 
     def explain(self, X):
         """Contribution of every feature to the decision of every sample.
@@ -328,13 +317,9 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
         return self._explanation(values, base / self.temperature_, X)
 
 
-def _is_real(value):
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-
-
 def check_number(name, value, *, zero=False, hint="", most=np.inf):
     """Raise unless `value` is a finite number above 0 (or at least 0), and not above `most`."""
-    if not _is_real(value) or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+    if not is_real(value) or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
         raise ValueError(
             f"{name} must be a number {'>=' if zero else '>'} 0{hint}, got {value!r}."
         )

@@ -194,6 +194,7 @@ class _Systems:
         for r, q in self.residuals:
             self.psi = self.psi + r / q
         self.adaptive = problem.rho is not None
+        self.mismatch = walk.mismatch()
         self.factors = []
         for j in range(problem.n_classes):
             curved = 1.0 / self.psi[:, j]
@@ -210,7 +211,7 @@ class _Systems:
         walk, problem = self.walk, self.walk.problem
         slack, up, down, *rest = aims
         cw = up / self.pp - down / self.pn
-        cr = walk.mismatch()
+        cr = self.mismatch.copy()
         for sign, aim, (_, q) in zip((1, -1), rest, self.residuals, strict=False):
             cr += sign * aim / q
         pull = cr / self.psi

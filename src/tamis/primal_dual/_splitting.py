@@ -9,7 +9,7 @@ that ties them to the data:
 With penalties a (weighted by s) and b for the two ties, an iteration on :math:`z = (R + U / a, V +
 G / b)` takes the prox and the projection of z and then the (W, mu) that come closest to their
 reflection: a linear system with one matrix for all classes and iterations, the size of which is
-the shorter side of X. Correlated columns, which slow down every gradient method, do no harm here.
+the shorter side of X. Correlated columns slow it down less than they do gradient methods.
 
 As in `_pdhg`, points are reflected, drawn towards an anchor and restarted; the penalties follow
 the residuals at restarts.

@@ -171,7 +171,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         earlier = [getattr(self, name, None) for name in names]
         self._forget()
         X, codes, weights = self._validate(X, y, sample_weight)
-        data, self.class_weight_ = self._prepare(X, codes, weights, len(self.classes_))
+        data, self.class_weight_ = self._prepare(X, codes, weights)
         problem = self._problem(data, self.radius)
         max_iter = self.max_iter or _DEFAULT_ITERATIONS[self.algorithm]
         if self.algorithm == "paper":

@@ -175,7 +175,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         X, codes, weights = self._validate(X, y, sample_weight)
         given = None if sample_weight is None else weights
         splits = weighted_splits(make_splits(self.cv, X, self.classes_[codes], groups), given)
-        data, self.class_weight_ = self._prepare(X, codes, weights, len(self.classes_))
+        data, self.class_weight_ = self._prepare(X, codes, weights)
         problem = self._problem(data, 1.0)
         wanted = self._check_wanted(problem)
 
@@ -236,7 +236,6 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             "n_features": np.array([level.size for level in levels]),
             "gap": np.array([level.solution.relative_gap for level in levels]),
         }
-        self.mean_, self.scale_ = data.mean, data.scale
 
     def _check_radii(self):
         """The radii that were asked for; None for a number of them."""
@@ -295,13 +294,13 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     def _evaluate_fold(self, X, codes, weights, given, split, radii):
         """Scores, decisions, supports and gaps of every radius in one fold."""
         train, test = split
-        known, inner = np.unique(codes[train[weights[train] > 0]], return_inverse=True)
+        rows = train[weights[train] > 0]
+        known, inner = np.unique(codes[rows], return_inverse=True)
         if known.size < 2:
             raise ValueError(
                 "A training fold has samples of one class only. Use fewer or stratified folds."
             )
-        rows = train[weights[train] > 0]
-        data, _ = self._prepare_fold(X[rows], inner, weights[rows], known)
+        data, _ = self._prepare(X[rows], inner, weights[rows], known)
         problem = self._problem(data, 1.0)
         scores, decisions, supports, gaps = [], [], [], []
         limits = {"tol": self.tol, "max_iter": self._iterations}
@@ -329,16 +328,6 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             supports.append(support)
             gaps.append(level.solution.relative_gap)
         return {"scores": scores, "decisions": decisions, "supports": supports, "gaps": gaps}
-
-    def _prepare_fold(self, X, codes, weights, known):
-        """Training data of a fold, whose classes may be fewer."""
-        part = copy.copy(self)
-        part.classes_ = self.classes_[known]
-        if isinstance(self.class_weight, dict):
-            part.class_weight = {
-                c: w for c, w in self.class_weight.items() if c in part.classes_.tolist()
-            }
-        return part._prepare(X, codes, weights, known.size)
 
     def _choose(self, evaluated, splits, codes, weights, wanted):
         """The level that the rule, or the wanted number of features, picks."""

@@ -78,7 +78,6 @@ def contributions(X, weights, mean, scale, support, centers, euclidean, dispersi
     start = -mean[support] @ inner if thin else np.zeros(centers.shape[0])
     P = project(X, weights, mean, scale, support)
     base = decide(distances(start[None], centers, euclidean), euclidean, dispersion)[0]
-    shifted = X if thin else X - mean
     values = []
     for center in centers:
         slope = _slopes(P, start, center, euclidean, dispersion) @ inner.T
@@ -86,7 +85,7 @@ def contributions(X, weights, mean, scale, support, centers, euclidean, dispersi
             values.append(_multiply_sparse(X, slope, support))
             continue
         value = np.zeros(X.shape)
-        value[:, support] = shifted[:, support] * slope
+        value[:, support] = (X[:, support] - mean[support]) * slope
         values.append(value)
     return values, base
 

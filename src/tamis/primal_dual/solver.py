@@ -4,13 +4,14 @@ Most rows of W are zero at the optimum when the ball selects rows, and the inner
 all their time on products with the rows that they are given. So they are given few: those that
 are not zero and those with the largest score in X' Z. The optimum over these comes with a dual
 point, one product of all of X' with it gives the certificate of the whole problem and shows which
-rows must be added (their score is above the dual norm of the rows in hand). A row that is left
-out at the end is proved to change the objective by no more than the gap.
+rows must be added (their score is above that of the rows in use). A row that is left out at the
+end is proved to change the objective by no more than the gap.
 
-Inner algorithms: for smooth losses accelerated gradients and Newton steps (`_fista`, `_newton`);
-for the others an interior-point method (`_interior`) on few rows in the l1 ball, Douglas-Rachford
-splitting (`_splitting`) where its linear system is small, and the restarted primal-dual method
-(`_pdhg`). Algorithm 1 of the paper as printed is in `paper`.
+Inner algorithms, one after the other or side by side until one is ahead: for smooth losses
+accelerated gradients and Newton steps (`_fista`, `_newton`); on few rows in the l1 ball an
+interior-point method (`_interior`); Douglas-Rachford splitting (`_splitting`) where its linear
+system is small; the restarted primal-dual method (`_pdhg`). Algorithm 1 of the paper as printed is
+in `paper`.
 """
 
 from dataclasses import dataclass, replace
@@ -86,9 +87,7 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
     """
     empty = problem.empty()
     unit = empty.value
-    pair = Pair(empty, problem.dual_of(empty))
-    if start is not None:
-        pair = pair.better(start.primal, start.dual)
+    pair = Pair(empty, problem.dual_of(empty)) if start is None else start.better(empty)
     n_iter = 0
     yield Solution(pair, unit, n_iter)
     working = _WorkingSet(problem)
