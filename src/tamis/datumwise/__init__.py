@@ -1,0 +1,1 @@
+"""Family 4: datum-wise classification, features asked for one at a time."""

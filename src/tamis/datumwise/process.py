@@ -1,0 +1,374 @@
+"""The decision process: what can be asked, what it costs, what a wrong answer costs.
+
+A sample starts with nothing known. Every action either asks for one block of features, for its
+price, or names a class and ends (Dulac-Arnold, Denoyer, Preux and Gallinari, ECML 2011, Sec. 3).
+Wanted is the policy with the smallest risk, eq. (2) with prices and class weights in it: the mean
+over samples of
+
+    class_losses[y] * (label != y) + cost_weight * (sum of the prices of the blocks asked for).
+
+Nothing here knows how a policy is learned.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from tamis._base import check_class_weight, is_real
+
+__all__ = [
+    "ASK",
+    "KNOWN",
+    "MISSING",
+    "OPEN",
+    "Process",
+    "Run",
+    "check_cost_weight",
+    "find_class_losses",
+    "find_status",
+    "make_process",
+    "paid",
+]
+
+# Status of a block of one sample.
+ASK = 0  # can be had: its values are in X
+KNOWN = 1  # known for free: costs nothing and does not count
+MISSING = 2  # cannot be had: all its columns are NaN
+OPEN = 3  # not answered yet, in a conversation: may be requested
+
+_LARGEST = 1e100
+
+
+@dataclass(frozen=True)
+class Process:
+    """Prices, budgets and losses.
+
+    Attributes
+    ----------
+    block_of : ndarray of int64 of shape (n_features,)
+        Block of each column.
+    costs : ndarray of shape (n_blocks,)
+        Price of each block, as the user gave it, >= 0.
+    cost_weight : float
+        What a unit of price costs in units of loss: the paper's lambda.
+    class_losses : ndarray of shape (n_classes,)
+        Loss of a wrong label for a sample of each class.
+    max_blocks : int
+        Most blocks that may be bought; `n_blocks` when there is no limit.
+    max_cost : float
+        Largest sum of prices; infinity when there is no limit.
+    names : ndarray of str of shape (n_blocks,)
+        Names of the blocks.
+    """
+
+    block_of: np.ndarray
+    costs: np.ndarray
+    cost_weight: float
+    class_losses: np.ndarray
+    max_blocks: int
+    max_cost: float
+    names: np.ndarray
+
+    @property
+    def n_blocks(self):
+        """Number of blocks."""
+        return self.costs.size
+
+    @property
+    def n_classes(self):
+        """Number of classes."""
+        return self.class_losses.size
+
+    def columns_of(self, block):
+        """Columns of one block, ascending."""
+        return np.flatnonzero(self.block_of == block)
+
+
+@dataclass
+class Run:
+    """What a policy did with every sample.
+
+    Attributes
+    ----------
+    decisions : ndarray of shape (n_samples, n_classes)
+        Log scale: their softmax is the probabilities; the label is the first of the largest.
+    order : ndarray of int32 of shape (n_samples, length)
+        Blocks bought, in order, padded with -1. Known blocks are not among them.
+    request : ndarray of int32 of shape (n_samples,)
+        -1 where the policy has stopped and classified; else the open block it wants next, and the
+        decisions are those of the state so far.
+    trace : ndarray of shape (n_samples, length + 1, n_classes) or None
+        Decisions before the first purchase, after it, after the second, ...; padded with NaN.
+    """
+
+    decisions: np.ndarray
+    order: np.ndarray
+    request: np.ndarray
+    trace: np.ndarray | None = None
+
+
+def find_status(block_of, n_blocks, X, known=None):
+    """Status of every block of every sample: ASK, KNOWN or MISSING.
+
+    Parameters
+    ----------
+    block_of : ndarray of int64 of shape (n_features,)
+        Block of each column.
+    n_blocks : int
+    X : ndarray of shape (n_samples, n_features)
+        Samples; NaN cannot be had.
+    known : ndarray of bool of shape (n_samples, n_features) or None
+        Values known for free. Of a block all values that exist must be known, or none.
+
+    Returns
+    -------
+    status : ndarray of int8 of shape (n_samples, n_blocks)
+    """
+    has = ~np.isnan(X)
+    if n_blocks == X.shape[1]:  # each feature is a block of its own
+        place = np.argsort(block_of)
+        status = np.where(has[:, place], np.int8(ASK), np.int8(MISSING))
+        if known is not None:
+            status[(known & has)[:, place]] = KNOWN
+        return status
+    member = (block_of[:, None] == np.arange(n_blocks)).astype(np.float64)
+    n_values = has.astype(np.float64) @ member
+    status = np.where(n_values > 0, np.int8(ASK), np.int8(MISSING))
+    if known is not None:
+        n_known = (known & has).astype(np.float64) @ member
+        partly = (n_known > 0) & (n_known < n_values)
+        if partly.any():
+            row, block = np.argwhere(partly)[0]
+            raise ValueError(
+                f"known has some, but not all, values of the group with the features "
+                f"{np.flatnonzero(block_of == block).tolist()} in row {row}. A group is bought "
+                "as a whole: mark all of its values as known, or none."
+            )
+        status[n_known > 0] = KNOWN
+    return status
+
+
+def paid(order, costs):
+    """Sum of the prices of every sample's purchases."""
+    return np.where(order >= 0, costs[order], 0.0).sum(axis=1)
+
+
+def make_process(
+    feature_names,
+    *,
+    cost_weight,
+    class_losses,
+    feature_costs=None,
+    feature_groups=None,
+    max_features=None,
+    max_cost=None,
+):
+    """The process that a user's parameters describe; wrong ones are told kindly.
+
+    Parameters
+    ----------
+    feature_names : sequence of str
+        Names of all features.
+    cost_weight : float
+        Lambda, >= 0.
+    class_losses : ndarray of shape (n_classes,)
+    feature_costs : None, dict or array-like
+        One price >= 0 for every feature, or for every group where there are groups; a dict goes
+        by name. None: 1 each.
+    feature_groups : None, dict, or array-like
+        A dict from a group's name to its features (names or indices), a list of lists of them, or
+        an array with one label for every feature.
+    max_features, max_cost : number or None
+        Budgets.
+
+    Returns
+    -------
+    process : Process
+    """
+    feature_names = [str(name) for name in feature_names]
+    block_of, names = _read_groups(feature_groups, feature_names)
+    kind = "feature" if feature_groups is None else "group"
+    costs = _read_costs(feature_costs, names, kind)
+    return Process(
+        block_of=block_of,
+        costs=costs,
+        cost_weight=check_cost_weight("cost_weight", cost_weight),
+        class_losses=np.asarray(class_losses, dtype=np.float64),
+        max_blocks=_read_max_features(max_features, len(names)),
+        max_cost=_read_max_cost(max_cost),
+        names=np.array(names, dtype=object),
+    )
+
+
+def check_cost_weight(name, value):
+    """A cost weight as a float; an error unless it is a finite number >= 0."""
+    if not is_real(value) or not 0 <= value <= _LARGEST:
+        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
+    return float(value)
+
+
+def find_class_losses(class_weight, classes, codes):
+    """Loss of a wrong label for a sample of each class; "balanced" has mean 1 over samples."""
+    weights = check_class_weight(class_weight, classes, 1e9)
+    if weights is None:
+        return np.ones(len(classes))
+    if isinstance(weights, str):
+        sizes = np.bincount(codes, minlength=len(classes))
+        return codes.size / (len(classes) * sizes)
+    return weights
+
+
+def _read_max_features(max_features, n_blocks):
+    if max_features is None:
+        return n_blocks
+    is_count = isinstance(max_features, Integral) and not isinstance(max_features, bool | np.bool_)
+    if not is_count or max_features < 0:
+        raise ValueError(
+            "max_features must be an integer >= 0 (0: ask for nothing), or None for no limit; got "
+            f"{max_features!r}."
+        )
+    return min(int(max_features), n_blocks)
+
+
+def _read_max_cost(max_cost):
+    if max_cost is None:
+        return np.inf
+    if not is_real(max_cost) or not max_cost >= 0:
+        raise ValueError(
+            "max_cost must be a number >= 0 (0: buy only what is free), or None for no limit; got "
+            f"{max_cost!r}."
+        )
+    return float(max_cost)
+
+
+def _read_costs(feature_costs, names, kind):
+    """One price for every block."""
+    if feature_costs is None:
+        return np.ones(len(names))
+    if isinstance(feature_costs, Mapping):
+        unknown = [name for name in feature_costs if name not in set(names)]
+        if unknown:
+            raise ValueError(
+                f"feature_costs has the {kind} {unknown[0]!r}, which is not among the {kind}s "
+                f"{_some(names)}."
+            )
+        lacking = [name for name in names if name not in feature_costs]
+        if lacking:
+            raise ValueError(
+                f"feature_costs has no price for the {kind}(s) {_some(lacking)}. Give every "
+                f"{kind} a price; 0 is one."
+            )
+        feature_costs = [feature_costs[name] for name in names]
+    try:
+        costs = np.asarray(feature_costs)
+    except ValueError as error:
+        raise ValueError(f"feature_costs must be a list of numbers ({error}).") from error
+    if costs.shape != (len(names),):
+        raise ValueError(
+            f"feature_costs must have one price for each of the {len(names)} {kind}s, got "
+            + (f"shape {costs.shape}." if costs.ndim else f"{feature_costs!r}.")
+        )
+    if costs.dtype.kind == "O" and all(is_real(cost) for cost in costs.tolist()):
+        costs = costs.astype(np.float64)
+    if costs.dtype.kind not in "fiu":
+        raise ValueError(f"feature_costs must be numbers, got {feature_costs!r}.")
+    costs = costs.astype(np.float64)
+    wrong = np.flatnonzero(~((costs >= 0) & (costs <= _LARGEST)))
+    if wrong.size:
+        raise ValueError(
+            f"feature_costs must be finite numbers >= 0, got {costs[wrong[0]]} for the {kind} "
+            f"{names[wrong[0]]!r}. For what cannot be had, use NaN in X."
+        )
+    return costs
+
+
+def _read_groups(feature_groups, feature_names):
+    """Block of every column, and the names of the blocks."""
+    n_features = len(feature_names)
+    if feature_groups is None:
+        return np.arange(n_features, dtype=np.int64), feature_names
+    if isinstance(feature_groups, Mapping):
+        return _read_members(
+            [str(name) for name in feature_groups], list(feature_groups.values()), feature_names
+        )
+    groups = feature_groups.tolist() if hasattr(feature_groups, "tolist") else feature_groups
+    if not isinstance(groups, list | tuple):
+        raise ValueError(
+            "feature_groups must be a dict from names to lists of features, a list of such lists, "
+            f"or an array with one label for every feature; got {feature_groups!r}."
+        )
+    listed = [isinstance(group, list | tuple | np.ndarray) for group in groups]
+    if groups and all(listed):
+        members = [list(group) for group in groups]
+        names = [f"group {g}" for g in range(len(members))]
+        return _read_members(names, members, feature_names)
+    if any(listed):
+        raise ValueError(
+            "feature_groups must be a list of lists, or one label for every feature; got a "
+            "mixture. Put a feature that stands alone in a list of its own."
+        )
+    if len(groups) != n_features:
+        raise ValueError(
+            f"feature_groups must have one label for each of the {n_features} features, got "
+            f"{len(groups)}."
+        )
+    if any(label is None or label != label for label in groups):
+        raise ValueError("feature_groups has a missing label. Give every feature a group.")
+    names = list(dict.fromkeys(str(label) for label in groups))  # in order of appearance
+    place = {name: g for g, name in enumerate(names)}
+    return np.array([place[str(label)] for label in groups], dtype=np.int64), names
+
+
+def _read_members(names, groups, feature_names):
+    if len(set(names)) < len(names):
+        raise ValueError(f"feature_groups must have different names, got {_some(names)}.")
+    column_of = {name: j for j, name in enumerate(feature_names)}
+    block_of = np.full(len(feature_names), -1, dtype=np.int64)
+    for g, group in enumerate(groups):
+        if isinstance(group, str) or not hasattr(group, "__iter__"):
+            group = [group]
+        group = list(group)
+        if not group:
+            raise ValueError(f"feature_groups has no feature in {names[g]!r}. Leave it out.")
+        for feature in group:
+            j = _find_column(feature, column_of, len(feature_names), names[g])
+            if block_of[j] >= 0:
+                raise ValueError(
+                    f"feature_groups overlap: the feature {feature_names[j]!r} is in "
+                    f"{names[block_of[j]]!r} and in {names[g]!r}. A feature belongs to one group."
+                    if block_of[j] != g
+                    else f"feature_groups has {feature_names[j]!r} twice in {names[g]!r}."
+                )
+            block_of[j] = g
+    left = np.flatnonzero(block_of < 0)
+    if left.size:
+        raise ValueError(
+            f"feature_groups leave out the feature(s) {_some([feature_names[j] for j in left])}. "
+            "Every feature belongs to a group; one that stands alone to a group of its own."
+        )
+    return block_of, names
+
+
+def _find_column(feature, column_of, n_features, group):
+    if isinstance(feature, str):
+        if feature in column_of:
+            return column_of[feature]
+        raise ValueError(
+            f"feature_groups has the feature {feature!r} in {group!r}, which is not among the "
+            f"features {_some(list(column_of))}."
+        )
+    is_index = isinstance(feature, Integral) and not isinstance(feature, bool | np.bool_)
+    if not is_index or not 0 <= feature < n_features:
+        raise ValueError(
+            f"feature_groups must name features, or give indices from 0 to {n_features - 1}; got "
+            f"{feature!r} in {group!r}."
+        )
+    return int(feature)
+
+
+def _some(names, most=5):
+    """The first few names, for a message."""
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
