@@ -1,0 +1,457 @@
+r"""States, scores and returns of the paper's learner, for whole batches.
+
+Definitions, so that a slow version can say the same:
+
+- *Blocks* 0, ..., n_blocks - 1 can be bought; block b has the columns
+  ``columns[start[b]:start[b + 1]]``, ascending.
+- A *state* is a row x of standardized values and a mask of bought blocks. Column c counts as
+  known, z_c = 1, when its block is bought and x_c is there (not NaN).
+- *Actions* are the classes 0, ..., n_classes - 1, then the blocks: action n_classes + b buys b.
+  The score of all actions is
+
+  .. math:: s(x, z) = \beta + \sum_{c: z_c = 1} (U_c + x_c V_c)
+
+  with the `bias` :math:`\beta` of shape (n_actions,), and `for_known` U and `for_value` V of shape
+  (n_columns, n_actions). Sums are made block by block, starting from the bias: the blocks of the
+  mask in ascending order, then every purchase as it is made; within a block its columns are added
+  up first, in ascending order.
+- A block *may be bought* when it is not bought yet, has at least one value in this row, and fits
+  both budgets: one more block is at most `max_blocks`, and the prices of all bought blocks, added
+  in the order of the purchases (mask first, ascending), plus its own are at most `max_cost`.
+- The *policy* takes the action of the largest score among the classes and the blocks that may be
+  bought. Ties go to the lower action: classes before blocks, lower index first.
+- The *return* of an action in a state is the sum of rewards until a class is named: every purchase
+  of b gives ``-cost_weight * costs[b]``, naming a wrong class for a row of class y gives
+  ``-class_losses[y]``, the right one 0.
+- The *return of block b at (x, mask)* takes b out of the mask first, if it is there, then buys it
+  and follows the policy. For a bought block this is the return of the policy from the mask itself
+  less the block's price, so one rollout serves all bought blocks.
+
+A rollout that comes by a set of blocks that the policy's own rollout from this state has also come
+by goes on as that one did: its return is known. The set is recognised by counting: k blocks that
+all have a place below k on the other way are the first k of it.
+"""
+
+import numpy as np
+
+from tamis._compile import compiled, prange, twins
+from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
+
+__all__ = ["chain_of_blocks", "expected_returns", "first_largest", "run_batch"]
+
+# Standardized training values are far below this; new ones beyond it are cut, so that no score
+# overflows.
+_FAR = 1e6
+_LOWEST = np.iinfo(np.int64).min
+_MAGNITUDE = np.iinfo(np.int64).max
+_N_CHUNKS = 64
+_SHORT = 96
+
+
+@compiled
+def first_largest(scores, keys, size):
+    """Position of the first of the largest among `size` scores; `keys` are their bits.
+
+    Integers of the same order as the scores have a maximum that the compiler makes a vector
+    instruction of; floats have not, because of NaN.
+    """
+    largest = np.int64(_LOWEST)
+    for k in range(size):
+        bits = keys[k]
+        largest = max(largest, bits ^ ((bits >> 63) & _MAGNITUDE))
+    bits = largest ^ ((largest >> 63) & _MAGNITUDE)
+    if size <= _SHORT:
+        k = 0
+        while keys[k] != bits:
+            k += 1
+    else:  # to the end without a branch is quicker than to the place with one
+        k = size
+        for other in range(size):
+            k = min(k, other if keys[other] == bits else size)
+    if scores[k] == 0.0:  # 0.0 and -0.0 are equal, their bits are not
+        for first in range(k):
+            if scores[first] == 0.0:
+                return first
+    return k
+
+
+@compiled
+def _forbid_dear(scores, n_classes, costs, spent, max_cost):
+    """Take the blocks beyond the budget out of the choice; they stay out, prices being >= 0."""
+    for b in range(costs.size):
+        if spent + costs[b] > max_cost:
+            scores[n_classes + b] = -np.inf
+
+
+@compiled
+def _follow(scores, keys, gains, n_classes, costs, prices, budget, count, spent, places, way):
+    """Follow the policy from the scores of a state to its class.
+
+    Parameters
+    ----------
+    scores, keys : ndarray of shape (n_actions,)
+        Scores, forbidden blocks -inf, and their bits; overwritten.
+    gains : ndarray of shape (n_blocks, n_actions)
+        What buying a block adds to the scores; -inf to its own.
+    budget : (max_blocks, max_cost)
+    count, spent : int, float
+        Blocks bought so far and the sum of their prices.
+    places : ndarray of int64 of shape (n_blocks,)
+        Place of every block on the way of another rollout from the same state; n_blocks for those
+        that are not on it.
+    way : ndarray of int64 of shape (n_blocks,)
+        On entry way[0] is the first purchase of this rollout if one was made, and -1 if none was;
+        on return the whole way, followed by -1.
+
+    Returns
+    -------
+    label : int
+        The class; -1 when the rollout has met the other one.
+    price : float
+        Weighted prices of the blocks bought here, without the first purchase.
+    """
+    max_blocks, max_cost = budget
+    n_actions, n_blocks = scores.size, costs.size
+    length, furthest = 0, -1
+    if n_blocks and way[0] >= 0:
+        length, furthest = 1, places[way[0]]
+    price = 0.0
+    while True:
+        if length > 0 and furthest == length - 1:
+            return -1, price
+        action = first_largest(scores, keys, n_actions if count < max_blocks else n_classes)
+        if action < n_classes:
+            break
+        b = action - n_classes
+        gain = gains[b]
+        for k in range(n_actions):
+            scores[k] += gain[k]
+        count += 1
+        spent += costs[b]
+        price += prices[b]
+        if max_cost < np.inf:
+            _forbid_dear(scores, n_classes, costs, spent, max_cost)
+        way[length] = b
+        length += 1
+        furthest = max(furthest, places[b])
+    if length < n_blocks:
+        way[length] = -1
+    return action, price
+
+
+@compiled
+def _add_block(gain, x, present, b, start, columns, for_known, for_value):
+    """What buying block b adds to the scores: the sum over its columns that are there."""
+    gain[:] = 0.0
+    for at in range(start[b], start[b + 1]):
+        c = columns[at]
+        if present[c]:
+            known, value, of = for_known[c], for_value[c], x[c]
+            for k in range(gain.size):
+                gain[k] += known[k] + of * value[k]
+
+
+@twins
+def _returns(
+    X,
+    present,
+    codes,
+    rows,
+    masks,
+    available,
+    bias,
+    for_known,
+    for_value,
+    start,
+    columns,
+    costs,
+    prices,
+    losses,
+    max_blocks,
+    max_cost,
+    returns,
+):
+    n_states, n_blocks = masks.shape
+    n_actions = bias.size
+    n_classes = n_actions - n_blocks
+    for chunk in prange(_N_CHUNKS):
+        gains = np.empty((n_blocks, n_actions))
+        base, scores = np.empty(n_actions), np.empty(n_actions)
+        keys = scores.view(np.int64)
+        places, nowhere = np.empty(n_blocks, np.int64), np.full(n_blocks, n_blocks)
+        way, other = np.empty(n_blocks, np.int64), np.empty(n_blocks, np.int64)
+        for s in range(chunk, n_states, _N_CHUNKS):
+            i = rows[s]
+            mask = masks[s]
+            base[:] = bias
+            count, spent = 0, 0.0
+            for b in range(n_blocks):
+                _add_block(gains[b], X[i], present[i], b, start, columns, for_known, for_value)
+                # Nothing is bought twice.
+                gains[b, n_classes + b] = -np.inf
+                if mask[b]:
+                    base += gains[b]
+                    count += 1
+                    spent += costs[b]
+            for b in range(n_blocks):
+                if not available[i, b]:
+                    base[n_classes + b] = -np.inf
+            if max_cost < np.inf:
+                _forbid_dear(base, n_classes, costs, spent, max_cost)
+
+            # The policy's own way from here.
+            scores[:] = base
+            way[:] = -1
+            budget = (max_blocks, max_cost)
+            label, price = _follow(
+                scores, keys, gains, n_classes, costs, prices, budget, count, spent, nowhere, way
+            )
+            own = -price - (0.0 if label == codes[i] else losses[codes[i]])
+            places[:] = n_blocks
+            for t in range(n_blocks):
+                if way[t] < 0:
+                    break
+                places[way[t]] = t
+
+            for b in range(n_blocks):
+                if mask[b]:
+                    returns[s, b] = own - prices[b]
+                    continue
+                if not available[i, b] or count >= max_blocks or spent + costs[b] > max_cost:
+                    returns[s, b] = np.nan
+                    continue
+                gain = gains[b]
+                for k in range(n_actions):
+                    scores[k] = base[k] + gain[k]
+                if max_cost < np.inf:
+                    _forbid_dear(scores, n_classes, costs, spent + costs[b], max_cost)
+                other[0] = b
+                label, price = _follow(
+                    scores,
+                    keys,
+                    gains,
+                    n_classes,
+                    costs,
+                    prices,
+                    budget,
+                    count + 1,
+                    spent + costs[b],
+                    places,
+                    other,
+                )
+                if label < 0:
+                    returns[s, b] = own
+                else:
+                    wrong = 0.0 if label == codes[i] else losses[codes[i]]
+                    returns[s, b] = -prices[b] - price - wrong
+
+
+def expected_returns(X, present, codes, rows, masks, scores, process):
+    """Return of every block in every state: see the definitions at the top of this module.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+        Standardized values; 0 where there is none.
+    present : ndarray of bool of shape (n_samples, n_columns)
+        Where there is a value.
+    codes : ndarray of int64 of shape (n_samples,)
+        True classes.
+    rows : ndarray of int64 of shape (n_states,)
+        Row of each state.
+    masks : ndarray of bool of shape (n_states, n_blocks)
+        Bought blocks of each state, within the budgets.
+    scores : (bias, for_known, for_value)
+        The policy: arrays of shape (n_actions,), (n_columns, n_actions), (n_columns, n_actions).
+    process : Process
+        Blocks of the columns of X, prices, budgets and losses.
+
+    Returns
+    -------
+    returns : ndarray of shape (n_states, n_blocks)
+        NaN where a block may not be bought.
+    """
+    start, columns = blocks_as_lists(process.block_of, process.n_blocks)
+    available = np.zeros((X.shape[0], process.n_blocks), dtype=bool)
+    for b in range(process.n_blocks):
+        available[:, b] = present[:, columns[start[b] : start[b + 1]]].any(axis=1)
+    bias, for_known, for_value = scores
+    returns = np.empty(masks.shape)
+    work = rows.size * process.n_blocks * bias.size
+    _returns.choose(work)(
+        X,
+        present,
+        codes,
+        rows,
+        masks,
+        available,
+        bias,
+        for_known,
+        for_value,
+        start,
+        columns,
+        process.costs,
+        process.cost_weight * process.costs,
+        process.class_losses,
+        process.max_blocks,
+        process.max_cost,
+        returns,
+    )
+    return returns
+
+
+def blocks_as_lists(block_of, n_blocks):
+    """Columns of all blocks one after the other, and where each block starts."""
+    columns = np.argsort(block_of, kind="stable").astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(np.bincount(block_of, minlength=n_blocks))])
+    return start.astype(np.int64), columns
+
+
+@compiled
+def _buy(scores, gain, X, i, b, start, columns, where, scaling, for_known, for_value, n_actions):
+    """Add what block b of row i of raw X says to the first `n_actions` scores."""
+    gain[:n_actions] = 0.0
+    for c in range(start[b], start[b + 1]):
+        raw = X[i, where[columns[c]]]
+        if raw == raw:
+            j = columns[c]
+            of = (0.25 * raw - scaling[0, j]) / scaling[1, j] - scaling[2, j]
+            of = min(max(of, -_FAR), _FAR)
+            known, value = for_known[j], for_value[j]
+            for k in range(n_actions):
+                gain[k] += known[k] + of * value[k]
+    for k in range(n_actions):
+        scores[k] += gain[k]
+
+
+@twins
+def run_batch(
+    X,
+    status,
+    where,
+    blocks,
+    scaling,
+    bias,
+    for_known,
+    for_value,
+    start,
+    columns,
+    costs,
+    max_blocks,
+    max_cost,
+    chain,
+    chain_scores,
+    decisions,
+    order,
+    request,
+    trace,
+):
+    """Run a policy on raw rows; write the class scores, the order and the requests.
+
+    `blocks` and `where` are the numbers of the policy's blocks and columns among those of `status`
+    and X. With a `chain` (fixed order), samples that can have every block follow it, at O(classes)
+    a step. `trace` is written when it has room.
+    """
+    n_samples, n_blocks = X.shape[0], blocks.size
+    n_actions = bias.size
+    n_classes = n_actions - n_blocks
+    tracing = trace.shape[1] > 0
+    for chunk in prange(_N_CHUNKS):
+        scores, gain = np.empty(n_actions), np.empty(n_actions)
+        keys = scores.view(np.int64)
+        for i in range(chunk, n_samples, _N_CHUNKS):
+            request[i] = -1
+            length, spent = 0, 0.0
+            plain = chain.size > 0
+            if plain:
+                for b in range(n_blocks):
+                    plain = plain and status[i, blocks[b]] == ASK
+                if columns.size > n_blocks:
+                    for c in range(columns.size):
+                        plain = plain and X[i, where[c]] == X[i, where[c]]
+            if plain:
+                scores[:n_classes] = bias[:n_classes]
+                if tracing:
+                    trace[i, 0] = scores[:n_classes]
+                for t in range(chain.size):
+                    best = scores[0]
+                    for k in range(1, n_classes):
+                        best = max(best, scores[k])
+                    if best >= chain_scores[t]:
+                        break
+                    b = chain[t]
+                    _buy(scores, gain, X, i, b, start, columns, where, scaling, for_known,
+                         for_value, n_classes)  # fmt: skip
+                    order[i, length] = blocks[b]
+                    length += 1
+                    if tracing:
+                        trace[i, length] = scores[:n_classes]
+                decisions[i] = scores[:n_classes]
+                continue
+            scores[:] = bias
+            for b in range(n_blocks):
+                if status[i, blocks[b]] == KNOWN:
+                    _buy(scores, gain, X, i, b, start, columns, where, scaling, for_known,
+                         for_value, n_actions)  # fmt: skip
+            for b in range(n_blocks):
+                now = status[i, blocks[b]]
+                if now in (KNOWN, MISSING):
+                    scores[n_classes + b] = -np.inf
+            if max_cost < np.inf:
+                _forbid_dear(scores, n_classes, costs, spent, max_cost)
+            if tracing:
+                trace[i, 0] = scores[:n_classes]
+            while True:
+                size = n_actions if length < max_blocks else n_classes
+                action = first_largest(scores, keys, size)
+                if action < n_classes:
+                    break
+                b = action - n_classes
+                if status[i, blocks[b]] == OPEN:
+                    request[i] = blocks[b]
+                    break
+                _buy(scores, gain, X, i, b, start, columns, where, scaling, for_known, for_value,
+                     n_actions)  # fmt: skip
+                scores[action] = -np.inf
+                spent += costs[b]
+                if max_cost < np.inf:
+                    _forbid_dear(scores, n_classes, costs, spent, max_cost)
+                order[i, length] = blocks[b]
+                length += 1
+                if tracing:
+                    trace[i, length] = scores[:n_classes]
+            decisions[i] = scores[:n_classes]
+
+
+@compiled
+def chain_of_blocks(bias, for_known, start, columns, costs, max_blocks, max_cost):
+    """The order in which a fixed-order policy buys, were it never to stop, and the scores.
+
+    Made with the very additions of `run_batch`, for a sample that can have every block.
+    """
+    n_blocks = costs.size
+    n_classes = bias.size - n_blocks
+    scores, gain = bias.copy(), np.empty(bias.size)
+    keys = scores[n_classes:].copy()
+    order, at = np.empty(n_blocks, np.int64), np.empty(n_blocks)
+    spent, length = 0.0, 0
+    if max_cost < np.inf:
+        _forbid_dear(scores, n_classes, costs, spent, max_cost)
+    while length < min(max_blocks, n_blocks):
+        keys[:] = scores[n_classes:]
+        b = int(keys.argmax())
+        if keys[b] == -np.inf:
+            break
+        order[length], at[length] = b, keys[b]
+        length += 1
+        gain[:] = 0.0
+        for c in range(start[b], start[b + 1]):
+            for k in range(bias.size):
+                gain[k] += for_known[columns[c], k]
+        for k in range(bias.size):
+            scores[k] += gain[k]
+        scores[n_classes + b] = -np.inf
+        spent += costs[b]
+        if max_cost < np.inf:
+            _forbid_dear(scores, n_classes, costs, spent, max_cost)
+    return order[:length], at[:length]
