@@ -8,6 +8,8 @@ from importlib import import_module
 __version__ = "0.1.0.dev0"
 
 _ROOM_OF_NAME = {
+    "DatumWiseClassifier": "tamis.datumwise",
+    "DatumWiseClassifierCV": "tamis.datumwise",
     "LandmarkClassifier": "tamis.landmarks",
     "LandmarkSearchCV": "tamis.landmarks",
     "LandmarkTransformer": "tamis.landmarks",
@@ -18,6 +20,8 @@ _ROOM_OF_NAME = {
 }
 
 __all__ = [
+    "DatumWiseClassifier",
+    "DatumWiseClassifierCV",
     "LandmarkClassifier",
     "LandmarkSearchCV",
     "LandmarkTransformer",

@@ -1,1 +1,23 @@
-"""Family 4: datum-wise classification, features asked for one at a time."""
+"""Family 4: datum-wise classification, features asked for one at a time.
+
+Dulac-Arnold, Denoyer, Preux and Gallinari, "Datum-wise classification: a sequential approach to
+sparsity" (ECML PKDD 2011). Classifying a sample is a decision process: buy one more feature, or
+name a class and stop. A policy is wanted that makes few errors at a low price, where prices,
+groups of features, budgets and class weights are the user's (`process`).
+
+Data flow: `process` -> a learner (`linear`, with `candidates`, `rollouts` and `regression`) -> a
+policy, which runs samples from what is known to a label -> `classifier`, `classifier_cv` ->
+`acquisition`, for many samples or for one in a conversation. `learners` has the learners by name.
+"""
+
+from tamis.datumwise.acquisition import Acquired, Acquisition, Questions
+from tamis.datumwise.classifier import DatumWiseClassifier
+from tamis.datumwise.classifier_cv import DatumWiseClassifierCV
+
+__all__ = [
+    "Acquired",
+    "Acquisition",
+    "DatumWiseClassifier",
+    "DatumWiseClassifierCV",
+    "Questions",
+]

@@ -114,7 +114,7 @@ class LinearPolicy:
         -------
         run : Run
         """
-        X = np.require(X, np.float64, "C")
+        X = np.require(X, np.float64, "CW")  # kernels are compiled for arrays to write on
         most = min(self.max_blocks, self.blocks.size)
         size = max(1, _BATCH // max(1, most))
         parts = [
@@ -255,7 +255,9 @@ class _Learner:
     """The steps of policy iteration on one set of training rows and their candidate blocks."""
 
     def __init__(self, X, codes, process, n_candidates, *, fixed):
-        self.X, self.codes, self.fixed = np.require(X, np.float64, "C"), codes, fixed
+        # Kernels are compiled for arrays to write on.
+        self.X, self.codes = np.require(X, np.float64, "CW"), np.require(codes, np.int64, "CW")
+        self.fixed = fixed
         self.all_costs = process.costs
         self.status = find_status(process.block_of, process.n_blocks, self.X)
         self.blocks = choose_candidates(self.X, codes, process, n_candidates)

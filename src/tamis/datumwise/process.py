@@ -26,6 +26,7 @@ __all__ = [
     "Process",
     "Run",
     "check_cost_weight",
+    "check_cost_weights",
     "find_class_losses",
     "find_status",
     "make_process",
@@ -207,6 +208,14 @@ def check_cost_weight(name, value):
     if not is_real(value) or not 0 <= value <= _LARGEST:
         raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
     return float(value)
+
+
+def check_cost_weights(cost_weights):
+    """Different cost weights from the largest to the smallest, as a list of floats."""
+    if not isinstance(cost_weights, list | tuple | np.ndarray) or not len(cost_weights):
+        raise ValueError(f"cost_weights must be a list of numbers >= 0, got {cost_weights!r}.")
+    weights = {check_cost_weight("Each of cost_weights", weight) for weight in cost_weights}
+    return sorted(weights, reverse=True)
 
 
 def find_class_losses(class_weight, classes, codes):

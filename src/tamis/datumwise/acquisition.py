@@ -1,0 +1,255 @@
+"""What acquiring gives: for many samples at once, and for one in a conversation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis._base import softmax
+from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
+
+__all__ = ["Acquired", "Acquisition", "Answer", "Prediction", "Questions"]
+
+
+@dataclass(frozen=True)
+class Acquired:
+    """What was asked of every sample, and the labels that came of it.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Labels.
+    mask : ndarray of bool of shape (n_samples, n_features)
+        Values that were bought or known.
+    order : ndarray of int32 of shape (n_samples, length)
+        Questions in the order they were asked, padded with -1: indices of features, or of groups.
+    cost : ndarray of shape (n_samples,)
+        Sum of the prices paid.
+    n_questions : ndarray of int of shape (n_samples,)
+        How many questions.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Probabilities of the classes, from what was bought or known.
+    """
+
+    labels: np.ndarray
+    mask: np.ndarray
+    order: np.ndarray
+    cost: np.ndarray
+    n_questions: np.ndarray
+    probabilities: np.ndarray
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The questions that led to every label, with the running decision.
+
+    Attributes
+    ----------
+    names : ndarray of str of shape (n_samples, length)
+        Names of the features, or groups, in the order they were asked for; padded with "".
+    order : ndarray of int32 of shape (n_samples, length)
+        Their indices, padded with -1.
+    probabilities : ndarray of shape (n_samples, length + 1, n_classes)
+        Probabilities before the first question, after it, after the second, ...; padded with NaN.
+    cost : ndarray of shape (n_samples, length + 1)
+        What had been paid by then; padded with NaN.
+    """
+
+    names: np.ndarray
+    order: np.ndarray
+    probabilities: np.ndarray
+    cost: np.ndarray
+
+
+class Answer(NamedTuple):
+    """One question of a conversation."""
+
+    name: str
+    value: object  # a number; for a group a dict; None when skipped
+    cost: float
+    probabilities: np.ndarray  # after it
+
+
+class Prediction(NamedTuple):
+    """The label for what is known so far, and the probabilities of all classes."""
+
+    label: object
+    probabilities: np.ndarray
+
+
+class Acquisition:
+    """The conversation with one sample: `DatumWiseClassifier.start` makes it.
+
+    Ask `next_feature`; `answer` it or `skip` it; when it is None, `prediction` has the label. (It
+    has one at any time.)
+
+    Attributes
+    ----------
+    history : list of Answer
+        Name, value, price, and the probabilities after every answer; what was known at the start
+        is not among them.
+    cost : float
+        Sum of the prices of all answers.
+    """
+
+    def __init__(self, policy, process, classes, feature_names, known=None):
+        self._policy, self._process, self._classes = policy, process, classes
+        self._feature_names = [str(name) for name in feature_names]
+        self._values = np.full((1, process.block_of.size), np.nan)
+        self._status = np.full((1, process.n_blocks), OPEN, dtype=np.int8)
+        self.history = []
+        if known is not None:
+            if not isinstance(known, Mapping):
+                raise ValueError(f"known must be a dict from names to values, got {known!r}.")
+            names = process.names.tolist()
+            for name, value in known.items():
+                if name not in names:
+                    raise ValueError(
+                        f"known has {name!r}, which is not among the questions: "
+                        f"{', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}."
+                    )
+                block = names.index(name)
+                self._write(block, value)
+                self._status[0, block] = KNOWN
+        self._run()
+
+    @property
+    def cost(self):
+        """Sum of the prices of all answers."""
+        return float(sum(answer.cost for answer in self.history))
+
+    def next_feature(self):
+        """Name of the feature, or group, that is asked for; None when there is nothing to ask."""
+        return None if self._request < 0 else self._process.names[self._request]
+
+    def answer(self, value):
+        """Answer the question.
+
+        Parameters
+        ----------
+        value : float; for a group a sequence or dict
+            The value. For a group the values of its features, in their order or by name; None or
+            NaN for those that cannot be had, as long as there is one that can.
+
+        Returns
+        -------
+        self : Acquisition
+        """
+        block = self._asked("answer")
+        given = self._write(block, value)
+        self._status[0, block] = ASK
+        self._run()
+        self._note(block, given, float(self._process.costs[block]))
+        return self
+
+    def skip(self):
+        """Say that what is asked for cannot be had; it costs nothing.
+
+        Returns
+        -------
+        self : Acquisition
+        """
+        block = self._asked("skip")
+        self._status[0, block] = MISSING
+        self._run()
+        self._note(block, None, 0.0)
+        return self
+
+    def undo(self):
+        """Take the last answer, or skip, back.
+
+        Returns
+        -------
+        self : Acquisition
+        """
+        if not self.history:
+            raise ValueError("There is nothing to undo: no question has been answered yet.")
+        block = self._process.names.tolist().index(self.history.pop().name)
+        self._values[0, self._process.block_of == block] = np.nan
+        self._status[0, block] = OPEN
+        self._run()
+        return self
+
+    def prediction(self):
+        """The label for what is known so far.
+
+        Returns
+        -------
+        prediction : Prediction
+            `label` and `probabilities`, in the order of the classes.
+        """
+        label = self._classes[int(self._decisions.argmax())]
+        return Prediction(label, softmax(self._decisions))
+
+    def __repr__(self):
+        asked = self.next_feature()
+        return (
+            f"<Acquisition: {len(self.history)} answered, cost {self.cost:g}, "
+            f"{'done' if asked is None else f'asks for {asked!r}'}>"
+        )
+
+    def _asked(self, what):
+        if self._request < 0:
+            raise ValueError(
+                f"There is nothing to {what}: next_feature() is None. See prediction(), or undo()."
+            )
+        return self._request
+
+    def _run(self):
+        """From the start again: what was answered is there, so the way is the same."""
+        run = self._policy.run(self._values, self._status)
+        self._request, self._decisions = int(run.request[0]), run.decisions[0]
+
+    def _note(self, block, value, cost):
+        name = self._process.names[block]
+        self.history.append(Answer(name, value, cost, softmax(self._decisions)))
+
+    def _write(self, block, value):
+        """Check a value and put it in its columns; returns it as it is written down."""
+        name = self._process.names[block]
+        columns = self._process.columns_of(block)
+        own = [self._feature_names[c] for c in columns]
+        if isinstance(value, Mapping):
+            wrong = [key for key in value if key not in own] + [n for n in own if n not in value]
+            if wrong:
+                raise ValueError(
+                    f"The answer to {name!r} must have the features {own}, got {list(value)}."
+                )
+            given = [value[feature] for feature in own]
+        elif len(own) > 1 or isinstance(value, list | tuple | np.ndarray):
+            is_list = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1
+            if not is_list or len(value) != len(own):
+                raise ValueError(
+                    f"The answer to {name!r} must be {len(own)} number(s), for {own}; got "
+                    f"{value!r}."
+                )
+            given = list(value)
+        else:
+            self._values[0, columns[0]] = number = _as_number(name, value)
+            return number
+        numbers = [np.nan if _is_lacking(v) else _as_number(name, v) for v in given]
+        if np.isnan(numbers).all():
+            raise ValueError(
+                f"The answer to {name!r} has no value at all. Use skip() for what cannot be had."
+            )
+        self._values[0, columns] = numbers
+        return dict(zip(own, numbers, strict=True))
+
+
+def _is_lacking(value):
+    return value is None or (isinstance(value, float | np.floating) and np.isnan(value))
+
+
+def _as_number(name, value):
+    if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = np.inf
+        if np.isfinite(number):
+            return number
+    raise ValueError(
+        f"The answer to {name!r} must be a finite number, got {value!r}. Use skip() for what "
+        "cannot be had."
+    )
