@@ -14,6 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tamis
 from tamis import (
+    DatumWiseClassifier,
+    DatumWiseClassifierCV,
     LandmarkClassifier,
     LandmarkSearchCV,
     LandmarkTransformer,
@@ -63,6 +65,14 @@ LANDMARKS = [
         random_state=0,
     ),
 ]
+# Their states are sampled from the rows, so that neither the order of rows nor repeated rows leave
+# them alone.
+_SMALL = {"n_states": 300, "n_iterations": 4, "random_state": 0}
+DATUM_WISE = [
+    DatumWiseClassifier("linear", **_SMALL),
+    DatumWiseClassifier("linear", 0.001, order="fixed", class_weight="balanced", **_SMALL),
+    DatumWiseClassifierCV([0.03, 0.003], learner="linear", cv=3, **_SMALL),
+]
 MAPS = [
     LandmarkTransformer(random_state=0),
     LandmarkTransformer("kmeans", 5, random_state=0),
@@ -78,14 +88,16 @@ HAVE_LEVELS = [e for e in CLASSIFIERS if hasattr(e, "with_n_features")]
 PARALLEL = [e for e in CLASSIFIERS if "n_jobs" in e.get_params()]
 
 classifiers = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
-all_classifiers = pytest.mark.parametrize("estimator", CLASSIFIERS + LANDMARKS, ids=str)
+all_classifiers = pytest.mark.parametrize(
+    "estimator", CLASSIFIERS + LANDMARKS + DATUM_WISE, ids=str
+)
 estimators = pytest.mark.parametrize("estimator", CLASSIFIERS + SELECTORS, ids=str)
 all_estimators = pytest.mark.parametrize(
-    "estimator", CLASSIFIERS + SELECTORS + LANDMARKS + MAPS, ids=str
+    "estimator", CLASSIFIERS + SELECTORS + LANDMARKS + DATUM_WISE + MAPS, ids=str
 )
 
 
-@parametrize_with_checks(CLASSIFIERS + SELECTORS + LANDMARKS + MAPS)
+@parametrize_with_checks(CLASSIFIERS + SELECTORS + LANDMARKS + DATUM_WISE + MAPS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
