@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from tamis.datasets import load_genes, load_text
+from tamis.datasets import load_genes, load_libsvm, load_text
 
 
 def write_text(path, lines):
@@ -52,6 +52,19 @@ def test_genes_keep_their_values_labels_and_names(tmp_path):
     assert load_genes("chin", tmp_path).feature_names is None
 
 
+def test_libsvm_sets_are_whole_and_svmguide3_keeps_its_honest_rows(tmp_path):
+    (tmp_path / "libsvm").mkdir()
+    X = np.arange(88.0).reshape(4, 22)
+    parts = {"X": X, "y": np.array([0, 1, 1, 0]), "class_names": np.array(["-1", "1"])}
+    np.savez(tmp_path / "libsvm" / "heart.npz", **parts)
+    rows = {"train_idx": np.array([0, 1, 2]), "test_idx": np.array([3])}
+    np.savez(tmp_path / "libsvm" / "svmguide3.npz", **parts, **rows)
+    heart, guide = load_libsvm("heart", tmp_path), load_libsvm("svmguide3", tmp_path)
+    assert heart.data.tolist() == X.tolist() and heart.target.tolist() == [0, 1, 1, 0]
+    assert heart.target_names.tolist() == ["-1", "1"]
+    assert guide.data.tolist() == X[:3, :21].tolist() and guide.target.tolist() == [0, 1, 1]
+
+
 def test_the_folder_comes_from_the_environment_when_not_given(tmp_path, monkeypatch):
     write_text(tmp_path / "text" / "mpqa.tsv.gz", ["1\tgood"])
     monkeypatch.setenv("TAMIS_DATA", str(tmp_path))
@@ -72,7 +85,7 @@ def test_a_missing_file_is_named_with_its_place_and_the_remedy(tmp_path, monkeyp
         load_text("mpqa")
 
 
-@pytest.mark.parametrize("load", [load_text, load_genes])
+@pytest.mark.parametrize("load", [load_text, load_genes, load_libsvm])
 def test_unknown_names_are_refused_with_the_known_ones(load):
     with pytest.raises(ValueError, match=r"name must be one of .* got 'nonsense'"):
         load("nonsense")
