@@ -1,0 +1,222 @@
+"""Datum-wise classification by definition: one sample, one state, one action at a time.
+
+Two parts. A linear policy followed step by step, every score computed from scratch; and a process
+of few discrete features solved exactly by dynamic programming over (what was bought, what was
+seen), the joint distribution being that of the rows given.
+
+A `world` holds what both need, see `World`; blocks are sets of columns bought together.
+"""
+
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+
+@dataclass
+class World:
+    """Prices, losses and budgets of a process, as plain lists."""
+
+    blocks: list  # a list of columns for every block
+    n_classes: int = 2
+    costs: list = None
+    cost_weight: float = 0.1
+    losses: list = None
+    max_blocks: float = np.inf
+    max_cost: float = np.inf
+    never: frozenset = field(default_factory=frozenset)  # blocks that cannot be had
+
+    def __post_init__(self):
+        self.costs = [1.0] * len(self.blocks) if self.costs is None else list(self.costs)
+        self.losses = [1.0] * self.n_classes if self.losses is None else list(self.losses)
+
+    def may_buy(self, bought, free=()):
+        """Blocks that can still be asked for, in the order of their numbers."""
+        if len(bought) + 1 > self.max_blocks:
+            return []
+        spent = sum(self.costs[g] for g in bought)
+        return [
+            g
+            for g in range(len(self.blocks))
+            if g not in bought
+            and g not in free
+            and g not in self.never
+            and spent + self.costs[g] <= self.max_cost
+        ]
+
+    def loss(self, label, y):
+        return 0.0 if label == y else self.losses[y]
+
+
+def make_world(n_features, **parameters):
+    """A world where every feature is bought by itself."""
+    return World([[j] for j in range(n_features)], **parameters)
+
+
+# ---------------------------------------------------------------------- linear scores
+
+
+def represent(world, x, seen):
+    """The paper's phi(x, z) with a bias: (z, x where seen, 1), one column at a time.
+
+    A value that is not there (NaN) counts as one that was not seen.
+    """
+    z, values = [0.0] * len(x), [0.0] * len(x)
+    for g in seen:
+        for j in world.blocks[g]:
+            if not np.isnan(x[j]):
+                z[j], values[j] = 1.0, float(x[j])
+    return np.array([*z, *values, 1.0])
+
+
+def choose(world, theta, x, bought, free=()):
+    """Best action of a state: classes 0, 1, ... come before blocks; ties go to the earlier."""
+    phi = represent(world, x, set(bought) | set(free))
+    actions = list(range(world.n_classes))
+    actions += [world.n_classes + g for g in world.may_buy(bought, free)]
+    best = actions[0]
+    for action in actions[1:]:
+        if theta[action] @ phi > theta[best] @ phi:
+            best = action
+    return best
+
+
+def follow(world, theta, x, bought=(), free=()):
+    """Blocks bought from a state on, and the label given in the end."""
+    order, bought = [], list(bought)
+    while True:
+        action = choose(world, theta, x, bought, free)
+        if action < world.n_classes:
+            return order, action
+        order.append(action - world.n_classes)
+        bought.append(action - world.n_classes)
+
+
+def find_return(world, theta, x, y, bought, action, free=()):
+    """Reward of an action in a state, and of following the policy after it."""
+    if action < world.n_classes:
+        return -world.loss(action, y)
+    block = action - world.n_classes
+    order, label = follow(world, theta, x, [*bought, block], free)
+    spent = world.costs[block] + sum(world.costs[g] for g in order)
+    return -world.cost_weight * spent - world.loss(label, y)
+
+
+def regress(world, X, masks, returns, ridge):
+    """One ridge regression for every action, with its own design matrix.
+
+    `masks` (states, blocks) says what each state has seen, `returns` (states, actions) what each
+    action brought. A block is taken as not seen when its own purchase is valued.
+    """
+    theta = []
+    for action in range(returns.shape[1]):
+        rows = []
+        for x, mask in zip(X, masks, strict=True):
+            seen = [g for g in np.flatnonzero(mask) if g != action - world.n_classes]
+            rows.append(represent(world, x, seen))
+        A, b = np.array(rows), returns[:, action]
+        gram = A.T @ A + ridge * len(A) * np.eye(A.shape[1])
+        theta.append(np.linalg.solve(gram, A.T @ b))
+    return np.array(theta)
+
+
+# ------------------------------------------------------------------ dynamic programming
+
+
+def solve(world, X, y):
+    """Value and best action of every state that can be reached.
+
+    A state is (blocks bought, values seen): a frozenset, and a tuple of (block, values) pairs in
+    the order of the blocks. An action is ("class", c) or ("block", g). The value is the least
+    expected loss and cost to come.
+    """
+    values, policy = {}, {}
+
+    def visit(rows, bought):
+        state = state_of(world, X[rows[0]], bought)
+        if state in values:
+            return values[state]
+        best, action = np.inf, None
+        for c in range(world.n_classes):
+            loss = np.mean([world.loss(c, y[i]) for i in rows])
+            if loss < best - 1e-12:
+                best, action = loss, ("class", c)
+        for g in world.may_buy(bought):
+            parts = split_by_answer(world, X, rows, g)
+            total = world.cost_weight * world.costs[g]
+            total += sum(len(part) / len(rows) * visit(part, bought | {g}) for part in parts)
+            if total < best - 1e-12:
+                best, action = total, ("block", g)
+        values[state], policy[state] = best, action
+        return best
+
+    visit(list(range(len(y))), frozenset())
+    return values, policy
+
+
+def state_of(world, x, bought):
+    seen = tuple((g, tuple(x[j] for j in world.blocks[g])) for g in sorted(bought))
+    return frozenset(bought), seen
+
+
+def split_by_answer(world, X, rows, block):
+    """Rows, by what they answer."""
+    parts = {}
+    for i in rows:
+        parts.setdefault(tuple(X[i][j] for j in world.blocks[block]), []).append(i)
+    return list(parts.values())
+
+
+def optimal_risk(world, X, y):
+    return solve(world, X, y)[0][frozenset(), ()]
+
+
+def walk(world, X, decide):
+    """Orders and labels of all rows under ``decide(state) -> action``."""
+    orders, labels = [], []
+    for x in X:
+        order = []
+        while True:
+            kind, which = decide(state_of(world, x, order))
+            if kind == "class":
+                break
+            assert which in world.may_buy(order), "the policy may not buy this"
+            order.append(which)
+        orders.append(order)
+        labels.append(which)
+    return orders, labels
+
+
+def find_risk(world, X, y, orders, labels):
+    """Mean loss and weighted cost of what a policy did with every row.
+
+    Orders may be padded with -1. Rows that have shown the same so far must be treated alike, or
+    the policy has seen what it did not buy.
+    """
+    orders = [[int(g) for g in order if g >= 0] for order in orders]
+    next_action = {}
+    total = 0.0
+    for x, truth, order, label in zip(X, y, orders, labels, strict=True):
+        for step, action in enumerate([*order, ("label", int(label))]):
+            state = state_of(world, x, order[:step])
+            assert next_action.setdefault(state, action) == action, f"{state}: two actions"
+        for step, g in enumerate(order):
+            assert g in world.may_buy(order[:step]), f"block {g} is not to be had"
+        spent = sum(world.costs[g] for g in order)
+        total += world.loss(label, truth) + world.cost_weight * spent
+    return total / len(y)
+
+
+def all_tree_risks(world, X, y):
+    """Risk of every deterministic policy there is, one tree after the other."""
+
+    def totals(rows, bought):
+        found = [sum(world.loss(c, y[i]) for i in rows) for c in range(world.n_classes)]
+        for g in world.may_buy(bought):
+            parts = split_by_answer(world, X, rows, g)
+            price = len(rows) * world.cost_weight * world.costs[g]
+            below = [totals(part, bought | {g}) for part in parts]
+            found += [price + sum(choice) for choice in product(*below)]
+        return found
+
+    return np.array(totals(list(range(len(y))), frozenset())) / len(y)
