@@ -102,21 +102,28 @@ def find_return(world, theta, x, y, bought, action, free=()):
     return -world.cost_weight * spent - world.loss(label, y)
 
 
-def regress(world, X, masks, returns, ridge):
+def regress(world, X, masks, returns, ridge, fixed=False):
     """One ridge regression for every action, with its own design matrix.
 
     `masks` (states, blocks) says what each state has seen, `returns` (states, actions) what each
-    action brought. A block is taken as not seen when its own purchase is valued.
+    action brought, NaN where it cannot be taken. A block is taken as not seen when its own
+    purchase is valued. The mean squared error has the penalty, which leaves the bias alone. With a
+    fixed order the scores of blocks do not depend on values.
     """
-    theta = []
+    n, theta = X.shape[1], []
     for action in range(returns.shape[1]):
+        possible = np.flatnonzero(~np.isnan(returns[:, action]))
         rows = []
-        for x, mask in zip(X, masks, strict=True):
-            seen = [g for g in np.flatnonzero(mask) if g != action - world.n_classes]
-            rows.append(represent(world, x, seen))
-        A, b = np.array(rows), returns[:, action]
-        gram = A.T @ A + ridge * len(A) * np.eye(A.shape[1])
-        theta.append(np.linalg.solve(gram, A.T @ b))
+        for i in possible:
+            seen = [g for g in np.flatnonzero(masks[i]) if g != action - world.n_classes]
+            phi = represent(world, X[i], seen)
+            if fixed and action >= world.n_classes:
+                phi[n : 2 * n] = 0.0
+            rows.append(phi)
+        A, b = np.array(rows), returns[possible, action]
+        penalty = ridge * len(A) * np.eye(A.shape[1])
+        penalty[-1, -1] = 0.0
+        theta.append(np.linalg.solve(A.T @ A + penalty, A.T @ b))
     return np.array(theta)
 
 

@@ -111,7 +111,13 @@ def test_regression_finds_the_scores_that_made_the_returns():
     returns = np.array(
         [truth @ represent(world, x, np.flatnonzero(m)) for x, m in zip(X, masks, strict=True)]
     )
+    returns[:9, 3] = np.nan
     assert_allclose(regress(world, X, masks, returns, 1e-14), truth, atol=1e-8)
+    truth[2:, 3:6] = 0
+    returns = np.array(
+        [truth @ represent(world, x, np.flatnonzero(m)) for x, m in zip(X, masks, strict=True)]
+    )
+    assert_allclose(regress(world, X, masks, returns, 1e-14, fixed=True), truth, atol=1e-8)
 
 
 def test_a_policy_that_peeks_and_one_that_overspends_are_found_out():
