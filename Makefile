@@ -31,6 +31,7 @@ bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/sparse_centers/run.py
 	$(BIN)/python benchmarks/papers/primal_dual/run.py
 	$(BIN)/python benchmarks/papers/kms/run.py --splits 20 --max-rows 1000
+	$(BIN)/python benchmarks/papers/datumwise/run.py
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
