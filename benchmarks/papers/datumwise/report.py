@@ -198,14 +198,14 @@ def _seconds(results):
 
 
 def _means(table):
-    error = standard_error(table)
-    return " / ".join(f"{m:.1f} ± {e:.1f}" for m, e in zip(table.mean(axis=0), error, strict=True))
+    return " / ".join(_cell(table, level) for level in range(len(LEVELS)))
 
 
 def _cell(table, level):
     if not len(table):
         return ""
-    return f"{table[:, level].mean():.1f} ± {standard_error(table)[level]:.1f}"
+    mean = f"{table[:, level].mean():.1f}"
+    return mean if len(table) == 1 else f"{mean} ± {standard_error(table)[level]:.1f}"
 
 
 def _number(value):
