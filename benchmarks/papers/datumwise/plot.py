@@ -88,7 +88,8 @@ def draw_use(uses, title, path):
     axes["use"].set_xticks(features)
     axes["use"].set_xlabel("feature (1 is the number of the sample)")
     axes["use"].set_ylabel("used for, percent of test samples")
-    axes["use"].set_ylim(0, 118)
+    axes["use"].set_ylim(0, 132)
+    axes["use"].set_xlim(0.4, n_features + 0.6)
     axes["use"].legend(ncols=3, loc="upper center", fontsize=9)
     axes["use"].set_title(title)
     for method in adaptive:
@@ -111,7 +112,8 @@ def _draw_numbers(axis, method, mask, right):
     axis.set_xticks(bins)
     axis.set_xlabel("features used")
     axis.set_ylabel("percent of decisions")
-    axis.legend(title="decisions")
+    axis.set_ylim(0, 100)
+    axis.legend(title="decisions", loc="upper center")
 
 
 def _name(method, mask):

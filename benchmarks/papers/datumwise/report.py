@@ -32,7 +32,10 @@ def write_report(results, published):
         f"and LARS have features standardised on the training rows. One thread; {versions}.",
         _targets(results, published["targets"]),
         _against_trees(results),
+        "## Figures 3 and 4",
+        "A curve ends where its models, in some split, use no more features, however cheap.",
         "![Accuracy against sparsity](datumwise_figure3.png)",
+        "Below: for each method the model whose mean sparsity is nearest to one half, one split.",
         "![Use of the features](datumwise_figure4.png)",
         *(
             _table(f"Table {t}: {kind}", names, results, published[f"table{t}"])
