@@ -97,8 +97,9 @@ PROCESSES = {
         [0.01, 0.1],
     ),
 }
-# A linear score cannot say everything; these processes it can.
+# Forests on all sets can say everything; a linear score only these.
 REPRESENTABLE = {
+    "forest": list(PROCESSES),
     "linear": [
         "one bit of four",
         "one bit in a group",

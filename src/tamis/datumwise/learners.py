@@ -5,17 +5,18 @@ from numbers import Integral
 import numpy as np
 
 from tamis._base import is_real
+from tamis.datumwise.forest_learner import learn_forest_path
 from tamis.datumwise.linear import learn_linear_path
 
 __all__ = ["DEFAULT_LEARNER", "LEARNERS", "check_learner"]
 
-DEFAULT_LEARNER = "linear"
+DEFAULT_LEARNER = "forest"
 # Name -> the function that learns policies for a path of cost weights.
-LEARNERS = {"linear": learn_linear_path}
+LEARNERS = {"forest": learn_forest_path, "linear": learn_linear_path}
 # What None stands for; a parameter that is not here is for other learners.
 _DEFAULTS = {
     "linear": {"n_iterations": 10, "n_states": 2000, "mixture": 0.9, "n_candidates": 200},
-    "forest": {"n_trees": 100, "n_sets": None, "n_candidates": None},
+    "forest": {"n_trees": 100, "n_sets": 100, "n_candidates": 100},
 }
 _PARAMETERS = ("n_iterations", "n_states", "mixture", "n_trees", "n_sets", "n_candidates")
 _ORDERS = ("free", "fixed")

@@ -1,0 +1,227 @@
+"""What the training rows say about a set of blocks, out of fold.
+
+For a set z of blocks and its columns x_z one forest is grown in each of a few folds. They give,
+for every training row i from trees that have not seen it,
+
+* the probabilities P(y | x_z), at the resolution (smallest node that is split) and temperature
+  with the best likelihood;
+* the expected loss of naming a class now, ``S_i = W_i (1 - max_y P_iy)``, where P counts every
+  class by its loss and ``W_i = 1 / sum_y (P_iy / loss_y)`` turns its share back into a loss;
+* ``loss_i``, a mixture of S_i and the loss that came of it: the first has little noise, the
+  second no bias;
+* the local mean of any other quantity of the rows, over coarser cells of the same trees.
+
+Nothing of this depends on the cost weight, so a whole path of policies shares it.
+"""
+
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+
+from tamis._base import softmax
+from tamis._selection import fit_temperature
+from tamis.datumwise import _forest_kernels as kernels
+from tamis.datumwise.forest import Forest, grow
+
+__all__ = ["Evidence", "Gatherer", "SetForest"]
+
+# Nodes with fewer rows are leaves: what may be chosen for the probabilities, and the coarser
+# cells of local means.
+_RESOLUTIONS = (2, 6, 16)
+_COARSE = 16
+# Share of the expected loss in `loss`; see the module's docstring.
+_EXPECTED = 0.75
+# Trees of one fold, as a share of the trees of a final forest.
+_FOLD_TREES = 0.4
+# Probabilities below this count as this much.
+_FLOOR = 1e-3
+_TEMPERATURES = (0.3, 3.0)
+
+
+@dataclass(frozen=True)
+class SetForest:
+    """The final forest of a set, grown on all rows.
+
+    Attributes
+    ----------
+    forest : Forest or None
+        None for the empty set.
+    prior : ndarray of shape (n_classes,)
+        Shares of the classes, each counted by its loss.
+    temperature : float
+        What log probabilities are divided by.
+    """
+
+    forest: Forest | None
+    prior: np.ndarray
+    temperature: float
+
+    def decisions(self, XT, rows):
+        """Log probabilities of the classes, up to a constant, and the coarse cells of the rows."""
+        if self.forest is None:
+            return np.tile(_logarithm(self.prior, 1.0), (rows.size, 1)), None
+        fine, wide = self.forest.cells(XT, rows, coarse=_COARSE)
+        shares = kernels.mean_rows(fine, self.forest.shares)
+        return _logarithm(shares, self.temperature), wide
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known, out of fold, about one set of blocks.
+
+    Attributes
+    ----------
+    stop : ndarray of shape (n_samples,)
+        Expected loss S of naming a class now.
+    loss : ndarray of shape (n_samples,)
+        What naming a class now is counted with.
+    resolution : int
+        Nodes with fewer rows are leaves, for the probabilities.
+    temperature : float
+    folds : list of (rows, cells, others, cells of others, n_nodes), or empty
+        For every fold its trained rows and their coarse cells, and the same of its other rows.
+    """
+
+    stop: np.ndarray
+    loss: np.ndarray
+    resolution: int
+    temperature: float
+    folds: list
+
+    def local_means(self, values):
+        """Out-of-fold local means of each column of `values`: (n_samples, n_values)."""
+        if not self.folds:
+            return np.tile(values.mean(axis=0), (len(values), 1))
+        means = np.empty_like(values)
+        for rows, cells, others, other_cells, n_nodes in self.folds:
+            table = kernels.cell_means(cells, values[rows], n_nodes)
+            means[others] = kernels.mean_rows(other_cells, table)
+        return means
+
+
+class Gatherer:
+    """Grows the forests of sets of blocks, each once.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Training rows; NaN cannot be had.
+    codes : ndarray of int64 of shape (n_samples,)
+        Classes.
+    process : Process
+        For its blocks and class losses.
+    n_trees, n_folds, seed : int
+        Trees of a final forest; folds; seed.
+    """
+
+    def __init__(self, X, codes, process, n_trees, n_folds, seed):
+        self.XT = np.ascontiguousarray(X.T)
+        self.codes, self.block_of, self.n_trees, self.seed = codes, process.block_of, n_trees, seed
+        self.class_losses, self.n_blocks = process.class_losses, process.n_blocks
+        mass = np.bincount(codes, minlength=process.n_classes) * process.class_losses
+        self.prior = mass / mass.sum()
+        self.fold_of = deal_folds(codes, min(n_folds, codes.size), seed)
+        self._evidence, self._final = {}, {}
+
+    @property
+    def n_samples(self):
+        """Number of training rows."""
+        return self.codes.size
+
+    def gains_of_blocks(self):
+        """How much each block clears up the class of each row: (n_samples, n_blocks)."""
+        columns = np.arange(self.XT.shape[0])
+        everything = self._grow(np.arange(self.n_samples), columns, self.n_trees, "gains")
+        member = self.block_of[:, None] == np.arange(self.n_blocks)
+        return everything.path_gains(self.XT) @ member.astype(np.float64)
+
+    def evidence(self, blocks):
+        """Evidence of a set, a tuple of blocks in ascending order."""
+        if blocks not in self._evidence:
+            self._evidence[blocks] = self._gather(blocks)
+        return self._evidence[blocks]
+
+    def final(self, blocks):
+        """The forest of a set, grown on all rows, and the rows' coarse cells."""
+        if blocks not in self._final:
+            evidence = self.evidence(blocks)
+            forest = cells = None
+            if blocks:
+                rows = np.arange(self.n_samples)
+                forest = self._grow(
+                    rows, self._columns(blocks), self.n_trees, blocks, evidence.resolution
+                )
+                _, cells = forest.cells(self.XT, rows, coarse=_COARSE)
+            self._final[blocks] = SetForest(forest, self.prior, evidence.temperature), cells
+        return self._final[blocks]
+
+    def _columns(self, blocks):
+        return np.flatnonzero(np.isin(self.block_of, blocks))
+
+    def _grow(self, rows, columns, n_trees, name, smallest=2):
+        """A forest; its seed depends on the name and on nothing else."""
+        seed = crc32(repr((self.seed, name)).encode())
+        return grow(self.XT, self.codes, self.class_losses, rows, columns, n_trees, seed, smallest)
+
+    def _gather(self, blocks):
+        n_samples, losses = self.n_samples, self.class_losses
+        if not blocks:
+            shares = np.tile(self.prior, (n_samples, 1))
+            return self._judge(shares, _RESOLUTIONS[0], 1.0, [])
+        columns = self._columns(blocks)
+        n_trees = max(10, round(_FOLD_TREES * self.n_trees))
+        shares = np.empty((len(_RESOLUTIONS), n_samples, losses.size))
+        folds = []
+        for fold in range(self.fold_of.max() + 1):
+            rows = np.flatnonzero(self.fold_of != fold)
+            others = np.flatnonzero(self.fold_of == fold)
+            forest = self._grow(rows, columns, n_trees, (*blocks, "fold", fold))
+            for r, smallest in enumerate(_RESOLUTIONS):
+                fine, wide = forest.cells(self.XT, others, smallest, _COARSE)
+                shares[r, others] = kernels.mean_rows(fine, forest.shares)
+            # The coarsest resolution has no node below the coarse cells.
+            _, cells = forest.cells(self.XT, rows, _COARSE, _COARSE)
+            folds.append((rows, cells, others, wide, forest.n_nodes))
+        weights = losses[self.codes]
+        errors = [_brier(share, self.codes, weights) for share in shares]
+        best = int(np.argmin(errors))
+        decisions = _logarithm(shares[best], 1.0)
+        temperature = float(
+            np.clip(fit_temperature(decisions, self.codes, weights / losses.max()), *_TEMPERATURES)
+        )
+        calibrated = softmax(decisions / temperature)
+        return self._judge(calibrated, _RESOLUTIONS[best], temperature, folds)
+
+    def _judge(self, shares, resolution, temperature, folds):
+        """Evidence of out-of-fold probabilities."""
+        losses = self.class_losses
+        stop = expected_loss(shares, losses)
+        wrong = shares.argmax(axis=1) != self.codes
+        loss = _EXPECTED * stop + (1 - _EXPECTED) * np.where(wrong, losses[self.codes], 0.0)
+        return Evidence(stop, loss, resolution, temperature, folds)
+
+
+def expected_loss(shares, class_losses):
+    """Expected loss of naming the largest class, where classes are counted by their losses."""
+    return (1.0 - shares.max(axis=1)) / (shares / class_losses).sum(axis=1)
+
+
+def deal_folds(codes, n_folds, seed):
+    """Fold of every row: the rows of each class, in random order, dealt out in turn."""
+    rng = np.random.default_rng(seed)
+    fold_of = np.empty(codes.size, dtype=np.int64)
+    mixed = rng.permutation(codes.size)
+    by_class = mixed[np.argsort(codes[mixed], kind="stable")]
+    fold_of[by_class] = np.arange(codes.size) % n_folds
+    return fold_of
+
+
+def _logarithm(shares, temperature):
+    return np.log(np.maximum(shares, _FLOOR)) / temperature
+
+
+def _brier(shares, codes, weights):
+    """Mean squared distance of probabilities to what came true."""
+    squares = (shares**2).sum(axis=1) - 2.0 * shares[np.arange(codes.size), codes]
+    return float((weights * squares).sum())

@@ -1,0 +1,247 @@
+"""The modern learner: forests on a lattice of sets of blocks, and the best policy among them.
+
+1. With many blocks, those that a forest on all columns uses most are the candidates.
+2. A lattice of sets of candidates is laid out (`lattice`), and for each of its sets forests are
+   grown in folds: what they say out of fold is the evidence (`evidence`).
+3. Backward induction finds the best rules (`induction`); sets that many samples come by get
+   more children; and so on, a few times.
+4. For each cost weight, rules are found by backward induction, and the sets that these can come
+   by get forests on all rows.
+
+The forests dominate, O(n_sets n_trees n_samples log n_samples), and none of them depends on the
+cost weight: a path of many cost weights costs little more than one.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tamis.datumwise import _forest_kernels as kernels
+from tamis.datumwise.evidence import Gatherer
+from tamis.datumwise.forest import grow
+from tamis.datumwise.forest_policy import ForestPolicy, Stage
+from tamis.datumwise.induction import choose_moves, solve, visits
+from tamis.datumwise.lattice import Lattice
+from tamis.datumwise.process import MISSING, find_status
+
+__all__ = ["learn_forest_path"]
+
+_ROUNDS = 6
+# Cost weights for which the lattice is grown, at most.
+_GROWN_FOR = 3
+# More folds where rows are few, and each of them counts.
+_FOLDS, _MORE_FOLDS, _FEW_ROWS = 5, 10, 1000
+# More rows than this, and a random sample of so many is learned from.
+_MOST_ROWS = 20_000
+
+
+def learn_forest_path(
+    X,
+    codes,
+    process,
+    cost_weights,
+    *,
+    order="free",
+    n_trees=100,
+    n_sets=100,
+    n_candidates=100,
+    random_state=None,
+    steps=iter,
+):
+    """Policies for many cost weights, from the same forests.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Training rows; NaN cannot be had. Of more than 20,000 a random sample is used.
+    codes : ndarray of int64 of shape (n_samples,)
+        Classes of the rows.
+    process : Process
+        Prices, budgets and losses; its cost weight is not used.
+    cost_weights : sequence of float
+        Lambda, from the largest to the smallest.
+    order : {"free", "fixed"}
+        "fixed": all samples are asked in one order.
+    n_trees, n_sets : int
+        Trees of a forest; most sets of blocks that have one.
+    n_candidates : int
+        With more blocks than this only so many, those that a forest on all of them uses most, are
+        ever asked for.
+    random_state : int, RandomState or None
+        Seed.
+    steps : callable
+        Goes through a list of names, one a step of the work; when it stops early, the lattice
+        stays as it is.
+
+    Returns
+    -------
+    policies : list of ForestPolicy
+        One for every cost weight.
+    """
+    rng = check_random_state(random_state)
+    seed = int(rng.randint(2**31 - 1))
+    if codes.size > _MOST_ROWS:
+        rows = np.sort(rng.permutation(codes.size)[:_MOST_ROWS])
+        X, codes = X[rows], codes[rows]
+    learner = _Learner(X, codes, process, n_candidates, n_trees, seed)
+    policies = []
+    plan = ["candidates", *(f"growth {r + 1}" for r in range(_ROUNDS))]
+    plan += [f"cost_weight {weight:g}" for weight in cost_weights]
+    for at, _ in enumerate(steps(plan)):
+        if at == 0:
+            learner.lay_out(n_sets, order == "fixed")
+        elif at <= _ROUNDS:
+            learner.grow(cost_weights, _ROUNDS + 1 - at)
+        else:
+            policies.append(learner.find_policy(cost_weights[at - 1 - _ROUNDS]))
+    return policies + [learner.find_policy(w) for w in cost_weights[len(policies) :]]
+
+
+class _Learner:
+    """The steps of learning on one set of training rows and their candidate blocks."""
+
+    def __init__(self, X, codes, process, n_candidates, n_trees, seed):
+        codes = np.ascontiguousarray(codes, dtype=np.int64)
+        self.blocks = _choose_candidates(X, codes, process, n_candidates, n_trees, seed)
+        self.columns = np.flatnonzero(np.isin(process.block_of, self.blocks))
+        self.process = replace(
+            process,
+            block_of=np.searchsorted(self.blocks, process.block_of[self.columns]),
+            costs=process.costs[self.blocks],
+            names=process.names[self.blocks],
+        )
+        X = X[:, self.columns]
+        n_folds = _MORE_FOLDS if codes.size <= _FEW_ROWS else _FOLDS
+        self.gatherer = Gatherer(X, codes, self.process, n_trees, n_folds, seed)
+        missing = find_status(self.process.block_of, self.blocks.size, X) == MISSING
+        self.prices = np.where(missing, 0.0, self.process.costs)
+        self.can_be_had = np.flatnonzero(~missing.all(axis=0))
+        self.lattice = None
+
+    def lay_out(self, n_sets, fixed):
+        """The first sets."""
+        gains = self.gatherer.gains_of_blocks()
+        self.lattice = Lattice(gains, self.can_be_had, self.process, n_sets, fixed)
+
+    def grow(self, cost_weights, rounds_left):
+        """More sets, where samples come by."""
+        lattice = self.lattice
+        if not lattice.can_grow():
+            return
+        spread = np.linspace(0, len(cost_weights) - 1, _GROWN_FOR).round().astype(int)
+        onward = {}
+        for at in sorted(set(spread.tolist())):
+            solution = solve(lattice, self.gatherer, self.prices, cost_weights[at])
+            for blocks, rows in visits(lattice, self.gatherer, solution, self.prices).items():
+                if blocks not in onward or rows.sum() > onward[blocks].sum():
+                    onward[blocks] = rows
+        lattice.grow(onward, max(1, (lattice.n_sets - len(lattice.moves)) // rounds_left))
+
+    def find_policy(self, cost_weight):
+        """The best policy for a cost weight, with the forests that it needs."""
+        solution = solve(self.lattice, self.gatherer, self.prices, cost_weight)
+        moves = self._moves_to_keep(solution)
+        kept = sorted(moves, key=lambda blocks: (len(blocks), blocks))
+        place = {blocks: s for s, blocks in enumerate(kept)}
+        return ForestPolicy(
+            [self._make_stage(blocks, moves[blocks], place, solution) for blocks in kept],
+            self.blocks,
+            self.columns,
+            self.process.costs,
+            self.process.class_losses,
+            cost_weight,
+        )
+
+    def _moves_to_keep(self, solution):
+        """The sets that the policy can come by, and the moves it can make there.
+
+        Where it may have to do without a block, there is a second way on.
+        """
+        kept, wanted = {}, [()]
+        while wanted:
+            blocks = wanted.pop()
+            if blocks not in kept:
+                kept[blocks] = self._moves_made(solution, blocks)
+                wanted += [self.lattice.moves[blocks][m] for m in kept[blocks]]
+        for blocks in list(kept):
+            if kept[blocks]:
+                spare = self._spare_move(solution, blocks, kept[blocks])
+                if spare is not None:
+                    kept[blocks].append(spare)
+                    wanted.append(self.lattice.moves[blocks][spare])
+        while wanted:
+            blocks = wanted.pop()
+            if blocks not in kept:
+                kept[blocks] = self._moves_made(solution, blocks)
+                wanted += [self.lattice.moves[blocks][m] for m in kept[blocks]]
+        return kept
+
+    def _moves_made(self, solution, blocks):
+        rule = solution.rules[blocks]
+        if rule.kind == "stop":
+            return []
+        if rule.kind != "local":
+            return [rule.move]
+        evidence = self.gatherer.evidence(blocks)
+        values = solution.move_values(self.lattice, self.prices, blocks)
+        expected = rule.at * evidence.local_means(values) + (1 - rule.at) * values.mean(axis=0)
+        move, stops = choose_moves(evidence.stop, expected)
+        return np.unique(move[~stops]).tolist()
+
+    def _spare_move(self, solution, blocks, moves):
+        """The best move that does not need what all the kept ones need."""
+        every = self.lattice.moves[blocks]
+        needed = set.intersection(*(set(every[m]) - set(blocks) for m in moves))
+        if not needed:
+            return None
+        means = solution.move_values(self.lattice, self.prices, blocks).mean(axis=0)
+        others = [
+            m
+            for m in range(len(every))
+            if m not in moves and not set(every[m]) - set(blocks) <= needed
+        ]
+        return min(others, key=lambda m: means[m]) if others else None
+
+    def _make_stage(self, blocks, moves, place, solution):
+        rule = solution.rules[blocks]
+        forest, cells = self.gatherer.final(blocks)
+        every = self.lattice.moves[blocks]
+        means = np.empty(0)
+        row_of = table = None
+        if moves:
+            values = solution.move_values(self.lattice, self.prices, blocks)[:, moves]
+            means = values.mean(axis=0)
+            if rule.kind == "local":
+                local = kernels.cell_means(cells, values, forest.forest.n_nodes)
+                used = np.unique(cells)
+                row_of = np.zeros(forest.forest.n_nodes, dtype=np.int32)
+                row_of[used] = np.arange(used.size)
+                table = rule.at * local[used] + (1 - rule.at) * means
+                table = table.astype(np.float32)
+            else:
+                rule = replace(rule, move=moves.index(rule.move))
+        rank = self.lattice.rank
+        new = [sorted(set(every[m]) - set(blocks), key=lambda b: rank[b]) for m in moves]
+        return Stage(
+            np.array(blocks, dtype=np.int64),
+            forest,
+            rule,
+            np.array([place[every[m]] for m in moves], dtype=np.int64),
+            [np.array(own, dtype=np.int64) for own in new],
+            means,
+            row_of,
+            table,
+        )
+
+
+def _choose_candidates(X, codes, process, n_candidates, n_trees, seed):
+    """All blocks, or those that a forest on all columns uses most, in ascending order."""
+    if process.n_blocks <= n_candidates:
+        return np.arange(process.n_blocks)
+    XT = np.ascontiguousarray(X.T)
+    rows, columns = np.arange(codes.size), np.arange(X.shape[1])
+    forest = grow(XT, codes, process.class_losses, rows, columns, 3 * n_trees, seed)
+    gains = forest.feature_gains(X.shape[1])
+    of_blocks = np.bincount(process.block_of, weights=gains, minlength=process.n_blocks)
+    return np.sort(np.argsort(-of_blocks, kind="stable")[:n_candidates])

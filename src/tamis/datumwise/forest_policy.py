@@ -1,0 +1,203 @@
+"""ForestPolicy: goes from set to set of a lattice, with a forest for each, until it stops."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis._base import softmax
+from tamis.datumwise import _forest_kernels as kernels
+from tamis.datumwise.evidence import SetForest, expected_loss
+from tamis.datumwise.induction import Rule, choose_moves
+from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Run
+
+__all__ = ["ForestPolicy", "Stage"]
+
+# Decisions closer than this to the largest are equal to it.
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One set of blocks, and what is done there.
+
+    Attributes
+    ----------
+    blocks : ndarray of int64
+        The set.
+    forest : SetForest
+        Probabilities, given the values of the set.
+    rule : Rule
+        When to stop and where to go.
+    targets : ndarray of int64 of shape (n_moves,)
+        The stage that each move leads to.
+    new : list of ndarray of int64
+        The blocks that each move buys, in order.
+    means : ndarray of shape (n_moves,)
+        Expected cost of each move, over all samples.
+    row_of, table : ndarray or None
+        For a local rule: row of `table` for each node of the forest, and the expected cost of
+        each move in it, (n_rows, n_moves).
+    """
+
+    blocks: np.ndarray
+    forest: SetForest
+    rule: Rule
+    targets: np.ndarray
+    new: list
+    means: np.ndarray
+    row_of: np.ndarray | None = None
+    table: np.ndarray | None = None
+
+    def expected_costs(self, wide):
+        """Expected cost of every move for every row, (n_rows, n_moves)."""
+        if self.rule.kind != "local" or self.table is None or wide is None:
+            return np.tile(self.means, (1 if wide is None else len(wide), 1))
+        return kernels.mean_rows(self.row_of[wide], self.table)
+
+
+@dataclass(frozen=True)
+class ForestPolicy:
+    """A policy on a lattice of sets of blocks.
+
+    Attributes
+    ----------
+    stages : list of Stage
+        Small sets first; the first is the empty one.
+    blocks : ndarray of int64 of shape (n_candidates,)
+        The blocks that are ever asked for. Stages count blocks by their place here.
+    columns : ndarray of int64
+        The columns of X that belong to them. Forests count columns by their place here.
+    costs : ndarray of shape (n_candidates,)
+        Their prices.
+    class_losses : ndarray of shape (n_classes,)
+        Loss of a wrong label of each class.
+    cost_weight : float
+        What a unit of price costs.
+    temperature : float
+        What decisions are divided by, after the temperatures of the stages.
+    """
+
+    stages: list
+    blocks: np.ndarray
+    columns: np.ndarray
+    costs: np.ndarray
+    class_losses: np.ndarray
+    cost_weight: float
+    temperature: float = 1.0
+
+    def run(self, X, status, trace=False):
+        """Ask for blocks until it is time to stop.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Samples.
+        status : ndarray of int8 of shape (n_samples, n_blocks)
+            ASK, KNOWN, MISSING or OPEN.
+        trace : bool
+            Whether to give the decisions after every purchase.
+
+        Returns
+        -------
+        run : Run
+        """
+        return _Walk(self, X, status).run(trace)
+
+
+class _Walk:
+    """One run of a policy: where the samples are and what they have bought."""
+
+    def __init__(self, policy, X, status):
+        self.policy = policy
+        self.XT = np.ascontiguousarray(X[:, policy.columns].T)
+        self.status = status[:, policy.blocks]
+        n_samples = X.shape[0]
+        self.at = np.zeros(n_samples, dtype=np.int64)
+        self.active = np.ones(n_samples, dtype=bool)
+        self.decisions = np.zeros((n_samples, policy.class_losses.size))
+        self.order = np.full((n_samples, policy.blocks.size), -1, dtype=np.int32)
+        self.n_bought = np.zeros(n_samples, dtype=np.int64)
+        self.request = np.full(n_samples, -1, dtype=np.int32)
+
+    def run(self, trace):
+        policy = self.policy
+        n_samples, n_classes = self.decisions.shape
+        self._start_from_known()
+        steps = np.full((n_samples, policy.blocks.size + 1, n_classes), np.nan) if trace else None
+        for s, stage in enumerate(policy.stages):
+            rows = np.flatnonzero(self.active & (self.at == s))
+            if rows.size:
+                rows, wide = self._decide(stage, rows)
+                if trace:
+                    steps[rows, self.n_bought[rows]] = self.decisions[rows]
+                self._move(stage, rows, wide)
+        length = int(self.n_bought.max(initial=0))
+        order = np.full((n_samples, length), -1, dtype=np.int32)
+        bought = self.order[:, :length]
+        order[bought >= 0] = policy.blocks[bought[bought >= 0]]
+        request = np.where(self.request >= 0, policy.blocks[self.request], -1).astype(np.int32)
+        if trace:
+            steps = self._fill(steps[:, : length + 1])
+        return Run(self.decisions / policy.temperature, order, request, steps)
+
+    def _start_from_known(self):
+        """Begin at the largest set that is known for free."""
+        known = self.status == KNOWN
+        if not known.any():
+            return
+        for s, stage in enumerate(self.policy.stages):
+            self.at[known[:, stage.blocks].all(axis=1)] = s
+
+    def _decide(self, stage, rows):
+        """Set the decisions of the rows at a stage, those excepted that can go on for free."""
+        for target, new in zip(stage.targets, stage.new, strict=True):
+            free = (self.status[np.ix_(rows, new)] == KNOWN).all(axis=1)
+            self.at[rows[free]] = target
+            rows = rows[~free]
+        decisions, wide = stage.forest.decisions(self.XT, rows)
+        decisions -= decisions.max(axis=1, keepdims=True)
+        self.decisions[rows] = np.where(decisions > -_EQUAL, 0.0, decisions)
+        return rows, wide
+
+    def _move(self, stage, rows, wide):
+        """Stop, or buy what the best move needs."""
+        if stage.rule.kind == "stop" or not stage.targets.size:
+            self.active[rows] = False
+            return
+        expected = np.broadcast_to(
+            stage.expected_costs(wide), (rows.size, stage.targets.size)
+        ).copy()
+        for move, new in enumerate(stage.new):
+            status = self.status[np.ix_(rows, new)]
+            free = (status == KNOWN) | (status == MISSING)
+            expected[:, move] -= self.policy.cost_weight * (free * self.policy.costs[new]).sum(1)
+            # Nothing is learned by a move all of whose blocks cannot be had.
+            expected[(status == MISSING).all(axis=1), move] = np.inf
+        stop = expected_loss(softmax(self.decisions[rows]), self.policy.class_losses)
+        move, stops = choose_moves(stop, expected)
+        if stage.rule.kind != "local":
+            wanted = np.full(rows.size, stage.rule.move)
+            usable = np.isfinite(expected[np.arange(rows.size), wanted])
+            move = np.where(usable, wanted, move)
+            stops = stop <= stage.rule.at if stage.rule.kind == "threshold" else False
+        stops = stops | np.isinf(expected).all(axis=1)
+        self.active[rows[stops]] = False
+        for m, (target, new) in enumerate(zip(stage.targets, stage.new, strict=True)):
+            going = rows[~stops & (move == m)]
+            for block in new:
+                status = self.status[going, block]
+                waiting = going[status == OPEN]
+                self.request[waiting] = block
+                self.active[waiting] = False
+                buying = going[status == ASK]
+                self.order[buying, self.n_bought[buying]] = block
+                self.n_bought[buying] += 1
+                going = going[status != OPEN]
+            self.at[going] = target
+
+    def _fill(self, steps):
+        """Decisions after every purchase; inside a move they are those before it."""
+        for t in range(1, steps.shape[1]):
+            inside = np.isnan(steps[:, t, 0]) & (t <= self.n_bought)
+            steps[inside, t] = steps[inside, t - 1]
+        return steps / self.policy.temperature
