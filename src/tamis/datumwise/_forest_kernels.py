@@ -219,27 +219,29 @@ def grow_forest(XT, codes, class_mass, rows, columns, n_trees, n_tries, smallest
 
 
 @compiled
-def find_cells(
-    XT, rows, offsets, feature, threshold, left, missing_left, sizes, smallest, coarse, cells, wide
-):
-    """Node of every tree in which each row ends: in `cells`, and in `wide` for coarser cells.
+def find_cells(XT, rows, offsets, feature, threshold, left, missing_left, sizes, smallest, cells):
+    """Node of every tree in which each row ends, at several resolutions.
 
-    A row goes down while the node splits and its size is at least `smallest`; its wide cell is
-    the first node on the way that is smaller than `coarse`, or the last one.
+    Parameters
+    ----------
+    smallest : ndarray of int64 of shape (n_resolutions,), ascending
+        At resolution r nodes with fewer than ``smallest[r]`` rows are leaves.
+    cells : ndarray of int32 of shape (n_resolutions, n_rows, n_trees)
+        Written: the nodes.
     """
     for t in range(offsets.size - 1):
-        for r in range(rows.size):
-            row = rows[r]
-            node = offsets[t]
-            found = -1
-            while feature[node] >= 0 and sizes[node] >= smallest:
-                if found < 0 and sizes[node] < coarse:
-                    found = node
+        for k in range(rows.size):
+            row, node, r = rows[k], offsets[t], smallest.size - 1
+            while True:
+                is_leaf = feature[node] < 0
+                while r >= 0 and (is_leaf or sizes[node] < smallest[r]):
+                    cells[r, k, t] = node
+                    r -= 1
+                if r < 0:
+                    break
                 v = XT[feature[node], row]
                 goes_left = missing_left[node] if np.isnan(v) else v <= threshold[node]
                 node = np.int64(left[node]) + (0 if goes_left else 1)
-            cells[r, t] = node
-            wide[r, t] = node if found < 0 else found
 
 
 @compiled

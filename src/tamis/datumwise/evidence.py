@@ -24,12 +24,12 @@ from tamis._selection import fit_temperature
 from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise.forest import Forest, grow
 
-__all__ = ["Evidence", "Gatherer", "SetForest"]
+__all__ = ["Evidence", "Gatherer", "SetForest", "expected_loss", "number_cells"]
 
-# Nodes with fewer rows are leaves: what may be chosen for the probabilities, and the coarser
-# cells of local means.
+# Nodes with fewer rows are leaves: what may be chosen for the probabilities. The coarsest cells
+# are those of local means.
 _RESOLUTIONS = (2, 6, 16)
-_COARSE = 16
+_COARSE = _RESOLUTIONS[-1]
 # Share of the expected loss in `loss`; see the module's docstring.
 _EXPECTED = 0.75
 # Trees of one fold, as a share of the trees of a final forest.
@@ -61,7 +61,7 @@ class SetForest:
         """Log probabilities of the classes, up to a constant, and the coarse cells of the rows."""
         if self.forest is None:
             return np.tile(_logarithm(self.prior, 1.0), (rows.size, 1)), None
-        fine, wide = self.forest.cells(XT, rows, coarse=_COARSE)
+        fine, wide = self.forest.cells(XT, rows, _RESOLUTIONS[0], _COARSE)
         shares = kernels.mean_rows(fine, self.forest.shares)
         return _logarithm(shares, self.temperature), wide
 
@@ -79,7 +79,7 @@ class Evidence:
     resolution : int
         Nodes with fewer rows are leaves, for the probabilities.
     temperature : float
-    folds : list of (rows, cells, others, cells of others, n_nodes), or empty
+    folds : list of (rows, cells, others, cells of others, n_cells), or empty
         For every fold its trained rows and their coarse cells, and the same of its other rows.
     """
 
@@ -94,8 +94,8 @@ class Evidence:
         if not self.folds:
             return np.tile(values.mean(axis=0), (len(values), 1))
         means = np.empty_like(values)
-        for rows, cells, others, other_cells, n_nodes in self.folds:
-            table = kernels.cell_means(cells, values[rows], n_nodes)
+        for rows, cells, others, other_cells, n_cells in self.folds:
+            table = kernels.cell_means(cells, values[rows], n_cells)
             means[others] = kernels.mean_rows(other_cells, table)
         return means
 
@@ -152,7 +152,7 @@ class Gatherer:
                 forest = self._grow(
                     rows, self._columns(blocks), self.n_trees, blocks, evidence.resolution
                 )
-                _, cells = forest.cells(self.XT, rows, coarse=_COARSE)
+                (cells,) = forest.cells(self.XT, rows, _COARSE)
             self._final[blocks] = SetForest(forest, self.prior, evidence.temperature), cells
         return self._final[blocks]
 
@@ -177,12 +177,12 @@ class Gatherer:
             rows = np.flatnonzero(self.fold_of != fold)
             others = np.flatnonzero(self.fold_of == fold)
             forest = self._grow(rows, columns, n_trees, (*blocks, "fold", fold))
-            for r, smallest in enumerate(_RESOLUTIONS):
-                fine, wide = forest.cells(self.XT, others, smallest, _COARSE)
+            cells = forest.cells(self.XT, others, *_RESOLUTIONS)
+            for r, fine in enumerate(cells):
                 shares[r, others] = kernels.mean_rows(fine, forest.shares)
-            # The coarsest resolution has no node below the coarse cells.
-            _, cells = forest.cells(self.XT, rows, _COARSE, _COARSE)
-            folds.append((rows, cells, others, wide, forest.n_nodes))
+            (own,) = forest.cells(self.XT, rows, _COARSE)
+            number, n_cells = number_cells(own, forest.n_nodes)
+            folds.append((rows, number[own], others, number[cells[-1]], n_cells))
         weights = losses[self.codes]
         errors = [_brier(share, self.codes, weights) for share in shares]
         best = int(np.argmin(errors))
@@ -205,6 +205,14 @@ class Gatherer:
 def expected_loss(shares, class_losses):
     """Expected loss of naming the largest class, where classes are counted by their losses."""
     return (1.0 - shares.max(axis=1)) / (shares / class_losses).sum(axis=1)
+
+
+def number_cells(cells, n_nodes):
+    """Numbers 0, 1, ... for the nodes that are cells of training rows, and how many there are."""
+    used = np.unique(cells)
+    number = np.full(n_nodes, -1, dtype=np.int32)
+    number[used] = np.arange(used.size)
+    return number, used.size
 
 
 def deal_folds(codes, n_folds, seed):

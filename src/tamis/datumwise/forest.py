@@ -48,8 +48,8 @@ class Forest:
         """Number of nodes of all trees."""
         return self.feature.size
 
-    def cells(self, XT, rows, smallest=2, coarse=2):
-        """Cells of some rows, fine and coarse.
+    def cells(self, XT, rows, *smallest):
+        """Cells of some rows, at one or more resolutions.
 
         Parameters
         ----------
@@ -57,18 +57,17 @@ class Forest:
             Features in rows.
         rows : ndarray of int64
             Which samples.
-        smallest, coarse : int
-            Nodes with fewer training rows count as leaves, for fine and for coarse cells.
+        *smallest : int
+            Nodes with fewer training rows count as leaves; ascending.
 
         Returns
         -------
-        fine, wide : ndarray of int32 of shape (n_rows, n_trees)
+        cells : ndarray of int32 of shape (len(smallest), n_rows, n_trees)
             Nodes.
         """
-        fine = np.empty((rows.size, self.offsets.size - 1), dtype=np.int32)
-        wide = np.empty_like(fine)
-        kernels.find_cells(XT, rows, *self._splits(), self.sizes, smallest, coarse, fine, wide)
-        return fine, wide
+        cells = np.empty((len(smallest), rows.size, self.offsets.size - 1), dtype=np.int32)
+        kernels.find_cells(XT, rows, *self._splits(), self.sizes, np.array(smallest), cells)
+        return cells
 
     def feature_gains(self, n_features):
         """How much each feature clears up the classes, over all rows and trees."""

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tamis.datumwise import _forest_kernels as kernels
-from tamis.datumwise.evidence import Gatherer
+from tamis.datumwise.evidence import Gatherer, number_cells
 from tamis.datumwise.forest import grow
 from tamis.datumwise.forest_policy import ForestPolicy, Stage
 from tamis.datumwise.induction import choose_moves, solve, visits
@@ -213,12 +213,9 @@ class _Learner:
             values = solution.move_values(self.lattice, self.prices, blocks)[:, moves]
             means = values.mean(axis=0)
             if rule.kind == "local":
-                local = kernels.cell_means(cells, values, forest.forest.n_nodes)
-                used = np.unique(cells)
-                row_of = np.zeros(forest.forest.n_nodes, dtype=np.int32)
-                row_of[used] = np.arange(used.size)
-                table = rule.at * local[used] + (1 - rule.at) * means
-                table = table.astype(np.float32)
+                row_of, n_cells = number_cells(cells, forest.forest.n_nodes)
+                local = kernels.cell_means(row_of[cells], values, n_cells)
+                table = (rule.at * local + (1 - rule.at) * means).astype(np.float32)
             else:
                 rule = replace(rule, move=moves.index(rule.move))
         rank = self.lattice.rank
