@@ -32,6 +32,9 @@ _ROUNDS = 6
 _GROWN_FOR = 3
 # More folds where rows are few, and each of them counts.
 _FOLDS, _MORE_FOLDS, _FEW_ROWS = 5, 10, 1000
+# Few rows make small trees, so there can be more of them; and they cannot tell many sets apart.
+_TREES, _TREES_TIMES_ROWS = (100, 300), 60_000
+_SETS, _ROWS_PER_SET = (30, 100), 4
 # More rows than this, and a random sample of so many is learned from.
 _MOST_ROWS = 20_000
 
@@ -43,8 +46,8 @@ def learn_forest_path(
     cost_weights,
     *,
     order="free",
-    n_trees=100,
-    n_sets=100,
+    n_trees=None,
+    n_sets=None,
     n_candidates=100,
     random_state=None,
     steps=iter,
@@ -63,8 +66,9 @@ def learn_forest_path(
         Lambda, from the largest to the smallest.
     order : {"free", "fixed"}
         "fixed": all samples are asked in one order.
-    n_trees, n_sets : int
-        Trees of a forest; most sets of blocks that have one.
+    n_trees, n_sets : int or None
+        Trees of a forest; most sets of blocks that have one. None: 100 to 300 trees, and 30 to
+        100 sets, by the number of rows.
     n_candidates : int
         With more blocks than this only so many, those that a forest on all of them uses most, are
         ever asked for.
@@ -84,6 +88,10 @@ def learn_forest_path(
     if codes.size > _MOST_ROWS:
         rows = np.sort(rng.permutation(codes.size)[:_MOST_ROWS])
         X, codes = X[rows], codes[rows]
+    if n_trees is None:
+        n_trees = int(np.clip(_TREES_TIMES_ROWS // codes.size, *_TREES))
+    if n_sets is None:
+        n_sets = int(np.clip(codes.size // _ROWS_PER_SET, *_SETS))
     learner = _Learner(X, codes, process, n_candidates, n_trees, seed)
     policies = []
     plan = ["candidates", *(f"growth {r + 1}" for r in range(_ROUNDS))]

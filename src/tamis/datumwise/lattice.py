@@ -19,6 +19,8 @@ import numpy as np
 
 __all__ = ["Lattice"]
 
+# Of so few blocks all sets are taken.
+_FEW_BLOCKS = 6
 # The chain has all sizes up to this one, then ever larger steps.
 _EVERY_SIZE = 10
 _LATER_SIZES = 7
@@ -42,7 +44,7 @@ class Lattice:
     process : Process
         For prices and budgets.
     n_sets : int
-        Most sets.
+        Most sets, unless there are few blocks.
     chain_only : bool
         Whether all samples are asked in the same order.
 
@@ -69,7 +71,7 @@ class Lattice:
         self.chain = self._make_chain(order)
         for at, prefix in enumerate(self.chain):
             self.moves[prefix] = self.chain[at + 1 : at + 1 + _AHEAD]
-        if not chain_only and 2 ** min(self.n_blocks, 30) <= n_sets:
+        if not chain_only and self.n_blocks <= _FEW_BLOCKS:
             self._take_all(sorted(blocks.tolist()))
 
     def is_affordable(self, blocks):
@@ -84,7 +86,7 @@ class Lattice:
 
     def can_grow(self):
         """Whether there may be more sets."""
-        complete = 2 ** min(self.n_blocks, 30) <= len(self.moves)
+        complete = self.n_blocks <= _FEW_BLOCKS
         return not self.chain_only and not complete and len(self.moves) < self.n_sets
 
     def grow(self, visits, n_more):

@@ -16,7 +16,7 @@ LEARNERS = {"forest": learn_forest_path, "linear": learn_linear_path}
 # What None stands for; a parameter that is not here is for other learners.
 _DEFAULTS = {
     "linear": {"n_iterations": 10, "n_states": 2000, "mixture": 0.9, "n_candidates": 200},
-    "forest": {"n_trees": 100, "n_sets": 100, "n_candidates": 100},
+    "forest": {"n_trees": None, "n_sets": None, "n_candidates": 100},
 }
 _PARAMETERS = ("n_iterations", "n_states", "mixture", "n_trees", "n_sets", "n_candidates")
 _ORDERS = ("free", "fixed")
