@@ -156,8 +156,8 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         >>> model = DatumWiseClassifier("linear", 0.05, random_state=0)
         >>> visit = model.fit(data.data, data.target).start()
         >>> visit.next_feature()
-        'petal width (cm)'
-        >>> visit.answer(0.2).next_feature()
+        'petal length (cm)'
+        >>> visit.answer(1.4).next_feature()
         >>> visit.prediction().label
         np.int64(0)
         """

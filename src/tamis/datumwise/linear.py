@@ -7,12 +7,16 @@ on :math:`\phi(x, z) = (z, x z, 1)` (Dulac-Arnold et al., ECML 2011, Sec. 3.3; `
 Where this leaves the paper, each choice measured on its data sets:
 
 - A bias. Without it all scores of the empty state are 0.
-- Half of the states have masks of random size, uniform from 0 to the most possible, and random
-  blocks; the other half are states that the policy so far comes by, at a random step of its way.
+- A fifth of the states have masks of random size, uniform from 0 to the most possible, and random
+  blocks; the others are states that the policy so far comes by, at a random step of its way. (Half
+  and half had a risk higher by 0.01 on new rows, and as high where many values were missing.)
+- The first third of the iterations takes larger cost weights: 8, 4 and 2 times that which is asked
+  for, with ten iterations. Policies that ask little are easier to improve than to get to from
+  policies that ask much, and their rollouts are short. (Without it the risk was higher by 0.01.)
 - The alpha mixture of policies is made of their scores: the scores are the running average of
   those of all iterations, in which a new one has a share of at least ``1 - mixture``. This was
-  ahead of the reading ``mixture * new + (1 - mixture) * old`` by 3.5 points of accuracy in the
-  mean over ten data sets and three levels of sparsity, and on each of the sets.
+  ahead of the reading ``mixture * new + (1 - mixture) * old`` on all of ten data sets, by 3 points
+  of accuracy in the mean over them and three levels of sparsity.
 - Of all iterates the one with the smallest risk on the training rows is kept.
 """
 
@@ -37,7 +41,7 @@ __all__ = ["LinearPolicy", "learn_linear_path"]
 
 # Iterations for the second and every later cost weight of a path.
 _LATER = 4
-_ON_POLICY = 0.5
+_ON_POLICY = 0.8
 # Smaller differences of decisions are rounding: such classes are equal, and the first is taken.
 _EQUAL = 1e-12
 _BATCH = 4_000_000
@@ -238,9 +242,11 @@ def learn_linear_path(
             if t == 0:
                 best = learner.judge(best, process)
                 history = []
+            dearer = 2.0 ** max(0, n_iterations // 3 - t) if level == 0 else 1.0
+            exercise = replace(process, cost_weight=dearer * process.cost_weight)
             # The policy that a later level starts from is one of its iterates.
             share = max(1.0 / (t + 1 + (level > 0)), 1.0 - mixture)
-            scores = learner.improve(current, process, n_states, rng)
+            scores = learner.improve(current, exercise, n_states, rng)
             current = learner.judge(learner.mix(current, scores, share), process)
             history.append(current.risk)
             if current.risk < best.risk:

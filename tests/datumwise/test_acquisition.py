@@ -1,0 +1,179 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_classification
+
+from tamis import DatumWiseClassifier
+
+NAMES = list("abcdefgh")
+GROUPS = {"panel": ["a", "b", "c"], "d": ["d"], "pair": ["e", "f"], "g": ["g"], "h": ["h"]}
+
+
+def make_model(groups=None, **kwargs):
+    X, y = make_classification(
+        300, 8, n_informative=6, n_classes=3, n_clusters_per_class=1, random_state=0
+    )
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    frame = pd.DataFrame(X, columns=NAMES)
+    kwargs = {"cost_weight": 0.002, "n_states": 400, "n_iterations": 4, **kwargs}
+    model = DatumWiseClassifier("linear", feature_groups=groups, random_state=0, **kwargs)
+    return model.fit(frame, np.array(["u", "v", "w"])[y]), frame
+
+
+MODELS = {
+    "plain": make_model(feature_costs=dict(zip(NAMES, np.arange(1.0, 9.0), strict=True))),
+    "fixed": make_model(order="fixed"),
+    "budget": make_model(max_cost=9.0, feature_costs=np.arange(1.0, 9.0), cost_weight=0.0),
+    "groups": make_model(GROUPS, feature_costs=[3.0, 1.0, 2.0, 1.0, 0.0]),
+}
+
+
+def talk(visit, row, groups):
+    """Answer all questions with the values of a row; skip what it lacks."""
+    while (name := visit.next_feature()) is not None:
+        value = row[groups[name]].tolist()
+        if np.isnan(value).all():
+            visit.skip()
+        else:
+            visit.answer(value[0] if len(value) == 1 else value)
+    return visit
+
+
+def groups_of(model):
+    return model.feature_groups or {name: [name] for name in NAMES}
+
+
+@pytest.mark.parametrize("which", MODELS)
+def test_a_conversation_says_what_the_batch_says(which):
+    model, frame = MODELS[which]
+    acquired, questions = model.acquire(frame), model.explain(frame)
+    names = model.process_.names
+    for i in range(60):
+        visit = talk(model.start(), frame.iloc[i], groups_of(model))
+        answered = [answer for answer in visit.history if answer.value is not None]
+        count = acquired.n_questions[i]
+        assert [a.name for a in answered] == names[acquired.order[i, :count]].tolist()
+        assert visit.cost == pytest.approx(acquired.cost[i])
+        label, probabilities = visit.prediction()
+        assert label == acquired.labels[i]
+        assert_array_equal(probabilities, acquired.probabilities[i])
+        for step, answer in enumerate(answered):
+            assert_array_equal(answer.probabilities, questions.probabilities[i, step + 1])
+
+
+@pytest.mark.parametrize("which", MODELS)
+def test_what_is_known_at_the_start_is_as_known_in_the_batch(which):
+    model, frame = MODELS[which]
+    groups = groups_of(model)
+    chosen = [name for name in groups if name in ("panel", "a", "h")]
+    columns = [c for name in chosen for c in groups[name]]
+    acquired = model.acquire(frame, known=np.isin(NAMES, columns))
+    for i in range(30):
+        row = frame.iloc[i]
+        known = {name: row[groups[name]].to_dict() for name in chosen}
+        known = {
+            name: values
+            for name, values in known.items()
+            if not np.isnan(list(values.values())).all()
+        }
+        visit = talk(model.start(known), row, groups)
+        assert_array_equal(visit.prediction().probabilities, acquired.probabilities[i])
+        assert visit.cost == pytest.approx(acquired.cost[i])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_undo_restores(data):
+    model, frame = MODELS[data.draw(st.sampled_from(sorted(MODELS)))]
+    row = frame.iloc[data.draw(st.integers(0, 299))]
+    groups = groups_of(model)
+    visit, states = model.start(), []
+    for _ in range(12):
+        states.append((visit.next_feature(), visit.cost, visit.prediction()))
+        name = visit.next_feature()
+        if name is None:
+            break
+        value = row[groups[name]].tolist()
+        if np.isnan(value).all() or data.draw(st.booleans()):
+            visit.skip()
+        else:
+            visit.answer(value)
+    for name, cost, prediction in reversed(states[: len(visit.history)]):
+        visit.undo()
+        assert visit.next_feature() == name
+        assert visit.cost == cost
+        assert visit.prediction().label == prediction.label
+        assert_array_equal(visit.prediction().probabilities, prediction.probabilities)
+    assert visit.history == []
+    with pytest.raises(ValueError, match="nothing to undo"):
+        visit.undo()
+
+
+def test_skipping_everything_ends_in_an_answer_for_free():
+    model, _ = MODELS["plain"]
+    visit = model.start()
+    skipped = set()
+    while (name := visit.next_feature()) is not None:
+        assert name not in skipped
+        skipped.add(name)
+        visit.skip()
+    assert visit.cost == 0
+    assert visit.prediction().label in model.classes_
+    assert all(answer.value is None for answer in visit.history)
+
+
+@pytest.mark.parametrize(
+    "value", [np.nan, np.inf, -np.inf, "1.5", None, [1.0, 2.0], 10**400, 1j, {}]
+)
+def test_wrong_answers_are_told_and_change_nothing(value):
+    visit = MODELS["plain"][0].start()
+    name, before = visit.next_feature(), visit.prediction()
+    with pytest.raises(ValueError, match=f"The answer to '{name}' must"):
+        visit.answer(value)
+    assert visit.next_feature() == name
+    assert visit.history == []
+    assert_array_equal(visit.prediction().probabilities, before.probabilities)
+
+
+@pytest.mark.parametrize("value", [True, np.int8(1), np.float32(1.0), 1, [1.0], {"a": 1.0}])
+def test_numbers_of_any_kind_are_answers(value):
+    model, _ = MODELS["plain"]
+    visit = model.start()
+    while visit.next_feature() != "a":
+        visit.skip()
+    visit.answer(value)
+    assert visit.history[-1].name == "a"
+
+
+@pytest.mark.parametrize(
+    "value", [1.0, [1.0, 2.0], {"a": 1, "b": 2}, {"a": 1, "b": 2, "z": 3}, [1, 2, "x"], "abc"]
+)
+def test_wrong_answers_for_a_group_are_told(value):
+    model, _ = MODELS["groups"]
+    visit = model.start()
+    while visit.next_feature() != "panel":
+        visit.skip()
+    with pytest.raises(ValueError, match="The answer to 'panel' must"):
+        visit.answer(value)
+    with pytest.raises(ValueError, match="no value at all"):
+        visit.answer([None, np.nan, None])
+    assert visit.answer({"c": 1.0, "a": None, "b": 2.0}).history[-1].cost == 3.0
+
+
+def test_answers_to_no_question_are_told():
+    visit = MODELS["plain"][0].start()
+    while visit.next_feature() is not None:
+        visit.skip()
+    assert "done" in repr(visit)
+    for use in (lambda: visit.answer(1.0), visit.skip):
+        with pytest.raises(ValueError, match="next_feature\\(\\) is None"):
+            use()
+
+
+@pytest.mark.parametrize("known", [{"z": 1.0}, {"a": np.nan}, {"a": "x"}, [1.0], {0: 1.0}])
+def test_wrong_known_values_are_told(known):
+    with pytest.raises(ValueError, match=r"known|The answer to 'a'"):
+        MODELS["plain"][0].start(known)

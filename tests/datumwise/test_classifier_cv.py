@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_classification
+from sklearn.model_selection import StratifiedKFold
+
+from tamis import DatumWiseClassifier, DatumWiseClassifierCV
+
+SMALL = {"learner": "linear", "n_states": 300, "n_iterations": 4, "random_state": 0}
+
+
+def make_data(seed=0):
+    return make_classification(
+        240, 10, n_informative=5, n_classes=3, n_clusters_per_class=1, random_state=seed
+    )
+
+
+def fit(X, y, weights=(0.2, 0.03, 0.003), **kwargs):
+    return DatumWiseClassifierCV(list(weights), **{**SMALL, "cv": 3, **kwargs}).fit(X, y)
+
+
+def test_the_path_is_that_of_the_folds():
+    X, y = make_data()
+    splits = list(StratifiedKFold(3).split(X, y))
+    model = fit(X, y, cv=splits)
+    plain = DatumWiseClassifier(**SMALL)
+    for f, (train, test) in enumerate(splits):
+        path = plain.fit_path(X[train], y[train], [0.2, 0.03, 0.003])
+        assert_array_equal(model.path_["scores"][f], [one.score(X[test], y[test]) for one in path])
+    assert_array_equal(model.path_["mean"], model.path_["scores"].mean(axis=0))
+    assert_array_equal(model.path_["cost_weight"], [0.2, 0.03, 0.003])
+    assert model.path_["n_features"][0] < model.path_["n_features"][-1]
+
+
+def test_the_chosen_level_is_that_of_the_path_on_all_data():
+    X, y = make_data()
+    model = fit(X, y)
+    at = int(model.path_["mean"].argmax())
+    one = DatumWiseClassifier(**SMALL).fit_path(X, y, [0.2, 0.03, 0.003])[at]
+    assert model.cost_weight_ == one.cost_weight
+    assert model.best_score_ == model.path_["mean"][at]
+    assert_array_equal(model.predict(X), one.predict(X))
+    assert_array_equal(model.acquire(X).order, one.acquire(X).order)
+
+
+def test_a_wanted_number_of_features_or_score_picks_the_level():
+    X, y = make_data()
+    few = fit(X, y, n_features=2.0)
+    at = few.path_["cost_weight"].tolist().index(few.cost_weight_)
+    assert few.path_["n_features"][at] <= 2.0
+    assert few.path_["mean"][at] == max(few.path_["mean"][few.path_["n_features"] <= 2.0])
+    score = few.path_["mean"][at]
+    good = fit(X, y, min_score=float(score))
+    assert good.cost_weight_ == few.cost_weight_
+    assert few.with_n_features(10).cost_weight_ == fit(X, y).cost_weight_
+
+
+def test_what_cannot_be_reached_is_told_and_the_nearest_is_taken():
+    X, y = make_data()
+    with pytest.warns(UserWarning, match="A score of 1.5 was asked for"):
+        best = fit(X, y, min_score=1.5)
+    assert best.best_score_ == best.path_["mean"].max()
+    with pytest.warns(UserWarning, match="At most 0.01 features were asked for"):
+        fewest = fit(X, y, weights=[0.003, 0.0003], n_features=0.01)
+    assert fewest.cost_weight_ == 0.003
+
+
+def test_one_standard_error_asks_no_more_than_the_best():
+    X, y = make_data(1)
+    assert fit(X, y, rule="1se").cost_weight_ >= fit(X, y).cost_weight_
+
+
+def test_a_number_of_cost_weights_spans_from_nothing_to_much():
+    X, y = make_data()
+    model = DatumWiseClassifierCV(5, cv=3, feature_costs=np.full(10, 7.0), **SMALL).fit(X, y)
+    weights = model.path_["cost_weight"]
+    assert weights.size == 5
+    assert (np.diff(weights) < 0).all()
+    assert model.path_["n_features"][0] < 1
+    assert model.path_["n_features"][-1] > 3
+    assert model.path_["cost"][-1] == pytest.approx(7 * model.path_["n_features"][-1])
+    free = DatumWiseClassifierCV(2, cv=3, feature_costs=np.zeros(10), **SMALL).fit(X, y)
+    assert free.mean_cost_ == 0
+
+
+def test_results_do_not_depend_on_n_jobs():
+    X, y = make_data()
+    one, two = fit(X, y, n_jobs=1), fit(X, y, n_jobs=2)
+    assert_array_equal(one.path_["scores"], two.path_["scores"])
+    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 2.0, 2: 3.0}])
+def test_a_fold_without_a_class_is_no_trouble(class_weight):
+    X, y = make_data()
+    y[y == 2] = 1
+    y[:3] = 2
+    rows = np.arange(240)
+    splits = [(rows[3:160], rows[160:]), (rows[80:], rows[:80])]
+    model = fit(X, y, cv=splits, class_weight=class_weight)
+    assert model.predict_proba(X).shape == (240, 3)
+    assert np.isfinite(model.path_["mean"]).all()
+
+
+def test_groups_nan_and_scorings():
+    X, y = make_data()
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    groups = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    model = fit(X, y, feature_groups=groups, scoring="neg_log_loss", max_features=2)
+    assert model.acquire(X).n_questions.max() <= 2
+    assert model.score(X, y) < 0
+    assert np.isfinite(model.path_["mean"]).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"cost_weights": 0}, "cost_weights must be at least 1"),
+        ({"cost_weights": []}, "cost_weights must be a list"),
+        ({"cost_weights": [0.1, -1]}, "Each of cost_weights must be a finite number >= 0"),
+        ({"cost_weights": "many"}, "cost_weights must be a list"),
+        ({"n_features": -1}, "n_features must be a number >= 0"),
+        ({"n_features": "3"}, "n_features must be a number >= 0"),
+        ({"min_score": "0.9"}, "min_score must be a number"),
+        ({"min_score": 0.9, "n_features": 3}, "leave the other out"),
+        ({"rule": "2se"}, "rule must be 'best' or '1se'"),
+        ({"scoring": 3}, "scoring must be a name"),
+        ({"learner": "magic"}, "learner must be one of"),
+        ({"n_trees": 5}, "n_trees=5 is for learner='forest'"),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_are_told(parameters, message):
+    X, y = make_data()
+    with pytest.raises(ValueError, match=message):
+        DatumWiseClassifierCV(**{"cv": 3, **SMALL, **parameters}).fit(X, y)
