@@ -26,6 +26,7 @@ bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet skglm --constraint constraints.txt
 	$(BIN)/python benchmarks/speed/primal_dual.py
 	$(BIN)/python benchmarks/speed/landmarks.py
+	$(BIN)/python benchmarks/speed/datumwise.py
 
 bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/sparse_centers/run.py

@@ -31,7 +31,7 @@ def make_data(n_features, n_samples=1_000):
     return make_classification(
         n_samples,
         n_features,
-        n_informative=max(2, n_features // 6),
+        n_informative=10,
         n_redundant=0,
         class_sep=1.5,
         random_state=0,

@@ -130,7 +130,8 @@ def find_status(block_of, n_blocks, X, known=None):
     has = ~np.isnan(X)
     if n_blocks == X.shape[1]:  # each feature is a block of its own
         place = np.argsort(block_of)
-        status = np.where(has[:, place], np.int8(ASK), np.int8(MISSING))
+        in_order = np.array_equal(place, np.arange(n_blocks))
+        status = np.where(has if in_order else has[:, place], np.int8(ASK), np.int8(MISSING))
         if known is not None:
             status[(known & has)[:, place]] = KNOWN
         return status
