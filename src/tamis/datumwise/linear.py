@@ -4,7 +4,8 @@ Every iteration samples states, finds the return of every block in every one of 
 policy so far (`rollouts`), and fits the score of every action to its returns by ridge regression
 on :math:`\phi(x, z) = (z, x z, 1)` (Dulac-Arnold et al., ECML 2011, Sec. 3.3; `regression`).
 
-Where this leaves the paper, each choice measured on its data sets:
+Where this leaves the paper (risks below are means over eight of its data sets, two cost weights
+and a few splits, the same that the choices were made on; differences of 0.01 are near the noise):
 
 - A bias. Without it all scores of the empty state are 0.
 - A fifth of the states have masks of random size, uniform from 0 to the most possible, and random
@@ -15,8 +16,8 @@ Where this leaves the paper, each choice measured on its data sets:
   policies that ask much, and their rollouts are short. (Without it the risk was higher by 0.01.)
 - The alpha mixture of policies is made of their scores: the scores are the running average of
   those of all iterations, in which a new one has a share of at least ``1 - mixture``. This was
-  ahead of the reading ``mixture * new + (1 - mixture) * old`` on all of ten data sets, by 3 points
-  of accuracy in the mean over them and three levels of sparsity.
+  ahead of the reading ``mixture * new + (1 - mixture) * old`` by 4.4 points of accuracy in the
+  mean over ten data sets, three levels of sparsity and five splits: on nine sets, not on heart.
 - Of all iterates the one with the smallest risk on the training rows is kept.
 """
 
