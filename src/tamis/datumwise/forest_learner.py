@@ -28,6 +28,8 @@ from tamis.datumwise.process import MISSING, find_status
 __all__ = ["learn_forest_path"]
 
 _ROUNDS = 6
+# Standard errors by which branches must be better than the chain alone.
+_CLEAR = 1.0
 # Cost weights for which the lattice is grown, at most.
 _GROWN_FOR = 3
 # More folds where rows are few, and each of them counts.
@@ -148,7 +150,7 @@ class _Learner:
 
     def find_policy(self, cost_weight):
         """The best policy for a cost weight, with the forests that it needs."""
-        solution = solve(self.lattice, self.gatherer, self.prices, cost_weight)
+        solution = self._solve(cost_weight)
         moves = self._moves_to_keep(solution)
         kept = sorted(moves, key=lambda blocks: (len(blocks), blocks))
         place = {blocks: s for s, blocks in enumerate(kept)}
@@ -161,6 +163,21 @@ class _Learner:
             cost_weight,
         )
 
+    def _solve(self, cost_weight):
+        """The best rules on the lattice; without its branches, unless these are clearly better.
+
+        Branches are a choice among many policies, and the chain is one among few: what branches
+        promise must be more than its standard error.
+        """
+        lattice, gatherer, prices = self.lattice, self.gatherer, self.prices
+        free = solve(lattice, gatherer, prices, cost_weight)
+        if lattice.is_complete() or lattice.chain_only:
+            return free
+        plain = solve(lattice, gatherer, prices, cost_weight, lattice.chain)
+        gain = plain.values[()] - free.values[()]
+        clear = gain.mean() > _CLEAR * gain.std() / np.sqrt(gain.size)
+        return free if clear else plain
+
     def _moves_to_keep(self, solution):
         """The sets that the policy can come by, and the moves it can make there.
 
@@ -171,18 +188,18 @@ class _Learner:
             blocks = wanted.pop()
             if blocks not in kept:
                 kept[blocks] = self._moves_made(solution, blocks)
-                wanted += [self.lattice.moves[blocks][m] for m in kept[blocks]]
+                wanted += [solution.moves[blocks][m] for m in kept[blocks]]
         for blocks in list(kept):
             if kept[blocks]:
                 spare = self._spare_move(solution, blocks, kept[blocks])
                 if spare is not None:
                     kept[blocks].append(spare)
-                    wanted.append(self.lattice.moves[blocks][spare])
+                    wanted.append(solution.moves[blocks][spare])
         while wanted:
             blocks = wanted.pop()
             if blocks not in kept:
                 kept[blocks] = self._moves_made(solution, blocks)
-                wanted += [self.lattice.moves[blocks][m] for m in kept[blocks]]
+                wanted += [solution.moves[blocks][m] for m in kept[blocks]]
         return kept
 
     def _moves_made(self, solution, blocks):
@@ -192,18 +209,18 @@ class _Learner:
         if rule.kind != "local":
             return [rule.move]
         evidence = self.gatherer.evidence(blocks)
-        values = solution.move_values(self.lattice, self.prices, blocks)
+        values = solution.move_values(self.prices, blocks)
         expected = rule.at * evidence.local_means(values) + (1 - rule.at) * values.mean(axis=0)
         move, stops = choose_moves(evidence.stop, expected)
         return np.unique(move[~stops]).tolist()
 
     def _spare_move(self, solution, blocks, moves):
         """The best move that does not need what all the kept ones need."""
-        every = self.lattice.moves[blocks]
+        every = solution.moves[blocks]
         needed = set.intersection(*(set(every[m]) - set(blocks) for m in moves))
         if not needed:
             return None
-        means = solution.move_values(self.lattice, self.prices, blocks).mean(axis=0)
+        means = solution.move_values(self.prices, blocks).mean(axis=0)
         others = [
             m
             for m in range(len(every))
@@ -214,11 +231,11 @@ class _Learner:
     def _make_stage(self, blocks, moves, place, solution):
         rule = solution.rules[blocks]
         forest, cells = self.gatherer.final(blocks)
-        every = self.lattice.moves[blocks]
+        every = solution.moves[blocks]
         means = np.empty(0)
         row_of = table = None
         if moves:
-            values = solution.move_values(self.lattice, self.prices, blocks)[:, moves]
+            values = solution.move_values(self.prices, blocks)[:, moves]
             means = values.mean(axis=0)
             if rule.kind == "local":
                 row_of, n_cells = number_cells(cells, forest.forest.n_nodes)

@@ -51,6 +51,8 @@ class Solution:
     Attributes
     ----------
     cost_weight : float
+    moves : dict
+        From every set to the list of sets that can come next.
     rules : dict
         From every set to its `Rule`.
     values : dict
@@ -58,40 +60,49 @@ class Solution:
     """
 
     cost_weight: float
+    moves: dict
     rules: dict
     values: dict
 
-    def move_values(self, lattice, prices, blocks):
+    def move_values(self, prices, blocks):
         """What each move from a set costs each row: (n_samples, n_moves)."""
         own = set(blocks)
         columns = []
-        for larger in lattice.moves[blocks]:
+        for larger in self.moves[blocks]:
             new = [block for block in larger if block not in own]
             columns.append(self.cost_weight * prices[:, new].sum(axis=1) + self.values[larger])
         return np.stack(columns, axis=1)
 
 
-def solve(lattice, gatherer, prices, cost_weight):
+def solve(lattice, gatherer, prices, cost_weight, sets=None):
     """The best rules for a cost weight.
 
     Parameters
     ----------
     lattice : Lattice
+        Sets and moves.
     gatherer : Gatherer
+        Evidence of the sets.
     prices : ndarray of shape (n_samples, n_blocks)
         What each block costs each row: nothing where it cannot be had.
     cost_weight : float
+        Lambda.
+    sets : list or None
+        The sets that may be used; None: all of them.
 
     Returns
     -------
     solution : Solution
     """
-    solution = Solution(cost_weight, {}, {})
-    for blocks in reversed(lattice.by_size()):
+    moves = lattice.moves
+    if sets is not None:
+        moves = {blocks: [to for to in moves[blocks] if to in sets] for blocks in sets}
+    solution = Solution(cost_weight, moves, {}, {})
+    for blocks in sorted(moves, key=lambda blocks: (-len(blocks), blocks)):
         evidence = gatherer.evidence(blocks)
         rules, costs = [Rule("stop")], [evidence.loss]
-        if lattice.moves[blocks]:
-            values = solution.move_values(lattice, prices, blocks)
+        if moves[blocks]:
+            values = solution.move_values(prices, blocks)
             more, more_costs = _rules_with_moves(evidence, values, bool(blocks))
             rules += more
             costs += more_costs
@@ -159,7 +170,7 @@ def visits(lattice, gatherer, solution, prices):
         if rule.kind == "threshold":
             stops = stop <= rule.at
         elif rule.kind == "local":
-            values = solution.move_values(lattice, prices, blocks)
+            values = solution.move_values(prices, blocks)
             local = gatherer.evidence(blocks).local_means(values)
             expected = rule.at * local + (1 - rule.at) * values.mean(axis=0)
             move, stops = choose_moves(stop, expected)

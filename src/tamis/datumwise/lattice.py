@@ -86,8 +86,11 @@ class Lattice:
 
     def can_grow(self):
         """Whether there may be more sets."""
-        complete = self.n_blocks <= _FEW_BLOCKS
-        return not self.chain_only and not complete and len(self.moves) < self.n_sets
+        return not (self.chain_only or self.is_complete()) and len(self.moves) < self.n_sets
+
+    def is_complete(self):
+        """Whether all affordable sets are there."""
+        return not self.chain_only and self.n_blocks <= _FEW_BLOCKS
 
     def grow(self, visits, n_more):
         """Give children to the sets that most samples come by.
