@@ -227,3 +227,194 @@ def all_tree_risks(world, X, y):
         return found
 
     return np.array(totals(list(range(len(y))), frozenset())) / len(y)
+
+
+# ------------------------------------------------------------------------------- forests
+
+
+def find_node(forest, tree, x, smallest=2):
+    """Where a sample ends in a tree, when nodes with fewer training rows are leaves."""
+    node = int(forest.offsets[tree])
+    while forest.feature[node] >= 0 and forest.sizes[node] >= smallest:
+        value = x[forest.feature[node]]
+        if np.isnan(value):
+            goes_left = bool(forest.missing_left[node])
+        else:
+            goes_left = bool(value <= forest.threshold[node])
+        node = int(forest.left[node]) + (0 if goes_left else 1)
+    return node
+
+
+def find_way(forest, tree, x):
+    """All nodes from the root to where a sample ends."""
+    way, node = [], int(forest.offsets[tree])
+    while True:
+        way.append(node)
+        if forest.feature[node] < 0:
+            return way
+        value = x[forest.feature[node]]
+        lacks = np.isnan(value)
+        goes_left = forest.missing_left[node] if lacks else value <= forest.threshold[node]
+        node = int(forest.left[node]) + (0 if goes_left else 1)
+
+
+def average_over_trees(forest, x, smallest, row_of_node):
+    """Mean over the trees of what belongs to the node where a sample ends."""
+    n_trees = len(forest.offsets) - 1
+    total = 0.0
+    for tree in range(n_trees):
+        total = total + np.asarray(row_of_node(find_node(forest, tree, x, smallest)), dtype=float)
+    return total / n_trees
+
+
+# A share of a class counts as this much at least; coarse cells have so many rows.
+FLOOR, COARSE = 1e-3, 16
+
+
+def decide_by_forest(stage, x):
+    """Log probabilities at a set of blocks; the largest is 0."""
+    own = stage.forest
+    shares, temperature = own.prior, 1.0
+    if own.forest is not None:
+        shares = average_over_trees(own.forest, x, 2, own.forest.shares.__getitem__)
+        temperature = own.temperature
+    decisions = np.array([np.log(max(share, FLOOR)) / temperature for share in shares])
+    decisions = decisions - max(decisions)
+    return np.array([0.0 if d > -1e-12 else d for d in decisions])
+
+
+def loss_of_stopping(decisions, losses):
+    """Expected loss of the likeliest class, where classes are counted by their losses."""
+    mass = np.exp(decisions) / np.exp(decisions).sum()
+    true = mass / losses
+    true = true / true.sum()
+    # The largest class is right with its share; every other class has its own loss.
+    best = int(np.argmax(mass))
+    return sum(true[c] * losses[c] for c in range(len(losses)) if c != best)
+
+
+def follow_forest(policy, x, status):
+    """One sample's way from set to set.
+
+    `status` has "ask", "known", "missing" or "open" for every block. Returns the blocks bought, the
+    block that is wanted next (or -1), and the decisions before the first purchase, after it, ...
+    """
+    status = [status[block] for block in policy.blocks]
+    x = x[policy.columns]
+    at = 0
+    for s, stage in enumerate(policy.stages):
+        if all(status[block] == "known" for block in stage.blocks):
+            at = s
+    order, decisions, has_learned, trace = [], None, True, []
+    while True:
+        stage = policy.stages[at]
+        free = [
+            target
+            for target, new in zip(stage.targets, stage.new, strict=True)
+            if all(status[block] == "known" for block in new)
+        ]
+        if free:
+            at, has_learned = int(free[0]), True
+            continue
+        if has_learned:
+            decisions = decide_by_forest(stage, x)
+            trace[len(order) :] = [decisions]
+        move = choose_move(policy, stage, x, status, decisions)
+        if move is None:
+            break
+        for block in stage.new[move]:
+            if status[block] == "open":
+                return order, int(policy.blocks[block]), fill(trace, order)
+            if status[block] == "ask":
+                trace[len(order) :] = [trace[len(order)] if len(order) < len(trace) else decisions]
+                order.append(int(policy.blocks[block]))
+        has_learned = any(status[block] != "missing" for block in stage.new[move])
+        at = int(stage.targets[move])
+    return order, -1, fill(trace, order)
+
+
+def fill(trace, order):
+    """Decisions after every purchase; a purchase inside a move leaves them as they are."""
+    while len(trace) <= len(order):
+        trace.append(trace[-1])
+    return trace
+
+
+def choose_move(policy, stage, x, status, decisions):
+    """The move that is made at a stage, or None to stop."""
+    rule, n_moves = stage.rule, len(stage.targets)
+    if rule.kind == "stop" or n_moves == 0:
+        return None
+    costs = [float(mean) for mean in stage.means]
+    if rule.kind == "local":
+        costs = average_over_trees(
+            stage.forest.forest, x, COARSE, lambda node: stage.table[stage.row_of[node]]
+        )
+    costs = list(costs)
+    for m, new in enumerate(stage.new):
+        free = [block for block in new if status[block] in ("known", "missing")]
+        costs[m] -= policy.cost_weight * sum(policy.costs[block] for block in free)
+    useful = [
+        m for m, new in enumerate(stage.new) if any(status[block] != "missing" for block in new)
+    ]
+    among = useful if useful else list(range(n_moves))
+    best = min(among, key=lambda m: costs[m])
+    stop = loss_of_stopping(decisions, policy.class_losses)
+    if rule.kind == "local":
+        return None if stop <= costs[best] else best
+    if rule.kind == "threshold" and stop <= rule.at:
+        return None
+    return rule.move if rule.move in among else best
+
+
+# -------------------------------------------------------------------- backward induction
+
+
+def solve_lattice(moves, evidence, prices, cost_weight, fold_of, quantiles, shares):
+    """Rules and values of all sets, one rule, one row at a time.
+
+    `moves` has the sets that can follow each set, `evidence` an object for each set with `stop`,
+    `loss` and `local_means(values)`. A rule is a tuple: ("stop",), ("go", move),
+    ("threshold", move, level) or ("local", share).
+    """
+    n = len(fold_of)
+    rules, values, all_costs = {}, {}, {}
+    for blocks in sorted(moves, key=lambda blocks: (len(blocks), blocks), reverse=True):
+        own = evidence[blocks]
+        possible = {("stop",): [own.loss[i] for i in range(n)]}
+        ahead = np.zeros((n, len(moves[blocks])))
+        for m, larger in enumerate(moves[blocks]):
+            for i in range(n):
+                new = [block for block in larger if block not in blocks]
+                price = cost_weight * sum(prices[i, block] for block in new)
+                ahead[i, m] = price + values[larger][i]
+            possible["go", m] = list(ahead[:, m])
+        if moves[blocks] and blocks:
+            mean = ahead.mean(axis=0)
+            best = int(np.argmin(mean))
+            for level in sorted(set(np.quantile(own.stop, quantiles).tolist())):
+                possible["threshold", best, level] = [
+                    own.loss[i] if own.stop[i] <= level else ahead[i, best] for i in range(n)
+                ]
+            local = own.local_means(ahead)
+            for share in shares:
+                costs = []
+                for i in range(n):
+                    expected = share * local[i] + (1 - share) * mean
+                    m = int(np.argmin(expected))
+                    costs.append(own.loss[i] if own.stop[i] <= expected[m] else ahead[i, m])
+                possible["local", share] = costs
+        rules[blocks] = cheapest(possible, range(n))
+        values[blocks] = np.empty(n)
+        for fold in set(fold_of):
+            others = [i for i in range(n) if fold_of[i] != fold]
+            rule = cheapest(possible, others)
+            for i in range(n):
+                if fold_of[i] == fold:
+                    values[blocks][i] = possible[rule][i]
+        all_costs[blocks] = possible
+    return rules, values, all_costs
+
+
+def cheapest(possible, rows):
+    return min(possible, key=lambda rule: sum(possible[rule][i] for i in rows))

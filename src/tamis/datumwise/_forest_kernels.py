@@ -280,8 +280,13 @@ def cell_means(cells, values, n_cells):
 
 
 @compiled
-def path_gains(XT, offsets, feature, threshold, left, missing_left, sizes, shares):
+def path_gains(XT, offsets, feature, threshold, left, missing_left, masses, shares):
     """How much each feature clears up the class of each row on its way down the trees.
+
+    Parameters
+    ----------
+    masses : ndarray of shape (n_nodes,)
+        Weight of the rows of every node.
 
     Returns
     -------
@@ -300,8 +305,8 @@ def path_gains(XT, offsets, feature, threshold, left, missing_left, sizes, share
             v = offsets[t]
             while feature[v] >= 0:
                 child = np.int64(left[v])
-                below = sizes[child] * gini[child] + sizes[child + 1] * gini[child + 1]
-                gains[row, feature[v]] += (gini[v] - below / sizes[v]) / n_trees
+                below = masses[child] * gini[child] + masses[child + 1] * gini[child + 1]
+                gains[row, feature[v]] += (gini[v] - below / masses[v]) / n_trees
                 value = XT[feature[v], row]
                 goes_left = missing_left[v] if np.isnan(value) else value <= threshold[v]
                 v = child if goes_left else child + 1
@@ -309,7 +314,7 @@ def path_gains(XT, offsets, feature, threshold, left, missing_left, sizes, share
 
 
 @compiled
-def node_gains(feature, left, sizes, shares, n_features):
+def node_gains(feature, left, masses, shares, n_features):
     """Total decrease of the Gini index by the splits of each feature: (n_features,)."""
     gini = np.ones(feature.size)
     for v in range(feature.size):
@@ -319,6 +324,6 @@ def node_gains(feature, left, sizes, shares, n_features):
     for v in range(feature.size):
         if feature[v] >= 0:
             child = left[v]
-            below = sizes[child] * gini[child] + sizes[child + 1] * gini[child + 1]
-            gains[feature[v]] += sizes[v] * gini[v] - below
+            below = masses[child] * gini[child] + masses[child + 1] * gini[child + 1]
+            gains[feature[v]] += masses[v] * gini[v] - below
     return gains

@@ -134,7 +134,7 @@ class Gatherer:
         columns = np.arange(self.XT.shape[0])
         everything = self._grow(np.arange(self.n_samples), columns, self.n_trees, "gains")
         member = self.block_of[:, None] == np.arange(self.n_blocks)
-        return everything.path_gains(self.XT) @ member.astype(np.float64)
+        return everything.path_gains(self.XT, self.class_losses) @ member.astype(np.float64)
 
     def evidence(self, blocks):
         """Evidence of a set, a tuple of blocks in ascending order."""

@@ -69,13 +69,18 @@ class Forest:
         kernels.find_cells(XT, rows, *self._splits(), self.sizes, np.array(smallest), cells)
         return cells
 
-    def feature_gains(self, n_features):
+    def feature_gains(self, n_features, class_mass):
         """How much each feature clears up the classes, over all rows and trees."""
-        return kernels.node_gains(self.feature, self.left, self.sizes, self.shares, n_features)
+        masses = self._masses(class_mass)
+        return kernels.node_gains(self.feature, self.left, masses, self.shares, n_features)
 
-    def path_gains(self, XT):
+    def path_gains(self, XT, class_mass):
         """How much each feature clears up the class of each row: (n_samples, n_features)."""
-        return kernels.path_gains(XT, *self._splits(), self.sizes, self.shares)
+        return kernels.path_gains(XT, *self._splits(), self._masses(class_mass), self.shares)
+
+    def _masses(self, class_mass):
+        """Weight of the rows of every node, for the weights that the shares were made with."""
+        return self.sizes / (self.shares / class_mass).sum(axis=1)
 
     def _splits(self):
         return self.offsets, self.feature, self.threshold, self.left, self.missing_left

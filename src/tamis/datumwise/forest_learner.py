@@ -264,6 +264,6 @@ def _choose_candidates(X, codes, process, n_candidates, n_trees, seed):
     XT = np.ascontiguousarray(X.T)
     rows, columns = np.arange(codes.size), np.arange(X.shape[1])
     forest = grow(XT, codes, process.class_losses, rows, columns, 3 * n_trees, seed)
-    gains = forest.feature_gains(X.shape[1])
+    gains = forest.feature_gains(X.shape[1], process.class_losses)
     of_blocks = np.bincount(process.block_of, weights=gains, minlength=process.n_blocks)
     return np.sort(np.argsort(-of_blocks, kind="stable")[:n_candidates])
