@@ -180,7 +180,7 @@ def test_any_rows_end_in_cells_of_their_own(data):
     (cells,) = cells_of(forest, X, 2)
     shares = kernels.mean_rows(cells, forest.shares)
     for i in range(n):
-        same = ((X == X[i]) | (np.isnan(X) & np.isnan(X[i]))).all(axis=1)
+        same = ((X[i] == X) | (np.isnan(X) & np.isnan(X[i]))).all(axis=1)
         assert_allclose(shares[i], np.bincount(y[same], minlength=3) / same.sum(), rtol=1e-5)
 
 

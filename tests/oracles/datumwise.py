@@ -296,8 +296,9 @@ def loss_of_stopping(decisions, losses):
 def follow_forest(policy, x, status):
     """One sample's way from set to set.
 
-    `status` has "ask", "known", "missing" or "open" for every block. Returns the blocks bought, the
-    block that is wanted next (or -1), and the decisions before the first purchase, after it, ...
+    `status` has "ask", "known", "missing" or "open" for every block. Returns the blocks bought,
+    the block that is wanted next (or -1), and the decisions before the first purchase, after it,
+    after the second, ...
     """
     status = [status[block] for block in policy.blocks]
     x = x[policy.columns]
