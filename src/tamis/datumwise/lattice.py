@@ -15,6 +15,8 @@ A move goes from a set to a larger one, and buys what is new one block after the
 budget are left out, so no policy can go over it.
 """
 
+from itertools import permutations
+
 import numpy as np
 
 __all__ = ["Lattice"]
@@ -28,6 +30,8 @@ _LATER_SIZES = 7
 _AHEAD = 3
 # Children that a set gets at once; the first sets get twice as many.
 _CHILDREN = 4
+# So many prices are summed in all orders.
+_ALL_ORDERS = 5
 # A set with fewer samples of the training rows gets none.
 _FEW = 12
 
@@ -77,8 +81,10 @@ class Lattice:
     def is_affordable(self, blocks):
         """Whether a set is within the budgets."""
         process = self.process
-        cost = process.costs[list(blocks)].sum()
-        return len(blocks) <= process.max_blocks and cost <= process.max_cost
+        return (
+            len(blocks) <= process.max_blocks
+            and _largest_sum(process.costs[list(blocks)]) <= process.max_cost
+        )
 
     def by_size(self):
         """All sets, small ones first: every move goes forward in this order."""
@@ -128,7 +134,6 @@ class Lattice:
         sizes = {0, len(kept), *range(every), *(round(size) for size in later)}
         sizes = sorted(size for size in sizes if size <= len(kept))
         prefixes = [tuple(sorted(kept[:size])) for size in sizes]
-        # A sum of prices depends, in its last bit, on the order.
         return [prefix for prefix in prefixes if self.is_affordable(prefix)]
 
     def _take_all(self, blocks):
@@ -160,3 +165,17 @@ class Lattice:
             for larger in of_size.get(len(blocks) + 1, []):
                 if members[blocks] < members[larger] and larger not in moves:
                     moves.append(larger)
+
+
+def _largest_sum(prices):
+    """The largest sum of prices over the orders they may be paid in.
+
+    It depends on the order in its last bits: 0.1 + 0.2 + 0.3 is more than 0.3 + 0.2 + 0.1. Few
+    are summed in all orders, many get a bound, unless they are so round that all sums are exact.
+    """
+    total = float(prices.sum())
+    if (prices * 1024 % 1 == 0).all() and total < 2**40:
+        return total
+    if prices.size <= _ALL_ORDERS:
+        return max(sum(order) for order in permutations(prices.tolist()))
+    return total * (1 + 2 * prices.size * np.finfo(float).eps)

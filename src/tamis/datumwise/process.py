@@ -153,8 +153,10 @@ def find_status(block_of, n_blocks, X, known=None):
 
 
 def paid(order, costs):
-    """Sum of the prices of every sample's purchases."""
-    return np.where(order >= 0, costs[order], 0.0).sum(axis=1)
+    """Sum of the prices of every sample's purchases, added in their order."""
+    prices = np.where(order >= 0, costs[order], 0.0)
+    # Budgets are kept to the last bit, on which the order of a sum has a say.
+    return np.cumsum(prices, axis=1)[:, -1] if prices.shape[1] else np.zeros(len(prices))
 
 
 def make_process(
