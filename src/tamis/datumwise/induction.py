@@ -142,9 +142,10 @@ def _choose(costs, fold_of):
     """The rule with the smallest mean; and V, where each fold has the choice of the others."""
     n_folds = fold_of.max() + 1
     sums = np.stack([costs[:, fold_of == f].sum(axis=1) for f in range(n_folds)], axis=1)
-    total = sums.sum(axis=1)
-    others = (total[:, None] - sums).argmin(axis=0)
-    return int(total.argmin()), costs[others[fold_of], np.arange(fold_of.size)]
+    # Summed anew for each: of rules that do the same with all other rows the first is taken, and
+    # not the one that rounding, or the rows left out, would have.
+    others = np.array([np.delete(sums, f, axis=1).sum(axis=1).argmin() for f in range(n_folds)])
+    return int(sums.sum(axis=1).argmin()), costs[others[fold_of], np.arange(fold_of.size)]
 
 
 def visits(lattice, gatherer, solution, prices):

@@ -1,0 +1,140 @@
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tamis.datumwise.induction import Rule, Solution, solve, visits
+from tests.oracles.datumwise import solve_lattice
+
+QUANTILES = np.linspace(0.05, 0.95, 16)
+SETS = [(), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+
+
+@dataclass
+class Evidence:
+    """Random losses; local means over the cells of one partition."""
+
+    stop: np.ndarray
+    loss: np.ndarray
+    cells: np.ndarray
+
+    def local_means(self, values):
+        means = np.empty_like(values)
+        for cell in np.unique(self.cells):
+            means[self.cells == cell] = values[self.cells == cell].mean(axis=0)
+        return means
+
+
+class Case:
+    """A lattice of all sets of three blocks with random evidence."""
+
+    def __init__(self, seed, n_samples=60, gain=0.15):
+        rng = np.random.default_rng(seed)
+        self.n_samples = n_samples
+        self.moves = {
+            blocks: [other for other in SETS if set(blocks) < set(other)] for blocks in SETS
+        }
+        self.fold_of = rng.integers(4, size=n_samples)
+        self.fold_of[:4] = np.arange(4)
+        self.own = {}
+        for blocks in SETS:
+            stop = rng.random(n_samples) * (0.7 - gain * len(blocks))
+            loss = np.abs(stop + 0.2 * rng.normal(size=n_samples))  # no ties
+            self.own[blocks] = Evidence(stop, loss, rng.integers(6, size=n_samples))
+        self.prices = np.where(rng.random((n_samples, 3)) < 0.2, 0.0, [1.0, 2.0, 0.5])
+
+    def by_size(self):
+        return SETS
+
+    def evidence(self, blocks):
+        return self.own[blocks]
+
+
+def as_tuple(rule):
+    kinds = {
+        "stop": ("stop",),
+        "go": ("go", rule.move),
+        "threshold": ("threshold", rule.move, rule.at),
+        "local": ("local", rule.at),
+    }
+    return kinds[rule.kind]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("cost_weight", [0.0, 0.03, 0.3])
+def test_rules_and_values_are_those_of_a_slow_induction(seed, cost_weight):
+    case = Case(seed)
+    found = solve(case, case, case.prices, cost_weight)
+    rules, values, costs = solve_lattice(
+        case.moves, case.own, case.prices, cost_weight, case.fold_of, QUANTILES, (0.5, 1.0)
+    )
+    for blocks in SETS:
+        assert_allclose(found.values[blocks], values[blocks], rtol=1e-12)
+        # Rules of the same cost are as good as each other.
+        chosen, best = as_tuple(found.rules[blocks]), rules[blocks]
+        assert_allclose(sum(costs[blocks][chosen]), sum(costs[blocks][best]), rtol=1e-12)
+
+
+def test_all_kinds_of_rules_are_chosen_somewhere():
+    kinds = set()
+    for seed in range(12):
+        for weight in (0.0, 0.03, 0.3):
+            case = Case(seed)
+            found = solve(case, case, case.prices, weight)
+            kinds |= {rule.kind for rule in found.rules.values()}
+    assert kinds == {"stop", "go", "threshold", "local"}
+
+
+def test_the_value_of_a_row_comes_of_the_rule_that_other_folds_choose():
+    case = Case(0)
+    inside = case.fold_of == 2
+    case.own[0, 1].loss[inside] = 1e-9  # by far the best there, and the others cannot know it
+    case.own[0, 1].loss[~inside] = 5.0
+    found = solve(case, case, case.prices, 0.03)
+    going = 0.03 * case.prices[:, 2] + found.values[0, 1, 2]
+    assert_allclose(found.values[0, 1][inside], going[inside])
+
+
+def test_what_cannot_pay_is_not_bought():
+    case = Case(1)
+    dear = solve(case, case, case.prices, 1e6)
+    assert dear.rules[()] == Rule("stop")
+    assert all(rule.kind != "go" for rule in dear.rules.values())
+
+
+def test_visits_follow_the_rules_of_every_row():
+    case = Case(2)
+    for weight in (0.0, 0.02, 0.1):
+        solution = solve(case, case, case.prices, weight)
+        found = visits(case, case, solution, case.prices)
+        here = {blocks: set() for blocks in SETS}
+        here[()] = set(range(case.n_samples))
+        for blocks in SETS:
+            rule, going = solution.rules[blocks], set()
+            moves = case.moves[blocks]
+            if rule.kind != "stop":
+                values = solution.move_values(case, case.prices, blocks)
+                local = case.own[blocks].local_means(values)
+                for i in here[blocks]:
+                    stop, move = case.own[blocks].stop[i], rule.move
+                    if rule.kind == "threshold" and stop <= rule.at:
+                        continue
+                    if rule.kind == "local":
+                        expected = rule.at * local[i] + (1 - rule.at) * values.mean(axis=0)
+                        move = int(np.argmin(expected))
+                        if stop <= expected[move]:
+                            continue
+                    going.add(i)
+                    here[moves[move]].add(i)
+            wanted = going if going else here[blocks]
+            assert set(np.flatnonzero(found[blocks])) == wanted
+
+
+def test_a_move_costs_the_prices_of_what_is_new():
+    case = Case(3)
+    solution = Solution(0.5, {}, {blocks: np.full(60, 10.0 * len(blocks)) for blocks in SETS})
+    found = solution.move_values(case, case.prices, (1,))
+    for m, larger in enumerate(case.moves[1,]):
+        new = [b for b in larger if b != 1]
+        assert_allclose(found[:, m], 0.5 * case.prices[:, new].sum(axis=1) + 10.0 * len(larger))
