@@ -56,7 +56,7 @@ def test_the_label_of_a_row_has_no_say_in_its_own_evidence(blocks, monkeypatch):
         codes = gatherer.codes.copy()
         codes[row] = (codes[row] + 1) % 3
         after = make_gatherer(codes=codes).evidence(blocks)
-        fold = FOLDS == row % 5
+        fold = row % 5 == FOLDS
         assert_array_equal(after.stop[fold], before.stop[fold])
         changed += (after.stop != before.stop).sum()
     assert changed > 0  # but it has a say in that of others

@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from tamis.datumwise.induction import Rule, Solution, solve, visits
 from tests.oracles.datumwise import solve_lattice
@@ -138,3 +138,16 @@ def test_a_move_costs_the_prices_of_what_is_new():
     for m, larger in enumerate(case.moves[1,]):
         new = [b for b in larger if b != 1]
         assert_allclose(found[:, m], 0.5 * case.prices[:, new].sum(axis=1) + 10.0 * len(larger))
+
+
+def test_a_threshold_is_not_decided_by_the_last_bit():
+    case = Case(4)
+    for blocks in SETS:
+        own = case.own[blocks]
+        own.stop[:] = np.where(own.loss < 0.3, 0.01, 0.5)  # pure cells, and others
+        own.loss[:] = own.stop
+    rules = [solve(case, case, case.prices, weight).rules for weight in (0.02, 0.05, 0.1)]
+    levels = [rule.at for one in rules for rule in one.values() if rule.kind == "threshold"]
+    assert levels
+    for stop in (0.01, np.nextafter(0.01, 1.0), np.nextafter(np.nextafter(0.01, 1.0), 1.0)):
+        assert stop <= min(levels)

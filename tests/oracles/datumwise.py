@@ -393,7 +393,8 @@ def solve_lattice(moves, evidence, prices, cost_weight, fold_of, quantiles, shar
         if moves[blocks] and blocks:
             mean = ahead.mean(axis=0)
             best = int(np.argmin(mean))
-            for level in sorted(set(np.quantile(own.stop, quantiles).tolist())):
+            for quantile in sorted(set(np.quantile(own.stop, quantiles).tolist())):
+                level = quantile * (1 + 1e-9)
                 possible["threshold", best, level] = [
                     own.loss[i] if own.stop[i] <= level else ahead[i, best] for i in range(n)
                 ]

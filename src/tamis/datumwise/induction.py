@@ -24,6 +24,9 @@ __all__ = ["Rule", "Solution", "solve", "visits"]
 
 _QUANTILES = np.linspace(0.05, 0.95, 16)
 _LOCAL = (0.5, 1.0)
+# A threshold is this much above its quantile: many rows have the very same S, that of pure cells,
+# and which side they are on must not hang on the last bit of a logarithm.
+_SLACK = 1e-9
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def _rules_with_moves(evidence, values, has_values):
     if not has_values:  # nothing to tell samples apart by
         return rules, costs
     best = int(mean.argmin())
-    for level in np.unique(np.quantile(evidence.stop, _QUANTILES)):
+    for level in np.unique(np.quantile(evidence.stop, _QUANTILES)) * (1 + _SLACK):
         rules.append(Rule("threshold", best, float(level)))
         costs.append(np.where(evidence.stop <= level, evidence.loss, values[:, best]))
     local = evidence.local_means(values)
