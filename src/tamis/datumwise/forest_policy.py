@@ -115,6 +115,8 @@ class _Walk:
         self.at = np.zeros(n_samples, dtype=np.int64)
         self.active = np.ones(n_samples, dtype=bool)
         self.decisions = np.zeros((n_samples, policy.class_losses.size))
+        # Whether the way to where a sample is has told anything: else its decisions stay.
+        self.learned = np.ones(n_samples, dtype=bool)
         self.order = np.full((n_samples, policy.blocks.size), -1, dtype=np.int32)
         self.n_bought = np.zeros(n_samples, dtype=np.int64)
         self.request = np.full(n_samples, -1, dtype=np.int32)
@@ -153,10 +155,13 @@ class _Walk:
         for target, new in zip(stage.targets, stage.new, strict=True):
             free = (self.status[np.ix_(rows, new)] == KNOWN).all(axis=1)
             self.at[rows[free]] = target
+            self.learned[rows[free]] = True
             rows = rows[~free]
         decisions, wide = stage.forest.decisions(self.XT, rows)
         decisions -= decisions.max(axis=1, keepdims=True)
-        self.decisions[rows] = np.where(decisions > -_EQUAL, 0.0, decisions)
+        decisions = np.where(decisions > -_EQUAL, 0.0, decisions)
+        told = self.learned[rows]
+        self.decisions[rows[told]] = decisions[told]
         return rows, wide
 
     def _move(self, stage, rows, wide):
@@ -167,20 +172,24 @@ class _Walk:
         expected = np.broadcast_to(
             stage.expected_costs(wide), (rows.size, stage.targets.size)
         ).copy()
+        in_vain = np.empty(expected.shape, dtype=bool)
         for move, new in enumerate(stage.new):
             status = self.status[np.ix_(rows, new)]
             free = (status == KNOWN) | (status == MISSING)
             expected[:, move] -= self.policy.cost_weight * (free * self.policy.costs[new]).sum(1)
-            # Nothing is learned by a move all of whose blocks cannot be had.
-            expected[(status == MISSING).all(axis=1), move] = np.inf
+            in_vain[:, move] = (status == MISSING).all(axis=1)
+        # Nothing is learned by a move all of whose blocks cannot be had, but where there is no
+        # other, it leads on to sets with more.
+        expected[in_vain & ~in_vain.all(axis=1, keepdims=True)] = np.inf
         stop = expected_loss(softmax(self.decisions[rows]), self.policy.class_losses)
         move, stops = choose_moves(stop, expected)
         if stage.rule.kind != "local":
             wanted = np.full(rows.size, stage.rule.move)
             usable = np.isfinite(expected[np.arange(rows.size), wanted])
             move = np.where(usable, wanted, move)
-            stops = stop <= stage.rule.at if stage.rule.kind == "threshold" else False
-        stops = stops | np.isinf(expected).all(axis=1)
+            is_threshold = stage.rule.kind == "threshold"
+            stops = stop <= stage.rule.at if is_threshold else np.zeros(rows.size, dtype=bool)
+        self.learned[rows] = ~in_vain[np.arange(rows.size), move]
         self.active[rows[stops]] = False
         for m, (target, new) in enumerate(zip(stage.targets, stage.new, strict=True)):
             going = rows[~stops & (move == m)]
