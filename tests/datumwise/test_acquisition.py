@@ -12,22 +12,35 @@ NAMES = list("abcdefgh")
 GROUPS = {"panel": ["a", "b", "c"], "d": ["d"], "pair": ["e", "f"], "g": ["g"], "h": ["h"]}
 
 
-def make_model(groups=None, **kwargs):
+LEARNERS = {
+    "linear": {"n_states": 400, "n_iterations": 4},
+    "forest": {"n_trees": 10, "n_sets": 20},
+}
+both_learners = pytest.mark.parametrize("learner", LEARNERS)
+
+
+def make_model(learner, groups=None, **kwargs):
     X, y = make_classification(
         300, 8, n_informative=6, n_classes=3, n_clusters_per_class=1, random_state=0
     )
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     frame = pd.DataFrame(X, columns=NAMES)
-    kwargs = {"cost_weight": 0.002, "n_states": 400, "n_iterations": 4, **kwargs}
-    model = DatumWiseClassifier("linear", feature_groups=groups, random_state=0, **kwargs)
+    kwargs = {"cost_weight": 0.002, **kwargs}
+    model = DatumWiseClassifier(learner, feature_groups=groups, random_state=0, **kwargs)
+    model.set_params(**LEARNERS[learner])
     return model.fit(frame, np.array(["u", "v", "w"])[y]), frame
 
 
+PARAMETERS = {
+    "plain": {"feature_costs": dict(zip(NAMES, np.arange(1.0, 9.0), strict=True))},
+    "fixed": {"order": "fixed"},
+    "budget": {"max_cost": 9.0, "feature_costs": np.arange(1.0, 9.0), "cost_weight": 0.0},
+    "groups": {"groups": GROUPS, "feature_costs": [3.0, 1.0, 2.0, 1.0, 0.0]},
+}
 MODELS = {
-    "plain": make_model(feature_costs=dict(zip(NAMES, np.arange(1.0, 9.0), strict=True))),
-    "fixed": make_model(order="fixed"),
-    "budget": make_model(max_cost=9.0, feature_costs=np.arange(1.0, 9.0), cost_weight=0.0),
-    "groups": make_model(GROUPS, feature_costs=[3.0, 1.0, 2.0, 1.0, 0.0]),
+    f"{learner} {name}": make_model(learner, **parameters)
+    for learner in LEARNERS
+    for name, parameters in PARAMETERS.items()
 }
 
 
@@ -60,8 +73,13 @@ def test_a_conversation_says_what_the_batch_says(which):
         label, probabilities = visit.prediction()
         assert label == acquired.labels[i]
         assert_array_equal(probabilities, acquired.probabilities[i])
-        for step, answer in enumerate(answered):
-            assert_array_equal(answer.probabilities, questions.probabilities[i, step + 1])
+        # An answer counts together with the skips that follow it.
+        step, running = 0, {}
+        for answer in visit.history:
+            step += answer.value is not None
+            running[step] = answer.probabilities
+        for step, probabilities in running.items():
+            assert_array_equal(probabilities, questions.probabilities[i, step])
 
 
 @pytest.mark.parametrize("which", MODELS)
@@ -112,8 +130,9 @@ def test_undo_restores(data):
         visit.undo()
 
 
-def test_skipping_everything_ends_in_an_answer_for_free():
-    model, _ = MODELS["plain"]
+@both_learners
+def test_skipping_everything_ends_in_an_answer_for_free(learner):
+    model, _ = MODELS[f"{learner} plain"]
     visit = model.start()
     skipped = set()
     while (name := visit.next_feature()) is not None:
@@ -125,11 +144,12 @@ def test_skipping_everything_ends_in_an_answer_for_free():
     assert all(answer.value is None for answer in visit.history)
 
 
+@both_learners
 @pytest.mark.parametrize(
     "value", [np.nan, np.inf, -np.inf, "1.5", None, [1.0, 2.0], 10**400, 1j, {}]
 )
-def test_wrong_answers_are_told_and_change_nothing(value):
-    visit = MODELS["plain"][0].start()
+def test_wrong_answers_are_told_and_change_nothing(learner, value):
+    visit = MODELS[f"{learner} plain"][0].start()
     name, before = visit.next_feature(), visit.prediction()
     with pytest.raises(ValueError, match=f"The answer to '{name}' must"):
         visit.answer(value)
@@ -138,9 +158,10 @@ def test_wrong_answers_are_told_and_change_nothing(value):
     assert_array_equal(visit.prediction().probabilities, before.probabilities)
 
 
+@both_learners
 @pytest.mark.parametrize("value", [True, np.int8(1), np.float32(1.0), 1, [1.0], {"a": 1.0}])
-def test_numbers_of_any_kind_are_answers(value):
-    model, _ = MODELS["plain"]
+def test_numbers_of_any_kind_are_answers(learner, value):
+    model, _ = MODELS[f"{learner} plain"]
     visit = model.start()
     while visit.next_feature() != "a":
         visit.skip()
@@ -148,11 +169,12 @@ def test_numbers_of_any_kind_are_answers(value):
     assert visit.history[-1].name == "a"
 
 
+@both_learners
 @pytest.mark.parametrize(
     "value", [1.0, [1.0, 2.0], {"a": 1, "b": 2}, {"a": 1, "b": 2, "z": 3}, [1, 2, "x"], "abc"]
 )
-def test_wrong_answers_for_a_group_are_told(value):
-    model, _ = MODELS["groups"]
+def test_wrong_answers_for_a_group_are_told(learner, value):
+    model, _ = MODELS[f"{learner} groups"]
     visit = model.start()
     while visit.next_feature() != "panel":
         visit.skip()
@@ -163,8 +185,9 @@ def test_wrong_answers_for_a_group_are_told(value):
     assert visit.answer({"c": 1.0, "a": None, "b": 2.0}).history[-1].cost == 3.0
 
 
-def test_answers_to_no_question_are_told():
-    visit = MODELS["plain"][0].start()
+@both_learners
+def test_answers_to_no_question_are_told(learner):
+    visit = MODELS[f"{learner} plain"][0].start()
     while visit.next_feature() is not None:
         visit.skip()
     assert "done" in repr(visit)
@@ -173,7 +196,25 @@ def test_answers_to_no_question_are_told():
             use()
 
 
+@both_learners
 @pytest.mark.parametrize("known", [{"z": 1.0}, {"a": np.nan}, {"a": "x"}, [1.0], {0: 1.0}])
-def test_wrong_known_values_are_told(known):
+def test_wrong_known_values_are_told(learner, known):
     with pytest.raises(ValueError, match=r"known|The answer to 'a'"):
-        MODELS["plain"][0].start(known)
+        MODELS[f"{learner} plain"][0].start(known)
+
+
+@both_learners
+def test_skipping_a_question_leads_to_another(learner):
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    X = rng.normal(size=(300, 6)) + 1.2 * y[:, None]  # all tell something
+    model = DatumWiseClassifier(learner, 0.01, random_state=0, **LEARNERS[learner]).fit(X, y)
+    visit = model.start()
+    first = visit.next_feature()
+    second = visit.skip().next_feature()
+    third = visit.skip().next_feature()
+    assert None not in (second, third)
+    assert len({first, second, third}) == 3
+    high = visit.answer(4.0).prediction()
+    low = visit.undo().answer(-3.0).prediction()
+    assert high.label == 1 and low.label == 0

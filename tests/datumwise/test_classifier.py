@@ -3,6 +3,7 @@ import pickle
 import numba
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -11,7 +12,10 @@ from sklearn.datasets import make_classification
 
 from tamis import DatumWiseClassifier
 
-SMALL = {"learner": "linear", "n_states": 400, "n_iterations": 4, "random_state": 0}
+LEARNERS = {
+    "linear": {"learner": "linear", "n_states": 400, "n_iterations": 4, "random_state": 0},
+    "forest": {"learner": "forest", "n_trees": 10, "n_sets": 12, "random_state": 0},
+}
 
 
 def make_data(n_classes=3, missing=0.0, seed=0):
@@ -22,11 +26,17 @@ def make_data(n_classes=3, missing=0.0, seed=0):
     return X, y
 
 
-def fit(X, y, **kwargs):
-    return DatumWiseClassifier(**{**SMALL, **kwargs}).fit(X, y)
+@pytest.fixture(params=LEARNERS)
+def small(request):
+    return DatumWiseClassifier(**LEARNERS[request.param])
 
 
-def test_acquire_says_what_predict_says_and_what_it_cost():
+@pytest.fixture
+def fit(small):
+    return lambda X, y, **kwargs: clone(small).set_params(**kwargs).fit(X, y)
+
+
+def test_acquire_says_what_predict_says_and_what_it_cost(fit):
     X, y = make_data(missing=0.1)
     prices = np.linspace(0.5, 2.0, 8)
     model = fit(X, y, feature_costs=prices)
@@ -42,7 +52,7 @@ def test_acquire_says_what_predict_says_and_what_it_cost():
     assert model.risk_ == pytest.approx(loss + 0.01 * acquired.cost.mean())
 
 
-def test_values_that_were_not_bought_do_not_matter():
+def test_values_that_were_not_bought_do_not_matter(fit):
     X, y = make_data()
     model = fit(X, y, cost_weight=0.03)
     acquired = model.acquire(X)
@@ -52,7 +62,7 @@ def test_values_that_were_not_bought_do_not_matter():
 
 
 @pytest.mark.parametrize("order", ["free", "fixed"])
-def test_budgets_bind(order):
+def test_budgets_bind(fit, order):
     X, y = make_data(missing=0.05)
     three = fit(X, y, cost_weight=0.0, max_features=3, order=order).acquire(X)
     assert three.n_questions.max() == 3
@@ -62,7 +72,7 @@ def test_budgets_bind(order):
 
 
 @pytest.mark.parametrize("budget", [{"max_features": 0}, {"max_cost": 0}, {"max_cost": 0.5}])
-def test_without_a_budget_the_prior_is_predicted(budget):
+def test_without_a_budget_the_prior_is_predicted(fit, budget):
     X, y = make_data(n_classes=2)
     y[:40] = 1
     model = fit(X, y, **budget)
@@ -71,12 +81,17 @@ def test_without_a_budget_the_prior_is_predicted(budget):
     assert acquired.cost.sum() == 0
     assert set(acquired.labels) == {np.bincount(y).argmax()}
     assert_allclose(acquired.probabilities[0, 1], y.mean(), atol=1e-3)
-    # What is known for free still counts.
+
+
+@pytest.mark.parametrize("budget", [{"max_features": 0}, {"max_cost": 0}])
+def test_what_is_known_for_free_counts_without_a_budget_with_linear_scores(budget):
+    X, y = make_data(n_classes=2)
+    model = DatumWiseClassifier(**LEARNERS["linear"], **budget).fit(X, y)
     known = model.acquire(X, known=np.ones(8, dtype=bool))
     assert np.mean(known.labels == y) > 0.8
 
 
-def test_free_features_may_be_had_on_a_budget_of_zero():
+def test_free_features_may_be_had_on_a_budget_of_zero(fit):
     X, y = make_data(n_classes=2)
     prices = np.array([1.0, 0, 1, 0, 1, 0, 1, 0])
     acquired = fit(X, y, max_cost=0, feature_costs=prices).acquire(X)
@@ -85,7 +100,7 @@ def test_free_features_may_be_had_on_a_budget_of_zero():
     assert not acquired.mask[:, ::2].any()
 
 
-def test_groups_are_bought_as_a_whole_and_charged_once():
+def test_groups_are_bought_as_a_whole_and_charged_once(fit):
     X, y = make_data()
     groups = {"blood": [0, 3, 5], "urine": [1, 2], "age": [4], "rest": [6, 7]}
     model = fit(X, y, feature_groups=groups, feature_costs=[3, 2, 0, 1], cost_weight=0.001)
@@ -98,7 +113,7 @@ def test_groups_are_bought_as_a_whole_and_charged_once():
     assert_allclose(acquired.cost, first @ [3, 2, 0, 1])
 
 
-def test_known_values_are_free_and_used():
+def test_known_values_are_free_and_used(fit):
     X, y = make_data()
     model = fit(X, y, feature_costs=np.full(8, 2.0))
     known = np.zeros(X.shape, dtype=bool)
@@ -115,20 +130,20 @@ def test_known_values_are_free_and_used():
 @pytest.mark.parametrize(
     "known", [np.ones((240, 8)), np.ones(7, dtype=bool), "all", np.ones((2, 240, 8), dtype=bool)]
 )
-def test_wrong_known_is_told(known):
+def test_wrong_known_is_told(fit, known):
     X, y = make_data()
     with pytest.raises(ValueError, match="known must be True or False for every value"):
         fit(X, y).acquire(X, known=known)
 
 
-def test_part_of_a_group_cannot_be_known():
+def test_part_of_a_group_cannot_be_known(fit):
     X, y = make_data()
     model = fit(X, y, feature_groups=[0, 0, 1, 1, 2, 2, 3, 3])
     with pytest.raises(ValueError, match="A group is bought as a whole"):
         model.acquire(X, known=np.arange(8) == 0)
 
 
-def test_nan_everywhere_still_gives_an_answer():
+def test_nan_everywhere_still_gives_an_answer(fit):
     X, y = make_data(missing=0.3)
     X[:, 2] = np.nan
     model = fit(X, y)
@@ -143,7 +158,7 @@ def test_nan_everywhere_still_gives_an_answer():
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_huge_offsets_and_units_change_nothing(missing):
+def test_huge_offsets_and_units_change_nothing(fit, missing):
     X, y = make_data(missing=missing)
     X = np.round(X * 1024) / 1024  # so that offsets and powers of two are exact
     model = fit(X, y)
@@ -152,32 +167,32 @@ def test_huge_offsets_and_units_change_nothing(missing):
     assert_allclose(moved.predict_proba(X * 4096.0 + 2.0**30), model.predict_proba(X), rtol=1e-6)
 
 
-def test_values_far_from_all_seen_ones_give_finite_answers():
+def test_values_far_from_all_seen_ones_give_finite_answers(fit):
     X, y = make_data()
     model = fit(X, y, cost_weight=0.0)
     for size in (1e30, 1e300, -1e308):
         assert np.isfinite(model.predict_proba(np.full((2, 8), size))).all()
 
 
-def test_float32_gives_what_the_same_numbers_in_float64_give():
+def test_float32_gives_what_the_same_numbers_in_float64_give(fit):
     X, y = make_data(missing=0.1)
     X = X.astype(np.float32)
     single, double = fit(X, y), fit(X.astype(np.float64), y)
     assert_array_equal(single.predict_proba(X), double.predict_proba(X))
 
 
-def test_results_do_not_depend_on_the_number_of_threads():
+def test_results_do_not_depend_on_the_number_of_threads(small):
     X, y = make_classification(3000, 30, n_informative=10, random_state=0)
     before = numba.get_num_threads()
     answers = []
     for n_threads in (1, numba.config.NUMBA_NUM_THREADS):
         numba.set_num_threads(n_threads)
-        answers.append(fit(X, y, n_states=1500).predict_proba(X))
+        answers.append(clone(small).fit(X, y).predict_proba(X))
     numba.set_num_threads(before)
     assert_array_equal(*answers)
 
 
-def test_pickle_keeps_everything():
+def test_pickle_keeps_everything(fit):
     X, y = make_data(missing=0.1)
     model = fit(
         pd.DataFrame(X, columns=list("abcdefgh")), y, feature_groups=[0, 0, 1, 1, 2, 2, 3, 3]
@@ -188,7 +203,7 @@ def test_pickle_keeps_everything():
     assert again.start().next_feature() == model.start().next_feature()
 
 
-def test_explain_has_names_and_running_probabilities():
+def test_explain_has_names_and_running_probabilities(fit):
     X, y = make_data()
     names = [f"gene {j}" for j in range(8)]
     frame = pd.DataFrame(X, columns=names)
@@ -207,7 +222,7 @@ def test_explain_has_names_and_running_probabilities():
     assert len(np.unique(questions.probabilities[:, 0], axis=0)) == 1
 
 
-def test_class_weight_moves_the_errors():
+def test_class_weight_moves_the_errors(fit):
     X, y = make_classification(
         600, 6, n_informative=3, weights=[0.9], class_sep=0.5, flip_y=0.1, random_state=1
     )
@@ -220,7 +235,7 @@ def test_class_weight_moves_the_errors():
 
 
 @pytest.mark.parametrize("n_classes", [2, 11])
-def test_many_classes(n_classes):
+def test_many_classes(fit, n_classes):
     rng = np.random.default_rng(0)
     y = np.arange(330) % n_classes
     X = rng.normal(size=(330, 5))
@@ -231,12 +246,11 @@ def test_many_classes(n_classes):
     assert model.score(X, y) > 0.6
 
 
-def test_fit_path_gives_fitted_classifiers_from_few_questions_to_many():
+def test_fit_path_gives_fitted_classifiers_from_few_questions_to_many(small):
     X, y = make_data()
-    model = DatumWiseClassifier(**SMALL)
-    path = model.fit_path(X, y, [0.001, 0.3, 0.03])
+    path = small.fit_path(X, y, [0.001, 0.3, 0.03])
     assert [one.cost_weight for one in path] == [0.3, 0.03, 0.001]
-    assert not hasattr(model, "policy_")
+    assert not hasattr(small, "policy_")
     sizes = [one.mean_n_features_ for one in path]
     assert sizes == sorted(sizes)
     for one in path:
@@ -250,16 +264,11 @@ def test_fit_path_gives_fitted_classifiers_from_few_questions_to_many():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"learner": "boosted"}, "learner must be one of 'linear'"),
+        ({"learner": "boosted"}, "learner must be one of 'forest', 'linear'"),
         ({"learner": 3}, "learner must be one of"),
         ({"order": "random"}, "order must be 'free' or 'fixed', got 'random'"),
         ({"cost_weight": -1}, "cost_weight must be a finite number >= 0, got -1"),
-        ({"n_states": 0}, "n_states must be an integer >= 1"),
-        ({"n_iterations": 2.5}, "n_iterations must be an integer >= 1"),
-        ({"mixture": 1.5}, "mixture must be a number from 0 to 1"),
         ({"n_candidates": True}, "n_candidates must be an integer >= 1"),
-        ({"n_trees": 10}, "n_trees=10 is for learner='forest', and learner is 'linear'"),
-        ({"n_sets": 10}, "n_sets=10 is for learner='forest'"),
         ({"feature_costs": [1, 2]}, "one price for each of the 8 features"),
         ({"feature_groups": [[0, 1], [1, 2]]}, "overlap"),
         ({"max_features": -1}, "max_features must be an integer >= 0"),
@@ -270,13 +279,38 @@ def test_fit_path_gives_fitted_classifiers_from_few_questions_to_many():
     ],
     ids=str,
 )
-def test_wrong_parameters_are_told(parameters, message):
+def test_wrong_parameters_are_told(fit, parameters, message):
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
         fit(X, y, **parameters)
 
 
-def test_infinity_sparse_data_and_one_class_are_refused():
+@pytest.mark.parametrize(
+    ("learner", "parameters", "message"),
+    [
+        ("linear", {"n_states": 0}, "n_states must be an integer >= 1"),
+        ("linear", {"n_iterations": 2.5}, "n_iterations must be an integer >= 1"),
+        ("linear", {"mixture": 1.5}, "mixture must be a number from 0 to 1"),
+        ("linear", {"n_trees": 10}, "n_trees=10 is for learner='forest', and learner is 'linear'"),
+        ("linear", {"n_sets": 10}, "n_sets=10 is for learner='forest'"),
+        (
+            "forest",
+            {"n_states": 10},
+            "n_states=10 is for learner='linear', and learner is 'forest'",
+        ),
+        ("forest", {"mixture": 0.5}, "mixture=0.5 is for learner='linear'"),
+        ("forest", {"n_trees": 0}, "n_trees must be an integer >= 1"),
+        ("forest", {"n_sets": 2.5}, "n_sets must be an integer >= 1"),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_of_a_learner_are_told(learner, parameters, message):
+    X, y = make_data()
+    with pytest.raises(ValueError, match=message):
+        DatumWiseClassifier(**{**LEARNERS[learner], **parameters}).fit(X, y)
+
+
+def test_infinity_sparse_data_and_one_class_are_refused(fit):
     X, y = make_data()
     model = fit(X, y)
     bad = X.copy()
@@ -292,12 +326,118 @@ def test_infinity_sparse_data_and_one_class_are_refused():
         model.acquire(X[:, :7])
 
 
-def test_a_constant_column_is_no_trouble():
+def test_a_constant_column_is_no_trouble(fit):
     X, y = make_data()
     X[:, 0] = 3.0
     assert fit(X, y).score(X, y) > 0.6
 
 
-def test_one_sample_of_a_class_and_duplicates():
+def test_one_sample_of_a_class_and_duplicates(fit):
     X = np.repeat(np.arange(6.0)[:, None], 3, axis=1)
     assert fit(X, [0, 0, 0, 1, 1, 2]).predict(X).shape == (6,)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_a_fixed_order_is_one_order_from_which_samples_leave_out_what_they_lack(missing):
+    X, y = make_data(missing=missing)
+    model = DatumWiseClassifier(**LEARNERS["forest"], order="fixed", cost_weight=0.002).fit(X, y)
+    order = model.acquire(make_data()[0]).order
+    longest = order[(order >= 0).sum(axis=1).argmax()].tolist()
+    assert len(longest) > 1
+    X = make_data(missing=0.3, seed=1)[0]
+    for x, own in zip(X, model.acquire(X).order, strict=True):
+        possible = [j for j in longest if not np.isnan(x[j])]
+        own = [j for j in own.tolist() if j >= 0]
+        # What nobody was asked without missing values may come after the others.
+        assert own[: len(possible)] == possible[: len(own)]
+
+
+@pytest.mark.parametrize("random_state", [None, 3, np.random.RandomState(3), np.int64(3)])
+def test_any_seed_will_do_and_equal_ones_give_equal_models(fit, random_state):
+    X, y = make_data()
+    assert fit(X, y, random_state=random_state).score(X, y) > 0.5
+    one, two = (fit(X, y, random_state=np.random.RandomState(3)) for _ in range(2))
+    assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ([[0.0], [1.0]], [0, 1]),
+        ([[0.0, 5.0], [1.0, 5.0]], ["b", "a"]),
+        ([[0.0], [1.0], [2.0]], [0, 1, 2]),
+        ([[0.0], [0.0]], [0, 1]),
+        ([[np.nan], [1.0]], [0, 1]),
+    ],
+    ids=str,
+)
+def test_two_or_three_rows_are_enough(fit, X, y):
+    probabilities = fit(X, y).predict_proba(X)
+    assert_allclose(probabilities.sum(axis=1), 1.0)
+
+
+def test_prices_from_nothing_to_huge_and_cost_weights_too(fit):
+    X, y = make_data()
+    prices = [1e-6, 1e6, 0.0, 1.0, 1e-6, 1e6, 0.0, 1.0]
+    acquired = fit(X, y, feature_costs=prices).acquire(X)
+    assert not acquired.mask[:, [1, 5]].any()
+    assert fit(X, y, cost_weight=1e6).acquire(X).order.shape[1] == 0
+    assert fit(X, y, cost_weight=0).score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("weight", [{0: 1e6}, {0: 1e-6}, {0: 1e9, 1: 1e-9}])
+def test_extreme_class_weights_give_finite_answers(fit, weight):
+    X, y = make_data()
+    model = fit(X, y, class_weight=weight)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert np.isfinite(model.risk_)
+    heaviest = max({0: 1.0, 1: 1.0, 2: 1.0, **weight}.items(), key=lambda pair: pair[1])[0]
+    own = y == heaviest
+    assert np.mean(model.predict(X)[own] == heaviest) > 0.6
+
+
+def test_columns_without_values_with_one_value_and_twins(fit):
+    X, y = make_data()
+    X[:, 1] = np.nan
+    X[1:, 2] = np.nan
+    X = np.hstack([X, X])
+    model = fit(X, y)
+    assert model.score(X, y) > 0.6
+    assert not model.acquire(np.nan_to_num(X)).mask[:, [1, 9]].any()
+
+
+@pytest.mark.parametrize("n_steps", [1, 2, 5])
+def test_a_callback_that_stops_early_leaves_a_classifier(small, n_steps):
+    pytest.importorskip("sklearn.callback")
+    X, y = make_data()
+
+    class Stop:
+        def __init__(self):
+            self.n_steps = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context, **kwargs):
+            pass
+
+        def on_fit_task_end(self, estimator, context, **kwargs):
+            self.n_steps += 1
+            return self.n_steps >= n_steps
+
+    model = clone(small).set_callbacks(Stop()).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_give_names_to_questions(fit, frame):
+    X, y = make_data()
+    table = frame(dict(zip("abcdefgh", X.T, strict=True)))
+    model = fit(table, y, feature_costs={**dict.fromkeys("abcdefgh", 1.0), "c": 2.0})
+    assert model.start().next_feature() in list("abcdefgh")
+    assert_array_equal(
+        model.predict_proba(table), fit(X, y, feature_costs=model.process_.costs).predict_proba(X)
+    )

@@ -6,7 +6,23 @@ from sklearn.model_selection import StratifiedKFold
 
 from tamis import DatumWiseClassifier, DatumWiseClassifierCV
 
-SMALL = {"learner": "linear", "n_states": 300, "n_iterations": 4, "random_state": 0}
+LEARNERS = {
+    "linear": {"learner": "linear", "n_states": 300, "n_iterations": 4, "random_state": 0},
+    "forest": {"learner": "forest", "n_trees": 10, "n_sets": 12, "random_state": 0},
+}
+
+
+@pytest.fixture(params=LEARNERS)
+def small(request):
+    return LEARNERS[request.param]
+
+
+@pytest.fixture
+def fit(small):
+    def fit(X, y, weights=(0.2, 0.03, 0.003), **kwargs):
+        return DatumWiseClassifierCV(list(weights), **{**small, "cv": 3, **kwargs}).fit(X, y)
+
+    return fit
 
 
 def make_data(seed=0):
@@ -15,15 +31,11 @@ def make_data(seed=0):
     )
 
 
-def fit(X, y, weights=(0.2, 0.03, 0.003), **kwargs):
-    return DatumWiseClassifierCV(list(weights), **{**SMALL, "cv": 3, **kwargs}).fit(X, y)
-
-
-def test_the_path_is_that_of_the_folds():
+def test_the_path_is_that_of_the_folds(fit, small):
     X, y = make_data()
     splits = list(StratifiedKFold(3).split(X, y))
     model = fit(X, y, cv=splits)
-    plain = DatumWiseClassifier(**SMALL)
+    plain = DatumWiseClassifier(**small)
     for f, (train, test) in enumerate(splits):
         path = plain.fit_path(X[train], y[train], [0.2, 0.03, 0.003])
         assert_array_equal(model.path_["scores"][f], [one.score(X[test], y[test]) for one in path])
@@ -32,18 +44,18 @@ def test_the_path_is_that_of_the_folds():
     assert model.path_["n_features"][0] < model.path_["n_features"][-1]
 
 
-def test_the_chosen_level_is_that_of_the_path_on_all_data():
+def test_the_chosen_level_is_that_of_the_path_on_all_data(fit, small):
     X, y = make_data()
     model = fit(X, y)
     at = int(model.path_["mean"].argmax())
-    one = DatumWiseClassifier(**SMALL).fit_path(X, y, [0.2, 0.03, 0.003])[at]
+    one = DatumWiseClassifier(**small).fit_path(X, y, [0.2, 0.03, 0.003])[at]
     assert model.cost_weight_ == one.cost_weight
     assert model.best_score_ == model.path_["mean"][at]
     assert_array_equal(model.predict(X), one.predict(X))
     assert_array_equal(model.acquire(X).order, one.acquire(X).order)
 
 
-def test_a_wanted_number_of_features_or_score_picks_the_level():
+def test_a_wanted_number_of_features_or_score_picks_the_level(fit):
     X, y = make_data()
     few = fit(X, y, n_features=2.0)
     at = few.path_["cost_weight"].tolist().index(few.cost_weight_)
@@ -55,7 +67,7 @@ def test_a_wanted_number_of_features_or_score_picks_the_level():
     assert few.with_n_features(10).cost_weight_ == fit(X, y).cost_weight_
 
 
-def test_what_cannot_be_reached_is_told_and_the_nearest_is_taken():
+def test_what_cannot_be_reached_is_told_and_the_nearest_is_taken(fit):
     X, y = make_data()
     with pytest.warns(UserWarning, match="A score of 1.5 was asked for"):
         best = fit(X, y, min_score=1.5)
@@ -65,25 +77,25 @@ def test_what_cannot_be_reached_is_told_and_the_nearest_is_taken():
     assert fewest.cost_weight_ == 0.003
 
 
-def test_one_standard_error_asks_no_more_than_the_best():
+def test_one_standard_error_asks_no_more_than_the_best(fit):
     X, y = make_data(1)
     assert fit(X, y, rule="1se").cost_weight_ >= fit(X, y).cost_weight_
 
 
-def test_a_number_of_cost_weights_spans_from_nothing_to_much():
+def test_a_number_of_cost_weights_spans_from_nothing_to_much(small):
     X, y = make_data()
-    model = DatumWiseClassifierCV(5, cv=3, feature_costs=np.full(10, 7.0), **SMALL).fit(X, y)
+    model = DatumWiseClassifierCV(5, cv=3, feature_costs=np.full(10, 7.0), **small).fit(X, y)
     weights = model.path_["cost_weight"]
     assert weights.size == 5
     assert (np.diff(weights) < 0).all()
     assert model.path_["n_features"][0] < 1
     assert model.path_["n_features"][-1] > 3
     assert model.path_["cost"][-1] == pytest.approx(7 * model.path_["n_features"][-1])
-    free = DatumWiseClassifierCV(2, cv=3, feature_costs=np.zeros(10), **SMALL).fit(X, y)
+    free = DatumWiseClassifierCV(2, cv=3, feature_costs=np.zeros(10), **small).fit(X, y)
     assert free.mean_cost_ == 0
 
 
-def test_results_do_not_depend_on_n_jobs():
+def test_results_do_not_depend_on_n_jobs(fit):
     X, y = make_data()
     one, two = fit(X, y, n_jobs=1), fit(X, y, n_jobs=2)
     assert_array_equal(one.path_["scores"], two.path_["scores"])
@@ -91,7 +103,7 @@ def test_results_do_not_depend_on_n_jobs():
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 2.0, 2: 3.0}])
-def test_a_fold_without_a_class_is_no_trouble(class_weight):
+def test_a_fold_without_a_class_is_no_trouble(fit, class_weight):
     X, y = make_data()
     y[y == 2] = 1
     y[:3] = 2
@@ -102,7 +114,7 @@ def test_a_fold_without_a_class_is_no_trouble(class_weight):
     assert np.isfinite(model.path_["mean"]).all()
 
 
-def test_groups_nan_and_scorings():
+def test_groups_nan_and_scorings(fit):
     X, y = make_data()
     X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
     groups = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
@@ -126,11 +138,11 @@ def test_groups_nan_and_scorings():
         ({"rule": "2se"}, "rule must be 'best' or '1se'"),
         ({"scoring": 3}, "scoring must be a name"),
         ({"learner": "magic"}, "learner must be one of"),
-        ({"n_trees": 5}, "n_trees=5 is for learner='forest'"),
+        ({"n_trees": 5, "n_states": 5}, "=5 is for learner='"),
     ],
     ids=str,
 )
-def test_wrong_parameters_are_told(parameters, message):
+def test_wrong_parameters_are_told(small, parameters, message):
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
-        DatumWiseClassifierCV(**{"cv": 3, **SMALL, **parameters}).fit(X, y)
+        DatumWiseClassifierCV(**{"cv": 3, **small, **parameters}).fit(X, y)
