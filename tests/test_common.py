@@ -65,13 +65,15 @@ LANDMARKS = [
         random_state=0,
     ),
 ]
-# Their states are sampled from the rows, so that neither the order of rows nor repeated rows leave
-# them alone.
+# Their states are sampled from the rows, or their rows dealt to folds, so that neither the order
+# of rows nor repeated rows leave them alone.
 _SMALL = {"n_states": 300, "n_iterations": 4, "random_state": 0}
 DATUM_WISE = [
     DatumWiseClassifier("linear", **_SMALL),
     DatumWiseClassifier("linear", 0.001, order="fixed", class_weight="balanced", **_SMALL),
     DatumWiseClassifierCV([0.03, 0.003], learner="linear", cv=3, **_SMALL),
+    DatumWiseClassifier(learner="forest", n_trees=10, n_sets=12, random_state=0),
+    DatumWiseClassifierCV([0.03, 0.003], cv=3, n_trees=10, n_sets=12, random_state=0),
 ]
 MAPS = [
     LandmarkTransformer(random_state=0),
