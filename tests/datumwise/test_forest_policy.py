@@ -64,6 +64,8 @@ POLICIES = {
         max_cost=5.5,
     ),
     "unequal losses": learn(0.05, class_losses=np.array([1.0, 8.0, 0.5]), seed=5),
+    "a dear fixed order": learn(0.05, order="fixed", costs=3 * TENTHS, seed=6),
+    "dear and few sets": learn(0.04, costs=2 * TENTHS, n_sets=10, missing=0.1, seed=7),
     "nothing at all": learn(max_blocks=0),
 }
 
@@ -222,3 +224,22 @@ def test_equal_seeds_give_equal_policies_and_stages_are_sorted():
         for target, new in zip(stage.targets, stage.new, strict=True):
             both = sorted([*stage.blocks, *new])
             assert both == one.stages[target].blocks.tolist()
+
+
+@pytest.mark.parametrize(("cost_weight", "is_asked"), [(0.3, True), (0.8, False)])
+def test_what_cannot_be_had_costs_nothing_in_training(cost_weight, is_asked):
+    rng = np.random.default_rng(14)
+    X, y = rng.normal(size=(400, 2)), np.arange(400) % 2
+    X[:, 0] = np.where(rng.random(400) < 0.3, y, np.nan)  # half an error each, for three in ten
+    process = Process(
+        block_of=np.arange(2),
+        costs=np.ones(2),
+        cost_weight=cost_weight,
+        class_losses=np.ones(2),
+        max_blocks=2,
+        max_cost=np.inf,
+        names=np.array(["a", "b"], dtype=object),
+    )
+    (policy,) = learn_forest_path(X, y, process, [cost_weight], n_trees=10, random_state=0)
+    run = policy.run(X, find_status(process.block_of, 2, X))
+    assert_array_equal((run.order == 0).any(axis=1), ~np.isnan(X[:, 0]) & is_asked)
