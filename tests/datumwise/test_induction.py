@@ -16,6 +16,7 @@ class Evidence:
     """Random losses; local means over the cells of one partition."""
 
     stop: np.ndarray
+    outcome: np.ndarray
     loss: np.ndarray
     cells: np.ndarray
 
@@ -41,7 +42,9 @@ class Case:
         for blocks in SETS:
             stop = rng.random(n_samples) * (0.7 - gain * len(blocks))
             loss = np.abs(stop + 0.2 * rng.normal(size=n_samples))  # no ties
-            self.own[blocks] = Evidence(stop, loss, rng.integers(6, size=n_samples))
+            outcome = rng.random(n_samples)
+            cells = rng.integers(6, size=n_samples)
+            self.own[blocks] = Evidence(stop, outcome, loss, cells)
         self.prices = np.where(rng.random((n_samples, 3)) < 0.2, 0.0, [1.0, 2.0, 0.5])
 
     def by_size(self):
@@ -96,6 +99,27 @@ def test_the_value_of_a_row_comes_of_the_rule_that_other_folds_choose():
     assert_allclose(found.values[0, 1][inside], going[inside])
 
 
+def test_outcomes_are_values_when_losses_are_what_came_true():
+    case = Case(4)
+    for evidence in case.own.values():
+        evidence.outcome = evidence.loss
+    for weight in (0.0, 0.05):
+        found = solve(case, case, case.prices, weight)
+        for blocks in SETS:
+            assert_allclose(found.outcomes[blocks], found.values[blocks], rtol=1e-12)
+    case.own[()].outcome = case.own[()].outcome + 1.0
+    dear = solve(case, case, case.prices, 1e6)
+    assert_allclose(dear.outcomes[()], dear.values[()] + 1.0)
+
+
+def test_the_chain_alone_uses_no_other_set():
+    case = Case(5)
+    chain = [(), (1,), (1, 2), (0, 1, 2)]
+    found = solve(case, case, case.prices, 0.01, chain)
+    assert set(found.rules) == set(chain)
+    assert found.moves[()] == chain[1:]
+
+
 def test_what_cannot_pay_is_not_bought():
     case = Case(1)
     dear = solve(case, case, case.prices, 1e6)
@@ -114,7 +138,7 @@ def test_visits_follow_the_rules_of_every_row():
             rule, going = solution.rules[blocks], set()
             moves = case.moves[blocks]
             if rule.kind != "stop":
-                values = solution.move_values(case, case.prices, blocks)
+                values = solution.move_values(case.prices, blocks)
                 local = case.own[blocks].local_means(values)
                 for i in here[blocks]:
                     stop, move = case.own[blocks].stop[i], rule.move
@@ -133,8 +157,8 @@ def test_visits_follow_the_rules_of_every_row():
 
 def test_a_move_costs_the_prices_of_what_is_new():
     case = Case(3)
-    solution = Solution(0.5, {}, {blocks: np.full(60, 10.0 * len(blocks)) for blocks in SETS})
-    found = solution.move_values(case, case.prices, (1,))
+    values = {blocks: np.full(60, 10.0 * len(blocks)) for blocks in SETS}
+    found = Solution(0.5, case.moves, {}, values, {}).move_values(case.prices, (1,))
     for m, larger in enumerate(case.moves[1,]):
         new = [b for b in larger if b != 1]
         assert_allclose(found[:, m], 0.5 * case.prices[:, new].sum(axis=1) + 10.0 * len(larger))

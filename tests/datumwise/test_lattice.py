@@ -101,7 +101,8 @@ def test_few_blocks_have_all_sets():
 
 
 def test_the_chain_goes_by_gain_for_the_price_and_what_is_free_comes_first():
-    lattice = make_lattice([0.1, 4.0, 3.0, 1.0, 2.0], costs=[1.0, 4.0, 1.0, 0.0, 0.5], n_sets=5)
+    gains, costs = [0.1, 4.0, 3.0, 1.0, 2.0], [1.0, 4.0, 1.0, 0.0, 0.5]
+    lattice = make_lattice(gains, costs=costs, chain_only=True)
     assert_array_equal(np.argsort(lattice.rank), [3, 4, 2, 1, 0])
     assert lattice.chain == [(), (3,), (3, 4), (2, 3, 4), (1, 2, 3, 4), (0, 1, 2, 3, 4)]
     assert lattice.moves[()] == [(3,), (3, 4), (2, 3, 4)]

@@ -74,8 +74,10 @@ class Evidence:
     ----------
     stop : ndarray of shape (n_samples,)
         Expected loss S of naming a class now.
+    outcome : ndarray of shape (n_samples,)
+        The loss that came of naming a class now.
     loss : ndarray of shape (n_samples,)
-        What naming a class now is counted with.
+        What naming a class now is counted with: a mixture of the two.
     resolution : int
         Nodes with fewer rows are leaves, for the probabilities.
     temperature : float
@@ -84,6 +86,7 @@ class Evidence:
     """
 
     stop: np.ndarray
+    outcome: np.ndarray
     loss: np.ndarray
     resolution: int
     temperature: float
@@ -198,8 +201,9 @@ class Gatherer:
         losses = self.class_losses
         stop = expected_loss(shares, losses)
         wrong = shares.argmax(axis=1) != self.codes
-        loss = _EXPECTED * stop + (1 - _EXPECTED) * np.where(wrong, losses[self.codes], 0.0)
-        return Evidence(stop, loss, resolution, temperature, folds)
+        outcome = np.where(wrong, losses[self.codes], 0.0)
+        loss = _EXPECTED * stop + (1 - _EXPECTED) * outcome
+        return Evidence(stop, outcome, loss, resolution, temperature, folds)
 
 
 def expected_loss(shares, class_losses):

@@ -21,7 +21,7 @@ from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise.evidence import Gatherer, number_cells
 from tamis.datumwise.forest import grow
 from tamis.datumwise.forest_policy import ForestPolicy, Stage
-from tamis.datumwise.induction import choose_moves, solve, visits
+from tamis.datumwise.induction import moves_made, solve, visits
 from tamis.datumwise.lattice import Lattice
 from tamis.datumwise.process import MISSING, find_status
 
@@ -174,7 +174,7 @@ class _Learner:
         if lattice.is_complete() or lattice.chain_only:
             return free
         plain = solve(lattice, gatherer, prices, cost_weight, lattice.chain)
-        gain = plain.values[()] - free.values[()]
+        gain = plain.outcomes[()] - free.outcomes[()]
         clear = gain.mean() > _CLEAR * gain.std() / np.sqrt(gain.size)
         return free if clear else plain
 
@@ -208,10 +208,7 @@ class _Learner:
             return []
         if rule.kind != "local":
             return [rule.move]
-        evidence = self.gatherer.evidence(blocks)
-        values = solution.move_values(self.prices, blocks)
-        expected = rule.at * evidence.local_means(values) + (1 - rule.at) * values.mean(axis=0)
-        move, stops = choose_moves(evidence.stop, expected)
+        stops, move = moves_made(self.gatherer, solution, self.prices, blocks)
         return np.unique(move[~stops]).tolist()
 
     def _spare_move(self, solution, blocks, moves):

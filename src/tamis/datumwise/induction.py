@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Rule", "Solution", "solve", "visits"]
+__all__ = ["Rule", "Solution", "choose_moves", "moves_made", "solve", "visits"]
 
 _QUANTILES = np.linspace(0.05, 0.95, 16)
 _LOCAL = (0.5, 1.0)
@@ -60,21 +60,29 @@ class Solution:
         From every set to its `Rule`.
     values : dict
         From every set to V, of shape (n_samples,).
+    outcomes : dict
+        The same with the losses that came true instead of `loss`.
     """
 
     cost_weight: float
     moves: dict
     rules: dict
     values: dict
+    outcomes: dict
 
-    def move_values(self, prices, blocks):
-        """What each move from a set costs each row: (n_samples, n_moves)."""
+    def move_prices(self, prices, blocks):
+        """Cost weight times what each move from a set buys each row: (n_samples, n_moves)."""
         own = set(blocks)
         columns = []
         for larger in self.moves[blocks]:
             new = [block for block in larger if block not in own]
-            columns.append(self.cost_weight * prices[:, new].sum(axis=1) + self.values[larger])
+            columns.append(self.cost_weight * prices[:, new].sum(axis=1))
         return np.stack(columns, axis=1)
+
+    def move_values(self, prices, blocks):
+        """What each move from a set costs each row: (n_samples, n_moves)."""
+        onward = np.stack([self.values[larger] for larger in self.moves[blocks]], axis=1)
+        return self.move_prices(prices, blocks) + onward
 
 
 def solve(lattice, gatherer, prices, cost_weight, sets=None):
@@ -100,39 +108,78 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
     moves = lattice.moves
     if sets is not None:
         moves = {blocks: [to for to in moves[blocks] if to in sets] for blocks in sets}
-    solution = Solution(cost_weight, moves, {}, {})
+    solution = Solution(cost_weight, moves, {}, {}, {})
     for blocks in sorted(moves, key=lambda blocks: (-len(blocks), blocks)):
         evidence = gatherer.evidence(blocks)
-        rules, costs = [Rule("stop")], [evidence.loss]
-        if moves[blocks]:
-            values = solution.move_values(prices, blocks)
-            more, more_costs = _rules_with_moves(evidence, values, bool(blocks))
-            rules += more
-            costs += more_costs
-        costs = np.array(costs)
-        rule, solution.values[blocks] = _choose(costs, gatherer.fold_of)
-        solution.rules[blocks] = rules[rule]
+        if not moves[blocks]:
+            solution.rules[blocks] = Rule("stop")
+            solution.values[blocks] = evidence.loss
+            solution.outcomes[blocks] = evidence.outcome
+            continue
+        values = solution.move_values(prices, blocks)
+        rules = _possible_rules(evidence.stop, values, bool(blocks))
+        local = evidence.local_means(values) if blocks else values
+        actions = [act(rule, evidence.stop, values, local) for rule in rules]
+        costs = np.array([_spend(*action, evidence.loss, values) for action in actions])
+        best, chosen = _choose(costs, gatherer.fold_of)
+        solution.rules[blocks] = rules[best]
+        solution.values[blocks] = costs[chosen, np.arange(chosen.size)]
+        solution.outcomes[blocks] = _outcome(
+            solution, prices, blocks, evidence.outcome, actions, chosen
+        )
     return solution
 
 
-def _rules_with_moves(evidence, values, has_values):
-    """The rules that may go on, and what each costs each row."""
-    mean = values.mean(axis=0)
-    rules = [Rule("go", move) for move in range(mean.size)]
-    costs = list(values.T)
-    if not has_values:  # nothing to tell samples apart by
-        return rules, costs
-    best = int(mean.argmin())
-    for level in np.unique(np.quantile(evidence.stop, _QUANTILES)) * (1 + _SLACK):
-        rules.append(Rule("threshold", best, float(level)))
-        costs.append(np.where(evidence.stop <= level, evidence.loss, values[:, best]))
-    local = evidence.local_means(values)
-    for share in _LOCAL:
-        move, stops = choose_moves(evidence.stop, share * local + (1 - share) * mean)
-        rules.append(Rule("local", at=share))
-        taken = np.take_along_axis(values, move[:, None], axis=1)[:, 0]
-        costs.append(np.where(stops, evidence.loss, taken))
-    return rules, costs
+def _possible_rules(stop, values, has_values):
+    """The rules of a set; one without values has nothing to tell samples apart by."""
+    n_moves = values.shape[1]
+    rules = [Rule("stop"), *(Rule("go", move) for move in range(n_moves))]
+    if has_values:
+        best = int(values.mean(axis=0).argmin())
+        levels = np.unique(np.quantile(stop, _QUANTILES)) * (1 + _SLACK)
+        rules += [Rule("threshold", best, float(level)) for level in levels]
+        rules += [Rule("local", at=share) for share in _LOCAL]
+    return rules
+
+
+def act(rule, stop, values, local):
+    """What a rule does with every row.
+
+    Parameters
+    ----------
+    rule : Rule
+        Its moves are columns of `values`.
+    stop : ndarray of shape (n_samples,)
+        Expected loss of stopping.
+    values, local : ndarray of shape (n_samples, n_moves)
+        What each move costs each row, and its local means.
+
+    Returns
+    -------
+    stops : ndarray of bool of shape (n_samples,)
+    move : ndarray of int of shape (n_samples,)
+    """
+    if rule.kind == "local":
+        move, stops = choose_moves(stop, rule.at * local + (1 - rule.at) * values.mean(axis=0))
+        return stops, move
+    stops = {"stop": np.inf, "go": -np.inf, "threshold": rule.at}[rule.kind]
+    return stop <= stops, np.full(stop.size, max(rule.move, 0))
+
+
+def _spend(stops, move, loss, values):
+    """What each row costs: `loss` where it stops, else the value of its move."""
+    return np.where(stops, loss, np.take_along_axis(values, move[:, None], axis=1)[:, 0])
+
+
+def _outcome(solution, prices, blocks, outcome, actions, chosen):
+    """What came of the rules that were chosen for each row."""
+    onward = np.stack([solution.outcomes[larger] for larger in solution.moves[blocks]], axis=1)
+    onward += solution.move_prices(prices, blocks)
+    found = np.empty(chosen.size)
+    for rule in np.unique(chosen):
+        rows = chosen == rule
+        found[rows] = _spend(*actions[rule], outcome, onward)[rows]
+    return found
 
 
 def choose_moves(stop, expected):
@@ -142,13 +189,13 @@ def choose_moves(stop, expected):
 
 
 def _choose(costs, fold_of):
-    """The rule with the smallest mean; and V, where each fold has the choice of the others."""
+    """The rule with the smallest mean; and for each row the one that the other folds choose."""
     n_folds = fold_of.max() + 1
     sums = np.stack([costs[:, fold_of == f].sum(axis=1) for f in range(n_folds)], axis=1)
     # Summed anew for each: of rules that do the same with all other rows the first is taken, and
     # not the one that rounding, or the rows left out, would have.
     others = np.array([np.delete(sums, f, axis=1).sum(axis=1).argmin() for f in range(n_folds)])
-    return int(sums.sum(axis=1).argmin()), costs[others[fold_of], np.arange(fold_of.size)]
+    return int(sums.sum(axis=1).argmin()), others[fold_of]
 
 
 def visits(lattice, gatherer, solution, prices):
@@ -164,23 +211,21 @@ def visits(lattice, gatherer, solution, prices):
     here[()][:] = True
     onward = {}
     for blocks in lattice.by_size():
-        rows, rule = here[blocks], solution.rules[blocks]
-        onward[blocks] = rows
-        if not rows.any() or rule.kind == "stop":
+        rows = onward[blocks] = here[blocks]
+        if not rows.any() or solution.rules[blocks].kind == "stop":
             continue
-        move = np.full(n_samples, rule.move)
-        stops = np.zeros(n_samples, dtype=bool)
-        stop = gatherer.evidence(blocks).stop
-        if rule.kind == "threshold":
-            stops = stop <= rule.at
-        elif rule.kind == "local":
-            values = solution.move_values(prices, blocks)
-            local = gatherer.evidence(blocks).local_means(values)
-            expected = rule.at * local + (1 - rule.at) * values.mean(axis=0)
-            move, stops = choose_moves(stop, expected)
+        stops, move = moves_made(gatherer, solution, prices, blocks)
         going = rows & ~stops
-        if going.sum() >= 1:
+        if going.any():
             onward[blocks] = going
         for at, larger in enumerate(lattice.moves[blocks]):
             here[larger] |= going & (move == at)
     return onward
+
+
+def moves_made(gatherer, solution, prices, blocks):
+    """What the rule of a set does with every training row, out of fold: stops, and moves."""
+    evidence = gatherer.evidence(blocks)
+    values = solution.move_values(prices, blocks)
+    local = evidence.local_means(values)
+    return act(solution.rules[blocks], evidence.stop, values, local)
