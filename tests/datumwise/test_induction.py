@@ -131,7 +131,7 @@ def test_visits_follow_the_rules_of_every_row():
     case = Case(2)
     for weight in (0.0, 0.02, 0.1):
         solution = solve(case, case, case.prices, weight)
-        found = visits(case, case, solution, case.prices)
+        found = visits(case, solution, case.prices)
         here = {blocks: set() for blocks in SETS}
         here[()] = set(range(case.n_samples))
         for blocks in SETS:

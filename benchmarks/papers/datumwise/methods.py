@@ -24,6 +24,8 @@ SHARES = (0.2, 0.4, 0.6)
 DENSE_GRID = 24
 COST_WEIGHTS = (0.5, 0.2, 0.1, 0.07, 0.05, 0.035, 0.025, 0.018, 0.013, 0.009, 0.006, 0.004, 0.0025,
                 0.0015, 0.0008, 0.0003, 0.0)  # fmt: skip
+# Policies of the forest share their forests, so there can be more of them.
+MORE_COST_WEIGHTS = (*np.geomspace(0.6, 1e-4, 24), 0.0)
 
 
 def fit_majority(data, seed):
@@ -96,12 +98,12 @@ def numbers_of_features(n):
     return sorted({1, 2, 3, 4, *around, *range(6, n, 6), n})
 
 
-def fit_datum_wise(**parameters):
+def fit_datum_wise(cost_weights, **parameters):
     """A path of datum-wise classifiers over the cost weights."""
 
     def fit(data, seed):
         model = tamis.DatumWiseClassifier(random_state=seed, **parameters)
-        for member in model.fit_path(data.X_train, data.y_train, COST_WEIGHTS):
+        for member in model.fit_path(data.X_train, data.y_train, cost_weights):
             acquired = member.acquire(data.X_test)
             yield acquired.mask, acquired.labels
 
@@ -118,9 +120,9 @@ METHODS = {
     "L1-SVM": fit_l1_svm,
     "LARS": fit_lars,
     "extra-trees": fit_extra_trees,
-    "DWSM-Un": fit_datum_wise(learner="linear", order="free"),
-    "DWSM-Con": fit_datum_wise(learner="linear", order="fixed"),
-    "forest": fit_datum_wise(learner="forest"),
+    "DWSM-Un": fit_datum_wise(COST_WEIGHTS, learner="linear", order="free"),
+    "DWSM-Con": fit_datum_wise(COST_WEIGHTS, learner="linear", order="fixed"),
+    "forest": fit_datum_wise(MORE_COST_WEIGHTS, learner="forest"),
 }
 
 

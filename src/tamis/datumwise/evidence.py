@@ -26,16 +26,17 @@ from tamis.datumwise.forest import Forest, grow
 
 __all__ = ["Evidence", "Gatherer", "SetForest", "expected_loss", "number_cells"]
 
-# Nodes with fewer rows are leaves: what may be chosen for the probabilities. The coarsest cells
-# are those of local means.
-_RESOLUTIONS = (2, 6, 16)
-_COARSE = _RESOLUTIONS[-1]
+# Nodes with fewer rows are leaves: what may be chosen for the probabilities, so many times more
+# where there are more rows than this. The coarsest cells are those of local means.
+_RESOLUTIONS, _MANY_ROWS = (2, 6, 16), 2000
 # Share of the expected loss in `loss`; see the module's docstring.
 _EXPECTED = 0.75
 # Trees of one fold, as a share of the trees of a final forest.
 _FOLD_TREES = 0.4
 # Probabilities below this count as this much.
 _FLOOR = 1e-3
+# Trees of the forest that says what each block clears up.
+_GAIN_TREES = 300
 _TEMPERATURES = (0.3, 3.0)
 
 
@@ -51,17 +52,20 @@ class SetForest:
         Shares of the classes, each counted by its loss.
     temperature : float
         What log probabilities are divided by.
+    coarse : int
+        Nodes with fewer rows are leaves, for local means.
     """
 
     forest: Forest | None
     prior: np.ndarray
     temperature: float
+    coarse: int
 
     def decisions(self, XT, rows):
         """Log probabilities of the classes, up to a constant, and the coarse cells of the rows."""
         if self.forest is None:
             return np.tile(_logarithm(self.prior, 1.0), (rows.size, 1)), None
-        fine, wide = self.forest.cells(XT, rows, _RESOLUTIONS[0], _COARSE)
+        fine, wide = self.forest.cells(XT, rows, 2, self.coarse)
         shares = kernels.mean_rows(fine, self.forest.shares)
         return _logarithm(shares, self.temperature), wide
 
@@ -125,6 +129,8 @@ class Gatherer:
         mass = np.bincount(codes, minlength=process.n_classes) * process.class_losses
         self.prior = mass / mass.sum()
         self.fold_of = deal_folds(codes, min(n_folds, codes.size), seed)
+        larger = max(1, codes.size // _MANY_ROWS)
+        self.resolutions = tuple(larger * size for size in _RESOLUTIONS)
         self._evidence, self._final = {}, {}
 
     @property
@@ -135,7 +141,7 @@ class Gatherer:
     def gains_of_blocks(self):
         """How much each block clears up the class of each row: (n_samples, n_blocks)."""
         columns = np.arange(self.XT.shape[0])
-        everything = self._grow(np.arange(self.n_samples), columns, self.n_trees, "gains")
+        everything = self._grow(np.arange(self.n_samples), columns, _GAIN_TREES, "gains")
         member = self.block_of[:, None] == np.arange(self.n_blocks)
         return everything.path_gains(self.XT, self.class_losses) @ member.astype(np.float64)
 
@@ -155,8 +161,9 @@ class Gatherer:
                 forest = self._grow(
                     rows, self._columns(blocks), self.n_trees, blocks, evidence.resolution
                 )
-                (cells,) = forest.cells(self.XT, rows, _COARSE)
-            self._final[blocks] = SetForest(forest, self.prior, evidence.temperature), cells
+                (cells,) = forest.cells(self.XT, rows, self.resolutions[-1])
+            own = SetForest(forest, self.prior, evidence.temperature, self.resolutions[-1])
+            self._final[blocks] = own, cells
         return self._final[blocks]
 
     def _columns(self, blocks):
@@ -171,19 +178,19 @@ class Gatherer:
         n_samples, losses = self.n_samples, self.class_losses
         if not blocks:
             shares = np.tile(self.prior, (n_samples, 1))
-            return self._judge(shares, _RESOLUTIONS[0], 1.0, [])
+            return self._judge(shares, self.resolutions[0], 1.0, [])
         columns = self._columns(blocks)
         n_trees = max(10, round(_FOLD_TREES * self.n_trees))
-        shares = np.empty((len(_RESOLUTIONS), n_samples, losses.size))
+        shares = np.empty((len(self.resolutions), n_samples, losses.size))
         folds = []
         for fold in range(self.fold_of.max() + 1):
             rows = np.flatnonzero(self.fold_of != fold)
             others = np.flatnonzero(self.fold_of == fold)
             forest = self._grow(rows, columns, n_trees, (*blocks, "fold", fold))
-            cells = forest.cells(self.XT, others, *_RESOLUTIONS)
+            cells = forest.cells(self.XT, others, *self.resolutions)
             for r, fine in enumerate(cells):
                 shares[r, others] = kernels.mean_rows(fine, forest.shares)
-            (own,) = forest.cells(self.XT, rows, _COARSE)
+            (own,) = forest.cells(self.XT, rows, self.resolutions[-1])
             number, n_cells = number_cells(own, forest.n_nodes)
             folds.append((rows, number[own], others, number[cells[-1]], n_cells))
         weights = losses[self.codes]
@@ -194,7 +201,7 @@ class Gatherer:
             np.clip(fit_temperature(decisions, self.codes, weights / losses.max()), *_TEMPERATURES)
         )
         calibrated = softmax(decisions / temperature)
-        return self._judge(calibrated, _RESOLUTIONS[best], temperature, folds)
+        return self._judge(calibrated, self.resolutions[best], temperature, folds)
 
     def _judge(self, shares, resolution, temperature, folds):
         """Evidence of out-of-fold probabilities."""

@@ -21,7 +21,7 @@ from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise.evidence import Gatherer, number_cells
 from tamis.datumwise.forest import grow
 from tamis.datumwise.forest_policy import ForestPolicy, Stage
-from tamis.datumwise.induction import moves_made, solve, visits
+from tamis.datumwise.induction import follow, moves_made, solve, visits
 from tamis.datumwise.lattice import Lattice
 from tamis.datumwise.process import MISSING, find_status
 
@@ -33,12 +33,14 @@ _CLEAR = 1.0
 # Cost weights for which the lattice is grown, at most.
 _GROWN_FOR = 3
 # More folds where rows are few, and each of them counts.
-_FOLDS, _MORE_FOLDS, _FEW_ROWS = 5, 10, 1000
+_FOLDS, _MORE_FOLDS, _FEW_ROWS = 5, 10, 400
 # Few rows make small trees, so there can be more of them; and they cannot tell many sets apart.
-_TREES, _TREES_TIMES_ROWS = (100, 300), 60_000
+_TREES, _TREES_TIMES_ROWS = (100, 300), 40_000
 _SETS, _ROWS_PER_SET = (30, 100), 4
+# Moves that fewer than one in so many rows make are left out.
+_ROWS_PER_MOVE = 100
 # More rows than this, and a random sample of so many is learned from.
-_MOST_ROWS = 20_000
+_MOST_ROWS = 10_000
 
 
 def learn_forest_path(
@@ -59,7 +61,8 @@ def learn_forest_path(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Training rows; NaN cannot be had. Of more than 20,000 a random sample is used.
+        Training rows; NaN cannot be had. Of more than 10,000 a random sample is used,
+        with the same shares of the classes.
     codes : ndarray of int64 of shape (n_samples,)
         Classes of the rows.
     process : Process
@@ -88,7 +91,7 @@ def learn_forest_path(
     rng = check_random_state(random_state)
     seed = int(rng.randint(2**31 - 1))
     if codes.size > _MOST_ROWS:
-        rows = np.sort(rng.permutation(codes.size)[:_MOST_ROWS])
+        rows = _sample_rows(codes, rng)
         X, codes = X[rows], codes[rows]
     if n_trees is None:
         n_trees = int(np.clip(_TREES_TIMES_ROWS // codes.size, *_TREES))
@@ -143,7 +146,7 @@ class _Learner:
         onward = {}
         for at in sorted(set(spread.tolist())):
             solution = solve(lattice, self.gatherer, self.prices, cost_weights[at])
-            for blocks, rows in visits(lattice, self.gatherer, solution, self.prices).items():
+            for blocks, rows in visits(self.gatherer, solution, self.prices).items():
                 if blocks not in onward or rows.sum() > onward[blocks].sum():
                     onward[blocks] = rows
         lattice.grow(onward, max(1, (lattice.n_sets - len(lattice.moves)) // rounds_left))
@@ -183,33 +186,40 @@ class _Learner:
 
         Where it may have to do without a block, there is a second way on.
         """
+        _, taken = follow(self.gatherer, solution, self.prices)
         kept, wanted = {}, [()]
-        while wanted:
-            blocks = wanted.pop()
-            if blocks not in kept:
-                kept[blocks] = self._moves_made(solution, blocks)
-                wanted += [solution.moves[blocks][m] for m in kept[blocks]]
+        self._keep_onward(solution, taken, kept, wanted)
         for blocks in list(kept):
             if kept[blocks]:
                 spare = self._spare_move(solution, blocks, kept[blocks])
                 if spare is not None:
                     kept[blocks].append(spare)
                     wanted.append(solution.moves[blocks][spare])
+        self._keep_onward(solution, taken, kept, wanted)
+        return kept
+
+    def _keep_onward(self, solution, taken, kept, wanted):
+        """Keep the sets of a list, and all that can be come by from them."""
         while wanted:
             blocks = wanted.pop()
             if blocks not in kept:
-                kept[blocks] = self._moves_made(solution, blocks)
+                kept[blocks] = self._common_moves(solution, taken, blocks)
                 wanted += [solution.moves[blocks][m] for m in kept[blocks]]
-        return kept
 
-    def _moves_made(self, solution, blocks):
+    def _common_moves(self, solution, taken, blocks):
+        """The moves that are made at a set, but for those that are too rare for a forest."""
         rule = solution.rules[blocks]
         if rule.kind == "stop":
             return []
         if rule.kind != "local":
             return [rule.move]
-        stops, move = moves_made(self.gatherer, solution, self.prices, blocks)
-        return np.unique(move[~stops]).tolist()
+        move = taken[blocks]
+        if not (move >= 0).any():  # no training row comes by
+            stops, move = moves_made(self.gatherer, solution, self.prices, blocks)
+            move = np.where(stops, -1, move)
+        moves, counts = np.unique(move[move >= 0], return_counts=True)
+        few = min(counts.max(initial=1), max(1, move.size // _ROWS_PER_MOVE))
+        return moves[counts >= few].tolist()
 
     def _spare_move(self, solution, blocks, moves):
         """The best move that does not need what all the kept ones need."""
@@ -252,6 +262,15 @@ class _Learner:
             row_of,
             table,
         )
+
+
+def _sample_rows(codes, rng):
+    """So many rows of every class that there are about `_MOST_ROWS`, at least one."""
+    kept = []
+    for c in np.unique(codes):
+        rows = rng.permutation(np.flatnonzero(codes == c))
+        kept.append(rows[: max(1, round(rows.size * _MOST_ROWS / codes.size))])
+    return np.sort(np.concatenate(kept))
 
 
 def _choose_candidates(X, codes, process, n_candidates, n_trees, seed):

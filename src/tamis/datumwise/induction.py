@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Rule", "Solution", "choose_moves", "moves_made", "solve", "visits"]
+__all__ = ["Rule", "Solution", "choose_moves", "follow", "moves_made", "solve", "visits"]
 
 _QUANTILES = np.linspace(0.05, 0.95, 16)
 _LOCAL = (0.5, 1.0)
@@ -198,28 +198,45 @@ def _choose(costs, fold_of):
     return int(sums.sum(axis=1).argmin()), others[fold_of]
 
 
-def visits(lattice, gatherer, solution, prices):
-    """Which training rows come by each set and go on, out of fold.
+def follow(gatherer, solution, prices):
+    """Where the training rows go, out of fold.
+
+    Parameters
+    ----------
+    gatherer : Gatherer
+        Evidence of the sets.
+    solution : Solution
+        Rules.
+    prices : ndarray of shape (n_samples, n_blocks)
+        What each block costs each row.
 
     Returns
     -------
-    visits : dict
-        From sets to masks of shape (n_samples,). The empty set has all rows.
+    here : dict
+        From sets to masks of the rows that come by.
+    taken : dict
+        From sets to the move of each row, -1 where it is not here or stops.
     """
     n_samples = gatherer.n_samples
-    here = {blocks: np.zeros(n_samples, dtype=bool) for blocks in lattice.moves}
+    here = {blocks: np.zeros(n_samples, dtype=bool) for blocks in solution.moves}
     here[()][:] = True
+    taken = {}
+    for blocks in sorted(solution.moves, key=lambda blocks: (len(blocks), blocks)):
+        taken[blocks] = np.full(n_samples, -1)
+        if here[blocks].any() and solution.rules[blocks].kind != "stop":
+            stops, move = moves_made(gatherer, solution, prices, blocks)
+            taken[blocks] = np.where(here[blocks] & ~stops, move, -1)
+        for at, larger in enumerate(solution.moves[blocks]):
+            here[larger] |= taken[blocks] == at
+    return here, taken
+
+
+def visits(gatherer, solution, prices):
+    """Which training rows come by each set and go on, or come by, if none goes on."""
+    here, taken = follow(gatherer, solution, prices)
     onward = {}
-    for blocks in lattice.by_size():
-        rows = onward[blocks] = here[blocks]
-        if not rows.any() or solution.rules[blocks].kind == "stop":
-            continue
-        stops, move = moves_made(gatherer, solution, prices, blocks)
-        going = rows & ~stops
-        if going.any():
-            onward[blocks] = going
-        for at, larger in enumerate(lattice.moves[blocks]):
-            here[larger] |= going & (move == at)
+    for blocks, move in taken.items():
+        onward[blocks] = move >= 0 if (move >= 0).any() else here[blocks]
     return onward
 
 
