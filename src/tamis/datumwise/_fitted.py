@@ -157,9 +157,10 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         >>> visit = model.fit(data.data, data.target).start()
         >>> visit.next_feature()
         'petal length (cm)'
-        >>> visit.answer(1.4).next_feature()
-        >>> visit.prediction().label
+        >>> visit.answer(1.4).prediction().label
         np.int64(0)
+        >>> visit.cost
+        1.0
         """
         check_is_fitted(self, "policy_")
         return Acquisition(self.policy_, self.process_, self.classes_, self._names(), known)

@@ -47,7 +47,7 @@ class DatumWiseClassifierCV(ScoringMixin, FittedDatumWise):
     min_score : float or None, default=None
         Take the level with the fewest questions among those whose mean score is at least this.
         At most one of `n_features` and `min_score` may be given; without them `rule` chooses.
-    learner : {"linear"}, default="linear"
+    learner : {"forest", "linear"}, default="forest"
         How policies are learned.
     feature_costs : array-like, dict or None, default=None
         Price of every feature, or of every group.
@@ -96,8 +96,8 @@ feature_names_in_
     >>> from sklearn.datasets import load_wine
     >>> from tamis import DatumWiseClassifierCV
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = DatumWiseClassifierCV(6, cv=3, n_features=4, random_state=0).fit(X, y)
-    >>> model.path_["n_features"][0] <= 4
+    >>> model = DatumWiseClassifierCV(6, cv=3, n_features=4, learner="linear", random_state=0)
+    >>> model.fit(X, y).path_["n_features"][0] <= 4
     np.True_
     >>> model.with_n_features(2).mean_n_features_ <= model.mean_n_features_
     True
