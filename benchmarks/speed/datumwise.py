@@ -1,9 +1,11 @@
-"""Speed of datum-wise classification by the paper's learner.
+"""Speed of datum-wise classification: the paper's learner, the forest learner, paths.
 
 One command, one thread: ``python benchmarks/speed/datumwise.py`` (``--quick`` for small sizes).
 Training is 2,000 states and 10 iterations at the default cost weight. The plain implementation
 goes through states and actions one at a time with NumPy and fits every action by itself; it is
 measured on a few states and actions of one iteration, with the learned policy, and scaled up.
+The forest learner is compared with a forest of scikit-learn on all features, and a path of 12 cost
+weights with one of them.
 """
 
 import argparse
@@ -16,6 +18,7 @@ for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 import numpy as np
 from sklearn.datasets import make_classification
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 from timing import best_times
@@ -120,6 +123,29 @@ def time_inference(model, X, y, repeats):
     )
 
 
+def time_path(learner, n_samples, n_features):
+    """Seconds of one fit, and of a path of 12, with scikit-learn's trees beside them."""
+    X, y = make_data(n_features, n_samples)
+    model = DatumWiseClassifier(learner, random_state=0)
+    weights = np.geomspace(0.1, 1e-3, 12)
+    seconds = best_times(
+        {
+            "one": lambda: model.fit(X, y),
+            "path": lambda: model.fit_path(X, y, weights),
+            "trees": lambda: ExtraTreesClassifier(500, random_state=0).fit(X, y),
+        },
+        1,
+    )
+    print(
+        f"{learner:>6}, {n_samples:>5} rows, {n_features:>3} features: one cost weight "
+        f"{seconds['one']:.2f} s, 12 of them {seconds['path']:.2f} s "
+        f"({seconds['path'] / seconds['one']:.1f} times one), 500 trees of scikit-learn "
+        f"{seconds['trees']:.2f} s",
+        flush=True,
+    )
+    return model, X, y
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes: a look, no verdict")
@@ -133,6 +159,10 @@ def main():
                 time_inference(model, X, y, 5)
                 if order == "free" and few:
                     compare_with_plain(model, X, y, seconds, 20, 5)
+        time_path("linear", 300 if arguments.quick else 1_000, 20)
+        for n_samples, n_features in [(300, 10)] if arguments.quick else [(300, 20), (3_000, 20)]:
+            model, X, y = time_path("forest", n_samples, n_features)
+            time_inference(model, X, y, 1)
 
 
 if __name__ == "__main__":
