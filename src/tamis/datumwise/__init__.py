@@ -5,9 +5,11 @@ sparsity" (ECML PKDD 2011). Classifying a sample is a decision process: buy one 
 name a class and stop. A policy is wanted that makes few errors at a low price, where prices,
 groups of features, budgets and class weights are the user's (`process`).
 
-Data flow: `process` -> a learner (`linear`, with `candidates`, `rollouts` and `regression`) -> a
-policy, which runs samples from what is known to a label -> `classifier`, `classifier_cv` ->
-`acquisition`, for many samples or for one in a conversation. `learners` has the learners by name.
+Data flow: `process` -> a learner -> a policy, which runs samples from what is known to a label ->
+`classifier`, `classifier_cv` -> `acquisition`, for many samples or for one in a conversation.
+`learners` has the learners by name: the paper's (`linear`, with `candidates`, `rollouts` and
+`regression`), and forests on a lattice of feature sets (`forest_learner`, with `lattice`, `forest`,
+`evidence`, `induction` and `forest_policy`).
 """
 
 from tamis.datumwise.acquisition import Acquired, Acquisition, Questions

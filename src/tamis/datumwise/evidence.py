@@ -37,7 +37,7 @@ _FOLD_TREES = 0.4
 _FLOOR = 1e-3
 # Trees of the forest that says what each block clears up.
 _GAIN_TREES = 300
-_TEMPERATURES = (0.3, 3.0)
+_TEMPERATURES = (0.05, 3.0)
 
 
 @dataclass(frozen=True)
