@@ -136,7 +136,7 @@ def test_evidence_is_finite_and_within_the_losses(losses):
         found = gatherer.evidence(blocks)
         assert np.isfinite(found.stop).all() and np.isfinite(found.loss).all()
         assert (found.stop >= 0).all() and (found.stop <= max(losses)).all()
-        assert 0.3 <= found.temperature <= 3.0
+        assert 0.05 <= found.temperature <= 3.0
 
 
 def test_the_seed_of_a_forest_depends_on_its_blocks_and_not_on_what_was_grown_before():
