@@ -188,6 +188,9 @@ def _seconds(results):
     lines = [
         "## Seconds for a whole curve, training fraction 0.5",
         "",
+        "As the runs came by, on a machine that may have been busy or put to sleep; "
+        "`benchmarks/speed/datumwise.py` measures speed.",
+        "",
         _row(["set", *PRINTED, *OTHERS]),
         _row(["---"] * (1 + len(PRINTED) + len(OTHERS))),
     ]
