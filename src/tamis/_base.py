@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, column_or_1d
 
@@ -42,6 +43,7 @@ __all__ = [
     "DecisionMixin",
     "Explanation",
     "TamisEstimator",
+    "as_seed",
     "check_class_weight",
     "check_finite",
     "check_weights",
@@ -177,6 +179,14 @@ def require_class_weights(classes, codes, weights):
 def is_real(value):
     """Whether `value` is a number, and not a truth value."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def as_seed(random_state):
+    """An integer seed; an integer is its own."""
+    if isinstance(random_state, Integral):
+        check_random_state(random_state)
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def check_class_weight(class_weight, classes, largest=np.inf):
@@ -376,10 +386,14 @@ class DecisionMixin:
             values, base = values[1] - values[0], float(base[1] - base[0])
         elif not sparse.issparse(values[0]):
             values = np.stack(values, axis=2)
+        return Explanation(values, base, self._feature_names(), X)
+
+    def _feature_names(self):
+        """Names of the features; x0, x1, ... where they have none."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
-        return Explanation(values, base, names, X)
+        return names
 
 
 @dataclass

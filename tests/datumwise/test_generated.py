@@ -56,3 +56,9 @@ def test_corners_of_a_cube_need_fewer_features_than_a_global_choice():
     accuracy = np.mean(acquired.labels == test.target)
     assert accuracy > trees.score(test.data[:, best], test.target) + 0.05
     assert acquired.mask[:, 10:].mean() < 0.05
+
+
+def test_linear_scores_cannot_follow_a_context():
+    train, test = train_and_test(make_context, 4, n_noise=5)
+    model = DatumWiseClassifier("linear", 0.03, random_state=0).fit(train.data, train.target)
+    assert model.score(test.data, test.target) < 0.9

@@ -47,9 +47,6 @@ class Case:
             self.own[blocks] = Evidence(stop, outcome, loss, cells)
         self.prices = np.where(rng.random((n_samples, 3)) < 0.2, 0.0, [1.0, 2.0, 0.5])
 
-    def by_size(self):
-        return SETS
-
     def evidence(self, blocks):
         return self.own[blocks]
 

@@ -1,10 +1,7 @@
 """What the datum-wise classifiers share: parameters, training data, and what a fitted one does."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tamis._base import (
@@ -17,7 +14,7 @@ from tamis._base import (
 from tamis.datumwise.acquisition import Acquired, Acquisition, Questions
 from tamis.datumwise.process import find_class_losses, find_status, make_process, paid
 
-__all__ = ["FittedDatumWise", "as_seed"]
+__all__ = ["FittedDatumWise"]
 
 
 class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
@@ -40,7 +37,7 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
     def _make_process(self, codes, cost_weight):
         """The process that the parameters describe."""
         return make_process(
-            self._names(),
+            self._feature_names(),
             cost_weight=cost_weight,
             class_losses=find_class_losses(self.class_weight, self.classes_, codes),
             feature_costs=self.feature_costs,
@@ -58,10 +55,6 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         self.mean_n_features_ = float((run.order >= 0).sum(axis=1).mean())
         self.mean_cost_ = float(paid(run.order, process.costs).mean())
         self.risk_ = float(loss + process.cost_weight * self.mean_cost_)
-
-    def _names(self):
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{i}" for i in range(self.n_features_in_)] if names is None else names
 
     # Acquiring.
 
@@ -163,7 +156,9 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         1.0
         """
         check_is_fitted(self, "policy_")
-        return Acquisition(self.policy_, self.process_, self.classes_, self._names(), known)
+        return Acquisition(
+            self.policy_, self.process_, self.classes_, self._feature_names(), known
+        )
 
 
 def _check_known(known, X):
@@ -177,11 +172,3 @@ def _check_known(known, X):
             f"got an array of shape {known.shape} and type {known.dtype}."
         )
     return np.broadcast_to(known, X.shape)
-
-
-def as_seed(random_state):
-    """An integer seed; an integer is its own."""
-    if isinstance(random_state, Integral):
-        check_random_state(random_state)
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))

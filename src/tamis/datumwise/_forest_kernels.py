@@ -280,6 +280,15 @@ def cell_means(cells, values, n_cells):
 
 
 @compiled
+def _gini_indices(shares):
+    gini = np.ones(shares.shape[0])
+    for v in range(shares.shape[0]):
+        for c in range(shares.shape[1]):
+            gini[v] -= shares[v, c] * shares[v, c]
+    return gini
+
+
+@compiled
 def path_gains(XT, offsets, feature, threshold, left, missing_left, masses, shares):
     """How much each feature clears up the class of each row on its way down the trees.
 
@@ -294,10 +303,7 @@ def path_gains(XT, offsets, feature, threshold, left, missing_left, masses, shar
         Sum over the nodes on the way of the decrease of the Gini index; mean over the trees.
     """
     n_features, n_samples = XT.shape
-    gini = np.ones(feature.size)
-    for v in range(feature.size):
-        for c in range(shares.shape[1]):
-            gini[v] -= shares[v, c] * shares[v, c]
+    gini = _gini_indices(shares)
     gains = np.zeros((n_samples, n_features))
     n_trees = offsets.size - 1
     for t in range(n_trees):
@@ -316,10 +322,7 @@ def path_gains(XT, offsets, feature, threshold, left, missing_left, masses, shar
 @compiled
 def node_gains(feature, left, masses, shares, n_features):
     """Total decrease of the Gini index by the splits of each feature: (n_features,)."""
-    gini = np.ones(feature.size)
-    for v in range(feature.size):
-        for c in range(shares.shape[1]):
-            gini[v] -= shares[v, c] * shares[v, c]
+    gini = _gini_indices(shares)
     gains = np.zeros(n_features)
     for v in range(feature.size):
         if feature[v] >= 0:

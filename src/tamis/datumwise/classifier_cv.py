@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from tamis._base import is_real, steps, with_callbacks
+from tamis._base import as_seed, is_real, steps, with_callbacks
 from tamis._selection import (
     ScoringMixin,
     check_scoring,
@@ -20,7 +20,7 @@ from tamis._selection import (
     score_decisions,
     standard_error,
 )
-from tamis.datumwise._fitted import FittedDatumWise, as_seed
+from tamis.datumwise._fitted import FittedDatumWise
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
 from tamis.datumwise.process import check_cost_weights, find_class_losses, find_status, paid
 

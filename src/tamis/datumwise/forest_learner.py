@@ -21,7 +21,7 @@ from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise.evidence import Gatherer, number_cells
 from tamis.datumwise.forest import grow
 from tamis.datumwise.forest_policy import ForestPolicy, Stage
-from tamis.datumwise.induction import follow, moves_made, solve, visits
+from tamis.datumwise.induction import by_size, follow, moves_made, solve, visits
 from tamis.datumwise.lattice import Lattice
 from tamis.datumwise.process import MISSING, find_status
 
@@ -155,7 +155,7 @@ class _Learner:
         """The best policy for a cost weight, with the forests that it needs."""
         solution = self._solve(cost_weight)
         moves = self._moves_to_keep(solution)
-        kept = sorted(moves, key=lambda blocks: (len(blocks), blocks))
+        kept = by_size(moves)
         place = {blocks: s for s, blocks in enumerate(kept)}
         return ForestPolicy(
             [self._make_stage(blocks, moves[blocks], place, solution) for blocks in kept],

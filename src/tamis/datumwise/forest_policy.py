@@ -48,10 +48,10 @@ class Stage:
     row_of: np.ndarray | None = None
     table: np.ndarray | None = None
 
-    def expected_costs(self, wide):
+    def expected_costs(self, wide, n_rows):
         """Expected cost of every move for every row, (n_rows, n_moves)."""
-        if self.rule.kind != "local" or self.table is None or wide is None:
-            return np.tile(self.means, (1 if wide is None else len(wide), 1))
+        if self.table is None:
+            return np.tile(self.means, (n_rows, 1))
         return kernels.mean_rows(self.row_of[wide], self.table)
 
 
@@ -169,9 +169,7 @@ class _Walk:
         if stage.rule.kind == "stop" or not stage.targets.size:
             self.active[rows] = False
             return
-        expected = np.broadcast_to(
-            stage.expected_costs(wide), (rows.size, stage.targets.size)
-        ).copy()
+        expected = stage.expected_costs(wide, rows.size)
         in_vain = np.empty(expected.shape, dtype=bool)
         for move, new in enumerate(stage.new):
             status = self.status[np.ix_(rows, new)]

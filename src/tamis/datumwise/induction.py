@@ -20,7 +20,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Rule", "Solution", "choose_moves", "follow", "moves_made", "solve", "visits"]
+__all__ = [
+    "Rule",
+    "Solution",
+    "by_size",
+    "choose_moves",
+    "follow",
+    "moves_made",
+    "solve",
+    "visits",
+]
 
 _QUANTILES = np.linspace(0.05, 0.95, 16)
 _LOCAL = (0.5, 1.0)
@@ -70,6 +79,10 @@ class Solution:
     values: dict
     outcomes: dict
 
+    def move_values(self, prices, blocks):
+        """What each move from a set costs each row: (n_samples, n_moves)."""
+        return self.move_prices(prices, blocks) + self._after_moves(self.values, blocks)
+
     def move_prices(self, prices, blocks):
         """Cost weight times what each move from a set buys each row: (n_samples, n_moves)."""
         own = set(blocks)
@@ -79,10 +92,9 @@ class Solution:
             columns.append(self.cost_weight * prices[:, new].sum(axis=1))
         return np.stack(columns, axis=1)
 
-    def move_values(self, prices, blocks):
-        """What each move from a set costs each row: (n_samples, n_moves)."""
-        onward = np.stack([self.values[larger] for larger in self.moves[blocks]], axis=1)
-        return self.move_prices(prices, blocks) + onward
+    def _after_moves(self, table, blocks):
+        """The column of `values` or `outcomes` for each move from a set."""
+        return np.stack([table[larger] for larger in self.moves[blocks]], axis=1)
 
 
 def solve(lattice, gatherer, prices, cost_weight, sets=None):
@@ -109,14 +121,15 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
     if sets is not None:
         moves = {blocks: [to for to in moves[blocks] if to in sets] for blocks in sets}
     solution = Solution(cost_weight, moves, {}, {}, {})
-    for blocks in sorted(moves, key=lambda blocks: (-len(blocks), blocks)):
+    for blocks in reversed(by_size(moves)):
         evidence = gatherer.evidence(blocks)
         if not moves[blocks]:
             solution.rules[blocks] = Rule("stop")
             solution.values[blocks] = evidence.loss
             solution.outcomes[blocks] = evidence.outcome
             continue
-        values = solution.move_values(prices, blocks)
+        paid = solution.move_prices(prices, blocks)
+        values = paid + solution._after_moves(solution.values, blocks)
         rules = _possible_rules(evidence.stop, values, bool(blocks))
         local = evidence.local_means(values) if blocks else values
         actions = [act(rule, evidence.stop, values, local) for rule in rules]
@@ -124,10 +137,18 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
         best, chosen = _choose(costs, gatherer.fold_of)
         solution.rules[blocks] = rules[best]
         solution.values[blocks] = costs[chosen, np.arange(chosen.size)]
-        solution.outcomes[blocks] = _outcome(
-            solution, prices, blocks, evidence.outcome, actions, chosen
-        )
+        onward = paid + solution._after_moves(solution.outcomes, blocks)
+        outcome = np.empty(chosen.size)
+        for rule in np.unique(chosen):
+            rows = chosen == rule
+            outcome[rows] = _spend(*actions[rule], evidence.outcome, onward)[rows]
+        solution.outcomes[blocks] = outcome
     return solution
+
+
+def by_size(sets):
+    """Sets in a list, small ones first: every move goes forward in it."""
+    return sorted(sets, key=lambda blocks: (len(blocks), blocks))
 
 
 def _possible_rules(stop, values, has_values):
@@ -171,17 +192,6 @@ def _spend(stops, move, loss, values):
     return np.where(stops, loss, np.take_along_axis(values, move[:, None], axis=1)[:, 0])
 
 
-def _outcome(solution, prices, blocks, outcome, actions, chosen):
-    """What came of the rules that were chosen for each row."""
-    onward = np.stack([solution.outcomes[larger] for larger in solution.moves[blocks]], axis=1)
-    onward += solution.move_prices(prices, blocks)
-    found = np.empty(chosen.size)
-    for rule in np.unique(chosen):
-        rows = chosen == rule
-        found[rows] = _spend(*actions[rule], outcome, onward)[rows]
-    return found
-
-
 def choose_moves(stop, expected):
     """The cheapest move of every row, and whether stopping is as cheap."""
     move = expected.argmin(axis=1)
@@ -221,7 +231,7 @@ def follow(gatherer, solution, prices):
     here = {blocks: np.zeros(n_samples, dtype=bool) for blocks in solution.moves}
     here[()][:] = True
     taken = {}
-    for blocks in sorted(solution.moves, key=lambda blocks: (len(blocks), blocks)):
+    for blocks in by_size(solution.moves):
         taken[blocks] = np.full(n_samples, -1)
         if here[blocks].any() and solution.rules[blocks].kind != "stop":
             stops, move = moves_made(gatherer, solution, prices, blocks)

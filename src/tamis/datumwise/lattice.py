@@ -86,10 +86,6 @@ class Lattice:
             and _largest_sum(process.costs[list(blocks)]) <= process.max_cost
         )
 
-    def by_size(self):
-        """All sets, small ones first: every move goes forward in this order."""
-        return sorted(self.moves, key=lambda blocks: (len(blocks), blocks))
-
     def can_grow(self):
         """Whether there may be more sets."""
         return not (self.chain_only or self.is_complete()) and len(self.moves) < self.n_sets

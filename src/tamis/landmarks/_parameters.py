@@ -1,10 +1,8 @@
 """From an estimator's parameters to a configuration, with errors that say what to do."""
 
-from numbers import Integral
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from tamis.landmarks.distances import DISTANCES
@@ -24,7 +22,6 @@ from tamis.landmarks.space import (
 
 __all__ = [
     "as_rows",
-    "as_seed",
     "check_name",
     "make_configuration",
 ]
@@ -187,14 +184,6 @@ def check_references(references, X):
     references = check_array(references, dtype=np.float64, input_name="references")
     check_size(references, "references")
     return references
-
-
-def as_seed(random_state):
-    """An integer seed; an integer is its own."""
-    if isinstance(random_state, Integral):
-        check_random_state(random_state)
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def check_size(X, name, smallest=0.0):

@@ -11,10 +11,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from tamis._base import check_class_weight, steps, with_callbacks
+from tamis._base import as_seed, check_class_weight, steps, with_callbacks
 from tamis._selection import make_splits
 from tamis.landmarks._fitted import FittedLandmarks, find_nearest
-from tamis.landmarks._parameters import as_seed, check_name
+from tamis.landmarks._parameters import check_name
 from tamis.landmarks.ensemble import choose_size, combine, member_weights, pick_greedily
 from tamis.landmarks.evaluation import balanced_errors, evaluate_branch, list_branches
 from tamis.landmarks.model import model_shares, train_model
