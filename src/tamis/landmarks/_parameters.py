@@ -1,6 +1,5 @@
 """From an estimator's parameters to a configuration, with errors that say what to do."""
 
-
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
