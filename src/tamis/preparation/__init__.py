@@ -1,1 +1,8 @@
 """From raw columns to a matrix: imputing, encoding, vectorising, learned inside the folds."""
+
+from tamis.preparation.preparation import Preparation, lay_out
+from tamis.preparation.table import Dataset, Table
+from tamis.preparation.table_classifier import TableClassifier
+from tamis.preparation.words import TextColumns
+
+__all__ = ["Dataset", "Preparation", "Table", "TableClassifier", "TextColumns", "lay_out"]

@@ -1,0 +1,91 @@
+"""Free text becomes counts of words, or of sequences of words."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+__all__ = ["N_HASHED", "VECTORIZERS", "TextColumns", "count_words", "find_words"]
+
+VECTORIZERS = ("counts", "tfidf", "hashing")
+# Columns of hashed words.
+N_HASHED = 2**18
+# A word of a single row says nothing about other rows.
+_SMALLEST_COUNT = 2
+_TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+
+
+@dataclass(frozen=True)
+class TextColumns:
+    """The words of one column of free text.
+
+    Attributes
+    ----------
+    kind : {"counts", "tfidf", "hashing"}
+    ngrams : tuple of int
+        Shortest and longest sequence of words.
+    words : list of str
+        Words, in the order of their columns; "#17" is the 17th place of the hashed ones.
+    idf : ndarray of shape (len(words),) or None
+        With "tfidf": how rare the words are, learned from training rows.
+    """
+
+    kind: str
+    ngrams: tuple
+    words: list
+    idf: np.ndarray | None = None
+
+    def learn(self, counts):
+        """Learn how rare the words are from the counts of training rows."""
+        if self.kind != "tfidf":
+            return self
+        n_rows, n_with = counts.shape[0], (counts != 0).sum(axis=0)
+        return replace(self, idf=np.log((1 + n_rows) / (1 + np.asarray(n_with).ravel())) + 1.0)
+
+    def restrict(self, kept):
+        """Some of the words."""
+        idf = None if self.idf is None else self.idf[kept]
+        return replace(self, words=[self.words[at] for at in kept], idf=idf)
+
+
+def find_words(values, kind, ngrams):
+    """The words of a column, in alphabetical order: those of at least two rows.
+
+    Parameters
+    ----------
+    values : ndarray of object
+        Texts; None where missing.
+    kind : {"counts", "tfidf", "hashing"}
+    ngrams : tuple of int
+
+    Returns
+    -------
+    text : TextColumns
+    """
+    if kind == "hashing":
+        return TextColumns(kind, tuple(ngrams), [f"#{at}" for at in range(N_HASHED)])
+    counter = CountVectorizer(
+        token_pattern=_TOKEN_PATTERN,
+        ngram_range=tuple(ngrams),
+        min_df=min(_SMALLEST_COUNT, len(values)),
+    )
+    counter.fit(_texts(values))
+    return TextColumns(kind, tuple(ngrams), counter.get_feature_names_out().tolist())
+
+
+def count_words(values, text):
+    """Counts of the words of a column, CSR of shape (n_rows, len(text.words))."""
+    options = {"token_pattern": _TOKEN_PATTERN, "ngram_range": text.ngrams}
+    if text.kind != "hashing":
+        counter = CountVectorizer(vocabulary=text.words, dtype=np.float64, **options)
+        return sparse.csr_array(counter.transform(_texts(values)))
+    hasher = HashingVectorizer(n_features=N_HASHED, alternate_sign=False, norm=None, **options)
+    counts = sparse.csr_array(hasher.transform(_texts(values)))
+    if len(text.words) == N_HASHED:
+        return counts
+    return counts[:, [int(word[1:]) for word in text.words]]
+
+
+def _texts(values):
+    return ["" if value is None else value for value in values]
