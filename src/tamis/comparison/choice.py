@@ -1,0 +1,240 @@
+r"""The recommendation, and an honest score of it.
+
+Recommended is the sparsest model whose score is within one standard error of the best, baselines
+included when judging what is best. Its own score was used for choosing it, among many, and is too
+good. The honest one is bootstrap bias corrected [1]_: rows are drawn with replacement, the whole
+choice of method and level is made again on the rows drawn, from their out-of-fold predictions, and
+what it chose is scored on the rows that were not drawn. The mean over draws is the estimate, the
+2.5th and 97.5th percentiles are its interval. No model is trained again. Rows of a group are drawn
+together.
+
+References
+----------
+.. [1] Tsamardinos, Greasidou and Borboudakis, "Bootstrapping the out-of-sample predictions for
+   efficient and accurate cross-validation", Machine Learning 107, 2018.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis.comparison.results import find_threshold
+from tamis.comparison.scores import area_under_curve, confusion, score_confusion
+from tamis.preparation.table_classifier import decide
+
+__all__ = ["Choice", "Honest", "choose", "estimate"]
+
+# Values of a chunk of the bootstrap.
+_CHUNK = 20_000_000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A point of a path.
+
+    Attributes
+    ----------
+    method : str
+    at : int
+        Place of the level.
+    behind : float
+        How far it is behind the best of all, baselines included, beyond one standard error; 0
+        where it is within.
+    """
+
+    method: str
+    at: int
+    behind: float = 0.0
+
+
+@dataclass(frozen=True)
+class Honest:
+    """An honest score.
+
+    Attributes
+    ----------
+    score, low, high : float
+        Estimate and 95% interval.
+    sensitivity : float or None
+        With a minimal sensitivity: what it was on the rows that were not drawn.
+    n_draws : int
+    """
+
+    score: float
+    low: float
+    high: float
+    sensitivity: float | None
+    n_draws: int
+
+
+def choose(results, minimize, scores=None):
+    """The sparsest within one standard error of the best.
+
+    Parameters
+    ----------
+    results : list of MethodResult
+        Judged.
+    minimize : {"overall", "per-sample"}
+    scores : list of ndarray or None
+        Scores to go by, one array for every result; None: those of the results.
+
+    Returns
+    -------
+    choice : Choice
+    """
+    table = _Table(results, minimize)
+    flat = table.scores if scores is None else np.concatenate(scores)
+    at, behind = table.choose(flat[None, :])
+    return Choice(*table.where(int(at[0])), float(behind[0]))
+
+
+class _Table:
+    """All levels of all methods, one after the other."""
+
+    def __init__(self, results, minimize):
+        self.results = results
+        self.minimize = minimize
+        self.sizes = [len(r.levels) for r in results]
+        self.scores = np.concatenate([r.scores for r in results])
+        self.errors = np.concatenate([r.errors for r in results])
+        self.sparsity = np.concatenate([r.sparsity(minimize) for r in results])
+        self.ours = np.concatenate(
+            [np.full(len(r.levels), not r.method.is_baseline) for r in results]
+        )
+
+    def where(self, flat):
+        """Method and level of a place."""
+        for result, size in zip(self.results, self.sizes, strict=True):
+            if flat < size:
+                return result.method.name, flat
+            flat -= size
+        raise IndexError("no such level")
+
+    def choose(self, scores):
+        """Places of the choices by some scores, (n_draws, n_places); and how far behind."""
+        rows = np.arange(len(scores))
+        best = scores.argmax(axis=1)
+        wanted = scores[rows, best] - self.errors[best]
+        mine = np.where(self.ours, scores, -np.inf)
+        own_best = mine.argmax(axis=1)
+        # A baseline may be out of reach: then the best of ours is the measure.
+        reach = mine[rows, own_best]
+        behind = np.maximum(wanted - reach, 0.0)
+        wanted = np.where(behind > 0, reach - self.errors[own_best], wanted)
+        enough = mine >= wanted[:, None] - 1e-12
+        sparsity = np.where(enough, self.sparsity, np.inf)
+        fewest = sparsity.min(axis=1, keepdims=True)
+        among = np.where(sparsity <= fewest + 1e-9, mine, -np.inf)
+        return among.argmax(axis=1), behind
+
+
+def n_draws_for(n_rows):
+    """Fewer draws for more rows: their scores hardly vary."""
+    return 1000 if n_rows <= 5000 else 400 if n_rows <= 50_000 else 100
+
+
+def estimate(
+    results, codes, *, scoring, minimize, groups=None, seed=0, positive=None, min_sensitivity=None
+):
+    """Honest score of `choose`.
+
+    Parameters
+    ----------
+    results : list of MethodResult
+        Judged.
+    codes : ndarray of int of shape (n_rows,)
+    scoring : str
+    minimize : {"overall", "per-sample"}
+    groups : ndarray of int of shape (n_rows,) or None
+        Rows that are drawn together.
+    seed : int
+    positive, min_sensitivity : int, float, or None
+
+    Returns
+    -------
+    honest : Honest
+    """
+    table = _Table(results, minimize)
+    n_rows, n_classes = codes.size, results[0].probabilities.shape[3]
+    n_draws = n_draws_for(n_rows)
+    generator = np.random.default_rng([seed, 3])
+    units = np.arange(n_rows) if groups is None else groups
+    n_units = int(units.max()) + 1
+    size = max(1, min(n_draws, _CHUNK // n_rows))
+    out, sensitivity = [], []
+    for start in range(0, n_draws, size):
+        n = min(size, n_draws - start)
+        drawn = np.stack(
+            [
+                np.bincount(generator.integers(n_units, size=n_units), minlength=n_units)
+                for _ in range(n)
+            ]
+        )
+        drawn = drawn[:, units].astype(np.float64)
+        usable = _both_have_all_classes(drawn, codes, n_classes)
+        drawn = drawn[usable]
+        if not len(drawn):
+            continue
+        scores = np.hstack([_score_all(r, codes, drawn, scoring) for r in results])
+        chosen, _ = table.choose(scores)
+        for place in np.unique(chosen):
+            method, at = table.where(int(place))
+            result = next(r for r in results if r.method.name == method)
+            for weights in drawn[chosen == place]:
+                score, found = _score_left_out(
+                    result, at, codes, weights, scoring, positive, min_sensitivity
+                )
+                out.append(score)
+                sensitivity.append(found)
+    if not out:
+        nothing = float("nan")
+        return Honest(nothing, nothing, nothing, None, 0)
+    low, high = np.percentile(out, [2.5, 97.5])
+    mean_sensitivity = None if min_sensitivity is None else float(np.mean(sensitivity))
+    return Honest(float(np.mean(out)), float(low), float(high), mean_sensitivity, len(out))
+
+
+def _both_have_all_classes(drawn, codes, n_classes):
+    """Draws in which every class is among the rows drawn and among the others."""
+    usable = np.ones(len(drawn), dtype=bool)
+    for c in range(n_classes):
+        part = drawn[:, codes == c] > 0
+        usable &= part.any(axis=1) & ~part.all(axis=1)
+    return usable
+
+
+def _score_all(result, codes, weights, scoring):
+    """Scores of every level under every weighting, mean over repeats: (n_draws, n_levels)."""
+    n_levels, n_repeats, _, n_classes = result.probabilities.shape
+    scores = np.zeros((len(weights), n_levels))
+    for at in range(n_levels):
+        for r in range(n_repeats):
+            if scoring == "roc_auc":
+                scores[:, at] += area_under_curve(codes, result.probabilities[at, r], weights)
+            else:
+                counts = confusion(codes, result.labels[at, r], n_classes, weights)
+                scores[:, at] += score_confusion(counts, scoring)
+    return scores / n_repeats
+
+
+def _score_left_out(result, at, codes, weights, scoring, positive, min_sensitivity):
+    """Score of a level on the rows that were not drawn, and the sensitivity there."""
+    n_repeats, _, n_classes = result.probabilities.shape[1:]
+    rows, drawn = np.flatnonzero(weights == 0), np.flatnonzero(weights > 0)
+    scores, found = [], []
+    for r in range(n_repeats):
+        probabilities = result.probabilities[at, r]
+        labels = result.labels[at, r, rows]
+        if min_sensitivity is not None:
+            # The threshold, too, is made again on the rows that were drawn.
+            again = np.repeat(drawn, weights[drawn].astype(np.intp))
+            threshold = find_threshold(
+                probabilities[again, positive], codes[again] == positive, min_sensitivity
+            )
+            labels = decide(probabilities[rows], positive, threshold)
+            found.append(np.mean(labels[codes[rows] == positive] == positive))
+        if scoring == "roc_auc":
+            scores.append(area_under_curve(codes[rows], probabilities[rows]))
+        else:
+            scores.append(score_confusion(confusion(codes[rows], labels, n_classes), scoring))
+    return float(np.mean(scores)), float(np.mean(found)) if found else None

@@ -1,0 +1,147 @@
+"""What there is to say about the features of a model: gain, stability, centers, substitutes."""
+
+import numpy as np
+from scipy import sparse, stats
+from sklearn.feature_selection import f_classif
+
+from tamis.comparison.redundancy import correlations
+
+__all__ = ["SUBSTITUTE", "describe_features", "feature_p_values", "find_batch_features"]
+
+# Features this much correlated with a selected one could stand for it.
+SUBSTITUTE = 0.8
+_N_SUBSTITUTES = 3
+# A feature of which this share of the variance is between batches tells the batch.
+_BATCH_SHARE = 0.1
+
+
+def feature_p_values(X, codes, feature_of, n_features):
+    """P-values of an F test of every counted feature, and Benjamini-Hochberg q-values.
+
+    A feature of several columns has the smallest of their p-values, times their number.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = f_classif(X, codes)[1]
+    p = np.where(np.isnan(p), 1.0, p)
+    smallest = np.ones(n_features)
+    np.minimum.at(smallest, feature_of, p)
+    sizes = np.bincount(feature_of, minlength=n_features)
+    p_values = np.minimum(smallest * np.maximum(sizes, 1), 1.0)
+    return p_values, stats.false_discovery_control(p_values)
+
+
+def find_batch_features(X, batches, feature_of, features):
+    """Counted features, of some, that tell the batch a row comes from.
+
+    Those with a q-value below 0.05 of which at least a tenth of the variance is between batches.
+    """
+    columns = np.flatnonzero(np.isin(feature_of, features))
+    own = np.searchsorted(np.sort(features), feature_of[columns])
+    part = X[:, columns]
+    part = part.toarray() if sparse.issparse(part) else part
+    _, q_values = feature_p_values(part, batches, own, len(features))
+    means = part.mean(axis=0)
+    total = ((part - means) ** 2).sum(axis=0)
+    between = sum(
+        (batches == b).sum() * (part[batches == b].mean(axis=0) - means) ** 2
+        for b in np.unique(batches)
+    )
+    share = np.divide(between, total, out=np.zeros_like(total), where=total > 0)
+    largest = np.zeros(len(features))
+    np.maximum.at(largest, own, share)
+    return np.sort(features)[(q_values < 0.05) & (largest >= _BATCH_SHARE)].tolist()
+
+
+def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
+    """One record for every feature of a model, best first.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    name, at : str, int
+        Method and level.
+    fitted : Fitted
+        Trained on all rows.
+    substitute : float
+        Correlation from which on a feature could stand for another.
+
+    Returns
+    -------
+    records : list of dict
+        With "rank", "feature", "source", "gain", "center_<class>", "stability", "p", "q",
+        "substitutes" and "kept".
+    """
+    problem = comparison.problem
+    result = comparison.result(name)
+    part = problem.train_part(np.arange(problem.n_rows), problem.codes, comparison.settings.seed)
+    p_values, q_values = feature_p_values(part.X, part.codes, part.feature_of, len(problem.names))
+    order = np.argsort(-fitted.gains, kind="stable")
+    features = fitted.features[order]
+    others = _substitutes(part, features, substitute)
+    told = set()
+    if problem.batches is not None and features.size:
+        told = set(find_batch_features(part.X, problem.batches, part.feature_of, features))
+    sources = problem.preparation.sources
+    use_median = name == "medians"
+    records = []
+    for rank, (feature, gain) in enumerate(zip(features, fitted.gains[order], strict=True), 1):
+        columns = np.flatnonzero(problem.feature_of == feature)
+        record = {
+            "rank": rank,
+            "feature": problem.names[feature],
+            "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
+            "gain": float(gain),
+            **_centers(problem, columns, use_median),
+            "stability": float(result.selected[at, feature]),
+            "p": float(p_values[feature]),
+            "q": float(q_values[feature]),
+            "substitutes": "; ".join(others[feature]),
+            "kept": bool(problem.kept[feature]),
+        }
+        if problem.batches is not None:
+            record["tells_batch"] = int(feature) in told
+        records.append(record)
+    return records
+
+
+def _centers(problem, columns, use_median):
+    """Class centers of a feature in its own units; shares of the categories of a categorical."""
+    values = problem.encoded[:, columns]
+    values = values.toarray() if sparse.issparse(values) else values
+    names = [problem.preparation.columns[j] for j in columns]
+    centers = {}
+    for c, label in enumerate(problem.classes.tolist()):
+        own = values[problem.codes == c]
+        own = own[~np.isnan(own).all(axis=1)]
+        if not len(own):
+            middle = np.full(columns.size, np.nan)
+        else:
+            dummies = columns.size > 1 or "=" in names[0]
+            middle = np.nanmedian(own, 0) if use_median and not dummies else np.nanmean(own, 0)
+        if columns.size == 1:
+            centers[f"center_{label}"] = float(middle[0])
+        else:
+            shares = [f"{n.split('=', 1)[-1]} {v:.3g}" for n, v in zip(names, middle, strict=True)]
+            centers[f"center_{label}"] = "; ".join(shares)
+    return centers
+
+
+def _substitutes(part, features, limit):
+    """Names of features that are not selected and much like a selected one, with correlations."""
+    names, feature_of = part.problem.names, part.feature_of
+    sizes = np.bincount(feature_of, minlength=len(names))
+    found = {feature: [] for feature in features}
+    single = np.array([f for f in features if sizes[f] == 1], dtype=np.intp)
+    if not single.size:
+        return found
+    place = np.full(len(names), -1)
+    place[feature_of] = np.arange(feature_of.size)
+    free = np.flatnonzero(~np.isin(feature_of, features) & (sizes[feature_of] == 1))
+    for start in range(0, single.size, 64):
+        some = single[start : start + 64]
+        r = correlations(part.X, place[some])[:, free]
+        for feature, row in zip(some, r, strict=True):
+            near = np.flatnonzero(np.abs(row) >= limit)
+            near = near[np.argsort(-np.abs(row[near]), kind="stable")][:_N_SUBSTITUTES]
+            found[feature] = [f"{names[feature_of[free[j]]]} ({row[j]:.2f})" for j in near]
+    return found

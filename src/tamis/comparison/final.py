@@ -1,0 +1,106 @@
+"""The model of one point of a path, trained on all rows, and nothing in it that it can spare."""
+
+import copy
+
+import numpy as np
+
+from tamis.centers import SparseCenterClassifier
+from tamis.comparison.methods import find_method
+from tamis.comparison.results import calibrate
+from tamis.preparation import TableClassifier
+
+__all__ = ["fit_final"]
+
+
+def fit_final(comparison, name, at, *, target, descriptions=None, positive=None, version=""):
+    """Train one method at one level on all rows.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    name : str
+        Method.
+    at : int
+        Place of the level.
+    target : str
+        Name of the labels.
+    descriptions : dict or None
+        What is known about the features.
+    positive : label or None
+        The class that a threshold belongs to.
+    version : str
+        Version of tamis.
+
+    Returns
+    -------
+    model : TableClassifier
+    fitted : Fitted
+        What was trained, with all columns.
+    """
+    problem, settings = comparison.problem, comparison.settings
+    result = comparison.result(name)
+    method, level = find_method(name), result.levels[at]
+    part = problem.train_part(np.arange(problem.n_rows), problem.codes, settings.seed)
+    fitted = method.train(part, [level])[0]
+    columns, estimator = _shrink(method, part, fitted)
+    estimator.classes_ = problem.classes[part.known[estimator.classes_]]
+    own = part.columns[columns]
+    everything = np.union1d(problem.missing, own)
+    preparation = problem.preparation.learn(problem.encoded, everything).restrict(own)
+    counts = np.bincount(problem.codes, minlength=problem.classes.size)
+    shares = np.full(counts.size, 1 / counts.size) if problem.balanced else counts / counts.sum()
+    model = TableClassifier(
+        method=name,
+        level=float(level),
+        target=target,
+        preparation=preparation,
+        estimator=estimator,
+        priors=shares,
+        temperature=calibrate(result, at, problem.codes, problem.balanced),
+        positive=positive,
+        descriptions={k: v for k, v in (descriptions or {}).items() if k in preparation.features},
+        version=version,
+    )
+    if result.thresholds is not None:
+        model.threshold = _tempered(result, at, settings.positive, model.temperature)
+    return model, fitted
+
+
+def _tempered(result, at, positive, temperature):
+    """The threshold for probabilities that have a temperature, with the same sensitivity.
+
+    For two classes a temperature keeps the order of the probabilities, and the threshold goes
+    with them; for more it is close.
+    """
+    p = result.thresholds[at]
+    n_classes = result.probabilities.shape[3]
+    with np.errstate(divide="ignore"):
+        logs = np.log([max(p, 0.0), max(1 - p, 0.0) / (n_classes - 1)]) / temperature
+    own, other = np.exp(logs - logs.max())
+    return float(own / (own + (n_classes - 1) * other))
+
+
+def _shrink(method, part, fitted):
+    """Columns of the part that a model needs, and the model of these columns alone."""
+    if fitted.columns is not None:
+        return fitted.columns, copy.copy(fitted.estimator)
+    support = fitted.estimator.support_
+    support = support if support.size else np.zeros(1, dtype=np.intp)
+    if method.name == "primal-dual":
+        return support, _shrink_projection(fitted.estimator, support)
+    # Centers are found column by column: fewer columns change none of them.
+    estimator = SparseCenterClassifier(
+        None, metric=fitted.estimator.metric, priors=fitted.estimator.priors
+    )
+    return support, estimator.fit(part.X[:, support], part.codes)
+
+
+def _shrink_projection(estimator, support):
+    small = copy.copy(estimator)
+    for name in ("weights_", "mean_", "scale_"):
+        setattr(small, name, getattr(estimator, name)[support])
+    small.support_ = np.flatnonzero(small.weights_.any(axis=1))
+    small.n_features_in_ = int(support.size)
+    if estimator.feature_weights is not None:
+        small.feature_weights = np.asarray(estimator.feature_weights)[support]
+    return small

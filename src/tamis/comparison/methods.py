@@ -1,0 +1,388 @@
+"""The methods that are compared: each goes along its sparsity path for little more than one fit.
+
+A method gives, for training rows and a list of levels, a `Fitted` for every level: a classifier,
+the columns it takes, and the counted features that a new sample must have. Levels go from the
+sparsest to the fullest. For all methods but the datum-wise one a level is a number of features;
+there it is what a feature costs, in errors.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from tamis.centers import SparseCenterClassifier
+from tamis.datumwise import DatumWiseClassifier
+from tamis.landmarks import LandmarkSearchCV
+from tamis.primal_dual import PrimalDualClassifier
+
+__all__ = ["BASELINES", "METHODS", "Fitted", "find_method"]
+
+# Numbers of features that are tried; after the last one the number doubles.
+_COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 100, 128)
+_FEW_COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+# More rows than this have fewer levels.
+_MANY_ROWS = 100_000
+# The landmarks and the datum-wise classifier see at most so many features.
+_LANDMARK_FEATURES = 128
+_ASKED_FEATURES = 60
+_PRIMAL_DUAL_FEATURES = 500
+# Kept features cost a hundredth in the ball.
+_KEPT_WEIGHT = 100.0
+
+
+@dataclass
+class Fitted:
+    """A classifier of some level.
+
+    Attributes
+    ----------
+    estimator : classifier
+        Its classes are indices into the classes of its training rows.
+    columns : ndarray of int or None
+        Columns of the part that it takes; None for all.
+    features : ndarray of int
+        Counted features that it uses, kept ones among them.
+    gains : ndarray of shape (len(features),)
+        How much each of them matters to it.
+    asks : bool
+        Whether it takes missing values, and asks every sample for other features.
+    """
+
+    estimator: object
+    columns: np.ndarray | None
+    features: np.ndarray
+    gains: np.ndarray
+    asks: bool = False
+
+    def apply(self, X, with_gaps):
+        """Probabilities of the known classes, and the features used by every row or None."""
+        X = with_gaps if self.asks else X
+        X = X if self.columns is None else X[:, self.columns]
+        if not self.asks:
+            return self.estimator.predict_proba(X), None
+        acquired = self.estimator.acquire(_dense(X))
+        return acquired.probabilities, acquired.n_questions
+
+
+class Method:
+    """Base of the methods.
+
+    Attributes
+    ----------
+    name, title : str
+        For the command line, and for people.
+    is_baseline : bool
+        Whether it is there to be compared with, and never recommended.
+    asks : bool
+        Whether every sample has features of its own.
+    unit : str
+        What a level is.
+    """
+
+    name = title = ""
+    is_baseline = False
+    asks = False
+    unit = "features"
+
+    def levels(self, problem, limit):
+        """Levels for a problem, with at most `limit` features."""
+        return count_levels(problem.n_features, limit, problem.n_rows)
+
+    def train(self, part, levels):
+        """A `Fitted` for every level."""
+        raise NotImplementedError  # every method below has its own
+
+    def seconds(self, n_rows, n_columns, n_stored, n_classes):
+        """Rough seconds of one `train`, on one core of an ordinary machine."""
+        raise NotImplementedError
+
+
+def count_levels(n_features, limit, n_rows=0):
+    """Numbers of features along a path: few and close together at first, then doubling."""
+    most = max(1, min(n_features, limit or n_features))
+    counts = list(_FEW_COUNTS if n_rows > _MANY_ROWS else _COUNTS)
+    while counts[-1] < most:
+        counts.append(2 * counts[-1])
+    return [k for k in counts if k < most] + [most]
+
+
+class Centers(Method):
+    """Sparse centers: the k features of largest gain, every k from one sort."""
+
+    def __init__(self, name, title, metric, seconds_per_value):
+        self.name, self.title, self.metric = name, title, metric
+        self._rate = seconds_per_value
+
+    def train(self, part, levels):
+        """One training, then a selection for every level."""
+        problem = part.problem
+        grouped = part.present.size < part.columns.size
+        estimator = SparseCenterClassifier(
+            None,
+            metric=self.metric,
+            priors="uniform" if problem.balanced else "empirical",
+            feature_groups=part.feature_of if grouped else None,
+            keep=_kept_columns(part),
+        ).fit(part.X, part.codes)
+        return [self._at(part, estimator, k) for k in levels]
+
+    def _at(self, part, estimator, k):
+        chosen = estimator.with_n_features(int(k))
+        total = np.bincount(
+            part.feature_of[chosen.support_],
+            weights=estimator.gains_[chosen.support_],
+            minlength=len(part.problem.names),
+        )
+        features = np.flatnonzero(total > 0)
+        return Fitted(chosen, None, features, total[features])
+
+    def seconds(self, n_rows, n_columns, n_stored, n_classes):
+        """One pass over the values, and one more for every level."""
+        return 0.05 + self._rate * n_stored
+
+
+class PrimalDual(Method):
+    """Primal-dual: a warm-started path over the radius of the l1 ball."""
+
+    name, title = "primal-dual", "primal-dual, l1 ball"
+
+    def levels(self, problem, limit):
+        """Numbers of features, up to a few hundred."""
+        limit = min(limit or _PRIMAL_DUAL_FEATURES, _PRIMAL_DUAL_FEATURES)
+        return count_levels(problem.n_features, limit, problem.n_rows)
+
+    def train(self, part, levels):
+        """The models of a path; each level has the fullest with at most so many features."""
+        problem = part.problem
+        weights = None
+        if problem.kept.any():
+            weights = np.where(problem.kept[part.feature_of], _KEPT_WEIGHT, 1.0)
+        estimator = PrimalDualClassifier(
+            class_weight=part.class_weight, feature_weights=weights, tol=1e-3
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # gaps and collapses show in the scores
+            path = estimator.fit_path(part.X, part.codes, 20, max_features=int(max(levels)))
+        models = [self._model(part, one) for one in path]
+        counts = [np.count_nonzero(~problem.kept[one.features]) for one in models]
+        fitted = []
+        for k in levels:
+            few = [one for one, n in zip(models, counts, strict=True) if n <= k]
+            fitted.append(few[-1] if few else models[0])
+        return fitted
+
+    def _model(self, part, estimator):
+        total = np.bincount(
+            part.feature_of[estimator.support_],
+            weights=np.abs(estimator.weights_[estimator.support_]).sum(axis=1),
+            minlength=len(part.problem.names),
+        )
+        features = np.flatnonzero(total > 0)
+        return Fitted(estimator, None, features, total[features])
+
+    def seconds(self, n_rows, n_columns, n_stored, n_classes):
+        """Twenty radii, some tens of products each."""
+        return 0.5 + 2e-6 * n_stored
+
+
+class Landmarks(Method):
+    """Landmarks on the features of largest gain: an ensemble of configurations for every k."""
+
+    name, title = "landmarks", "landmarks on the best features"
+
+    def levels(self, problem, limit):
+        """Powers of two, up to 128 features."""
+        most = min(problem.n_features, limit or _LANDMARK_FEATURES, _LANDMARK_FEATURES)
+        return [k for k in (1, 2, 4, 8, 16, 32, 64, 128) if k < most] + [most]
+
+    def train(self, part, levels):
+        """Rank the features once; search configurations for every level."""
+        fitted = []
+        for k in levels:
+            features = part.best_features(int(k))
+            columns = part.columns_of(features)
+            estimator = LandmarkSearchCV(
+                space={"scaling": ["standard"]},
+                n_configurations=64,
+                vote="soft",
+                class_weight=part.class_weight,
+                cv=_inner_folds(part.codes),
+                random_state=part.seed,
+            ).fit(_dense(part.X[:, columns]), part.codes)
+            gains = SparseCenterClassifier(None).fit(part.X[:, columns], part.codes).gains_
+            total = np.bincount(
+                part.feature_of[columns], weights=gains, minlength=len(part.problem.names)
+            )
+            fitted.append(Fitted(estimator, columns, features, total[features]))
+        return fitted
+
+    def seconds(self, n_rows, n_columns, n_stored, n_classes):
+        """Distances of the rows to some hundred references, for eight levels."""
+        return 0.5 + 1e-3 * n_rows + 2e-7 * n_rows**2 * n_classes
+
+
+class DatumWise(Method):
+    """Datum-wise: every sample is asked for its own features; a path over what they cost."""
+
+    name, title, asks = "datum-wise", "datum-wise, forests", True
+    unit = "cost weight"
+
+    def levels(self, problem, limit):
+        """Cost weights, from the largest."""
+        return [0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001]
+
+    def train(self, part, levels):
+        """The forests are shared by all cost weights."""
+        problem = part.problem
+        features = part.best_features(_ASKED_FEATURES)
+        columns = part.columns_of(features)
+        names = [problem.names[f] for f in features]
+        members = {
+            name: np.flatnonzero(part.feature_of[columns] == f).tolist()
+            for name, f in zip(names, features, strict=True)
+        }
+        costs = {
+            name: 0.0 if problem.kept[f] else float(problem.costs[f])
+            for name, f in zip(names, features, strict=True)
+        }
+        estimator = DatumWiseClassifier(
+            feature_groups=members,
+            feature_costs=costs,
+            class_weight=part.class_weight,
+            n_trees=50,
+            random_state=part.seed,
+        )
+        X = _dense(part.with_gaps[:, columns])
+        path = estimator.fit_path(X, part.codes, levels)
+        fitted = []
+        for one in path:
+            asked = one.acquire(X).order
+            shares = np.bincount(asked[asked >= 0], minlength=features.size) / X.shape[0]
+            used = shares > 0
+            fitted.append(Fitted(one, columns, features[used], shares[used], True))
+        return fitted
+
+    def seconds(self, n_rows, n_columns, n_stored, n_classes):
+        """Forests for some tens of sets of features, of at most 10,000 rows."""
+        return 1.0 + 6e-3 * min(n_rows, 10_000) * np.sqrt(min(n_columns, _ASKED_FEATURES) / 30)
+
+
+class MostFrequent(Method):
+    """No feature at all: always the largest class."""
+
+    name, title, is_baseline = "most-frequent", "most frequent class", True
+
+    def levels(self, problem, limit):
+        """One level: nothing."""
+        return [0]
+
+    def train(self, part, levels):
+        """Count the classes."""
+        estimator = DummyClassifier(strategy="most_frequent").fit(part.X, part.codes)
+        nothing = np.zeros(0, dtype=np.intp)
+        return [Fitted(estimator, None, nothing, np.zeros(0)) for _ in levels]
+
+    def seconds(self, n_rows, n_columns, n_stored, n_classes):
+        """Nothing."""
+        return 0.01
+
+
+class L1Logistic(Method):
+    """Logistic regression with an l1 penalty, from scikit-learn, for some penalties."""
+
+    name, title, is_baseline = "l1-logistic", "l1 logistic regression", True
+    unit = "C"
+
+    def levels(self, problem, limit):
+        """Inverse penalties, from the strongest."""
+        return [0.01, 0.03, 0.1, 0.3, 1.0, 10.0]
+
+    def train(self, part, levels):
+        """One fit for every penalty."""
+        fitted = []
+        for C in levels:
+            one = LogisticRegression(
+                l1_ratio=1.0,
+                C=C,
+                solver="liblinear",
+                class_weight=part.class_weight,
+                max_iter=200,
+                random_state=part.seed,
+            )
+            scaler = StandardScaler(with_mean=not sparse.issparse(part.X))
+            estimator = make_pipeline(
+                scaler, one if part.known.size == 2 else OneVsRestClassifier(one)
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of iterations; the score tells
+                estimator.fit(part.X, part.codes)
+            last = estimator[-1]
+            models = [last] if part.known.size == 2 else last.estimators_
+            size = sum(np.abs(model.coef_[0]) for model in models)
+            total = np.bincount(part.feature_of, weights=size, minlength=len(part.problem.names))
+            features = np.flatnonzero(total > 0)
+            fitted.append(Fitted(estimator, None, features, total[features]))
+        return fitted
+
+    def seconds(self, n_rows, n_columns, n_stored, n_classes):
+        """Coordinate descent, six times for every class."""
+        return 0.1 + 5e-7 * n_stored * max(1, n_classes - 1)
+
+
+class Forest(Method):
+    """A random forest on all features, from scikit-learn."""
+
+    name, title, is_baseline = "random-forest", "random forest, all features", True
+
+    def levels(self, problem, limit):
+        """One level: everything."""
+        return [problem.n_features]
+
+    def train(self, part, levels):
+        """One forest."""
+        estimator = RandomForestClassifier(
+            200, class_weight=part.class_weight, random_state=part.seed
+        ).fit(part.X, part.codes)
+        features = part.present
+        return [Fitted(estimator, None, features, np.zeros(features.size)) for _ in levels]
+
+    def seconds(self, n_rows, n_columns, n_stored, n_classes):
+        """Two hundred trees on the square root of the columns."""
+        return 0.4 + 2e-6 * n_rows * np.sqrt(n_columns) * np.log2(n_rows + 2)
+
+
+METHODS = (
+    Centers("centers", "sparse centers, means", "l2", 3e-8),
+    Centers("medians", "sparse centers, medians", "l1", 2e-7),
+    PrimalDual(),
+    Landmarks(),
+    DatumWise(),
+)
+BASELINES = (MostFrequent(), L1Logistic(), Forest())
+
+
+def find_method(name):
+    """The method or baseline of a name."""
+    return next(method for method in (*METHODS, *BASELINES) if method.name == name)
+
+
+def _dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def _kept_columns(part):
+    kept = np.flatnonzero(part.problem.kept[part.feature_of])
+    return kept.tolist() if kept.size else None
+
+
+def _inner_folds(codes):
+    """Three folds inside of a fold, or two where a class is that small."""
+    return max(2, min(3, int(np.bincount(codes).min())))

@@ -1,0 +1,246 @@
+"""The problem that all methods are compared on: one matrix, counted features, labels, and parts.
+
+A counted feature is what a user counts: a number, a categorical column with all its dummies, a
+word, or a group of columns that are had together. `Part` is what a method sees of it: training
+rows with everything that was learned from them alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from tamis.centers import SparseCenterClassifier
+from tamis.comparison.redundancy import drop_redundant
+
+__all__ = ["Part", "Problem", "make_problem", "rank_features"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Encoded data and what is known about them.
+
+    Attributes
+    ----------
+    preparation : Preparation
+        How the matrix came about; nothing is learned in it.
+    encoded : ndarray or CSR array of shape (n_rows, n_columns)
+        With NaN where a value is missing.
+    codes : ndarray of int64 of shape (n_rows,)
+        Class indices.
+    classes : ndarray of shape (n_classes,)
+        Labels.
+    feature_of : ndarray of int64 of shape (n_columns,)
+        Counted feature of every column.
+    names : list of str
+        Names of the counted features.
+    kept : ndarray of bool of shape (n_features,)
+        Features that always enter and are not counted.
+    costs : ndarray of shape (n_features,)
+        Prices.
+    missing : ndarray of int64
+        Columns with missing values.
+    groups, batches : ndarray of int64 of shape (n_rows,) or None
+        Rows that belong together; where rows come from.
+    balanced : bool
+        Whether all classes have the same say.
+    redundancy : float or None
+        Features correlated more than this with a better one are left out.
+    """
+
+    preparation: object
+    encoded: np.ndarray
+    codes: np.ndarray
+    classes: np.ndarray
+    feature_of: np.ndarray
+    names: list
+    kept: np.ndarray
+    costs: np.ndarray
+    missing: np.ndarray
+    groups: np.ndarray | None = None
+    batches: np.ndarray | None = None
+    balanced: bool = True
+    redundancy: float | None = None
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return self.codes.size
+
+    @property
+    def n_features(self):
+        """Number of features that can be counted."""
+        return int(np.count_nonzero(~self.kept))
+
+    def train_part(self, rows, codes, seed):
+        """What methods may learn from some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Training rows.
+        codes : ndarray of int64 of shape (n_rows,)
+            Class of every row, shuffled ones in a permutation.
+        seed : int
+
+        Returns
+        -------
+        part : Part
+        """
+        encoded = self.encoded if rows.size == self.n_rows else self.encoded[rows]
+        preparation = self.preparation.learn(encoded, self.missing)
+        known, inner = np.unique(codes[rows], return_inverse=True)
+        X = preparation.finish(encoded)
+        columns = np.arange(self.feature_of.size)
+        if self.redundancy is not None:
+            columns = drop_redundant(X, inner, self.feature_of, self.kept, self.redundancy)
+            X = X[:, columns]
+        with_gaps = X
+        if self.missing.size:
+            with_gaps = preparation.finish(encoded, impute=False)[:, columns]
+        return Part(
+            problem=self,
+            preparation=preparation,
+            columns=columns,
+            X=X,
+            with_gaps=with_gaps,
+            codes=inner.astype(np.int64),
+            known=known,
+            seed=seed,
+        )
+
+
+@dataclass(frozen=True)
+class Part:
+    """Training rows, and what was learned from them before any method.
+
+    Attributes
+    ----------
+    problem : Problem
+    preparation : Preparation
+        Learned from these rows.
+    columns : ndarray of int
+        Columns of the problem that are left, ascending.
+    X, with_gaps : ndarray or CSR array of shape (n_train, len(columns))
+        Imputed, and with NaN where a value is missing.
+    codes : ndarray of int64 of shape (n_train,)
+        Index into `known` for every row.
+    known : ndarray of int64
+        Classes that these rows have.
+    seed : int
+    """
+
+    problem: Problem
+    preparation: object
+    columns: np.ndarray
+    X: np.ndarray
+    with_gaps: np.ndarray
+    codes: np.ndarray
+    known: np.ndarray
+    seed: int
+
+    @property
+    def feature_of(self):
+        """Counted feature of every column that is left."""
+        return self.problem.feature_of[self.columns]
+
+    @property
+    def class_weight(self):
+        """As the estimators want it."""
+        return "balanced" if self.problem.balanced else None
+
+    def test_rows(self, rows):
+        """Imputed rows, and rows with gaps, of the columns that are left."""
+        encoded = self.problem.encoded[rows]
+        X = self.preparation.finish(encoded)
+        X = X if self.columns.size == X.shape[1] else X[:, self.columns]
+        if not self.problem.missing.size:
+            return X, X
+        return X, self.preparation.finish(encoded, impute=False)[:, self.columns]
+
+    @property
+    def present(self):
+        """Counted features that are left, ascending."""
+        return np.unique(self.feature_of)
+
+    def columns_of(self, features):
+        """Columns (of those that are left) of some counted features, ascending."""
+        wanted = np.zeros(len(self.problem.names), dtype=bool)
+        wanted[features] = True
+        return np.flatnonzero(wanted[self.feature_of])
+
+    def best_features(self, k):
+        """The kept features and the k others of largest gain, ascending."""
+        kept = np.flatnonzero(self.problem.kept)
+        ranked = rank_features(self.X, self.codes, self.feature_of, self.problem.kept)
+        return np.sort(np.concatenate([kept, ranked[:k]]))
+
+
+def rank_features(X, codes, feature_of, kept):
+    """Counted features that are not kept, by the gain of sparse centers, best first."""
+    gains = SparseCenterClassifier(None).fit(X, codes).gains_
+    total = np.bincount(feature_of, weights=gains, minlength=kept.size)
+    total[kept] = 0.0
+    order = np.argsort(-total, kind="stable")
+    return order[: np.count_nonzero(total > 0)]
+
+
+def make_problem(
+    dataset, preparation, encoded, *, keep=(), costs=None, balanced=True, redundancy=None
+):
+    """The problem of a dataset.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    preparation, encoded : Preparation, array
+        From `tamis.preparation.lay_out`.
+    keep : sequence of str
+        Source columns or counted features that always enter.
+    costs : dict of str to float or None
+        Prices of counted features; 1 for the others.
+    balanced : bool
+    redundancy : float or None
+
+    Returns
+    -------
+    problem : Problem
+    """
+    classes, codes = np.unique(dataset.y, return_inverse=True)
+    counted = preparation.features
+    position = {}
+    feature_of = np.array([position.setdefault(name, len(position)) for name in counted])
+    names = list(position)
+    kept = np.zeros(len(names), dtype=bool)
+    sources = preparation.sources
+    for name in keep:
+        for column, source in enumerate(sources):
+            if name in (source, counted[column]):
+                kept[feature_of[column]] = True
+    prices = np.array([(costs or {}).get(name, 1.0) for name in names])
+    values = encoded.data if sparse.issparse(encoded) else encoded
+    missing = np.zeros(0, dtype=np.intp)
+    if np.isnan(values).any():
+        if sparse.issparse(encoded):
+            missing = np.unique(encoded.indices[np.isnan(encoded.data)])
+        else:
+            missing = np.flatnonzero(np.isnan(encoded).any(axis=0))
+    return Problem(
+        preparation=preparation,
+        encoded=encoded,
+        codes=codes.astype(np.int64),
+        classes=classes,
+        feature_of=feature_of.astype(np.int64),
+        names=names,
+        kept=kept,
+        costs=prices,
+        missing=missing,
+        groups=_indices(dataset.groups),
+        batches=_indices(dataset.batches),
+        balanced=balanced,
+        redundancy=redundancy,
+    )
+
+
+def _indices(values):
+    return None if values is None else np.unique(values, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,91 @@
+"""Features that say again what a better one says."""
+
+import numpy as np
+from scipy import sparse
+
+from tamis.centers import SparseCenterClassifier
+
+__all__ = ["correlations", "drop_redundant"]
+
+_BLOCK = 256
+# So many features that are not redundant are enough to choose from.
+_ENOUGH = 2000
+
+
+def _standardized(X, columns):
+    part = X[:, columns]
+    part = part.toarray() if sparse.issparse(part) else np.array(part, dtype=np.float64)
+    part -= part.mean(axis=0)
+    norms = np.linalg.norm(part, axis=0)
+    return np.divide(part, norms, out=np.zeros_like(part), where=norms > 0)
+
+
+def correlations(X, columns):
+    """Pearson correlations of some columns with all; 0 with a constant one.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n_rows, n_columns)
+    columns : ndarray of int
+
+    Returns
+    -------
+    correlations : ndarray of shape (len(columns), n_columns)
+    """
+    some = _standardized(X, columns)
+    if sparse.issparse(X):
+        # What is standardized sums to 0, so the means of the other columns drop out.
+        products = (X.T @ some).T
+        squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
+        spread = squares - np.asarray(X.sum(axis=0)).ravel() ** 2 / X.shape[0]
+        norms = np.sqrt(np.maximum(spread, 0.0))
+        small = norms <= 1e-7 * np.sqrt(squares)
+        return products / np.where(small, np.inf, norms)
+    found = np.empty((len(columns), X.shape[1]))
+    for start in range(0, X.shape[1], _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, X.shape[1]))
+        found[:, block] = some.T @ _standardized(X, block)
+    return found
+
+
+def drop_redundant(X, codes, feature_of, kept, limit):
+    """Columns that are left when features correlated with a better one are skipped.
+
+    Walks down the features by the gain of sparse centers and skips each whose correlation with
+    one that was taken before is larger than `limit`, in absolute value. Features of several
+    columns, and kept ones, are never skipped. At most 2,000 are taken.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n_rows, n_columns)
+    codes : ndarray of int
+    feature_of : ndarray of int of shape (n_columns,)
+    kept : ndarray of bool of shape (n_features,)
+    limit : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    columns : ndarray of int
+        Ascending.
+    """
+    gains = SparseCenterClassifier(None).fit(X, codes).gains_
+    single = np.bincount(feature_of, minlength=kept.size)[feature_of] == 1
+    free = single & ~kept[feature_of]
+    taken = np.flatnonzero(~free)
+    candidates = np.flatnonzero(free & (gains > 0))
+    candidates = candidates[np.argsort(-gains[candidates], kind="stable")]
+    chosen, basis = [], np.zeros((X.shape[0], 0))
+    for start in range(0, candidates.size, _BLOCK):
+        block = candidates[start : start + _BLOCK]
+        values = _standardized(X, block)
+        fresh = (np.abs(basis.T @ values) <= limit).all(axis=0)
+        within = np.abs(values.T @ values)
+        for at in range(block.size):
+            if fresh[at]:
+                fresh[at + 1 :] &= within[at, at + 1 :] <= limit
+        chosen.extend(block[fresh].tolist())
+        basis = np.hstack([basis, values[:, fresh]])
+        if len(chosen) >= _ENOUGH:
+            break
+    return np.sort(np.concatenate([taken, np.array(chosen[:_ENOUGH], dtype=np.intp)]))

@@ -1,0 +1,177 @@
+"""What the units say together: out-of-fold predictions of every method and level."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis._selection import fit_temperature, standard_error
+from tamis.comparison.scores import area_under_curve, confusion, score_confusion
+from tamis.preparation.table_classifier import decide
+
+__all__ = ["MethodResult", "collect"]
+
+
+@dataclass
+class MethodResult:
+    """Out-of-fold predictions of one method, at all its levels.
+
+    Attributes
+    ----------
+    method : Method
+    levels : tuple of float
+        From the sparsest to the fullest.
+    probabilities : ndarray of float32 of shape (n_levels, n_repeats, n_rows, n_classes)
+    selected : ndarray of shape (n_levels, n_features)
+        Share of the folds whose model needs each counted feature.
+    overall : ndarray of shape (n_levels,)
+        Counted features that a model needs, mean over folds.
+    n_used : ndarray of float32 of shape (n_levels, n_repeats, n_rows)
+        Features that every row needed.
+    seconds : float
+        Of all units.
+    labels : ndarray of int of shape (n_levels, n_repeats, n_rows)
+        Predicted classes.
+    thresholds : ndarray of shape (n_levels,) or None
+        What the probability of the positive class has to reach.
+    scores : ndarray of shape (n_levels,)
+        Mean over repeats of the score of the pooled predictions.
+    errors : ndarray of shape (n_levels,)
+        Standard errors, from the scores of the folds.
+    """
+
+    method: object
+    levels: tuple
+    probabilities: np.ndarray
+    selected: np.ndarray
+    overall: np.ndarray
+    n_used: np.ndarray
+    seconds: float
+    labels: np.ndarray | None = None
+    thresholds: np.ndarray | None = None
+    scores: np.ndarray | None = None
+    errors: np.ndarray | None = None
+
+    @property
+    def per_sample(self):
+        """Mean number of features that a sample needs, for every level."""
+        return self.n_used.mean(axis=(1, 2))
+
+    @property
+    def most_per_sample(self):
+        """95th percentile of the number of features that a sample needs, for every level."""
+        return np.percentile(self.n_used, 95, axis=(1, 2))
+
+    def sparsity(self, minimize):
+        """What is to be small: "overall" or "per-sample"."""
+        return self.overall if minimize == "overall" else self.per_sample
+
+
+def collect(method, pairs, n_rows, n_repeats, kept):
+    """Put the outcomes of a method's units together.
+
+    Parameters
+    ----------
+    method : Method
+    pairs : list of (Unit, Outcome)
+        All units of the method.
+    n_rows, n_repeats : int
+    kept : ndarray of bool of shape (n_features,)
+        Features that are not counted.
+
+    Returns
+    -------
+    result : MethodResult
+        Without scores.
+    """
+    pairs = sorted(pairs, key=lambda pair: (pair[0].fold.repeat, pair[0].fold.number))
+    levels = pairs[0][0].levels
+    n_classes = pairs[0][1].probabilities.shape[2]
+    shape = (len(levels), n_repeats, n_rows)
+    probabilities = np.zeros((*shape, n_classes), dtype=np.float32)
+    n_used = np.zeros(shape, dtype=np.float32)
+    used = np.zeros(pairs[0][1].used.shape)
+    overall = np.zeros(len(levels))
+    for unit, outcome in pairs:
+        fold = unit.fold
+        probabilities[:, fold.repeat, fold.test] = outcome.probabilities
+        n_used[:, fold.repeat, fold.test] = outcome.n_used
+        used += outcome.used
+        overall += np.count_nonzero(outcome.used & ~kept, axis=1)
+    seconds = sum(outcome.seconds for _, outcome in pairs)
+    return MethodResult(
+        method, levels, probabilities, used / len(pairs), overall / len(pairs), n_used, seconds
+    )
+
+
+def find_threshold(scores, positive, wanted):
+    """Largest threshold at which at least a share `wanted` of the positive rows is found."""
+    own = np.sort(scores[positive])
+    n_missed = int(np.floor((1 - wanted) * own.size + 1e-9))
+    return float(own[min(n_missed, own.size - 1)])
+
+
+def score_rows(result, at, codes, scoring, rows, repeat, n_classes):
+    """Score of one level on some rows, in one repeat."""
+    if scoring == "roc_auc":
+        return area_under_curve(codes[rows], result.probabilities[at, repeat, rows])
+    counts = confusion(codes[rows], result.labels[at, repeat, rows], n_classes)
+    return float(score_confusion(counts, scoring))
+
+
+def judge(result, codes, folds, scoring, positive=None, min_sensitivity=None):
+    """Give a result its labels, thresholds, scores and standard errors.
+
+    Parameters
+    ----------
+    result : MethodResult
+        Changed in place.
+    codes : ndarray of int of shape (n_rows,)
+        True classes.
+    folds : list of Fold
+    scoring : str
+    positive : int or None
+        Class whose sensitivity must be `min_sensitivity`.
+    min_sensitivity : float or None
+    """
+    n_levels, n_repeats, n_rows, n_classes = result.probabilities.shape
+    result.thresholds = None
+    if min_sensitivity is None:
+        result.labels = result.probabilities.argmax(axis=3)
+    else:
+        scores = result.probabilities[:, :, :, positive].reshape(n_levels, -1)
+        is_positive = np.tile(codes == positive, n_repeats)
+        result.thresholds = np.array(
+            [find_threshold(row, is_positive, min_sensitivity) for row in scores]
+        )
+        result.labels = np.stack(
+            [
+                decide(p.reshape(-1, n_classes), positive, threshold).reshape(n_repeats, n_rows)
+                for p, threshold in zip(result.probabilities, result.thresholds, strict=True)
+            ]
+        )
+    every = np.arange(n_rows)
+    result.scores, result.errors = np.zeros(n_levels), np.zeros(n_levels)
+    n_folds = sum(fold.repeat == 0 for fold in folds)
+    for at in range(n_levels):
+        pooled = [
+            score_rows(result, at, codes, scoring, every, r, n_classes) for r in range(n_repeats)
+        ]
+        parts = [
+            score_rows(result, at, codes, scoring, fold.test, fold.repeat, n_classes)
+            for fold in folds
+        ]
+        result.scores[at] = np.mean(pooled)
+        # Repeats use the same rows again: they make the mean steadier, not the sample larger.
+        result.errors[at] = standard_error(np.array(parts)) * np.sqrt(len(folds) / n_folds)
+
+
+def calibrate(result, at, codes, balanced):
+    """Temperature of the out-of-fold probabilities of a level."""
+    n_repeats, n_rows, n_classes = result.probabilities.shape[1:]
+    p = result.probabilities[at].astype(np.float64).reshape(-1, n_classes)
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(p), -50.0)
+    weights = np.ones(n_rows)
+    if balanced:
+        weights = (n_rows / np.bincount(codes, minlength=n_classes))[codes]
+    return fit_temperature(logs, np.tile(codes, n_repeats), np.tile(weights, n_repeats))

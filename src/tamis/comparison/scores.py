@@ -1,0 +1,149 @@
+"""Scores of predictions, for one set of rows or for many weightings of them at once.
+
+All scores but the area under the curve are functions of a confusion matrix, so a bootstrap of
+every method and level is one matrix product: counts[b, t, p] = sum over rows of class t of the
+weight of the row in sample b where p was predicted.
+"""
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+__all__ = ["SCORINGS", "area_under_curve", "class_table", "confusion", "score_confusion"]
+
+SCORINGS = ("balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc")
+
+
+def confusion(codes, labels, n_classes, weights=None):
+    """Counts of true and predicted classes, (..., n_classes, n_classes).
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+        True classes.
+    labels : ndarray of int of shape (n_rows,)
+        Predicted classes.
+    n_classes : int
+    weights : ndarray of shape (n_samples, n_rows) or None
+        One weight for every row in every sample; None: one sample, weight 1.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_classes, n_classes) or (n_samples, n_classes, n_classes)
+    """
+    cell = codes * n_classes + labels
+    if weights is None:
+        return np.bincount(cell, minlength=n_classes**2).reshape(n_classes, n_classes)
+    member = np.zeros((codes.size, n_classes**2), dtype=weights.dtype)
+    member[np.arange(codes.size), cell] = 1
+    return (weights @ member).reshape(-1, n_classes, n_classes)
+
+
+def score_confusion(counts, scoring):
+    """Score of confusion matrices.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_classes, n_classes)
+        True classes in rows.
+    scoring : {"balanced_accuracy", "accuracy", "f1_macro", "mcc"}
+
+    Returns
+    -------
+    scores : ndarray of shape (...)
+        Classes without rows take no part.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    right = np.diagonal(counts, axis1=-2, axis2=-1)
+    true, said = counts.sum(axis=-1), counts.sum(axis=-2)
+    total = true.sum(axis=-1)
+    seen = true > 0
+    if scoring == "accuracy":
+        return _ratio(right.sum(axis=-1), total)
+    if scoring == "balanced_accuracy":
+        return _ratio(_ratio(right, true).sum(axis=-1), seen.sum(axis=-1))
+    if scoring == "f1_macro":
+        either = seen | (said > 0)
+        return _ratio((_ratio(2 * right, true + said) * either).sum(axis=-1), either.sum(axis=-1))
+    covariance = right.sum(axis=-1) * total - (true * said).sum(axis=-1)
+    spread = (total**2 - (true**2).sum(axis=-1)) * (total**2 - (said**2).sum(axis=-1))
+    return _ratio(covariance, np.sqrt(spread))
+
+
+def _ratio(part, whole):
+    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole > 0)
+
+
+def area_under_curve(codes, probabilities, weights=None):
+    """Mean over classes of the area under the ROC curve of one class against the others.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+    probabilities : ndarray of shape (n_rows, n_classes)
+    weights : ndarray of shape (n_samples, n_rows) or None
+
+    Returns
+    -------
+    areas : float, or ndarray of shape (n_samples,)
+        0.5 where there is nothing to compare.
+    """
+    n_classes = probabilities.shape[1]
+    classes = [1] if n_classes == 2 else range(n_classes)
+    if weights is None:
+        weights = np.ones((1, codes.size))
+        return float(np.mean([_area(codes == c, probabilities[:, c], weights) for c in classes]))
+    return np.mean([_area(codes == c, probabilities[:, c], weights) for c in classes], axis=0)
+
+
+def _area(positive, score, weights):
+    """Areas of one class, for every weighting: pairs in the right order, ties count half."""
+    order = np.argsort(score, kind="stable")
+    score, positive, weights = score[order], positive[order], weights[:, order]
+    last = np.append(np.flatnonzero(np.diff(score) != 0), score.size - 1)
+    ups = np.cumsum(np.where(positive, weights, 0.0), axis=1)[:, last]
+    downs = np.cumsum(np.where(positive, 0.0, weights), axis=1)[:, last]
+    zero = np.zeros((weights.shape[0], 1))
+    at_ups = np.diff(ups, axis=1, prepend=zero)
+    below = np.hstack([zero, downs[:, :-1]])
+    at_downs = downs - below
+    pairs = (at_ups * (below + 0.5 * at_downs)).sum(axis=1)
+    possible = ups[:, -1] * downs[:, -1]
+    return np.where(possible > 0, pairs / np.where(possible > 0, possible, 1.0), 0.5)
+
+
+def class_table(codes, labels, probabilities, classes):
+    """Sensitivity, specificity, predictive values and area under the curve of every class.
+
+    Parameters
+    ----------
+    codes, labels : ndarray of int of shape (n_rows,)
+        True and predicted classes.
+    probabilities : ndarray of shape (n_rows, n_classes)
+    classes : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    table : dict of str to dict
+        None where a ratio has nothing below the line.
+    """
+    counts = confusion(codes, labels, classes.size)
+    total, table = counts.sum(), {}
+    for c, label in enumerate(classes.tolist()):
+        hit, true, said = counts[c, c], counts[c].sum(), counts[:, c].sum()
+        rest = total - true
+        auc = None
+        if 0 < true < total:
+            auc = float(roc_auc_score(codes == c, probabilities[:, c]))
+        table[str(label)] = {
+            "rows": int(true),
+            "sensitivity": _or_none(hit, true),
+            "specificity": _or_none(rest - (said - hit), rest),
+            "ppv": _or_none(hit, said),
+            "npv": _or_none(rest - (said - hit), total - said),
+            "auc": auc,
+        }
+    return table
+
+
+def _or_none(part, whole):
+    return float(part / whole) if whole > 0 else None

@@ -1,0 +1,120 @@
+"""The folder of a run: checkpoints that are whole or not there, and what they belong to.
+
+Every finished unit of work (one method, one fold) is a file of its own, written beside its place
+and moved there at last, so that a process that is killed at any moment leaves only whole files. A
+manifest says which data, options and versions they belong to.
+"""
+
+import contextlib
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["ManifestMismatch", "Store", "write_atomically"]
+
+
+class ManifestMismatch(Exception):
+    """The folder holds work that belongs to other data, options or versions."""
+
+
+def write_atomically(path, write):
+    """Call `write` with an open binary file that becomes `path` when it is complete.
+
+    The bytes are on disk before the name is, so a file with this name is whole, even after a
+    power cut; on an error the name keeps what it had.
+    """
+    path = Path(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(beside, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
+
+
+class Store:
+    """Checkpoints in a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        Made when it is not there.
+    manifest : dict
+        What the checkpoints belong to: plain JSON.
+    force : bool
+        Whether checkpoints of another manifest are thrown away.
+    """
+
+    def __init__(self, folder, manifest, force=False):
+        self.folder = Path(folder)
+        self.manifest = manifest
+        self.folder.mkdir(parents=True, exist_ok=True)
+        known = self._read_manifest()
+        if known is not None and known != manifest:
+            if not force:
+                raise ManifestMismatch(differences(known, manifest))
+            self.clear()
+        self._write_manifest()
+
+    def _read_manifest(self):
+        try:
+            return json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            return {}
+
+    def _write_manifest(self):
+        text = json.dumps(self.manifest, indent=1, sort_keys=True).encode()
+        write_atomically(self.folder / "manifest.json", lambda file: file.write(text))
+
+    def clear(self):
+        """Remove all checkpoints."""
+        for path in self.folder.glob("*.npz"):
+            path.unlink()
+        for path in self.folder.glob(".*.part"):
+            path.unlink()
+
+    def path(self, key):
+        """Where the unit of this key is or will be."""
+        return self.folder / f"{key}.npz"
+
+    def has(self, key):
+        """Whether the unit of this key is done."""
+        return self.path(key).exists()
+
+    def save(self, key, arrays):
+        """Write a unit."""
+        write_atomically(self.path(key), lambda file: np.savez_compressed(file, **arrays))
+
+    def load(self, key):
+        """Read a unit; None where it is not there, or not whole."""
+        try:
+            with np.load(self.path(key), allow_pickle=False) as file:
+                return {name: file[name] for name in file.files}
+        except (FileNotFoundError, ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError):
+            return None
+
+
+def differences(known, wanted):
+    """In words: which entries of two manifests differ."""
+    names = [n for n in {**known, **wanted} if known.get(n) != wanted.get(n)]
+    told = []
+    for name in names[:5]:
+        before, now = known.get(name, "nothing"), wanted.get(name, "nothing")
+        if isinstance(before, dict) and isinstance(now, dict):
+            inner = [n for n in {**before, **now} if before.get(n) != now.get(n)]
+            told += [f"{n} {before.get(n)!r} there, {now.get(n)!r} now" for n in inner[:5]]
+        elif len(str(before)) < 40 and len(str(now)) < 40:
+            told.append(f"{name} {before!r} there, {now!r} now")
+        else:
+            told.append(f"other {name}")
+    return "; ".join(told)

@@ -1,0 +1,198 @@
+"""Units of work: one method on one fold, all levels; done anywhere, in any order, once.
+
+The result of a unit depends on the problem, the fold and the seed alone, so a run that was stopped
+goes on with the units that are not there yet, and ends as if it had not been stopped.
+"""
+
+import os
+import threading
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from tamis.comparison.methods import find_method
+
+__all__ = ["Outcome", "Unit", "run_units"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One method on one fold.
+
+    Attributes
+    ----------
+    key : str
+        Name of its checkpoint.
+    method : str
+    levels : tuple of float
+    fold : Fold
+    shuffled : int or None
+        Number of the permutation of the labels; None for the labels themselves.
+    """
+
+    key: str
+    method: str
+    levels: tuple
+    fold: object
+    shuffled: int | None = None
+
+
+@dataclass
+class Outcome:
+    """What a unit found.
+
+    Attributes
+    ----------
+    probabilities : ndarray of float32 of shape (n_levels, n_test, n_classes)
+    used : ndarray of bool of shape (n_levels, n_features)
+        Counted features that the models need.
+    n_used : ndarray of shape (n_levels, n_test)
+        Features that every test row needed, kept ones aside.
+    seconds : float
+    """
+
+    probabilities: np.ndarray
+    used: np.ndarray
+    n_used: np.ndarray
+    seconds: float
+
+    def as_arrays(self):
+        """For a checkpoint."""
+        return {
+            "probabilities": self.probabilities,
+            "used": np.packbits(self.used, axis=1),
+            "n_features": np.array(self.used.shape[1]),
+            "n_used": self.n_used,
+            "seconds": np.array(self.seconds),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays, unit, n_classes):
+        """From a checkpoint; None where it is not of this unit."""
+        try:
+            n_features = int(arrays["n_features"])
+            used = np.unpackbits(arrays["used"], axis=1, count=n_features).astype(bool)
+            found = cls(arrays["probabilities"], used, arrays["n_used"], float(arrays["seconds"]))
+        except (KeyError, ValueError, TypeError):
+            return None
+        n_levels, n_test = len(unit.levels), unit.fold.test.size
+        if found.probabilities.shape != (n_levels, n_test, n_classes):
+            return None
+        return found if found.n_used.shape == (n_levels, n_test) else None
+
+
+def shuffle_labels(problem, seed):
+    """Labels in another order; those of a group stay together where a group has one label."""
+    generator = np.random.default_rng(seed)
+    if problem.groups is not None:
+        first = np.unique(problem.groups, return_index=True)[1]
+        label_of = problem.codes[first]
+        if np.array_equal(label_of[problem.groups], problem.codes):
+            return generator.permutation(label_of)[problem.groups]
+    return generator.permutation(problem.codes)
+
+
+def compute(problem, unit, seed):
+    """Train on the training rows, predict the test rows, at every level."""
+    start = time.perf_counter()
+    method, fold = find_method(unit.method), unit.fold
+    codes = problem.codes
+    if unit.shuffled is not None:
+        codes = shuffle_labels(problem, [seed, 11, unit.shuffled])
+    n_levels, n_classes = len(unit.levels), problem.classes.size
+    probabilities = np.zeros((n_levels, fold.test.size, n_classes), dtype=np.float32)
+    used = np.zeros((n_levels, len(problem.names)), dtype=bool)
+    n_used = np.zeros((n_levels, fold.test.size), dtype=np.float32)
+    # One thread, whatever the number of workers: sums come out the same.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        part = problem.train_part(fold.train, codes, fold.seed)
+        if part.known.size < 2:
+            probabilities[:, :, part.known] = 1.0
+        else:
+            X, with_gaps = part.test_rows(fold.test)
+            for at, fitted in enumerate(method.train(part, list(unit.levels))):
+                found, asked = fitted.apply(X, with_gaps)
+                probabilities[at][:, part.known] = found
+                used[at, fitted.features] = True
+                counted = np.count_nonzero(used[at] & ~problem.kept)
+                n_used[at] = counted if asked is None else asked
+    return Outcome(probabilities, used, n_used, time.perf_counter() - start)
+
+
+def _work(problem, unit, seed, store, parent):
+    """Compute a unit and keep it, unless it is there; in a worker, end with the parent."""
+    _watch(parent)
+    outcome = compute(problem, unit, seed)
+    if store is not None:
+        store.save(unit.key, outcome.as_arrays())
+    return unit, outcome
+
+
+_watched = threading.Event()
+
+
+def _watch(parent):
+    """End this worker when the process that wanted its results is gone."""
+    if os.getppid() != parent or _watched.is_set():
+        return
+    _watched.set()
+
+    def look():
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
+
+
+def run_units(problem, units, *, seed, store=None, n_jobs=1, stop=lambda: False):
+    """Run units that are not done yet, and yield every unit with its outcome.
+
+    Parameters
+    ----------
+    problem : Problem
+    units : list of Unit
+    seed : int
+    store : Store or None
+    n_jobs : int
+        Processes.
+    stop : callable
+        Asked before every unit: True begins no more of them.
+
+    Yields
+    ------
+    unit : Unit
+    outcome : Outcome
+    """
+    left = []
+    for unit in units:
+        arrays = store.load(unit.key) if store is not None else None
+        outcome = (
+            None if arrays is None else Outcome.from_arrays(arrays, unit, problem.classes.size)
+        )
+        if outcome is None:
+            left.append(unit)
+        else:
+            yield unit, outcome
+    if n_jobs == 1 or len(left) < 2:
+        for unit in left:
+            if stop():
+                return
+            yield _work(problem, unit, seed, store, os.getpid())
+        return
+
+    def tasks():
+        for unit in left:
+            if stop():
+                return
+            yield delayed(_work)(problem, unit, seed, store, os.getpid())
+
+    pool = Parallel(
+        n_jobs=min(n_jobs, len(left)), return_as="generator_unordered", pre_dispatch="n_jobs"
+    )
+    yield from pool(tasks())
