@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -30,10 +31,11 @@ from tamis.primal_dual.prediction import (
 )
 from tamis.primal_dual.training import make_problem, prepare
 
-__all__ = ["FittedPrimalDual", "History", "check_radius", "dispersion_of"]
+__all__ = ["FittedPrimalDual", "History", "check_radii", "check_radius", "dispersion_of"]
 
 _PRIVATE = ("_levels", "_euclidean", "_class_size")
 _LOSSES = ("huber", "l1", "frobenius")
+_DEFAULT_ITERATIONS = 20_000
 # "auto" puts rho at this multiple of the mean class size: see `benchmarks/papers/primal_dual`.
 _RHO_PER_CLASS_SIZE = 2.0
 # Parameters beyond this, or below its inverse, leave no digits for a certificate.
@@ -100,6 +102,18 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
             or self.max_iter < 1
         ):
             raise ValueError(f"max_iter must be an integer >= 1 or None, got {self.max_iter!r}.")
+
+    @property
+    def _iterations(self):
+        return self.max_iter or _DEFAULT_ITERATIONS
+
+    def _require_features(self, asked):
+        """Raise unless the ball leaves features out, so that their number can be asked for."""
+        if not BALLS[self.ball].selects_rows:
+            raise ValueError(
+                f"{asked} goes with the balls that select features, 'l1' and 'l21'; got "
+                f"ball={self.ball!r}, which leaves no feature out."
+            )
 
     def _forget(self):
         """Leave nothing of an earlier fit, so that one that fails leaves no mixture."""
@@ -187,17 +201,17 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
         self.dispersion_ = dispersion_of(problem, primal)
         self.temperature_ = 1.0
 
-    def _warn_of_gap(self, gap, max_iter):
+    def _warn_of_gap(self, gap, max_iter, stacklevel=4):
         if gap > self.tol:
             warnings.warn(
                 f"The relative duality gap is {gap:.2g} after max_iter={max_iter} iterations, "
                 f"above tol={self.tol:g}: the objective is within that of the optimum. Raise "
                 "max_iter, or tol if that is enough.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
-    def _warn_of_collapse(self):
+    def _warn_of_collapse(self, stacklevel=4):
         if self.support_.size:
             return
         reason, cure = "No feature separates the classes.", "Look at the data."
@@ -219,7 +233,7 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
             "The fit has collapsed: all weights are 0 and every sample gets the same label. "
             f"{reason} {cure}",
             UserWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
     def _get_support_mask(self):
@@ -335,6 +349,19 @@ def check_radius(name, value):
             f"{name} must be at most {_LARGEST:g}, got {value!r}: for standardized features a "
             "ball beyond that is no constraint, and no gap could be proved."
         )
+
+
+def check_radii(radii):
+    """Different radii in ascending order; None where a number of them is asked for."""
+    if isinstance(radii, Integral) and not isinstance(radii, bool):
+        if radii < 1:
+            raise ValueError(f"radii must be at least 1 radius, got {radii!r}.")
+        return None
+    if not isinstance(radii, list | tuple | np.ndarray) or not len(radii):
+        raise ValueError(f"radii must be a number of radii or a list of them, got {radii!r}.")
+    for radius in radii:
+        check_radius("Each of radii", radius)
+    return np.unique(np.asarray(radii, dtype=np.float64))
 
 
 def dispersion_of(problem, primal):

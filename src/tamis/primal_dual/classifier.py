@@ -1,16 +1,21 @@
 """PrimalDualClassifier: a projection in a structured ball, and centers to classify by."""
 
-import numpy as np
+import copy
+import warnings
 
-from tamis._base import steps, with_callbacks
-from tamis.primal_dual._fitted import FittedPrimalDual, History, check_radius
+import numpy as np
+from sklearn.base import clone
+
+from tamis._base import resolve_n_features, steps, with_callbacks
+from tamis.primal_dual._fitted import FittedPrimalDual, History, check_radii, check_radius
 from tamis.primal_dual.paper import algorithm_1
+from tamis.primal_dual.path import CRISP, add_wanted, choose_radii, follow, many_features
 from tamis.primal_dual.solver import resume, solve
 
 __all__ = ["PrimalDualClassifier"]
 
 _ALGORITHMS = ("fast", "paper")
-_DEFAULT_ITERATIONS = {"fast": 20_000, "paper": 30}
+_PAPER_ITERATIONS = 30
 
 
 class PrimalDualClassifier(FittedPrimalDual):
@@ -158,23 +163,15 @@ class PrimalDualClassifier(FittedPrimalDual):
         """
         self._check_parameters()
         check_radius("radius", self.radius)
-        if self.algorithm not in _ALGORITHMS:
-            raise ValueError(f"algorithm must be 'fast' or 'paper', got {self.algorithm!r}.")
-        if not isinstance(self.warm_start, bool | np.bool_):
-            raise ValueError(f"warm_start must be True or False, got {self.warm_start!r}.")
-        if self.warm_start and self.algorithm == "paper":
-            raise ValueError(
-                "warm_start=True goes with algorithm='fast'; the paper's algorithm has a start of "
-                "its own."
-            )
         names = ("classes_", "weights_", "centers_", "dual_")
         earlier = [getattr(self, name, None) for name in names]
         self._forget()
         X, codes, weights = self._validate(X, y, sample_weight)
         data, self.class_weight_ = self._prepare(X, codes, weights)
         problem = self._problem(data, self.radius)
-        max_iter = self.max_iter or _DEFAULT_ITERATIONS[self.algorithm]
+        max_iter = self._iterations
         if self.algorithm == "paper":
+            max_iter = self.max_iter or _PAPER_ITERATIONS
             solutions = algorithm_1(problem, max_iter=max_iter)
         else:
             start = self._start(problem, data, codes.size, *earlier)
@@ -195,6 +192,78 @@ class PrimalDualClassifier(FittedPrimalDual):
         self._warn_of_collapse()
         return self
 
+    def fit_path(self, X, y, radii=20, *, max_features=None, sample_weight=None):
+        """Classifiers for many radii, from the sparsest to the fullest, for little more than one.
+
+        The data are prepared once, and every solution starts from the one before; each is that of
+        `fit` with its radius, to `tol`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples; sparse ones stay sparse.
+        y : array-like of shape (n_samples,)
+            Labels of any type, two classes or more.
+        radii : int or array-like of float, default=20
+            Radii; the order does not matter. A number lets the data choose about that many, from
+            one feature to `max_features` for the balls that select features.
+        max_features : int, float or None, default=None
+            End the path before the first model with more features than this: a count or a
+            fraction, as `n_features_to_select` of `PrimalDualClassifierCV`. With a number of
+            `radii` the last model comes as close as it can. None: the path of a number of `radii`
+            ends where a quarter as many features as samples, at least 100, are used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; a weight of 2 is the same as the row twice.
+
+        Returns
+        -------
+        classifiers : list of PrimalDualClassifier
+            Fitted, from the smallest radius to the largest; their `history_` has its last row
+            only. This one stays as it is.
+        """
+        self._check_parameters()
+        if self.algorithm == "paper":
+            raise ValueError(
+                "fit_path goes with algorithm='fast'; the paper's algorithm solves one radius."
+            )
+        listed = check_radii(radii)
+        first = clone(self)
+        X, codes, weights = first._validate(X, y, sample_weight)
+        wanted = None
+        if max_features is not None:
+            wanted = resolve_n_features(max_features, X.shape[1], "max_features")
+            self._require_features(f"max_features={wanted}")
+        data, first.class_weight_ = first._prepare(X, codes, weights)
+        problem = first._problem(data, 1.0)
+        limits = {"tol": self.tol, "max_iter": self._iterations, "crisp": CRISP}
+        n_radii = radii if listed is None else None
+        classifiers = []
+        for level in _path_of(problem, listed, n_radii, wanted, limits):
+            one = copy.copy(first)
+            one.radius = float(level.radius)
+            one._store(data, level.problem, level.solution, codes.size)
+            one.n_iter_ = int(level.solution.n_iter)
+            history = History()
+            history.add(level.solution, level.size)
+            one.history_ = history.table()
+            classifiers.append(one)
+        gap = max(one.relative_gap_ for one in classifiers)
+        self._warn_of_gap(gap, self._iterations, stacklevel=3)
+        classifiers[-1]._warn_of_collapse(stacklevel=3)
+        return classifiers
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.algorithm not in _ALGORITHMS:
+            raise ValueError(f"algorithm must be 'fast' or 'paper', got {self.algorithm!r}.")
+        if not isinstance(self.warm_start, bool | np.bool_):
+            raise ValueError(f"warm_start must be True or False, got {self.warm_start!r}.")
+        if self.warm_start and self.algorithm == "paper":
+            raise ValueError(
+                "warm_start=True goes with algorithm='fast'; the paper's algorithm has a start of "
+                "its own."
+            )
+
     def _start(self, problem, data, n_samples, classes, W, mu, Z):
         """The solution of the last fit, where it is of use."""
         fits = W is not None and W.shape == (data.matrix.shape[1], data.n_classes)
@@ -204,3 +273,39 @@ class PrimalDualClassifier(FittedPrimalDual):
         if Z.shape[0] == n_samples:
             U = Z[data.rows] / data.weights[:, None]
         return resume(problem, W, mu, U)
+
+
+def _path_of(problem, radii, n_radii, wanted, limits):
+    """Levels of the given or of chosen radii, with at most `wanted` features where that is given.
+
+    The sparsest is there in any case, with a warning.
+    """
+    if radii is None:
+        n_features = problem.matrix.shape[1]
+        radii = choose_radii(
+            problem,
+            n_radii,
+            fewest=1,
+            largest=min(n_features, 2 * wanted) if wanted else many_features(problem),
+            max_iter=limits["max_iter"],
+            slight=0.0,  # a model of one feature may explain little
+            most=wanted,
+            crisp=limits["crisp"],
+        )
+    levels = list(follow(problem, radii, **limits))
+    if n_radii is not None:
+        levels = [level for level in levels if not level.is_empty] or levels[-1:]
+    if wanted is None:
+        return levels
+    if n_radii is not None:
+        add_wanted(levels, wanted, **limits)
+    few = [level for level in levels if level.size <= wanted]
+    if not few:
+        few = [min(levels, key=lambda level: level.size)]
+        warnings.warn(
+            f"max_features={wanted} features were asked for at most, but the sparsest model has "
+            f"{few[0].size}; the path is that model only. Give smaller radii.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return few

@@ -19,20 +19,11 @@ from tamis._selection import (
     standard_error,
     weighted_splits,
 )
-from tamis.primal_dual._fitted import FittedPrimalDual, check_radius, dispersion_of
-from tamis.primal_dual.balls import BALLS
-from tamis.primal_dual.path import choose_radii, follow, refine_radius
+from tamis.primal_dual._fitted import FittedPrimalDual, check_radii, dispersion_of
+from tamis.primal_dual.path import add_wanted, choose_radii, follow, many_features
 from tamis.primal_dual.prediction import decide, distances, project
 
 __all__ = ["PrimalDualClassifierCV"]
-
-_DEFAULT_ITERATIONS = 20_000
-# The path ends where a quarter as many features as samples, and at least this many, are used.
-_MANY = 100
-_NO_FEATURES = (
-    "{} goes with the balls that select features, 'l1' and 'l21'; got ball={!r}, which leaves no "
-    "feature out."
-)
 
 
 class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
@@ -170,7 +161,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self._check_parameters()
         choose_level(np.zeros(1), np.zeros(1), self.rule)  # a wrong rule is told before the work
         check_scoring(self.scoring)
-        radii = self._check_radii()
+        radii = check_radii(self.radii)
         self._forget()
         X, codes, weights = self._validate(X, y, sample_weight)
         given = None if sample_weight is None else weights
@@ -184,7 +175,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         try:
             for name in steps(self, names, X=X, y=y):
                 if name == "path":
-                    self._follow_all(problem, data, radii, wanted, levels)
+                    self._follow_all(problem, radii, wanted, levels)
                     folds = self._evaluate_folds(X, codes, weights, given, splits, levels)
                 else:
                     evaluated.append(next(folds))
@@ -197,36 +188,31 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self._warn_of_collapse()
         return self
 
-    @property
-    def _iterations(self):
-        return self.max_iter or _DEFAULT_ITERATIONS
-
     def _check_wanted(self, problem):
         """The number of features that is asked for; None for none."""
         if self.n_features_to_select is None:
             return None
         wanted = resolve_n_features(self.n_features_to_select, problem.matrix.shape[1])
-        if not problem.ball.selects_rows:
-            raise ValueError(_NO_FEATURES.format(f"n_features_to_select={wanted}", self.ball))
+        self._require_features(f"n_features_to_select={wanted}")
         return wanted
 
-    def _follow_all(self, problem, data, radii, wanted, levels):
+    def _follow_all(self, problem, radii, wanted, levels):
         """The path on all data, written to `levels` as it goes."""
         limits = {"tol": self.tol, "max_iter": self._iterations}
         if radii is None:
-            n_rows, n_features = data.matrix.shape
+            n_classes, n_features = problem.n_classes, problem.matrix.shape[1]
             radii = choose_radii(
                 problem,
                 self.radii,
-                fewest=min(wanted or data.n_classes, data.n_classes),
-                largest=min(n_features, max(_MANY, n_rows // 4, 2 * (wanted or 0))),
+                fewest=min(wanted or n_classes, n_classes),
+                largest=min(n_features, max(many_features(problem), 2 * (wanted or 0))),
                 max_iter=self._iterations,
                 **({} if wanted is None else {"slight": 0.0}),
             )
         for level in follow(problem, radii, **limits):
             levels.append(level)
         if wanted is not None and isinstance(self.radii, Integral):
-            _add_wanted(levels, wanted, limits)
+            add_wanted(levels, wanted, **limits)
 
     def _keep(self, data, levels, n_samples):
         """The levels as plain arrays."""
@@ -236,21 +222,6 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             "n_features": np.array([level.size for level in levels]),
             "gap": np.array([level.solution.relative_gap for level in levels]),
         }
-
-    def _check_radii(self):
-        """The radii that were asked for; None for a number of them."""
-        if isinstance(self.radii, Integral) and not isinstance(self.radii, bool):
-            if self.radii < 1:
-                raise ValueError(f"radii must be at least 1 radius, got {self.radii!r}.")
-            return None
-        listed = isinstance(self.radii, list | tuple | np.ndarray)
-        if not listed or not len(self.radii):
-            raise ValueError(
-                f"radii must be a number of radii or a list of them, got {self.radii!r}."
-            )
-        for radius in self.radii:
-            check_radius("Each of radii", radius)
-        return np.unique(np.asarray(self.radii, dtype=np.float64))
 
     def _record(self, data, level, n_samples):
         """The fitted attributes of one level; weights as their non-zero rows."""
@@ -398,19 +369,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             Fitted; shares the path with this one. `dual_` is kept for the chosen radius only.
         """
         check_is_fitted(self, "support_")
-        if not BALLS[self.ball].selects_rows:
-            raise ValueError(_NO_FEATURES.format(f"k={k!r}", self.ball))
+        self._require_features(f"k={k!r}")
         other = copy.copy(self)
         other._select(self._level_of(resolve_n_features(k, self.n_features_in_, "k")))
         return other
-
-
-def _add_wanted(levels, wanted, limits):
-    """One more level, as close to the wanted number of features as can be."""
-    few = [at for at, level in enumerate(levels) if level.size <= wanted]
-    if not few or few[-1] == len(levels) - 1 or levels[few[-1]].size == wanted:
-        return
-    at = few[-1]
-    level = refine_radius(levels[at], levels[at + 1], wanted, **limits)
-    if level is not levels[at]:
-        levels.insert(at + 1, level)

@@ -1,0 +1,133 @@
+"""Classifiers of many radii: each is the one of `fit`, and the first ones are really sparse."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_classification
+
+from tamis import PrimalDualClassifier
+from tests.primal_dual.test_classifier import assert_certified
+
+
+def make_data(n_features=40, n_classes=3, seed=0):
+    return make_classification(
+        n_samples=90,
+        n_features=n_features,
+        n_informative=6,
+        n_classes=n_classes,
+        random_state=seed,
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", ["huber", "l1", "frobenius"])
+@pytest.mark.parametrize("ball", ["l1", "l21", "l12", "nuclear"])
+def test_every_classifier_is_that_of_fit_with_its_radius(ball, loss, weighted):
+    X, y = make_data()
+    weight = np.random.default_rng(0).integers(0, 3, y.size) if weighted else None
+    path = PrimalDualClassifier(ball=ball, loss=loss, tol=1e-6).fit_path(
+        X, y, [2.0, 0.4, 1.0], sample_weight=weight
+    )
+    assert [model.radius for model in path] == [0.4, 1.0, 2.0]
+    for model in path:
+        assert_certified(model, X, y, weight)
+        alone = clone(model).fit(X, y, sample_weight=weight)
+        assert vars(model).keys() == vars(alone).keys()
+        unit = alone.gap_ / alone.relative_gap_ if alone.relative_gap_ else alone.objective_
+        assert_allclose(model.objective_, alone.objective_, atol=2e-6 * unit)
+        assert model.temperature_ == 1.0
+        assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+        assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=0.05)
+        assert model.history_.keys() == alone.history_.keys()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("ball", ["l1", "l21"])
+def test_the_path_begins_with_one_feature_and_grows(ball, n_classes):
+    X, y = make_data(n_features=300, n_classes=n_classes)
+    sizes = [model.n_features_ for model in PrimalDualClassifier(ball=ball).fit_path(X, y)]
+    assert sizes[0] == 1
+    assert {2, 3} & set(sizes)
+    assert sizes[-1] >= 60
+    assert 15 <= len(sizes) <= 20
+
+
+@pytest.mark.parametrize("ball", ["l12", "nuclear"])
+def test_balls_that_keep_all_features_have_a_path_of_models_that_are_not_empty(ball):
+    X, y = make_data(n_features=10)
+    path = PrimalDualClassifier(ball=ball).fit_path(X, y, 5)
+    radii = [model.radius for model in path]
+    assert radii == sorted(set(radii))
+    assert all(model.n_features_ for model in path)
+
+
+@pytest.mark.parametrize("most", [2, 3, 8, 0.25])
+@pytest.mark.parametrize("ball", ["l1", "l21"])
+def test_no_model_has_more_features_than_asked_for(ball, most):
+    X, y = load_breast_cancer(return_X_y=True)
+    count = most if isinstance(most, int) else int(most * X.shape[1])
+    path = PrimalDualClassifier(ball=ball).fit_path(X, y, max_features=most)
+    sizes = [model.n_features_ for model in path]
+    assert sizes[0] == 1
+    assert max(sizes) <= count
+    assert sizes[-1] >= count - 1
+    assert len(path) >= 10
+    listed = PrimalDualClassifier(ball=ball).fit_path(X, y, [0.1, 0.5, 2.0], max_features=8)
+    assert max(model.n_features_ for model in listed) <= 8
+    assert {model.radius for model in listed} < {0.1, 0.5, 2.0}
+
+
+def test_a_path_of_models_that_are_all_too_large_is_told():
+    X, y = make_data()
+    with pytest.warns(UserWarning, match="Give smaller radii"):
+        (model,) = PrimalDualClassifier().fit_path(X, y, [2.0, 3.0], max_features=1)
+    assert model.n_features_ > 1
+
+
+def test_sparse_data_give_the_same_path():
+    X, y = make_data()
+    X = np.where(np.abs(X) > 1, X, 0.0)
+    dense, other = (
+        PrimalDualClassifier(tol=1e-7).fit_path(form(X), y, [0.3, 1.0])
+        for form in (np.asarray, sparse.csr_array)
+    )
+    for a, b in zip(dense, other, strict=True):
+        assert_allclose(a.weights_, b.weights_, atol=1e-4)
+
+
+def test_the_classifier_itself_stays_as_it_is():
+    pandas = pytest.importorskip("pandas")
+    X, y = make_data()
+    X = X[:, :4]
+    table, labels = pandas.DataFrame(X, columns=list("abcd")), np.array(["u", "v", "w"])[y]
+    unfitted = PrimalDualClassifier(radius=7.0)
+    before = dict(vars(unfitted))
+    path = unfitted.fit_path(table, labels, 3)
+    assert vars(unfitted) == before
+    for model in path:
+        assert_array_equal(model.feature_names_in_, list("abcd"))
+        assert set(model.predict(table)) <= {"u", "v", "w"}
+        again = pickle.loads(pickle.dumps(model))
+        assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "message"),
+    [
+        ({"algorithm": "paper"}, {}, "fit_path goes with algorithm='fast'"),
+        ({"tol": -1}, {}, "tol must be"),
+        ({}, {"radii": 0}, "at least 1 radius"),
+        ({}, {"radii": []}, "number of radii or a list"),
+        ({}, {"radii": [1.0, -1.0]}, "Each of radii"),
+        ({}, {"max_features": 0}, "max_features must be"),
+        ({"ball": "nuclear"}, {"max_features": 3}, "leaves no feature out"),
+    ],
+)
+def test_wrong_arguments_are_errors(parameters, arguments, message):
+    X, y = make_data()
+    with pytest.raises(ValueError, match=message):
+        PrimalDualClassifier(**parameters).fit_path(X, y, **arguments)
