@@ -150,7 +150,12 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
         else:
             of_class = given[known]
         data = prepare(
-            X, codes, n_classes, weights * of_class[codes], standardize=self.standardize
+            X,
+            codes,
+            n_classes,
+            weights * of_class[codes],
+            standardize=self.standardize,
+            feature_weights=check_feature_weights(self.feature_weights, X.shape[1]),
         )
         return data, of_class
 
@@ -349,6 +354,34 @@ def check_radius(name, value):
             f"{name} must be at most {_LARGEST:g}, got {value!r}: for standardized features a "
             "ball beyond that is no constraint, and no gap could be proved."
         )
+
+
+def check_feature_weights(feature_weights, n_features):
+    """Positive factors of the features as float64; None for none."""
+    if feature_weights is None:
+        return None
+    try:
+        weights = np.asarray(feature_weights)
+    except ValueError as error:
+        raise ValueError(f"feature_weights must be a list of numbers ({error}).") from error
+    if weights.shape != (n_features,):
+        raise ValueError(
+            f"feature_weights must have one number for each of the {n_features} features, got "
+            + (f"shape {weights.shape}." if weights.ndim else f"{feature_weights!r}.")
+        )
+    if weights.dtype.kind == "O" and all(is_real(weight) for weight in weights.tolist()):
+        weights = weights.astype(np.float64)
+    if weights.dtype.kind not in "fiu":
+        raise ValueError(f"feature_weights must be numbers, got {feature_weights!r}.")
+    weights = weights.astype(np.float64)
+    wrong = np.flatnonzero(~((weights >= 1 / _LARGEST) & (weights <= _LARGEST)))
+    if wrong.size:
+        raise ValueError(
+            f"feature_weights must be positive and finite, between {1 / _LARGEST:g} and "
+            f"{_LARGEST:g}; got {weights[wrong[0]]} for feature {wrong[0]}. Leave a feature that "
+            "is not to count out of X."
+        )
+    return weights
 
 
 def check_radii(radii):

@@ -53,6 +53,8 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
         False fixes the centers at I.
     standardize : bool, default=True
         Standardize the features, inside the folds.
+    feature_weights : array-like of shape (n_features,) or None, default=None
+        Positive factors of the standardized features: the larger, the sooner a feature enters.
     class_weight : {"balanced"}, dict or None, default="balanced"
         Weights of the classes in the loss.
     tol : float, default=1e-4
@@ -112,6 +114,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         rho="auto",
         adaptive_centers=True,
         standardize=True,
+        feature_weights=None,
         class_weight="balanced",
         tol=1e-4,
         max_iter=None,
@@ -128,6 +131,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self.rho = rho
         self.adaptive_centers = adaptive_centers
         self.standardize = standardize
+        self.feature_weights = feature_weights
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter

@@ -40,7 +40,8 @@ class TrainingData:
     rows : ndarray of int of shape (n_rows,)
         Which samples these are.
     mean, scale : ndarray of shape (n_features,)
-        Standardized columns are ``(X - mean) / scale``; constant ones have scale 1.
+        Standardized (and weighted) columns are ``(X - mean) / scale``; constant ones have scale
+        1.
     """
 
     matrix: Standardized
@@ -52,7 +53,7 @@ class TrainingData:
     scale: np.ndarray
 
 
-def prepare(X, codes, n_classes, weights, *, standardize=True):
+def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=None):
     """Standardize the rows with weight.
 
     Parameters
@@ -65,6 +66,9 @@ def prepare(X, codes, n_classes, weights, *, standardize=True):
         Non-negative.
     standardize : bool
         False takes the columns as they are.
+    feature_weights : ndarray of shape (n_features,) or None
+        Positive factors of the (standardized) columns: a feature of weight 10 needs a tenth of
+        the coefficients, so that the ball is a weighted one.
 
     Returns
     -------
@@ -81,6 +85,8 @@ def prepare(X, codes, n_classes, weights, *, standardize=True):
     if not standardize:
         with np.errstate(over="ignore", invalid="ignore"):
             squares = _spread_of(X, np.zeros(n_features), weights / weights.max())
+            if feature_weights is not None:
+                squares = squares * feature_weights**2
         check_finite((squares,), X)
         largest = np.sqrt(squares.max(initial=0.0))
         if not (largest == 0 or 1 / _LARGEST_NORM <= largest <= _LARGEST_NORM):
@@ -90,7 +96,10 @@ def prepare(X, codes, n_classes, weights, *, standardize=True):
                 "Multiply X by a constant, or use standardize=True."
             )
         mean, scale = np.zeros(n_features), np.ones(n_features)
-        return TrainingData(Standardized(X), codes, n_classes, weights, rows, mean, scale)
+        if feature_weights is not None:
+            scale = 1.0 / feature_weights
+        matrix = Standardized(X, None, feature_weights)
+        return TrainingData(matrix, codes, n_classes, weights, rows, mean, scale)
 
     sizes = np.bincount(codes, weights=weights, minlength=n_classes)
     shares = weights / sizes[codes] / n_classes  # every class has the same say
@@ -105,15 +114,17 @@ def prepare(X, codes, n_classes, weights, *, standardize=True):
     first = X[:1].toarray()[0] if sparse.issparse(X) else X[0]
     mean[constant] = first[constant]
     scale = np.where(constant, 1.0, np.sqrt(variance))
+    far = ~constant & (np.abs(mean) > _FAR * scale)
+    if feature_weights is not None:
+        scale = np.where(constant, 1.0, scale / feature_weights)
     inverse = np.where(constant, 0.0, 1.0 / scale)
     return TrainingData(
-        _standardized(X, mean, inverse), codes, n_classes, weights, rows, mean, scale
+        _standardized(X, mean, inverse, far), codes, n_classes, weights, rows, mean, scale
     )
 
 
-def _standardized(X, mean, inverse):
+def _standardized(X, mean, inverse, far):
     """The matrix, with columns far from 0 centered at once."""
-    far = np.abs(mean) * inverse > _FAR
     if not far.any():
         return Standardized(X, mean, inverse)
     shift = np.where(far, mean, 0.0)
