@@ -16,7 +16,7 @@ from numbers import Integral
 
 import numpy as np
 
-from tamis._base import check_class_weight, is_real
+from tamis._base import check_class_weight, is_real, name_some, read_groups
 
 __all__ = [
     "ASK",
@@ -192,7 +192,7 @@ def make_process(
     process : Process
     """
     feature_names = [str(name) for name in feature_names]
-    block_of, names = _read_groups(feature_groups, feature_names)
+    block_of, names = read_groups(feature_groups, feature_names)
     kind = "feature" if feature_groups is None else "group"
     costs = _read_costs(feature_costs, names, kind)
     return Process(
@@ -264,12 +264,12 @@ def _read_costs(feature_costs, names, kind):
         if unknown:
             raise ValueError(
                 f"feature_costs has the {kind} {unknown[0]!r}, which is not among the {kind}s "
-                f"{_some(names)}."
+                f"{name_some(names)}."
             )
         lacking = [name for name in names if name not in feature_costs]
         if lacking:
             raise ValueError(
-                f"feature_costs has no price for the {kind}(s) {_some(lacking)}. Give every "
+                f"feature_costs has no price for the {kind}(s) {name_some(lacking)}. Give every "
                 f"{kind} a price; 0 is one."
             )
         feature_costs = [feature_costs[name] for name in names]
@@ -294,93 +294,3 @@ def _read_costs(feature_costs, names, kind):
             f"{names[wrong[0]]!r}. For what cannot be had, use NaN in X."
         )
     return costs
-
-
-def _read_groups(feature_groups, feature_names):
-    """Block of every column, and the names of the blocks."""
-    n_features = len(feature_names)
-    if feature_groups is None:
-        return np.arange(n_features, dtype=np.int64), feature_names
-    if isinstance(feature_groups, Mapping):
-        return _read_members(
-            [str(name) for name in feature_groups], list(feature_groups.values()), feature_names
-        )
-    groups = feature_groups.tolist() if hasattr(feature_groups, "tolist") else feature_groups
-    if not isinstance(groups, list | tuple):
-        raise ValueError(
-            "feature_groups must be a dict from names to lists of features, a list of such lists, "
-            f"or an array with one label for every feature; got {feature_groups!r}."
-        )
-    listed = [isinstance(group, list | tuple | np.ndarray) for group in groups]
-    if groups and all(listed):
-        members = [list(group) for group in groups]
-        names = [f"group {g}" for g in range(len(members))]
-        return _read_members(names, members, feature_names)
-    if any(listed):
-        raise ValueError(
-            "feature_groups must be a list of lists, or one label for every feature; got a "
-            "mixture. Put a feature that stands alone in a list of its own."
-        )
-    if len(groups) != n_features:
-        raise ValueError(
-            f"feature_groups must have one label for each of the {n_features} features, got "
-            f"{len(groups)}."
-        )
-    if any(label is None or label != label for label in groups):
-        raise ValueError("feature_groups has a missing label. Give every feature a group.")
-    names = list(dict.fromkeys(str(label) for label in groups))  # in order of appearance
-    place = {name: g for g, name in enumerate(names)}
-    return np.array([place[str(label)] for label in groups], dtype=np.int64), names
-
-
-def _read_members(names, groups, feature_names):
-    if len(set(names)) < len(names):
-        raise ValueError(f"feature_groups must have different names, got {_some(names)}.")
-    column_of = {name: j for j, name in enumerate(feature_names)}
-    block_of = np.full(len(feature_names), -1, dtype=np.int64)
-    for g, group in enumerate(groups):
-        if isinstance(group, str) or not hasattr(group, "__iter__"):
-            group = [group]
-        group = list(group)
-        if not group:
-            raise ValueError(f"feature_groups has no feature in {names[g]!r}. Leave it out.")
-        for feature in group:
-            j = _find_column(feature, column_of, len(feature_names), names[g])
-            if block_of[j] >= 0:
-                raise ValueError(
-                    f"feature_groups overlap: the feature {feature_names[j]!r} is in "
-                    f"{names[block_of[j]]!r} and in {names[g]!r}. A feature belongs to one group."
-                    if block_of[j] != g
-                    else f"feature_groups has {feature_names[j]!r} twice in {names[g]!r}."
-                )
-            block_of[j] = g
-    left = np.flatnonzero(block_of < 0)
-    if left.size:
-        raise ValueError(
-            f"feature_groups leave out the feature(s) {_some([feature_names[j] for j in left])}. "
-            "Every feature belongs to a group; one that stands alone to a group of its own."
-        )
-    return block_of, names
-
-
-def _find_column(feature, column_of, n_features, group):
-    if isinstance(feature, str):
-        if feature in column_of:
-            return column_of[feature]
-        raise ValueError(
-            f"feature_groups has the feature {feature!r} in {group!r}, which is not among the "
-            f"features {_some(list(column_of))}."
-        )
-    is_index = isinstance(feature, Integral) and not isinstance(feature, bool | np.bool_)
-    if not is_index or not 0 <= feature < n_features:
-        raise ValueError(
-            f"feature_groups must name features, or give indices from 0 to {n_features - 1}; got "
-            f"{feature!r} in {group!r}."
-        )
-    return int(feature)
-
-
-def _some(names, most=5):
-    """The first few names, for a message."""
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
