@@ -1,0 +1,7 @@
+"""`python -m tamis.cli`."""
+
+import sys
+
+from tamis.cli import main
+
+sys.exit(main())

@@ -1,0 +1,229 @@
+"""From the words of `tamis fit` to a dataset and a problem."""
+
+import csv
+import difflib
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis.comparison import make_problem
+from tamis.io.errors import InputError
+from tamis.preparation import Dataset, Table, lay_out
+
+__all__ = ["EMBEDDED", "READING", "Loaded", "load", "read_features_file"]
+
+EMBEDDED = "breast cancer (embedded)"
+_FIELDS = ("feature", "question", "unit", "type", "choices", "min", "max", "cost", "group")
+_TYPES = ("number", "integer", "choice", "yes/no")
+# Options that say how data are read: the same words for reading them again.
+READING = (
+    "format",
+    "delimiter",
+    "encoding",
+    "layer",
+    "transpose",
+    "target_file",
+    "id_column",
+    "groups",
+    "batch",
+    "text",
+    "categorical",
+    "drop",
+    "include",
+    "missing",
+)
+
+
+@dataclass
+class Loaded:
+    """A problem, and what the user has to be told about it.
+
+    Attributes
+    ----------
+    name : str
+        Of the data.
+    dataset : Dataset
+    problem : Problem
+    descriptions : dict of str to dict
+        What the features file says.
+    fingerprint : str
+        Hash of all files that were read.
+    """
+
+    name: str
+    dataset: Dataset
+    problem: object
+    descriptions: dict
+    fingerprint: str
+
+
+def load(words):
+    """Read the data that some words name, and lay out the problem.
+
+    Parameters
+    ----------
+    words : dict
+        Options of `tamis fit`.
+
+    Returns
+    -------
+    loaded : Loaded
+    """
+    from tamis.io import fingerprint
+
+    descriptions, marks = {}, []
+    if words["features_file"]:
+        descriptions = read_features_file(words["features_file"])
+        marks.append(fingerprint(words["features_file"]))
+    if words["data"] is None:
+        dataset, name = _embedded(words), EMBEDDED
+        marks.append(EMBEDDED)
+    else:
+        dataset, name = _read(words, descriptions), str(words["data"])
+        marks.append(fingerprint(words["data"]))
+        if words["target_file"]:
+            marks.append(fingerprint(words["target_file"]))
+    groups, costs = _check_descriptions(descriptions, dataset)
+    if not dataset.table.names:
+        raise InputError("no feature is left; use --include for columns that were left out.")
+    preparation, encoded = lay_out(
+        dataset.table,
+        dataset.kinds,
+        groups=groups,
+        vectorizer=words["vectorizer"],
+        ngrams=tuple(words["ngrams"]),
+    )
+    if not preparation.n_columns:
+        raise InputError("no feature is left: the text columns have no word that occurs twice.")
+    known = {*preparation.sources, *preparation.features}
+    for column in words["keep"]:
+        if column not in known:
+            raise InputError(f"--keep {column}: no such feature{nearest(column, known)}.")
+    problem = make_problem(
+        dataset,
+        preparation,
+        encoded,
+        keep=words["keep"],
+        costs=costs,
+        balanced=words["scoring"] not in ("accuracy", "mcc"),
+        redundancy=words["redundancy"],
+    )
+    if not problem.n_features:
+        raise InputError("every feature is kept by --keep: there is nothing to select.")
+    return Loaded(name, dataset, problem, descriptions, "-".join(marks))
+
+
+def nearest(name, known):
+    """In words: names that are like a wrong one."""
+    near = difflib.get_close_matches(str(name), [str(k) for k in known], n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(near)}" if near else ""
+
+
+def _read(words, descriptions):
+    from tamis.io import read_table
+
+    options = {name: words[name] for name in READING}
+    choices = [n for n, d in descriptions.items() if d.get("type") in ("choice", "yes/no")]
+    options["categorical"] = tuple(dict.fromkeys([*options["categorical"], *choices]))
+    return read_table(words["data"], words["target"], **options)
+
+
+def _embedded(words):
+    """Breast cancer, from scikit-learn."""
+    from sklearn.datasets import load_breast_cancer
+
+    given = [f"--{w.replace('_', '-')}" for w in ("target", *READING) if words[w]]
+    given = [w for w in given if w not in ("--missing", "--transpose") or w == "--transpose"]
+    if given:
+        raise InputError(f"{given[0]} needs DATA: tamis fit DATA --target COL ...")
+    bunch = load_breast_cancer()
+    names = np.array([str(name) for name in bunch.feature_names])
+    labels = bunch.target_names.astype(str)[bunch.target]
+    return Dataset(Table(bunch.data, names), {}, labels, "diagnosis")
+
+
+def read_features_file(path):
+    """What a table of features says: a dict for every feature, with what is given.
+
+    Parameters
+    ----------
+    path : str
+        CSV with the column "feature", and any of question, unit, type (number, integer, choice,
+        yes/no), choices (separated by |), min, max, cost, group.
+
+    Returns
+    -------
+    descriptions : dict of str to dict
+    """
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            sample = file.read(4096)
+            file.seek(0)
+            first = sample.splitlines()[0] if sample.strip() else ""
+            delimiter = max(",;\t", key=first.count)
+            rows = list(csv.DictReader(file, delimiter=delimiter))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot read the features file {path}: {error}") from error
+    fields = list(rows[0]) if rows else [name.strip() for name in first.split(delimiter)]
+    unknown = [name for name in fields if name is None or name.strip() not in _FIELDS]
+    if "feature" not in [name.strip() for name in fields if name] or unknown:
+        what = f"has the column {unknown[0]!r}" if unknown else "has no column 'feature'"
+        raise InputError(
+            f"the features file {path} {what}; it takes {', '.join(_FIELDS)} (only feature is "
+            "needed)."
+        )
+    described = {}
+    for line, row in enumerate(rows, 2):
+        if None in row.values() or None in row:
+            raise InputError(f"{path}, line {line}: not as many fields as the header has.")
+        given = {k.strip(): v.strip() for k, v in row.items() if v.strip()}
+        name = given.pop("feature", None)
+        if name is None or name in described:
+            what = "no feature is named" if name is None else f"feature {name!r} comes twice"
+            raise InputError(f"{path}, line {line}: {what}.")
+        described[name] = _check_description(given, f"{path}, line {line}")
+    return described
+
+
+def _check_description(given, where):
+    for field in ("cost", "min", "max"):
+        if field in given:
+            try:
+                given[field] = float(given[field])
+            except ValueError:
+                given[field] = math.nan
+            if not math.isfinite(given[field]) or (field == "cost" and given[field] < 0):
+                raise InputError(f"{where}: {field} must be a number, and a cost not negative.")
+    if given.get("min", -math.inf) > given.get("max", math.inf):
+        raise InputError(f"{where}: min {given['min']:g} is above max {given['max']:g}.")
+    if "type" in given and given["type"] not in _TYPES:
+        raise InputError(
+            f"{where}: type must be one of {', '.join(_TYPES)}, got {given['type']!r}."
+        )
+    if "choices" in given:
+        given["choices"] = [choice.strip() for choice in given["choices"].split("|")]
+    return given
+
+
+def _check_descriptions(descriptions, dataset):
+    """Groups by source column, and prices by counted feature."""
+    known = set(dataset.table.names)
+    groups, costs = {}, {}
+    for name, given in descriptions.items():
+        if name not in known:
+            raise InputError(
+                f"the features file describes {name!r}, which is not among the features"
+                f"{nearest(name, known)}."
+            )
+        counted = given.get("group", name)
+        if "group" in given:
+            groups[name] = counted
+        if "cost" in given:
+            if costs.get(counted, given["cost"]) != given["cost"]:
+                raise InputError(
+                    f"the features file gives the group {counted!r} two costs; one price buys it "
+                    "whole."
+                )
+            costs[counted] = given["cost"]
+    return groups, costs

@@ -1,0 +1,256 @@
+"""`tamis fit`: compare, recommend, and write the folder of a run."""
+
+import json
+import os
+import time
+
+import numpy as np
+
+from tamis import __version__
+from tamis.cli.data import EMBEDDED, READING, load
+from tamis.cli.folder import RunFolder
+from tamis.cli.metrics import summarise, versions
+from tamis.cli.progress import Progress, say
+from tamis.cli.show import show_features, show_metrics
+from tamis.comparison import Settings, compare, fit_final
+from tamis.comparison.comparison import PATIENCE, all_names, leave_out, plan
+from tamis.comparison.features import describe_features
+from tamis.comparison.folds import default_repeats
+from tamis.comparison.methods import BASELINES, METHODS
+from tamis.comparison.store import ManifestMismatch, Store
+from tamis.io.errors import InputError
+
+__all__ = ["conclude", "make_settings", "run"]
+
+# What the numbers depend on, beside the data.
+_DEPENDS = (
+    "target",
+    *READING,
+    "vectorizer",
+    "ngrams",
+    "methods",
+    "folds",
+    "repeats",
+    "scoring",
+    "positive",
+    "min_sensitivity",
+    "minimize",
+    "max_features",
+    "keep",
+    "redundancy",
+    "permutations",
+    "seed",
+)
+
+
+def run(options):
+    """Run the command; returns the exit code."""
+    start = time.perf_counter()
+    words = vars(options)
+    folder = None
+    if options.output:
+        folder = RunFolder(options.output)
+        if folder.path.exists() and not folder.path.is_dir():
+            raise InputError(f"-o {folder.path} is a file, not a folder; name another one.")
+    loaded = load(words)
+    if options.data is None:
+        say(f"no DATA: this is {EMBEDDED}; yours: tamis fit DATA --target COL -o RUN")
+    for note in loaded.dataset.notes:
+        say(note)
+    n_jobs = _n_jobs(options.n_jobs)
+    settings = make_settings(words, loaded)
+    left_out = {}
+    if options.methods == "auto" or options.max_seconds:
+        settings, left_out = _leave_out(settings, loaded.problem, n_jobs, options)
+
+    store = None
+    if folder is not None:
+        folder.make()
+        try:
+            store = Store(folder.checkpoints, manifest(words, loaded, settings), options.force)
+        except ManifestMismatch as error:
+            raise InputError(
+                f"{folder.path} holds the work of another call ({error}). Use another folder, or "
+                "--force to throw that work away."
+            ) from error
+        folder.write_json("run.json", _as_json(words))
+
+    deadline = start + options.max_seconds if options.max_seconds else np.inf
+    _, units = plan(loaded.problem, settings)
+    with Progress(units) as progress:
+        comparison, interrupted = compare(
+            loaded.problem,
+            settings,
+            store=store,
+            n_jobs=n_jobs,
+            stop=lambda: time.perf_counter() > deadline,
+            report=progress.tell,
+        )
+    if interrupted or comparison.unfinished:
+        _say_how_to_go_on(comparison, folder, interrupted)
+    if comparison.choice is None:
+        say("no method was finished: there is nothing to recommend yet.")
+        return 1
+    conclude(comparison, loaded, folder, options, left_out=left_out, start=start)
+    return 1 if interrupted else 0
+
+
+def conclude(comparison, loaded, folder, options, *, choice=None, left_out=None, start=None):
+    """Train the model, write the folder, print the results."""
+    chosen = choice or comparison.choice
+    positive = None
+    if comparison.settings.positive is not None:
+        positive = loaded.problem.classes[comparison.settings.positive].item()
+    model, fitted = fit_final(
+        comparison,
+        chosen.method,
+        chosen.at,
+        target=loaded.dataset.target,
+        descriptions=loaded.descriptions,
+        positive=positive,
+        version=__version__,
+    )
+    records = describe_features(comparison, chosen.method, chosen.at, fitted)
+    seconds = None if start is None else time.perf_counter() - start
+    metrics = summarise(comparison, loaded, chosen=choice, seconds=seconds, left_out=left_out)
+    told = [r["feature"] for r in records if r.get("tells_batch")]
+    if told:
+        say(f"these features tell the batch, and may not carry over: {', '.join(told[:10])}")
+    model.scores = {
+        name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
+    }
+    if folder is not None:
+        for line in folder.write_model(model):
+            say(line)
+        folder.write_features(records)
+        folder.write_json("metrics.json", metrics)
+    if options.json:
+        print(json.dumps(metrics, indent=1, ensure_ascii=False))
+        return
+    print("\n".join(show_metrics(metrics)))
+    print()
+    print("\n".join(show_features(records)))
+    if folder is not None:
+        print(f"\nwritten to {folder.path}: model.json, model.skops, features.csv, metrics.json")
+    else:
+        say("nothing was written; -o RUN keeps the model, and lets a stopped run go on.")
+
+
+def make_settings(words, loaded):
+    """The settings that some words ask for."""
+    problem = loaded.problem
+    counts = np.bincount(problem.codes)
+    n_folds = words["folds"]
+    smallest = int(counts.min())
+    if problem.groups is not None:
+        of_class = [np.unique(problem.groups[problem.codes == c]).size for c in range(counts.size)]
+        smallest = min(of_class)
+        if smallest < 2:
+            label = problem.classes[int(np.argmin(of_class))]
+            raise InputError(
+                f"class {label} has rows of one group only: they cannot be in training and test."
+            )
+    if smallest < n_folds:
+        n_folds = max(2, smallest)
+        what = "groups" if problem.groups is not None else "rows"
+        say(
+            f"the smallest class has {smallest} {what}: {n_folds} folds instead of {words['folds']}"
+        )
+    positive = _find_positive(words, problem)
+    return Settings(
+        methods=_find_methods(words["methods"]),
+        n_folds=n_folds,
+        n_repeats=words["repeats"] or default_repeats(problem.n_rows),
+        seed=words["seed"],
+        scoring=words["scoring"],
+        minimize=words["minimize"],
+        max_features=words["max_features"],
+        positive=positive,
+        min_sensitivity=words["min_sensitivity"],
+        permutations=words["permutations"],
+    )
+
+
+def _find_positive(words, problem):
+    if words["positive"] is None:
+        if words["min_sensitivity"] is not None:
+            raise InputError("--min-sensitivity needs --positive CLASS: whose sensitivity?")
+        return None
+    labels = [str(label) for label in problem.classes.tolist()]
+    if words["positive"] not in labels:
+        raise InputError(
+            f"--positive {words['positive']}: the classes are {', '.join(labels[:10])}."
+        )
+    return labels.index(words["positive"])
+
+
+def _find_methods(text):
+    names = all_names()
+    if text in ("auto", "all"):
+        return tuple(names)
+    wanted = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in wanted if name not in names]
+    if unknown or not wanted:
+        raise InputError(
+            f"--methods {unknown[0] if unknown else text}: the methods are {', '.join(names)}; or "
+            "auto, or all."
+        )
+    ours = [m.name for m in METHODS if m.name in wanted]
+    if not ours:
+        raise InputError("--methods names baselines only, which are never recommended; add one.")
+    baselines = [m.name for m in BASELINES if m.name in wanted]
+    return tuple(ours + (baselines or [m.name for m in BASELINES]))
+
+
+def _leave_out(settings, problem, n_jobs, options):
+    """The settings without the methods that would take too long, which are told."""
+    _, units = plan(problem, settings)
+    n_units = sum(unit.method == settings.methods[0] for unit in units)
+    patience = PATIENCE
+    if options.max_seconds:
+        patience = options.max_seconds / len(settings.methods) * 2
+    estimates, left_out = leave_out(problem, settings.methods, n_units, n_jobs, patience)
+    for name, seconds in left_out.items():
+        say(f"{name} is left out: about {seconds:.0f} s on these data (--methods all takes it in)")
+    stay = tuple(name for name in settings.methods if name not in left_out)
+    total = sum(estimates[name] for name in stay)
+    say(f"about {total:.0f} s on {n_jobs} core{'' if n_jobs == 1 else 's'}")
+    return _replace(settings, methods=stay), left_out
+
+
+def _replace(settings, **changes):
+    from dataclasses import replace
+
+    return replace(settings, **changes)
+
+
+def manifest(words, loaded, settings):
+    """What the checkpoints of a run belong to."""
+    options = {name: words[name] for name in _DEPENDS}
+    options["methods"] = ",".join(settings.methods)
+    options["repeats"] = settings.n_repeats
+    options["folds"] = settings.n_folds
+    return {
+        "data": loaded.fingerprint,
+        "options": _as_json(options),
+        "versions": versions(),
+    }
+
+
+def _as_json(words):
+    return json.loads(json.dumps({k: v for k, v in words.items() if k != "command"}, default=str))
+
+
+def _n_jobs(wanted):
+    if wanted == 0 or wanted < -1:
+        raise InputError(f"--n-jobs {wanted}: expected 1 or more, or -1 for all cores.")
+    return (os.cpu_count() or 1) if wanted == -1 else wanted
+
+
+def _say_how_to_go_on(comparison, folder, interrupted):
+    why = "stopped" if interrupted else "--max-seconds was reached"
+    say(f"{why}; not finished: {', '.join(comparison.unfinished) or 'the rest'}")
+    if folder is None:
+        say("nothing was kept, for there was no -o RUN.")
+    else:
+        say(f"finished work is in {folder.path}; the same command goes on from there.")

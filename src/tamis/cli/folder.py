@@ -1,0 +1,97 @@
+"""The folder of a run: what is in it, written whole or not at all."""
+
+import csv
+import io
+import json
+import warnings
+from pathlib import Path
+
+from tamis.comparison.store import write_atomically
+from tamis.io.errors import InputError
+
+__all__ = ["RunFolder", "find_model"]
+
+
+class RunFolder:
+    """`model.json`, `model.skops`, `features.csv`, `metrics.json`, `run.json`, `checkpoints/`.
+
+    Parameters
+    ----------
+    path : str or path-like
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+
+    @property
+    def checkpoints(self):
+        """Folder of the finished units."""
+        return self.path / "checkpoints"
+
+    def make(self):
+        """Make the folder; an error where something else is in the way."""
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"-o {self.path} is a file, not a folder; name another one.")
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def write_json(self, name, value):
+        """Write plain values."""
+        text = json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False).encode()
+        write_atomically(self.path / name, lambda file: file.write(text + b"\n"))
+
+    def read_json(self, name):
+        """Read plain values."""
+        try:
+            return json.loads((self.path / name).read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise InputError(
+                f"{self.path} has no {name}: it is not the folder of a finished `tamis fit`."
+            ) from error
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.path / name} cannot be read: {error}") from error
+
+    def write_features(self, records):
+        """Write `features.csv`."""
+        file = io.StringIO(newline="")
+        names = list(records[0]) if records else ["rank", "feature"]
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(records)
+        text = file.getvalue().encode()
+        write_atomically(self.path / "features.csv", lambda out: out.write(text))
+
+    def write_model(self, model):
+        """Write the model in both formats, and return what has to be said about it."""
+        from tamis.io import save_model
+
+        said = []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            save_model(model, self.path / "model.json")
+            try:
+                save_model(model, self.path / "model.skops")
+            except InputError as error:
+                said.append(str(error))
+        said += dict.fromkeys(str(w.message) for w in caught)
+        return said
+
+
+def find_model(path):
+    """The model of a run's folder, or of a model file."""
+    from tamis.io import load_model
+    from tamis.preparation import TableClassifier
+
+    path = Path(path)
+    if path.is_dir():
+        if not (path / "model.json").exists():
+            raise InputError(
+                f"{path} has no model.json: it is not the folder of a finished `tamis fit`."
+            )
+        path = path / "model.json"
+    model = load_model(path)
+    if not isinstance(model, TableClassifier):
+        raise InputError(
+            f"{path} holds a bare {type(model).__name__}; the command line takes models of "
+            "`tamis fit`, which know their columns."
+        )
+    return model

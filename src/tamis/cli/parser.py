@@ -1,0 +1,242 @@
+"""The words of the command line."""
+
+import argparse
+
+from tamis import __version__
+
+__all__ = ["make_parser"]
+
+_METHODS = "centers, medians, primal-dual, landmarks, datum-wise"
+_BASELINES = "most-frequent, l1-logistic, random-forest"
+
+
+def make_parser():
+    """The parser of `tamis`."""
+    parser = argparse.ArgumentParser(
+        prog="tamis",
+        description="The fewest features that classify your data.",
+        epilog="tamis fit without DATA shows everything on an embedded data set.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"tamis {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_fit(commands)
+    _add_pick(commands)
+    _add_predict(commands)
+    _add_evaluate(commands)
+    _add_explain(commands)
+    _add_export(commands)
+    _add_methods(commands)
+    return parser
+
+
+def _command(commands, name, help, description=None):
+    command = commands.add_parser(
+        name, help=help, description=description or help, allow_abbrev=False
+    )
+    return command
+
+
+def _add_reading(parser, *, training):
+    group = parser.add_argument_group("reading the data")
+    group.add_argument("--format", help="csv, tsv, parquet, svmlight, npz, npy or h5ad")
+    group.add_argument("--delimiter", help="what separates fields (default: found out)")
+    group.add_argument("--encoding", help="of a text file (default: utf-8)")
+    group.add_argument("--layer", help="h5ad: a layer instead of X")
+    group.add_argument("--transpose", action="store_true", help="features are in rows")
+    group.add_argument("--id", dest="id_column", metavar="COL", help="column of sample names")
+    group.add_argument("--target-file", metavar="FILE", help="labels, joined by sample name")
+    if not training:
+        return
+    group.add_argument("--text", type=_names, default=(), metavar="COLS", help="free text columns")
+    group.add_argument(
+        "--vectorizer", choices=("counts", "tfidf", "hashing"), default="counts", help="for --text"
+    )
+    group.add_argument("--ngrams", type=_ngrams, default=(1, 1), metavar="N", help="1, 2 or 1-3")
+    group.add_argument("--categorical", type=_names, default=(), metavar="COLS")
+    group.add_argument("--drop", type=_names, default=(), metavar="COLS", help="leave these out")
+    group.add_argument(
+        "--include", type=_names, default=(), metavar="COLS", help="use what would be left out"
+    )
+    group.add_argument(
+        "--missing", choices=("impute", "error"), default="impute", help="what to do with gaps"
+    )
+    group.add_argument(
+        "--features",
+        dest="features_file",
+        metavar="FILE",
+        help="table of feature, question, unit, type, choices, min, max, cost, group",
+    )
+
+
+def _add_fit(commands):
+    parser = _command(
+        commands,
+        "fit",
+        "compare the families on your data, and recommend the sparsest good model",
+        "Cross-validates every family along its sparsity path on the same folds, recommends the "
+        "sparsest model within one standard error of the best, and says honestly how good it is. "
+        "Without DATA: on an embedded data set.",
+    )
+    parser.add_argument("data", nargs="?", metavar="DATA", help="a table")
+    parser.add_argument("--target", metavar="COL", help="column of the labels")
+    parser.add_argument(
+        "-o", "--output", metavar="RUN", help="folder for model, features, metrics, checkpoints"
+    )
+    _add_reading(parser, training=True)
+    how = parser.add_argument_group("comparing")
+    how.add_argument(
+        "--methods",
+        default="auto",
+        help=f"auto (all that do not take too long), all, or some of {_METHODS}; baselines: "
+        f"{_BASELINES} (default: auto)",
+    )
+    how.add_argument("--folds", type=_at_least(2), default=5)
+    how.add_argument(
+        "--repeats", type=_at_least(1), help="of the folds (3 below 200 rows, 2 below 500, else 1)"
+    )
+    how.add_argument("--groups", metavar="COL", help="rows of a group stay in one fold")
+    how.add_argument("--batch", metavar="COL", help="also leave out one batch at a time")
+    how.add_argument(
+        "--scoring",
+        choices=("balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"),
+        default="balanced_accuracy",
+    )
+    how.add_argument("--positive", metavar="CLASS", help="the class to be found")
+    how.add_argument("--min-sensitivity", type=_share, metavar="S", help="for --positive")
+    how.add_argument("--minimize", choices=("overall", "per-sample"), default="overall")
+    how.add_argument("--max-features", type=_at_least(1), metavar="K", help="largest model")
+    how.add_argument("--keep", type=_names, default=(), metavar="COLS", help="always in, for free")
+    how.add_argument(
+        "--redundancy",
+        type=_share,
+        metavar="R",
+        help="skip features correlated more with a better",
+    )
+    how.add_argument(
+        "--permutations",
+        type=_at_least(0),
+        default=0,
+        metavar="N",
+        help="shuffled labels: p-value",
+    )
+    work = parser.add_argument_group("working")
+    work.add_argument(
+        "--max-seconds", type=_positive, metavar="S", help="begin nothing after this"
+    )
+    work.add_argument("--n-jobs", type=int, default=-1, help="processes (default: all cores)")
+    work.add_argument("--seed", type=_at_least(0), default=0)
+    work.add_argument("--force", action="store_true", help="throw away other work in RUN")
+    work.add_argument("--json", action="store_true", help="print metrics as JSON")
+
+
+def _add_pick(commands):
+    parser = _command(commands, "pick", "take another point of the curve, without searching again")
+    parser.add_argument("run", metavar="RUN", help="folder of a `tamis fit`")
+    parser.add_argument("--method", required=True, help=_METHODS)
+    parser.add_argument("--n-features", type=_positive, required=True, metavar="K")
+    parser.add_argument("--data", metavar="DATA", help="the same data, if they have moved")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="new folder")
+    parser.add_argument("--json", action="store_true", help="print metrics as JSON")
+
+
+def _add_predict(commands):
+    parser = _command(commands, "predict", "labels and probabilities of new rows, as CSV")
+    parser.add_argument("run", metavar="RUN", help="folder of a run, or a model file")
+    parser.add_argument("data", metavar="DATA")
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    parser.add_argument(
+        "--priors", metavar="A=0.1,B=0.9", help="class frequencies where the model is used"
+    )
+    parser.add_argument(
+        "--reject", type=_share, metavar="P", help="refer rows whose best probability is below P"
+    )
+    _add_reading(parser, training=False)
+
+
+def _add_evaluate(commands):
+    parser = _command(commands, "evaluate", "how good a model is on other data")
+    parser.add_argument("run", metavar="RUN", help="folder of a run, or a model file")
+    parser.add_argument("data", metavar="DATA")
+    parser.add_argument("--target", metavar="COL", help="default: that of the model")
+    parser.add_argument("-o", "--output", metavar="FILE", help="JSON file")
+    parser.add_argument(
+        "--priors", metavar="A=0.1,B=0.9", help="class frequencies where the model is used"
+    )
+    parser.add_argument("--seed", type=_at_least(0), default=0)
+    parser.add_argument("--json", action="store_true", help="print metrics as JSON")
+    _add_reading(parser, training=False)
+
+
+def _add_explain(commands):
+    parser = _command(commands, "explain", "why each row has its label, as CSV")
+    parser.add_argument("run", metavar="RUN", help="folder of a run, or a model file")
+    parser.add_argument("data", metavar="DATA")
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    parser.add_argument("--top", type=_at_least(1), default=10, help="contributions of a row")
+    _add_reading(parser, training=False)
+
+
+def _add_export(commands):
+    parser = _command(commands, "export", "the model in another format")
+    parser.add_argument("run", metavar="RUN", help="folder of a run, or a model file")
+    parser.add_argument("--to", choices=("onnx", "json", "skops"), required=True)
+    parser.add_argument("-o", "--output", metavar="FILE", required=True)
+
+
+def _add_methods(commands):
+    parser = _command(commands, "methods", "what is compared, and when a method is left out")
+    parser.add_argument("--json", action="store_true")
+
+
+def _names(text):
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise argparse.ArgumentTypeError("expected names, separated by commas")
+    return names
+
+
+def _ngrams(text):
+    try:
+        low, _, high = text.partition("-")
+        low, high = int(low), int(high or low)
+    except ValueError:
+        low = high = 0
+    if not 1 <= low <= high <= 5:
+        raise argparse.ArgumentTypeError(f"expected 1, 2 or 1-3 (at most 5), got {text!r}")
+    return (1, high) if "-" not in text else (low, high)
+
+
+def _at_least(smallest):
+    def convert(text):
+        try:
+            value = int(text)
+        except ValueError:
+            value = smallest - 1
+        if value < smallest:
+            raise argparse.ArgumentTypeError(
+                f"expected an integer of at least {smallest}, got {text!r}"
+            )
+        return value
+
+    return convert
+
+
+def _positive(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return value
+
+
+def _share(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number above 0 and up to 1, got {text!r}")
+    return value
