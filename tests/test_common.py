@@ -37,6 +37,11 @@ CENTERS = [
     SparseCenterClassifierCV(cv=3, metric="l1", rule="1se", n_resamples=4, random_state=0),
     SparseCenterClassifierCV(cv=3, covariance="shrunk", n_resamples=4, random_state=0),
 ]
+# They name a column, so that the order of columns does not leave them alone.
+KEEPING = [
+    SparseCenterClassifier(2, keep=[0]),
+    SparseCenterClassifierCV(cv=3, keep=[0], n_resamples=4, random_state=0),
+]
 PRIMAL_DUAL = [
     PrimalDualClassifier(0.8, tol=1e-8),
     PrimalDualClassifier(0.8, loss="l1", tol=1e-8),
@@ -80,7 +85,7 @@ MAPS = [
     LandmarkTransformer("kmeans", 5, random_state=0),
     LandmarkTransformer("density", 6, per_class=True, kernel="linear", random_state=0),
 ]
-CLASSIFIERS = CENTERS + PRIMAL_DUAL
+CLASSIFIERS = CENTERS + KEEPING + PRIMAL_DUAL
 SELECTORS = [
     OddsRatioSelector(3),
     SparseNaiveBayesSelector(3),
@@ -194,7 +199,7 @@ def test_row_order_does_not_matter(estimator):
     assert_allclose(answers(one, X), answers(other, X), rtol=1e-5, atol=1e-9)
 
 
-@estimators
+@pytest.mark.parametrize("estimator", CENTERS + PRIMAL_DUAL + SELECTORS, ids=str)
 def test_column_order_does_not_matter(estimator):
     X, y = data_for(estimator)
     order = np.random.default_rng(0).permutation(X.shape[1])

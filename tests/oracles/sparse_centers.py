@@ -62,3 +62,19 @@ def best_objective(X, y, k, metric, sample_weight=None):
         for size in range(min(k, m) + 1)
         for support in combinations(range(m), size)
     )
+
+
+def best_grouped_objective(X, y, groups, kept, k, metric, sample_weight=None):
+    """Brute force over all sets of at most k groups besides those kept; groups are lists."""
+    free = [group for g, group in enumerate(groups) if g not in kept]
+    always = [j for g in kept for j in groups[g]]
+    costs = [
+        [feature_cost(X[:, j], y, metric, chosen, sample_weight) for chosen in (False, True)]
+        for j in range(X.shape[1])
+    ]
+    best = np.inf
+    for size in range(min(k, len(free)) + 1):
+        for chosen in combinations(free, size):
+            support = {*always, *(j for group in chosen for j in group)}
+            best = min(best, sum(costs[j][j in support] for j in range(X.shape[1])))
+    return best

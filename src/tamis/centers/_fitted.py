@@ -57,8 +57,27 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
 
     @property
     def ranking_(self):
-        """Features from the largest gain to the smallest; equal gains: lower index first."""
+        """Features from the largest gain to the smallest; equal gains: lower index first.
+
+        With groups: the features of the best group first.
+        """
         return self._attribute("ranking_", lambda: self._model.order())
+
+    @property
+    def group_of_(self):
+        """Index of the group of every feature; every feature is its own where there are none."""
+        return self._attribute(
+            "group_of_",
+            lambda: np.arange(self.n_features_in_) if self._group_of is None else self._group_of,
+        )
+
+    @property
+    def group_gains_(self):
+        """Sum of the gains of every group."""
+        return self._attribute(
+            "group_gains_",
+            lambda: self.gains_ if self._group_of is None else self._groups.sums(self.gains_),
+        )
 
     def _attribute(self, name, compute):
         if "support_" not in vars(self):
@@ -123,7 +142,8 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
         Parameters
         ----------
         k : int, float or None
-            As `n_features_to_select`.
+            As `n_features_to_select`: a number of groups where there are groups, without what is
+            kept in any case.
 
         Returns
         -------
@@ -132,7 +152,7 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
         """
         check_is_fitted(self, "support_")
         other = copy.copy(self)
-        other._select(resolve_n_features(k, self.n_features_in_, "k"))
+        other._select(resolve_n_features(k, self._n_choices, "k"))
         if hasattr(other, "n_features_to_select"):
             other.n_features_to_select = k
         return other
@@ -145,7 +165,7 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
         ks : sequence of int, or None
-            Numbers of features; None is 1, 2, ... up to all.
+            Numbers of features, or groups; None is 1, 2, ... up to all.
 
         Returns
         -------
@@ -153,6 +173,7 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
         """
         model, X, ks = self._path(X, ks)
         terms = model.terms(model.ranked())
+        ks = model.count_features(ks)
         labels = [path_labels(model.transform(X[rows]), terms, ks) for rows in model.row_chunks(X)]
         return self.classes_[np.concatenate(labels).T]
 
@@ -166,7 +187,7 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
         y : array-like of shape (n_samples,)
             Labels.
         ks : sequence of int, or None
-            Numbers of features; None is 1, 2, ... up to all.
+            Numbers of features, or groups; None is 1, 2, ... up to all.
         scoring : str, callable or None
             None is the accuracy, as in `score`; otherwise as in scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -191,8 +212,8 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
         model = self._fitted_model()
         X = self._check_X(X)
         if ks is None:
-            ks = np.arange(1, self.n_features_in_ + 1)
+            ks = np.arange(1, self._n_choices + 1)
         if not np.iterable(ks):
             raise ValueError(f"ks must be a sequence of numbers of features, or None, got {ks!r}.")
-        ks = np.array([resolve_n_features(k, self.n_features_in_, "Each of ks") for k in ks])
-        return model, X, ks
+        ks = [resolve_n_features(k, self._n_choices, "Each of ks") for k in ks]
+        return model, X, np.array(ks, dtype=np.int64)

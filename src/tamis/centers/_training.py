@@ -15,7 +15,8 @@ from tamis._base import (
     require_two_classes,
 )
 from tamis.centers.covariance import Whitening
-from tamis.centers.model import CenterModel, train
+from tamis.centers.groups import FeatureGroups, make_groups
+from tamis.centers.model import CenterModel, train, train_from_moments
 from tamis.centers.ranking import CenterStatistics
 
 __all__ = ["CenterTraining"]
@@ -45,6 +46,13 @@ class CenterTraining(TamisEstimator):
                 "Use covariance=None, or metric='l2'."
             )
 
+        for name in ("feature_groups", "keep"):
+            if self.covariance is not None and getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} goes with covariance=None only, got covariance={self.covariance!r}: "
+                    "with a covariance the selected features are transformed ones."
+                )
+
     def _validate(self, X, y, sample_weight, *, reset=True, classes=None, n_classes_needed=2):
         """Checked data, class indices and weights; sets `classes_`."""
         X, y = validate_data(
@@ -60,6 +68,7 @@ class CenterTraining(TamisEstimator):
         if self.metric == "l1" and not sparse.issparse(X):
             check_finite((X,), X)  # an order is no place to find NaN in
         sample_weight = check_weights(sample_weight, X)
+        self._set_groups()
         self.classes_, codes = encode_labels(y, classes)
         if n_classes_needed > 1:
             require_two_classes(self)
@@ -69,8 +78,30 @@ class CenterTraining(TamisEstimator):
         if sample_weight is not None:
             require_class_weights(self.classes_, codes, sample_weight)
 
+    def _set_groups(self):
+        """Keep the groups of this fit, as arrays: the parameters may be set to others later."""
+        groups = None
+        if self.feature_groups is not None or self.keep is not None:
+            groups = make_groups(self.feature_groups, self.keep, self._feature_names())
+        self._group_of = None if groups is None else groups.group_of
+        self._kept = None if groups is None else groups.kept
+
+    @property
+    def _groups(self):
+        return None if self._group_of is None else FeatureGroups(self._group_of, self._kept)
+
+    @property
+    def _n_choices(self):
+        """How many features, or groups, may be selected or not."""
+        return self.n_features_in_ if self._group_of is None else self._groups.n_choices
+
+    def _train_moments(self, moments):
+        model = train_from_moments(moments, scaling=self.scaling, log_prior=self._log_prior)
+        model.groups = self._groups
+        return model
+
     def _train(self, X, codes, n_classes, sample_weight):
-        return train(
+        model = train(
             X,
             codes,
             n_classes,
@@ -80,6 +111,8 @@ class CenterTraining(TamisEstimator):
             log_prior=self._log_prior,
             sample_weight=sample_weight,
         )
+        model.groups = self._groups
+        return model
 
     def _log_prior(self, weight):
         """Logarithm of the priors; classes that were not seen are left out."""
@@ -136,18 +169,26 @@ class CenterTraining(TamisEstimator):
         self.temperature_ = 1.0
 
     def _select(self, k):
-        """Use the k best features."""
+        """Use the k best features, or groups."""
         model = self._model
         self.support_ = model.select(k)
         self.n_features_ = int(self.support_.size)
+        self.n_groups_ = self.n_features_
+        if self._group_of is not None:
+            self.n_groups_ = int(np.unique(self._group_of[self.support_]).size)
         self.dispersion_ = float(model.dispersion(self.support_))
         self.objective_ = model.objective(self.support_)
 
     def _warn_of_few_features(self, k, asked, X):
-        if self.n_features_ >= k or asked is None:
+        found, kind = self.n_features_, "features"
+        if self._group_of is not None:
+            found = int(np.count_nonzero(~self._kept[np.unique(self._group_of[self.support_])]))
+            kind = "features" if self.feature_groups is None else "groups"
+            kind += " besides those to keep" if self._kept.any() else ""
+        if found >= k or asked is None:
             return
         message = (
-            f"{k} features were asked for, but only {self.n_features_} separate the class "
+            f"{k} {kind} were asked for, but only {found} separate the class "
             f"centers (metric={self.metric!r}); those are selected."
         )
         values = X.data if sparse.issparse(X) else X
@@ -167,6 +208,7 @@ class CenterTraining(TamisEstimator):
         )
         model = CenterModel(self._metric, statistics, self.scale_, self.gains_, self._log_priors)
         model.temperature = self.temperature_
+        model.groups = self._groups
         if self._whitening is not None:
             parts = self._whitening
             model.whitening = Whitening(

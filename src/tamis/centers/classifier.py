@@ -6,7 +6,6 @@ from sklearn.utils.validation import column_or_1d
 
 from tamis._base import resolve_n_features, steps, with_callbacks
 from tamis.centers._fitted import FittedCenters
-from tamis.centers.model import train_from_moments
 from tamis.centers.statistics import ClassMoments, summarise
 
 __all__ = ["SparseCenterClassifier"]
@@ -42,7 +41,8 @@ class SparseCenterClassifier(FittedCenters):
     ----------
     n_features_to_select : int, float or None, default=10
         Number of features: a count (more than there are: all), a fraction in (0, 1], or None for
-        all. Features that do not separate the centers are never selected.
+        all. Features that do not separate the centers are never selected. With `feature_groups`
+        it counts groups, with `keep` only the others.
     metric : {"l2", "l1"}, default="l2"
         Means and squared Euclidean distances, or medians and absolute distances, which are
         robust to outliers.
@@ -56,6 +56,14 @@ class SparseCenterClassifier(FittedCenters):
         `get_support` is all true.
     priors : {"uniform", "empirical"} or array-like of shape (n_classes,), default="uniform"
         Class probabilities that enter the decision.
+    feature_groups : dict, list of lists, array-like or None, default=None
+        Features that are selected together and count as one: a dict from names to features (names
+        or indices), a list of such lists, or one label for every feature. Every feature is in one
+        group. The gain of a group is the sum of those of its features, so the k best groups are
+        the global optimum too. Not with a covariance.
+    keep : str, int, list of them or None, default=None
+        Features (names or indices) that are always selected, with their group, or names of groups.
+        `n_features_to_select` does not count them. Not with a covariance.
 
     Attributes
     ----------
@@ -65,10 +73,17 @@ class SparseCenterClassifier(FittedCenters):
         Indices of the selected features, ascending.
     n_features_ : int
         How many there are.
+    n_groups_ : int
+        How many groups they belong to; without groups as many.
     gains_ : ndarray of shape (n_features_in_,)
         What leaving a feature out would cost, on the scaled data; exactly 0 for nothing.
     ranking_ : ndarray of shape (n_features_in_,)
-        Feature indices, best first.
+        Feature indices, best first. With groups, the features of the best group first; before all
+        others those to keep.
+    group_of_ : ndarray of shape (n_features_in_,)
+        Index of each feature's group, in the order in which `feature_groups` has them.
+    group_gains_ : ndarray of shape (n_groups,)
+        Sums of the gains of every group.
     centers_ : ndarray of shape (n_classes, n_features_in_)
         Class centers in the units of X; they differ on the support only.
     class_centers_ : ndarray of shape (n_classes, n_features_in_)
@@ -114,12 +129,16 @@ class SparseCenterClassifier(FittedCenters):
         scaling="spread",
         covariance=None,
         priors="uniform",
+        feature_groups=None,
+        keep=None,
     ):
         self.n_features_to_select = n_features_to_select
         self.metric = metric
         self.scaling = scaling
         self.covariance = covariance
         self.priors = priors
+        self.feature_groups = feature_groups
+        self.keep = keep
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -140,7 +159,7 @@ class SparseCenterClassifier(FittedCenters):
         """
         self._check_parameters()
         X, codes, sample_weight = self._validate(X, y, sample_weight)
-        k = resolve_n_features(self.n_features_to_select, X.shape[1])
+        k = resolve_n_features(self.n_features_to_select, self._n_choices)
         self._check_class_weights(codes, sample_weight)
         for _ in steps(self, ["centers"], X=X, y=y):
             model = self._train(X, codes, len(self.classes_), sample_weight)
@@ -192,7 +211,7 @@ class SparseCenterClassifier(FittedCenters):
         X, codes, sample_weight = self._validate(
             X, y, sample_weight, reset=first, classes=known, n_classes_needed=1
         )
-        k = resolve_n_features(self.n_features_to_select, X.shape[1])
+        k = resolve_n_features(self.n_features_to_select, self._n_choices)
         moments = summarise(X, codes, len(self.classes_), sample_weight)
         if not first:
             seen = ClassMoments(
@@ -205,7 +224,7 @@ class SparseCenterClassifier(FittedCenters):
             moments = seen.merge(moments)
         if not moments.weight.any():
             raise ValueError("All samples so far have zero weight: give some of them weight.")
-        model = train_from_moments(moments, scaling=self.scaling, log_prior=self._log_prior)
+        model = self._train_moments(moments)
         self._store(model)
         self._n_rows = moments.n_rows
         self._select(k)

@@ -21,7 +21,6 @@ from tamis._selection import (
     weighted_splits,
 )
 from tamis.centers._fitted import FittedCenters
-from tamis.centers.model import train_from_moments
 from tamis.centers.path import path_grid
 from tamis.centers.scoring import is_counted, score_path
 from tamis.centers.statistics import ClassMoments, summarise
@@ -49,10 +48,15 @@ class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
         Mahalanobis distances by the pooled within-class covariance.
     priors : {"uniform", "empirical"} or array-like of shape (n_classes,), default="uniform"
         Class probabilities that enter the decision.
+    feature_groups : dict, list of lists, array-like or None, default=None
+        Features that are selected together and count as one. (`groups` of `fit` are groups of
+        samples.)
+    keep : str, int, list of them or None, default=None
+        Features, or groups, that are always selected and not counted.
     ks : array-like of int or None, default=None
-        Numbers of features to try. None: all from 1 to the number of features for dense data; a
-        few hundred, geometrically spaced beyond the first 128, for sparse data and for scores
-        other than accuracy and balanced accuracy.
+        Numbers of features, or groups, to try. None: all from 1 to the number of them for dense
+        data; a few hundred, geometrically spaced beyond the first 128, for sparse data and for
+        scores other than accuracy and balanced accuracy.
     cv : int, splitter or iterable of (train, test), default=5
         Folds; an integer means that many stratified ones.
     scoring : str or callable, default="balanced_accuracy"
@@ -70,9 +74,10 @@ class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
     Attributes
     ----------
     path_ : dict of ndarray
-        "k", "mean", "se" (standard error of the mean) and "scores" (one row per fold).
-    n_features_ : int
-        The chosen number of features.
+        "k" (groups where there are groups, without those to keep), "mean", "se" (standard error
+        of the mean) and "scores" (one row per fold).
+    n_features_, n_groups_ : int
+        The number of selected features, and of their groups.
     stability_ : ndarray of shape (n_features_in_,)
         How often each feature is among the chosen number of best ones in half-samples of the
         data, between 0 and 1.
@@ -81,8 +86,9 @@ class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
     best_score_ : float
         Mean score of the chosen number of features over the folds: good for choosing, too
         optimistic as an estimate.
-    classes_, support_, gains_, ranking_, centers_, class_centers_, common_center_, scale_, \
-objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
+    classes_, support_, gains_, ranking_, group_of_, group_gains_, centers_, class_centers_, \
+common_center_, scale_, objective_, dispersion_, class_prior_, class_count_, n_features_in_, \
+feature_names_in_
         As in `SparseCenterClassifier`, trained on all data.
 
     Examples
@@ -104,6 +110,8 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         scaling="spread",
         covariance=None,
         priors="uniform",
+        feature_groups=None,
+        keep=None,
         ks=None,
         cv=5,
         scoring="balanced_accuracy",
@@ -116,6 +124,8 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
         self.scaling = scaling
         self.covariance = covariance
         self.priors = priors
+        self.feature_groups = feature_groups
+        self.keep = keep
         self.ks = ks
         self.cv = cv
         self.scoring = scoring
@@ -204,15 +214,17 @@ objective_, dispersion_, class_prior_, class_count_, n_features_in_, feature_nam
             ks = np.asarray(self.ks)
             if ks.ndim != 1 or ks.size == 0 or ks.dtype.kind not in "iu" or ks.min() < 1:
                 raise ValueError(f"ks must be a list of integers >= 1, got {self.ks!r}.")
-            return np.unique(np.minimum(ks, X.shape[1]))
+            return np.unique(np.minimum(ks, self._n_choices))
+        if self._n_choices == 0:  # all is to be kept
+            return np.zeros(1, dtype=np.int64)
         if sparse.issparse(X) or not is_counted(self.scoring):
-            return path_grid(X.shape[1])
-        return np.arange(1, X.shape[1] + 1)
+            return path_grid(self._n_choices)
+        return np.arange(1, self._n_choices + 1)
 
     def _train_rows(self, X, codes, weights, rows, moments):
         """Model of some rows: from their moments, or where there are none from the rows."""
         if moments is not None:
-            return train_from_moments(moments, scaling=self.scaling, log_prior=self._log_prior)
+            return self._train_moments(moments)
         if rows.size == X.shape[0] and np.array_equal(rows, np.arange(rows.size)):
             return self._train(X, codes, len(self.classes_), weights)
         part_weights = None if weights is None else weights[rows]

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from tamis._selection import order_by_score
 from tamis.centers.covariance import Whitening, pooled_whitening
+from tamis.centers.groups import FeatureGroups
 from tamis.centers.medians import class_medians
 from tamis.centers.path import PathTerms, path_decisions
 from tamis.centers.ranking import (
@@ -55,6 +56,8 @@ class CenterModel:
         Centers and variances of the whitened features.
     temperature : float
         What decisions are divided by.
+    groups : FeatureGroups or None
+        Features that are selected together, or always; k counts groups then.
     """
 
     metric: str
@@ -66,6 +69,7 @@ class CenterModel:
     whitened_centers: np.ndarray | None = None
     whitened_dispersion: np.ndarray | None = None
     temperature: float = 1.0
+    groups: FeatureGroups | None = None
 
     @property
     def power(self):
@@ -243,14 +247,25 @@ class CenterModel:
 
     def order(self):
         """All features, best first; equal gains: lower index first."""
+        if self.groups is not None:
+            return self.groups.order_features(self.gains)
         return order_by_score(self.gains)
 
     def ranked(self):
         """The features of positive gain, best first."""
+        if self.groups is not None:
+            order = self.order()
+            return order[self.gains[order] > 0]
         return self.order()[: np.count_nonzero(self.gains > 0)]
 
+    def count_features(self, ks):
+        """How many of the ranked features the k best, features or groups, are; for all ks."""
+        return ks if self.groups is None else self.groups.count_features(self.gains, ks)
+
     def select(self, k):
-        """The k best features, ascending; never one without gain."""
+        """The features of the k best, features or groups, ascending; never one without gain."""
+        if self.groups is not None:
+            return self.groups.select(self.gains, k)
         return select_largest(self.gains, k)
 
 

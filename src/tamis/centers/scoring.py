@@ -30,6 +30,7 @@ def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None)
     known : ndarray
         Index in `classes` of each of the model's classes.
     ks : ndarray of int
+        Numbers of features, or of groups where the model has groups.
     scoring : str, callable or None
     sample_weight : ndarray or None
 
@@ -38,6 +39,7 @@ def score_path(model, X, codes, classes, known, ks, scoring, sample_weight=None)
     scores : ndarray of shape (len(ks),)
     """
     terms = model.terms(model.ranked())
+    ks = model.count_features(ks)
     if is_counted(scoring):
         confusion = 0.0
         for rows in model.row_chunks(X):

@@ -1,0 +1,122 @@
+r"""Features that are selected together, and features that always are.
+
+The objective is a sum over features, hence over groups of features too: leaving group G out costs
+:math:`g_G = \sum_{i \in G} g_i` whatever else is left out. Keeping the k groups with the largest
+:math:`g_G` is therefore the global optimum, and it stays so when some groups are kept in any case.
+Shapes: gains (m,) for m features; kept, sums (G,) for G groups.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis._base import find_feature, name_some, read_groups
+
+__all__ = ["FeatureGroups", "make_groups"]
+
+
+@dataclass(frozen=True)
+class FeatureGroups:
+    """Which group every feature belongs to, and which groups are kept.
+
+    Attributes
+    ----------
+    group_of : ndarray of int64 of shape (n_features,)
+        Every group from 0 on has a feature.
+    kept : ndarray of bool of shape (n_groups,)
+        Groups that are always selected, and not counted.
+    """
+
+    group_of: np.ndarray
+    kept: np.ndarray
+
+    @property
+    def n_choices(self):
+        """Number of groups that may be selected or not."""
+        return int(np.count_nonzero(~self.kept))
+
+    def sums(self, gains):
+        """Gain of every group."""
+        # From the smallest to the largest: groups with equal members have equal sums, however
+        # their columns are ordered.
+        order = np.lexsort((gains, self.group_of))
+        return np.bincount(self.group_of[order], weights=gains[order], minlength=self.kept.size)
+
+    def order(self, gains):
+        """Groups: the kept ones, then the best first; equal gains: the lower first feature."""
+        first = np.unique(self.group_of, return_index=True)[1]
+        return np.lexsort((first, -self.sums(gains), ~self.kept))
+
+    def order_features(self, gains):
+        """Features group by group, the best group first; within a group the best feature first."""
+        order = self.order(gains)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        return np.lexsort((-gains, rank[self.group_of]))
+
+    def select(self, gains, k):
+        """Features of positive gain in the kept and in the k best groups, ascending."""
+        chosen = np.zeros(self.kept.size, dtype=bool)
+        chosen[self.order(gains)[: self.kept.size - self.n_choices + k]] = True
+        return np.flatnonzero(chosen[self.group_of] & (gains > 0))
+
+    def count_features(self, gains, ks):
+        """Number of features of positive gain in the kept and in the k best groups, for all ks."""
+        sizes = np.bincount(self.group_of, weights=gains > 0, minlength=self.kept.size)
+        total = np.concatenate([[0], np.cumsum(sizes[self.order(gains)])]).astype(np.int64)
+        n_kept = self.kept.size - self.n_choices
+        return total[np.minimum(n_kept + np.asarray(ks), self.kept.size)]
+
+
+def make_groups(feature_groups, keep, feature_names):
+    """The groups that a user's parameters describe; wrong ones are told kindly.
+
+    Parameters
+    ----------
+    feature_groups : None, dict, or array-like
+        As in `tamis._base.read_groups`.
+    keep : None, str, int or sequence of them
+        Features (names or indices), whose groups are kept, or names of groups.
+    feature_names : sequence of str
+
+    Returns
+    -------
+    groups : FeatureGroups
+    """
+    feature_names = [str(name) for name in feature_names]
+    group_of, names = read_groups(feature_groups, feature_names)
+    kept = np.zeros(len(names), dtype=bool)
+    column_of = {name: j for j, name in enumerate(feature_names)}
+    place_of = {} if feature_groups is None else {name: g for g, name in enumerate(names)}
+    for name in _listed(keep):
+        kept[_find_group(name, place_of, column_of, group_of)] = True
+    return FeatureGroups(group_of, kept)
+
+
+def _listed(keep):
+    if keep is None:
+        return []
+    if isinstance(keep, str):
+        return [keep]
+    keep = keep.tolist() if hasattr(keep, "tolist") else keep
+    if not np.iterable(keep):
+        return [keep]
+    return list(keep)
+
+
+def _find_group(name, place_of, column_of, group_of):
+    """Group of that name, or of the feature of that name or index."""
+    if not isinstance(name, str) or name not in place_of:
+        if isinstance(name, str) and place_of and name not in column_of:
+            raise ValueError(
+                f"keep has {name!r}, which is neither among the groups "
+                f"{name_some(list(place_of))} nor among the features "
+                f"{name_some(list(column_of))}."
+            )
+        return group_of[find_feature(name, column_of, group_of.size, "keep")]
+    if name in column_of and group_of[column_of[name]] != place_of[name]:
+        raise ValueError(
+            f"keep has {name!r}, which is a group and a feature of another group. Give the "
+            f"index of one of the features that are meant; that of {name!r} is {column_of[name]}."
+        )
+    return place_of[name]
