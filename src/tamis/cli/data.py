@@ -70,16 +70,18 @@ def load(words):
     -------
     loaded : Loaded
     """
-    from tamis.io import fingerprint
-
     descriptions, marks = {}, []
     if words["features_file"]:
+        from tamis.io import fingerprint
+
         descriptions = read_features_file(words["features_file"])
         marks.append(fingerprint(words["features_file"]))
     if words["data"] is None:
         dataset, name = _embedded(words), EMBEDDED
         marks.append(EMBEDDED)
     else:
+        from tamis.io import fingerprint
+
         dataset, name = _read(words, descriptions), str(words["data"])
         marks.append(fingerprint(words["data"]))
         if words["target_file"]:

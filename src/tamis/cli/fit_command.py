@@ -153,9 +153,7 @@ def make_settings(words, loaded):
     if smallest < n_folds:
         n_folds = max(2, smallest)
         what = "groups" if problem.groups is not None else "rows"
-        say(
-            f"the smallest class has {smallest} {what}: {n_folds} folds instead of {words['folds']}"
-        )
+        say(f"the smallest class has {smallest} {what}: {n_folds} folds, not {words['folds']}")
     positive = _find_positive(words, problem)
     return Settings(
         methods=_find_methods(words["methods"]),

@@ -40,8 +40,8 @@ def show_metrics(metrics):
     lines = [
         f"{data['name']}: {data['rows']} rows, {data['features']} features, "
         f"{len(data['classes'])} classes ({classes})",
-        f"{settings['scoring'].replace('_', ' ')} in {folds}, ± standard error; these scores choose, "
-        "and are too good to report",
+        f"{settings['scoring'].replace('_', ' ')} in {folds}, ± standard error; these scores "
+        "choose, and are too good to report",
         "",
     ]
     header = (
