@@ -5,8 +5,8 @@ included when judging what is best. Its own score was used for choosing it, amon
 good. The honest one is bootstrap bias corrected [1]_: rows are drawn with replacement, the whole
 choice of method and level is made again on the rows drawn, from their out-of-fold predictions, and
 what it chose is scored on the rows that were not drawn. The mean over draws is the estimate, the
-2.5th and 97.5th percentiles are its interval. No model is trained again. Rows of a group are drawn
-together.
+2.5th and 97.5th percentiles are its interval. The standard errors are those of the scores of the
+rows drawn. No model is trained again. Rows of a group are drawn together.
 
 References
 ----------
@@ -22,7 +22,7 @@ from tamis.comparison.results import find_threshold
 from tamis.comparison.scores import area_under_curve, confusion, score_confusion
 from tamis.preparation.table_classifier import decide
 
-__all__ = ["Choice", "Honest", "choose", "estimate"]
+__all__ = ["Choice", "Draws", "Honest", "choose", "estimate", "measure_errors", "n_draws_for"]
 
 # Values of a chunk of the bootstrap.
 _CHUNK = 20_000_000
@@ -67,25 +67,23 @@ class Honest:
     n_draws: int
 
 
-def choose(results, minimize, scores=None):
+def choose(results, minimize):
     """The sparsest within one standard error of the best.
 
     Parameters
     ----------
     results : list of MethodResult
-        Judged.
+        Judged, with standard errors.
     minimize : {"overall", "per-sample"}
-    scores : list of ndarray or None
-        Scores to go by, one array for every result; None: those of the results.
 
     Returns
     -------
     choice : Choice
     """
     table = _Table(results, minimize)
-    flat = table.scores if scores is None else np.concatenate(scores)
-    at, behind = table.choose(flat[None, :])
-    return Choice(*table.where(int(at[0])), float(behind[0]))
+    places, behind = table.choose(table.scores[None, :])
+    result, at = table.result(int(places[0]))
+    return Choice(result.method.name, at, float(behind[0]))
 
 
 class _Table:
@@ -94,7 +92,7 @@ class _Table:
     def __init__(self, results, minimize):
         self.results = results
         self.minimize = minimize
-        self.sizes = [len(r.levels) for r in results]
+        self.ends = np.cumsum([len(r.levels) for r in results])
         self.scores = np.concatenate([r.scores for r in results])
         self.errors = np.concatenate([r.errors for r in results])
         self.sparsity = np.concatenate([r.sparsity(minimize) for r in results])
@@ -102,13 +100,10 @@ class _Table:
             [np.full(len(r.levels), not r.method.is_baseline) for r in results]
         )
 
-    def where(self, flat):
-        """Method and level of a place."""
-        for result, size in zip(self.results, self.sizes, strict=True):
-            if flat < size:
-                return result.method.name, flat
-            flat -= size
-        raise IndexError("no such level")
+    def result(self, place):
+        """Result and level of a place."""
+        at = int(np.searchsorted(self.ends, place, side="right"))
+        return self.results[at], place - int(self.ends[at]) + len(self.results[at].levels)
 
     def choose(self, scores):
         """Places of the choices by some scores, (n_draws, n_places); and how far behind."""
@@ -130,68 +125,116 @@ class _Table:
 
 def n_draws_for(n_rows):
     """Fewer draws for more rows: their scores hardly vary."""
-    return 1000 if n_rows <= 5000 else 400 if n_rows <= 50_000 else 100
+    return 1000 if n_rows <= 5000 else 400 if n_rows <= 50_000 else 50
 
 
-def estimate(
-    results, codes, *, scoring, minimize, groups=None, seed=0, positive=None, min_sensitivity=None
-):
+@dataclass(frozen=True)
+class Draws:
+    """Rows drawn with replacement, again and again; the same ones whenever they are asked for.
+
+    Attributes
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+    n_classes : int
+    groups : ndarray of int of shape (n_rows,) or None
+        Rows that are drawn together.
+    n_draws, seed : int
+    """
+
+    codes: np.ndarray
+    n_classes: int
+    groups: np.ndarray | None
+    n_draws: int
+    seed: int
+
+    def __iter__(self):
+        """Chunks of weights, (n, n_rows): how often every row was drawn.
+
+        Draws in which a class has no row, or leaves no row behind, are left out.
+        """
+        generator = np.random.default_rng([self.seed, 3])
+        n_rows = self.codes.size
+        units = np.arange(n_rows) if self.groups is None else self.groups
+        n_units = int(units.max()) + 1
+        size = max(1, min(self.n_draws, _CHUNK // n_rows))
+        for start in range(0, self.n_draws, size):
+            drawn = np.stack(
+                [
+                    np.bincount(generator.integers(n_units, size=n_units), minlength=n_units)
+                    for _ in range(min(size, self.n_draws - start))
+                ]
+            )
+            drawn = drawn[:, units].astype(np.float64)
+            drawn = drawn[_both_have_all_classes(drawn, self.codes, self.n_classes)]
+            if len(drawn):
+                yield drawn
+
+
+def measure_errors(results, draws, scoring):
+    """Give all results their standard errors, and return the scores of every draw.
+
+    Parameters
+    ----------
+    results : list of MethodResult
+        Judged; changed in place.
+    draws : Draws
+    scoring : str
+
+    Returns
+    -------
+    scores : ndarray of shape (n_draws, n_places)
+        Of the rows drawn, for all levels of all methods.
+    """
+    n_places = sum(len(r.levels) for r in results)
+    scores = [
+        np.hstack([_score_all(r, draws.codes, weights, scoring) for r in results])
+        for weights in draws
+    ]
+    scores = np.concatenate(scores) if scores else np.zeros((0, n_places))
+    errors = scores.std(axis=0, ddof=1) if len(scores) > 1 else np.zeros(n_places)
+    first = 0
+    for result in results:
+        result.errors = errors[first : first + len(result.levels)]
+        first += len(result.levels)
+    return scores
+
+
+def estimate(results, draws, scores, *, scoring, minimize, positive=None, min_sensitivity=None):
     """Honest score of `choose`.
 
     Parameters
     ----------
     results : list of MethodResult
-        Judged.
-    codes : ndarray of int of shape (n_rows,)
+        Judged, with standard errors.
+    draws : Draws
+    scores : ndarray of shape (n_draws, n_places)
+        From `measure_errors` with the same draws.
     scoring : str
     minimize : {"overall", "per-sample"}
-    groups : ndarray of int of shape (n_rows,) or None
-        Rows that are drawn together.
-    seed : int
     positive, min_sensitivity : int, float, or None
 
     Returns
     -------
     honest : Honest
     """
-    table = _Table(results, minimize)
-    n_rows, n_classes = codes.size, results[0].probabilities.shape[3]
-    n_draws = n_draws_for(n_rows)
-    generator = np.random.default_rng([seed, 3])
-    units = np.arange(n_rows) if groups is None else groups
-    n_units = int(units.max()) + 1
-    size = max(1, min(n_draws, _CHUNK // n_rows))
-    out, sensitivity = [], []
-    for start in range(0, n_draws, size):
-        n = min(size, n_draws - start)
-        drawn = np.stack(
-            [
-                np.bincount(generator.integers(n_units, size=n_units), minlength=n_units)
-                for _ in range(n)
-            ]
-        )
-        drawn = drawn[:, units].astype(np.float64)
-        usable = _both_have_all_classes(drawn, codes, n_classes)
-        drawn = drawn[usable]
-        if not len(drawn):
-            continue
-        scores = np.hstack([_score_all(r, codes, drawn, scoring) for r in results])
-        chosen, _ = table.choose(scores)
-        for place in np.unique(chosen):
-            method, at = table.where(int(place))
-            result = next(r for r in results if r.method.name == method)
-            for weights in drawn[chosen == place]:
-                score, found = _score_left_out(
-                    result, at, codes, weights, scoring, positive, min_sensitivity
-                )
-                out.append(score)
-                sensitivity.append(found)
-    if not out:
+    if not len(scores):
         nothing = float("nan")
         return Honest(nothing, nothing, nothing, None, 0)
+    table = _Table(results, minimize)
+    chosen, _ = table.choose(scores)
+    out, sensitivity = np.zeros(len(scores)), []
+    at = 0
+    for weights in draws:
+        for row in weights:
+            result, level = table.result(int(chosen[at]))
+            out[at], found = _score_left_out(
+                result, level, draws.codes, row, scoring, positive, min_sensitivity
+            )
+            sensitivity.append(found)
+            at += 1
     low, high = np.percentile(out, [2.5, 97.5])
     mean_sensitivity = None if min_sensitivity is None else float(np.mean(sensitivity))
-    return Honest(float(np.mean(out)), float(low), float(high), mean_sensitivity, len(out))
+    return Honest(float(out.mean()), float(low), float(high), mean_sensitivity, len(out))
 
 
 def _both_have_all_classes(drawn, codes, n_classes):

@@ -4,7 +4,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tamis.comparison.choice import Choice, Honest, choose, estimate
+from tamis.comparison.choice import (
+    Choice,
+    Draws,
+    Honest,
+    choose,
+    estimate,
+    measure_errors,
+    n_draws_for,
+)
 from tamis.comparison.folds import leave_one_batch_out, make_folds
 from tamis.comparison.methods import BASELINES, METHODS, find_method
 from tamis.comparison.results import collect, judge
@@ -14,6 +22,8 @@ __all__ = ["Comparison", "Settings", "compare", "estimate_seconds", "leave_out"]
 
 # By default, a method that would take longer than this is left out.
 PATIENCE = 600.0
+# Draws of a bootstrap that needs standard errors only.
+_SHUFFLED_DRAWS = 200
 
 
 @dataclass(frozen=True)
@@ -211,7 +221,7 @@ def _gather(comparison, units, done, stage, folds, codes=None):
             continue
         pairs = [done[key] for key in keys]
         result = collect(find_method(name), pairs, problem.n_rows, n_repeats, problem.kept)
-        judge(result, codes, folds, settings.scoring, settings.positive, settings.min_sensitivity)
+        judge(result, codes, settings.scoring, settings.positive, settings.min_sensitivity)
         results.append(result)
     return results, unfinished
 
@@ -219,14 +229,15 @@ def _gather(comparison, units, done, stage, folds, codes=None):
 def _conclude(comparison, units, done):
     """Recommendation, honest score, batches and permutations."""
     problem, settings = comparison.problem, comparison.settings
+    draws = _draws(comparison, problem.codes, n_draws_for(problem.n_rows))
+    scores = measure_errors(comparison.results, draws, settings.scoring)
     comparison.choice = choose(comparison.results, settings.minimize)
     comparison.honest = estimate(
         comparison.results,
-        problem.codes,
+        draws,
+        scores,
         scoring=settings.scoring,
         minimize=settings.minimize,
-        groups=problem.groups,
-        seed=settings.seed,
         positive=settings.positive,
         min_sensitivity=settings.min_sensitivity,
     )
@@ -241,6 +252,8 @@ def _conclude(comparison, units, done):
         results, unfinished = _gather(comparison, units, done, stage, folds, codes)
         if unfinished or comparison.unfinished:
             break
+        draws = _draws(comparison, codes, _SHUFFLED_DRAWS)
+        measure_errors(results, draws, settings.scoring)
         chosen = choose(results, settings.minimize)
         result = next(r for r in results if r.method.name == chosen.method)
         comparison.shuffled_scores.append(float(result.scores[chosen.at]))
@@ -249,6 +262,12 @@ def _conclude(comparison, units, done):
             result, at = comparison.chosen
             reached = sum(s >= result.scores[at] for s in comparison.shuffled_scores)
             comparison.p_value = (1 + reached) / (1 + settings.permutations)
+
+
+def _draws(comparison, codes, n_draws):
+    problem = comparison.problem
+    seed = comparison.settings.seed
+    return Draws(codes, problem.classes.size, problem.groups, n_draws, seed)
 
 
 def all_names():

@@ -150,9 +150,9 @@ class Centers(Method):
 
 
 class PrimalDual(Method):
-    """Primal-dual: a warm-started path over the radius of the l1 ball."""
+    """Primal-dual: a warm-started path over the radius of the l2,1 ball, which takes rows of W."""
 
-    name, title = "primal-dual", "primal-dual, l1 ball"
+    name, title = "primal-dual", "primal-dual, l2,1 ball"
 
     def levels(self, problem, limit):
         """Numbers of features, up to a few hundred."""
@@ -166,7 +166,11 @@ class PrimalDual(Method):
         if problem.kept.any():
             weights = np.where(problem.kept[part.feature_of], _KEPT_WEIGHT, 1.0)
         estimator = PrimalDualClassifier(
-            class_weight=part.class_weight, feature_weights=weights, tol=1e-3
+            ball="l21",
+            huber_delta=1.0,
+            class_weight=part.class_weight,
+            feature_weights=weights,
+            tol=1e-3,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # gaps and collapses show in the scores

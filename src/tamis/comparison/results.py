@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamis._selection import fit_temperature, standard_error
+from tamis._selection import fit_temperature
 from tamis.comparison.scores import area_under_curve, confusion, score_confusion
 from tamis.preparation.table_classifier import decide
 
@@ -36,7 +36,7 @@ class MethodResult:
     scores : ndarray of shape (n_levels,)
         Mean over repeats of the score of the pooled predictions.
     errors : ndarray of shape (n_levels,)
-        Standard errors, from the scores of the folds.
+        Standard errors, from a bootstrap of the rows.
     """
 
     method: object
@@ -110,16 +110,17 @@ def find_threshold(scores, positive, wanted):
     return float(own[min(n_missed, own.size - 1)])
 
 
-def score_rows(result, at, codes, scoring, rows, repeat, n_classes):
-    """Score of one level on some rows, in one repeat."""
+def score_rows(result, at, codes, scoring, repeat):
+    """Score of the pooled predictions of one level, in one repeat."""
+    probabilities = result.probabilities[at, repeat]
     if scoring == "roc_auc":
-        return area_under_curve(codes[rows], result.probabilities[at, repeat, rows])
-    counts = confusion(codes[rows], result.labels[at, repeat, rows], n_classes)
+        return area_under_curve(codes, probabilities)
+    counts = confusion(codes, result.labels[at, repeat], probabilities.shape[1])
     return float(score_confusion(counts, scoring))
 
 
-def judge(result, codes, folds, scoring, positive=None, min_sensitivity=None):
-    """Give a result its labels, thresholds, scores and standard errors.
+def judge(result, codes, scoring, positive=None, min_sensitivity=None):
+    """Give a result its labels, thresholds and scores.
 
     Parameters
     ----------
@@ -127,7 +128,6 @@ def judge(result, codes, folds, scoring, positive=None, min_sensitivity=None):
         Changed in place.
     codes : ndarray of int of shape (n_rows,)
         True classes.
-    folds : list of Fold
     scoring : str
     positive : int or None
         Class whose sensitivity must be `min_sensitivity`.
@@ -149,20 +149,12 @@ def judge(result, codes, folds, scoring, positive=None, min_sensitivity=None):
                 for p, threshold in zip(result.probabilities, result.thresholds, strict=True)
             ]
         )
-    every = np.arange(n_rows)
-    result.scores, result.errors = np.zeros(n_levels), np.zeros(n_levels)
-    n_folds = sum(fold.repeat == 0 for fold in folds)
-    for at in range(n_levels):
-        pooled = [
-            score_rows(result, at, codes, scoring, every, r, n_classes) for r in range(n_repeats)
+    result.scores = np.array(
+        [
+            np.mean([score_rows(result, at, codes, scoring, r) for r in range(n_repeats)])
+            for at in range(n_levels)
         ]
-        parts = [
-            score_rows(result, at, codes, scoring, fold.test, fold.repeat, n_classes)
-            for fold in folds
-        ]
-        result.scores[at] = np.mean(pooled)
-        # Repeats use the same rows again: they make the mean steadier, not the sample larger.
-        result.errors[at] = standard_error(np.array(parts)) * np.sqrt(len(folds) / n_folds)
+    )
 
 
 def calibrate(result, at, codes, balanced):
