@@ -81,7 +81,7 @@ _CONFIGURED = "_sklearn_output_config"  # what set_output was called with
 _PASSING = ("_metadata_request", "_skl_callbacks", "_callback", "_parent_callback")
 
 
-def describe(estimator):
+def describe(estimator, is_kept=None):
     """Parameters and state of a fitted estimator, two dicts; the state begins with what is small.
 
     Parameters that cannot be written, such as functions, are left at their default, with a
@@ -89,7 +89,7 @@ def describe(estimator):
     """
     parameters = estimator.get_params(deep=False)
     for name, value in parameters.items():
-        if not _is_writable(value):
+        if not (is_kept or _is_writable)(value):
             default = _default_of(type(estimator), name)
             warnings.warn(
                 f"{name}={value!r:.60} of {type(estimator).__name__} cannot be written to a model "
@@ -198,8 +198,8 @@ def _check_state(name, state):
 def _check_parameters(estimator, parameters):
     """Raise unless parameters are of types, and of values, that `fit` takes."""
     for name, value in parameters.items():
-        is_folds = type(value).__name__ in SPLITTERS or _is_random_state(name, value)
-        require(is_plain(value) or is_folds or callable(value), name, "a plain value")
+        is_other = type(value).__name__ in SPLITTERS or _is_random_state(name, value)
+        require(is_plain(value) or is_other or callable(value), name, "a plain value")
     try:
         if hasattr(estimator, "_check_parameters"):
             estimator._check_parameters()
