@@ -208,7 +208,7 @@ def _check_parameters(estimator, parameters):
 
             check_learner(estimator)
     except (ValueError, TypeError) as error:
-        raise InputError(" ".join(str(error).split())) from error
+        raise InputError(" ".join(str(error).split())[:200]) from error
 
 
 def _is_random_state(name, value):

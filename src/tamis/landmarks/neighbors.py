@@ -133,7 +133,8 @@ class _Search:
         self.mode = mode
         self.terms = (shifted.slope, *terms, shifted.unit)
         self.lanes = 128 if B.shape[0] < 2048 else 256
-        self.indices = np.empty((A.shape[0], k), dtype=np.int64)
+        # Rows whose similarities are no numbers may fill no place: it is then a valid one.
+        self.indices = np.zeros((A.shape[0], k), dtype=np.int64)
         self.distances = np.empty((A.shape[0], k))
 
     def run(self, product, first):
