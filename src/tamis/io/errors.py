@@ -1,7 +1,39 @@
-"""InputError: what a user gave cannot be used, and one line says why."""
+"""The one error of bad input, and the words that its messages share."""
 
-__all__ = ["InputError"]
+from difflib import get_close_matches
+
+__all__ = ["InputError", "listed", "nearest", "require_names"]
 
 
 class InputError(ValueError):
-    """What came, what was expected and what to do, in one line."""
+    """Input that cannot be used: one line with what came, what was expected and what to do."""
+
+    def __init__(self, message):
+        super().__init__(" ".join(str(message).split()))
+
+
+def listed(names, most=5):
+    """Some names in a row, and how many more there are."""
+    names = [str(name) for name in names]
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def nearest(name, names, most=3):
+    """The names that look most like `name`, ignoring upper and lower case."""
+    spelled = {}
+    for known in names:
+        spelled.setdefault(str(known).lower(), str(known))
+    found = get_close_matches(str(name).lower(), list(spelled), n=most, cutoff=0.4)
+    return [spelled[match] for match in found]
+
+
+def require_names(wanted, names, role):
+    """Refuse names that are not there, with the nearest ones that are."""
+    known = set(names)
+    absent = [name for name in wanted if name not in known]
+    if not absent:
+        return
+    near = nearest(absent[0], names)
+    advice = f"did you mean {', '.join(near)}?" if near else f"there are: {listed(names)}"
+    raise InputError(f"{role}: no column {listed(map(repr, absent))}; {advice}")

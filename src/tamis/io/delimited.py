@@ -1,0 +1,243 @@
+"""CSV and TSV: numbers at the speed of `numpy.loadtxt`, words beside them.
+
+A chunk of lines goes through `numpy.loadtxt` when all its numbers are there; else its rows are
+converted one by one. A column in which a word turns up late is read a second time as words.
+"""
+
+import warnings
+from itertools import islice
+from operator import itemgetter
+
+import numpy as np
+
+from tamis.io.dialect import records, split
+from tamis.io.errors import InputError
+from tamis.io.raw import RawTable
+from tamis.io.source import name_of
+from tamis.io.tokens import MISSING, Cleaned, is_number
+
+__all__ = ["ChunkParser", "chunks", "number_rows", "read_delimited"]
+
+_CHUNK_FIELDS = 1_000_000
+_EDGE = 8  # words among the first or last fields are found without splitting the whole line
+
+
+def chunks(path, dialect, encoding=None, n_rows=None):
+    """Lists of records with their line numbers; every record has as many fields as names."""
+    width = len(dialect.names)
+    if n_rows is None:
+        n_rows = max(1, _CHUNK_FIELDS // width)
+    source = records(path, dialect.delimiter, dialect.is_quoted, encoding)
+    if dialect.has_header:
+        next(source, None)
+    while block := list(islice(source, n_rows)):
+        for number, line in block:
+            if dialect.is_quoted and '"' in line:
+                found = len(split(line, dialect))
+            else:
+                found = line.count(dialect.delimiter) + 1
+            if found != width:
+                raise InputError(
+                    f"{name_of(path)} line {number}: expected {width:,} fields, found {found:,}"
+                )
+        yield [line for _, line in block]
+
+
+def number_rows(rows, decimal="."):
+    """Matrix of rows of words, NaN where one is missing; and where the odd words are.
+
+    Returns
+    -------
+    values : ndarray of float64 of shape (n_rows, n_columns)
+        The numbers.
+    odd : list of (row, column)
+        Places of words that are neither numbers nor missing; NaN in `values`.
+    """
+    values = np.empty((len(rows), len(rows[0])))
+    odd = []
+    for i, row in enumerate(rows):
+        if decimal == ",":
+            row = [word.replace(",", ".") for word in row]
+        try:
+            values[i] = np.fromiter(map(float, row), float, len(row))
+        except ValueError:
+            words = ["nan" if word in MISSING else word for word in row]
+            try:
+                values[i] = np.fromiter(map(float, words), float, len(words))
+            except ValueError:
+                odd.extend((i, j) for j in _odd_words(words, values[i]))
+        # Python reads 1_000 as a number; in data it is a word.
+        if any("_" in word for word in row):
+            for j, word in enumerate(row):
+                if "_" in word and is_number(word.replace("_", "0")):
+                    values[i, j] = np.nan
+                    odd.append((i, j))
+    return values, odd
+
+
+def _odd_words(words, out):
+    for j, word in enumerate(words):
+        try:
+            out[j] = float(word)
+        except ValueError:
+            out[j] = np.nan
+            if word.strip() not in MISSING:
+                yield j
+
+
+class ChunkParser:
+    """Numbers and words of chunks of records.
+
+    Parameters
+    ----------
+    dialect : Dialect
+        How the records are written.
+    numbers, words : list of int
+        Columns to read as numbers, and as words.
+    """
+
+    def __init__(self, dialect, numbers, words):
+        self.dialect = dialect
+        self.numbers = list(numbers)
+        self.words = list(words)
+        self.n_failures = 0
+
+    def parse(self, lines):
+        """Matrix of the numbers, columns of the raw words, and places of odd words."""
+        matrix = self._fast_numbers(lines)
+        odd = []
+        if matrix is None:
+            rows = [split(line, self.dialect) for line in lines]
+            words = [[row[j] for row in rows] for j in self.words]
+            if len(self.numbers) < len(self.dialect.names):
+                rows = [[row[j] for j in self.numbers] for row in rows]
+            matrix, odd = number_rows(rows, self.dialect.decimal)
+        else:
+            words = self._fast_words(lines)
+        return matrix, words, odd
+
+    def _fast_numbers(self, lines):
+        if not self.numbers:
+            return np.empty((len(lines), 0))
+        # Where values keep missing, trying costs more than it brings.
+        if self.n_failures >= 3:
+            return None
+        dialect = self.dialect
+        if dialect.decimal == ",":
+            lines = [line.replace(",", ".") for line in lines]
+        all_of_them = len(self.numbers) == len(dialect.names)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                matrix = np.loadtxt(
+                    lines,
+                    delimiter=dialect.delimiter,
+                    comments=None,
+                    quotechar='"' if dialect.is_quoted else None,
+                    usecols=None if all_of_them else self.numbers,
+                    ndmin=2,
+                )
+        except ValueError:
+            self.n_failures += 1
+            return None
+        return matrix if matrix.shape == (len(lines), len(self.numbers)) else None
+
+    def _fast_words(self, lines):
+        if not self.words:
+            return []
+        dialect = self.dialect
+        first, last = self.words[0], self.words[-1]
+        width = len(dialect.names)
+        if not dialect.is_quoted or not any('"' in line for line in lines):
+            if last < _EDGE:
+                rows = [line.split(dialect.delimiter, last + 1) for line in lines]
+                return [[row[j] for row in rows] for j in self.words]
+            if first >= width - _EDGE:
+                rows = [line.rsplit(dialect.delimiter, width - first) for line in lines]
+                return [[row[j - width] for row in rows] for j in self.words]
+        if len(self.words) == 1:
+            pick = itemgetter(first)
+            return [[pick(split(line, dialect)) for line in lines]]
+        pick = itemgetter(*self.words)
+        picked = [pick(split(line, dialect)) for line in lines]
+        return [list(column) for column in zip(*picked, strict=True)]
+
+
+def read_delimited(path, dialect, *, encoding=None, raw=()):
+    """All columns of a delimited file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    dialect : Dialect
+        How it is written.
+    encoding : str or None
+        Its encoding.
+    raw : collection of str
+        Columns that are wanted as they are written: labels, names of rows.
+
+    Returns
+    -------
+    RawTable
+        Columns whose values are all numbers or missing; all others as words.
+    """
+    names = dialect.names
+    raw_at = {j for j, name in enumerate(names) if name in set(raw)}
+    words = set(raw_at) | _wordy_columns(dialect)
+    numbers = [j for j in range(len(names)) if j not in words]
+    parser = ChunkParser(dialect, numbers, sorted(words))
+    cleaned = {j: Cleaned(missing=()) if j in raw_at else Cleaned() for j in words}
+    found = {j: [] for j in words}
+    blocks, late = [], set()
+    for lines in chunks(path, dialect, encoding):
+        matrix, columns, odd = parser.parse(lines)
+        blocks.append(matrix)
+        late.update(numbers[j] for _, j in odd)
+        for j, column in zip(parser.words, columns, strict=True):
+            found[j].extend(map(cleaned[j].__getitem__, column))
+    if not blocks:
+        raise InputError(f"{name_of(path)} has a header and no rows")
+    if late:
+        found |= _second_reading(path, dialect, encoding, sorted(late))
+        keep = [k for k, j in enumerate(numbers) if j not in late]
+        numbers = [numbers[k] for k in keep]
+        blocks = [block[:, keep] for block in blocks]
+    matrix = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    return RawTable(
+        matrix,
+        [names[j] for j in numbers],
+        {names[j]: _objects(found[j]) for j in sorted(found)},
+        is_named=dialect.has_header,
+        decimal=dialect.decimal,
+        notes=list(dialect.notes),
+    )
+
+
+def _wordy_columns(dialect):
+    """Columns with a word among the first rows."""
+    comma = dialect.decimal == ","
+    wordy = set()
+    n_rows = max(3, min(20, 200_000 // len(dialect.names)))
+    for row in dialect.sample[:n_rows]:
+        for j, word in enumerate(row[: len(dialect.names)]):
+            text = word.replace(",", ".") if comma else word
+            if not is_number(text) and word.strip() not in MISSING:
+                wordy.add(j)
+    return wordy
+
+
+def _second_reading(path, dialect, encoding, at):
+    parser = ChunkParser(dialect, [], at)
+    found = {j: [] for j in at}
+    cleaned = {j: Cleaned() for j in at}
+    for lines in chunks(path, dialect, encoding):
+        for j, column in zip(at, parser.parse(lines)[1], strict=True):
+            found[j].extend(map(cleaned[j].__getitem__, column))
+    return found
+
+
+def _objects(values):
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out

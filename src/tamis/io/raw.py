@@ -1,0 +1,97 @@
+"""What a reader hands over: all columns of a file, before any of them has a role."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from tamis.io.errors import InputError, listed
+
+__all__ = ["RawTable", "as_floats", "check_names", "keep_columns"]
+
+
+@dataclass
+class RawTable:
+    """All columns of a file.
+
+    Attributes
+    ----------
+    numeric : ndarray or CSR array of shape (n_rows, n_numeric)
+        Columns of numbers.
+    numeric_names : list of str
+        Their names.
+    others : dict of str to ndarray of object
+        Columns of words: str or None.
+    side : dict of str to ndarray of shape (n_rows,)
+        What the file knows about its rows beside the features: labels, patients, batches.
+    own_target : str or None
+        Where this format keeps its labels, a key of `side`.
+    ids : ndarray or None
+        Names of the rows, where the format has them.
+    is_named : bool
+        False when the names are x0, x1, ... because the file has none.
+    categorical : list of str
+        Columns that the file itself says are categories.
+    decimal : {".", ","}
+        Decimal mark of words that are numbers.
+    notes : list of str
+        What the reader guessed.
+    """
+
+    numeric: np.ndarray
+    numeric_names: list
+    others: dict = field(default_factory=dict)
+    side: dict = field(default_factory=dict)
+    own_target: str | None = None
+    ids: np.ndarray | None = None
+    is_named: bool = True
+    categorical: list = field(default_factory=list)
+    decimal: str = "."
+    notes: list = field(default_factory=list)
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return self.numeric.shape[0]
+
+    @property
+    def names(self):
+        """All names: features, then what lies beside them."""
+        return [*self.numeric_names, *self.others, *self.side]
+
+
+def check_names(names, source):
+    """Refuse names that stand for two columns."""
+    if len(set(names)) == len(names):
+        return
+    seen, twice = set(), []
+    for name in names:
+        if name in seen and name not in twice:
+            twice.append(name)
+        seen.add(name)
+    raise InputError(
+        f"{source}: two columns have the same name: {listed(map(repr, twice))};"
+        " --drop cannot tell them apart: rename them"
+    )
+
+
+def as_floats(values, source="X"):
+    """Numbers as float32 or float64, whichever holds them; no copy where none is needed."""
+    if values.dtype in (np.float32, np.float64):
+        return values
+    if values.dtype.kind == "c" or values.dtype.kind not in "fiub":
+        raise InputError(f"{source} must hold numbers, got {values.dtype}")
+    is_small = values.dtype.itemsize <= 2
+    return values.astype(np.float32 if is_small else np.float64)
+
+
+def keep_columns(matrix, keep):
+    """Some columns of a matrix; a view where they are neighbours, so a mapped file stays one."""
+    keep = np.asarray(keep, dtype=np.intp)
+    if keep.size == matrix.shape[1]:
+        return matrix
+    if keep.size and keep[-1] - keep[0] + 1 == keep.size and not sparse.issparse(matrix):
+        return matrix[:, keep[0] : keep[-1] + 1]
+    if sparse.issparse(matrix):
+        return matrix.tocsc()[:, keep].tocsr()
+    return matrix[:, keep]

@@ -1,0 +1,188 @@
+"""`read_table`: one function for all formats."""
+
+from collections.abc import Iterable
+from os import PathLike
+
+from tamis.io.errors import InputError
+from tamis.io.labels import find_column
+from tamis.io.roles import Wishes, assign_roles
+from tamis.io.source import check_path, format_of, name_of, readable
+from tamis.io.targets import read_labels
+from tamis.preparation.table import Dataset
+
+__all__ = ["read_raw", "read_table"]
+
+
+def read_table(
+    path: str | PathLike,
+    target: str | int | None = None,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    layer: str | None = None,
+    transpose: bool = False,
+    target_file: str | PathLike | None = None,
+    id_column: str | None = None,
+    groups: str | None = None,
+    batch: str | None = None,
+    text: Iterable[str] = (),
+    categorical: Iterable[str] = (),
+    drop: Iterable[str] = (),
+    include: Iterable[str] = (),
+    missing: str = "impute",
+    require_target: bool = True,
+) -> Dataset:
+    """Read a table of features with the classes of its rows.
+
+    Where the labels are:
+
+    ============ ===================================================================
+    CSV, TSV     the column `target`; in a file without header also its place (-1)
+    parquet      the column `target`
+    svmlight     the first word of every line; called "target"
+    npz          the array `target`, "y" when not said
+    npy          the column `target`: x3, or its place; in a structured array by name
+    h5ad         the column `target` of ``obs``
+    any          `target_file`
+    ============ ===================================================================
+
+    Parameters
+    ----------
+    path : str or path
+        The file; text may be packed with gzip.
+    target : str or int, optional
+        Name of the labels; where columns have no names, x0, x1, ... or a place counted from 0,
+        or from the end when negative.
+    format : {"csv", "tsv", "svmlight", "npz", "npy", "parquet", "h5ad"}, optional
+        Found by the file's name, else by its first bytes.
+    delimiter, encoding : str, optional
+        Of text; found when not said.
+    layer : str, optional
+        Layer of an h5ad file in place of ``X``; "raw" for ``raw/X``.
+    transpose : bool, default=False
+        Whether features lie in rows: in text the first column then holds their names and the
+        first line names the samples.
+    target_file : str or path, optional
+        Labels in a file of their own: with names of rows, or one a line in the rows' order.
+    id_column, groups, batch : str, optional
+        Columns that name the rows, say whom they belong to, where they come from.
+    text, categorical, drop, include : list of str
+        Columns to use for their words; as categories; not at all; although they look like names,
+        dates or text. They overrule every guess.
+    missing : {"impute", "error"}, default="impute"
+        Whether missing values are only reported, or refused.
+    require_target : bool, default=True
+        Whether a table without labels, or with too few of them to learn from, is refused.
+
+    Returns
+    -------
+    Dataset
+        Features with their kinds, labels, names of rows, and notes on all that was guessed.
+
+    Raises
+    ------
+    InputError
+        For every file or call that cannot be used, in one line.
+    """
+    path = check_path(path)
+    wishes = Wishes(
+        target, id_column, groups, batch, text, categorical, drop, include, missing, require_target
+    )
+    in_words = [target, id_column, groups, batch, *wishes.text]
+    raw = read_raw(
+        path,
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        layer=layer,
+        transpose=transpose,
+        as_written=[name for name in in_words if name is not None],
+    )
+    labels = None
+    if target_file is not None:
+        name, values, used_id = read_labels(
+            target_file,
+            raw,
+            target=target,
+            id_column=id_column,
+            encoding=encoding,
+            notes=raw.notes,
+        )
+        labels = name, values
+        if wishes.id_column is None:
+            wishes.id_column = used_id
+    return assign_roles(raw, wishes, labels)
+
+
+def read_raw(
+    path,
+    *,
+    format=None,
+    delimiter=None,
+    encoding=None,
+    layer=None,
+    transpose=False,
+    as_written=(),
+    expected=None,
+):
+    """All columns of a file of any format.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    format, delimiter, encoding, layer, transpose
+        As in `read_table`.
+    as_written : list of str or int
+        Columns whose words are wanted as they are: labels, names of rows.
+    expected : list of str, optional
+        Names some of which are in the header, where known.
+
+    Returns
+    -------
+    RawTable
+        The columns.
+    """
+    with readable(path, format or "a table"):
+        format = format_of(path, format)
+    if layer is not None and format != "h5ad":
+        raise InputError(f"layer is for h5ad files, {name_of(path)} is read as {format}")
+    if transpose and format in ("svmlight", "parquet"):
+        raise InputError(f"transpose is for CSV, TSV, npz and npy files, not for {format}")
+    with readable(path, format):
+        if format in ("csv", "tsv"):
+            return _read_text(path, delimiter, encoding, transpose, as_written, expected)
+        if format == "svmlight":
+            from tamis.io.svmlight import read_svmlight
+
+            return read_svmlight(path)
+        if format == "npz":
+            from tamis.io.arrays import read_npz
+
+            return read_npz(path, transpose)
+        if format == "npy":
+            from tamis.io.arrays import read_npy
+
+            return read_npy(path, transpose)
+        if format == "parquet":
+            from tamis.io.parquet import read_parquet
+
+            return read_parquet(path)
+        from tamis.io.h5ad import read_h5ad
+
+        return read_h5ad(path, layer, transpose)
+
+
+def _read_text(path, delimiter, encoding, transpose, as_written, expected):
+    from tamis.io.delimited import read_delimited
+    from tamis.io.dialect import sniff
+    from tamis.io.transposed import read_transposed
+
+    if transpose:
+        return read_transposed(path, delimiter, encoding, as_written)
+    dialect = sniff(path, delimiter=delimiter, encoding=encoding, expected=expected)
+    found = [find_column(name, dialect.names, dialect.has_header) for name in as_written]
+    return read_delimited(
+        path, dialect, encoding=encoding, raw=[f for f in found if f is not None]
+    )

@@ -1,0 +1,193 @@
+"""Roles of columns: what is to be predicted, what names the rows, what can be learned from."""
+
+import numpy as np
+from scipy import sparse
+
+from tamis.io.errors import InputError, listed, require_names
+from tamis.io.features import check_values, decide_kinds
+from tamis.io.labels import as_labels, check_classes, find_column, require_target
+from tamis.io.raw import check_names, keep_columns
+from tamis.io.tokens import strings
+from tamis.preparation.table import Dataset, Table
+
+__all__ = ["Wishes", "assign_roles"]
+
+
+class Wishes:
+    """What the user says about columns; see `tamis.io.read_table`."""
+
+    def __init__(
+        self,
+        target=None,
+        id_column=None,
+        groups=None,
+        batch=None,
+        text=(),
+        categorical=(),
+        drop=(),
+        include=(),
+        missing="impute",
+        require_target=True,
+    ):
+        if missing not in ("impute", "error"):
+            raise InputError(f"missing must be 'impute' or 'error', got {missing!r}")
+        self.target = target
+        self.id_column = id_column
+        self.groups = groups
+        self.batch = batch
+        self.text = _names(text)
+        self.categorical = _names(categorical)
+        self.drop = _names(drop)
+        self.include = _names(include)
+        self.missing = missing
+        self.require_target = require_target
+
+
+def _names(value):
+    if value is None:
+        return []
+    if isinstance(value, str):
+        value = value.split(",")
+    return [name.strip() if isinstance(name, str) else name for name in value if name != ""]
+
+
+def assign_roles(raw, wishes, labels=None):
+    """The data set of a raw table.
+
+    Parameters
+    ----------
+    raw : RawTable
+        All columns of a file.
+    wishes : Wishes
+        What the user says about them.
+    labels : (str, ndarray) or None
+        Name and labels that come from another file, one a row.
+
+    Returns
+    -------
+    Dataset
+        Features, kinds, labels and notes.
+    """
+    check_names([*raw.numeric_names, *raw.others], "the table")
+    notes = list(raw.notes)
+    place = _Places(raw)
+    target, y = _target(raw, wishes, labels, place)
+    ids = place.take(wishes.id_column, "id_column")
+    groups = place.take(wishes.groups, "groups")
+    batches = place.take(wishes.batch, "batch")
+    text, categorical, drop, include = (
+        place.features(names, role)
+        for names, role in (
+            (wishes.text, "text"),
+            (wishes.categorical, "categorical"),
+            (wishes.drop, "drop"),
+            (wishes.include, "include"),
+        )
+    )
+    twice = set(text) & set(categorical)
+    if twice:
+        raise InputError(f"{listed(sorted(twice))}: either text or categorical, not both")
+    categorical += [name for name in raw.categorical if name not in {*text, *drop, *categorical}]
+    place.used.update(drop)
+
+    rows = None
+    if y is not None:
+        y, is_known = as_labels(y)
+        if not is_known.all():
+            rows = np.flatnonzero(is_known)
+            notes.append(f"{y.size - rows.size:,} rows without a label in {target!r} are left out")
+            y = y[rows]
+        if wishes.require_target:
+            check_classes(y, target)
+        if y.dtype.kind == "f":
+            y = strings(y).astype(str)
+            notes.append(f"the labels in {target!r} are not whole numbers: they are used as words")
+    table = place.table(rows)
+    if table.n_rows == 0:
+        raise InputError("the table has no rows")
+    table, kinds, spotted = decide_kinds(table, text, categorical, include, notes, raw.decimal)
+    if ids is None:
+        ids = raw.ids
+    if ids is None and spotted is not None:
+        ids = strings(place.column(spotted))
+    ids, groups, batches = (_rows_of(values, rows) for values in (ids, groups, batches))
+    check_values(table, wishes.missing, notes)
+    if not table.names:
+        reason = notes[-1] if notes else "the table has no column beside the target"
+        raise InputError(f"no feature is left: {reason}")
+    return Dataset(table, kinds, y, target, ids, groups, batches, notes)
+
+
+def _rows_of(values, rows):
+    if values is None:
+        return None
+    values = strings(values) if values.dtype == object else values
+    return values if rows is None else values[rows]
+
+
+class _Places:
+    """Where the columns of a raw table are, and which of them have a role already."""
+
+    def __init__(self, raw):
+        self.raw = raw
+        self.used = set()
+        self.at = {name: j for j, name in enumerate(raw.numeric_names)}
+
+    def column(self, name):
+        raw = self.raw
+        if name in raw.side:
+            return raw.side[name]
+        if name in raw.others:
+            return raw.others[name]
+        column = raw.numeric[:, [self.at[name]]]
+        return (column.toarray() if sparse.issparse(column) else np.asarray(column)).ravel()
+
+    def take(self, name, role):
+        """A column that is no feature from now on."""
+        if name is None:
+            return None
+        found = find_column(name, self.raw.names, self.raw.is_named)
+        if found is None:
+            require_names([str(name)], self.raw.names, role)
+        self.used.add(found)
+        return strings(self.column(found))
+
+    def features(self, names, role):
+        """Names of features as the user gives them, places among them."""
+        raw = self.raw
+        known = [*raw.numeric_names, *raw.others]
+        found = [find_column(name, known, raw.is_named) for name in names]
+        known_set = {*known, *raw.side}
+        absent = [
+            str(name)
+            for name, hit in zip(names, found, strict=True)
+            if hit is None and name not in known_set
+        ]
+        require_names(absent, known, role)
+        return [name for name in found if name is not None]
+
+    def table(self, rows):
+        """The features that are left, of some rows."""
+        raw = self.raw
+        keep = [j for j, name in enumerate(raw.numeric_names) if name not in self.used]
+        numeric = keep_columns(raw.numeric, keep)
+        names = np.array([raw.numeric_names[j] for j in keep], dtype=str)
+        others = {name: values for name, values in raw.others.items() if name not in self.used}
+        table = Table(numeric, names, others)
+        return table if rows is None else table.take(rows)
+
+
+def _target(raw, wishes, labels, place):
+    if labels is not None:
+        name = labels[0]
+        place.used.add(name)
+        return name, labels[1]
+    if wishes.target is None and raw.own_target is None and not wishes.require_target:
+        return None, None
+    if not wishes.require_target and wishes.target is not None:
+        found = find_column(wishes.target, raw.names, raw.is_named)
+        if found is None:
+            return None, None
+    name = require_target(wishes.target, raw)
+    place.used.add(name)
+    return name, place.column(name)

@@ -1,0 +1,270 @@
+"""`read_rows`: rows for a model that exists, a chunk at a time, in constant memory."""
+
+from collections.abc import Iterable, Iterator
+from os import PathLike
+
+import numpy as np
+
+from tamis.io.errors import InputError, listed, nearest
+from tamis.io.readers import read_raw
+from tamis.io.source import check_path, format_of, name_of, readable
+from tamis.io.tokens import Cleaned, parse_numbers, strings
+from tamis.preparation.table import Table
+
+__all__ = ["read_rows"]
+
+
+def read_rows(
+    path: str | PathLike,
+    columns: Iterable[str],
+    kinds: dict | None = None,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    layer: str | None = None,
+    transpose: bool = False,
+    chunk_rows: int = 10_000,
+    extra: Iterable[str] = (),
+    notes: list | None = None,
+) -> Iterator[tuple[Table, dict]]:
+    """Read some columns by their names, a chunk of rows at a time.
+
+    Memory stays constant for CSV, TSV, parquet, npy and svmlight; the other formats are read
+    whole and handed over in chunks.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    columns : list of str
+        Names of the columns a model needs; others in the file are ignored.
+    kinds : dict of str to {"categorical", "text"}
+        Which of them are words; all others are numbers.
+    format, delimiter, encoding, layer, transpose
+        As in `read_table`.
+    chunk_rows : int, default=10_000
+        Rows of a chunk.
+    extra : list of str
+        Columns to hand over as they are, where the file has them: labels, names of rows. "ids"
+        stands for the names of rows of npz, h5ad and transposed files.
+    notes : list, optional
+        Receives, at the end, what was read as missing although it was there.
+
+    Yields
+    ------
+    table : Table
+        The columns in the order of `columns`, numbers first.
+    extras : dict of str to ndarray of shape (n_rows,)
+        Those of `extra` that the file has.
+    """
+    path = check_path(path)
+    wanted = _Wanted(list(columns), dict(kinds or {}), list(extra), name_of(path))
+    with readable(path, format or "a table"):
+        format = format_of(path, format)
+    if format in ("csv", "tsv") and not transpose:
+        found = _text_rows(path, wanted, delimiter, encoding, chunk_rows)
+    elif format == "parquet" and not transpose:
+        from tamis.io.parquet import iter_parquet
+
+        found = (
+            (wanted.from_columns(batch), {name: batch[name] for name in wanted.extra_in(batch)})
+            for batch in iter_parquet(path, wanted.needed, chunk_rows, wanted.check)
+        )
+    elif format == "svmlight":
+        found = _svmlight_rows(path, wanted, chunk_rows)
+    else:
+        options = {"delimiter": delimiter, "encoding": encoding, "layer": layer}
+        raw = read_raw(
+            path, format=format, transpose=transpose, as_written=wanted.needed_words, **options
+        )
+        found = _raw_rows(raw, wanted, chunk_rows)
+    return _watched(found, path, format, wanted, notes)
+
+
+def _watched(found, path, format, wanted, notes):
+    """The chunks, with whatever goes wrong on the way in one line."""
+    n_rows = 0
+    with readable(path, format):
+        for table, extras in found:
+            n_rows += table.n_rows
+            yield table, extras
+    if n_rows == 0:
+        raise InputError(f"{name_of(path)} has no rows")
+    if notes is not None and wanted.odd:
+        words = [f"{name} ({count:,})" for name, count in wanted.odd.items()]
+        notes.append(f"words among numbers, read as missing: {listed(words)}")
+
+
+class _Wanted:
+    """Columns that are wanted, and how they are read."""
+
+    def __init__(self, columns, kinds, extra, source):
+        self.numbers = [name for name in columns if name not in kinds]
+        self.words = [name for name in columns if name in kinds]
+        self.kinds = kinds
+        self.extra = extra
+        self.source = source
+        self.odd = {}
+
+    @property
+    def columns(self):
+        return [*self.numbers, *self.words]
+
+    @property
+    def needed(self):
+        return [*self.columns, *self.extra]
+
+    @property
+    def needed_words(self):
+        texts = [name for name in self.words if self.kinds[name] == "text"]
+        return [*texts, *self.extra]
+
+    def extra_in(self, names):
+        return [name for name in self.extra if name in names]
+
+    def check(self, present):
+        """Refuse a file that lacks a column."""
+        known = set(present)
+        absent = [name for name in self.columns if name not in known]
+        if not absent:
+            return
+        near = [f"{name} ({', '.join(found)})" for name in absent[:3]
+                if (found := nearest(name, present, most=2))]  # fmt: skip
+        advice = f"; nearest there: {listed(near)}" if near else f"; it has {listed(present)}"
+        raise InputError(
+            f"{self.source} lacks {len(absent)} of the {len(self.columns)} columns needed:"
+            f" {listed(absent, 10)}{advice}"
+        )
+
+    def words_of(self, name, values):
+        """A column of words as it was in training."""
+        if self.kinds[name] == "text":
+            if values.dtype == object:
+                values = [None if v is None else str(v).strip() or None for v in values.tolist()]
+                return _objects(values)
+        elif values.dtype == object:
+            cleaned = Cleaned()
+            values = _objects([v if not isinstance(v, str) else cleaned[v] for v in values])
+        return strings(values)
+
+    def numbers_of(self, name, values, decimal="."):
+        """A column of numbers; words in it are missing, and counted."""
+        if values.dtype.kind in "biuf":
+            values = np.asarray(values, dtype=np.float64)
+        elif values.dtype == object and all(not isinstance(v, str) for v in values):
+            values = np.array([np.nan if v is None else float(v) for v in values])
+        else:
+            words = [None if v is None else str(v) for v in values.tolist()]
+            values, odd = parse_numbers(words, decimal)
+            self.count_odd(name, len(odd))
+        return self.refuse_infinite(name, values)
+
+    def count_odd(self, name, n_odd):
+        if n_odd:
+            self.odd[name] = self.odd.get(name, 0) + n_odd
+
+    def refuse_infinite(self, name, values):
+        if np.isinf(values).any():
+            raise InputError(f"{self.source}: column {name} holds an infinite number")
+        return values
+
+    def from_columns(self, columns, decimal="."):
+        """Table of a dictionary of columns."""
+        n_rows = len(next(iter(columns.values())))
+        numeric = np.empty((n_rows, len(self.numbers)))
+        for j, name in enumerate(self.numbers):
+            numeric[:, j] = self.numbers_of(name, columns[name], decimal)
+        others = {name: self.words_of(name, columns[name]) for name in self.words}
+        return Table(numeric, np.array(self.numbers, dtype=str), others)
+
+
+def _objects(values):
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def _text_rows(path, wanted, delimiter, encoding, chunk_rows):
+    from tamis.io.delimited import ChunkParser, chunks
+    from tamis.io.dialect import sniff
+
+    dialect = sniff(path, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
+    wanted.check(dialect.names)
+    at = {name: j for j, name in enumerate(dialect.names)}
+    # loadtxt wants each column once and in order; the table wants them as the model does.
+    order = sorted(set(wanted.numbers), key=at.get)
+    numbers = [at[name] for name in order]
+    place = [order.index(name) for name in wanted.numbers]
+    extra = [name for name in wanted.extra if name in at]
+    word_at = sorted({at[name] for name in [*wanted.words, *extra]})
+    parser = ChunkParser(dialect, numbers, word_at)
+    names = np.array(wanted.numbers, dtype=str)
+    for lines in chunks(path, dialect, encoding, chunk_rows):
+        matrix, columns, odd = parser.parse(lines)
+        for _, j in odd:
+            wanted.count_odd(order[j], 1)
+        if np.isinf(matrix).any():
+            for j, name in enumerate(order):
+                wanted.refuse_infinite(name, matrix[:, j])
+        words = {
+            dialect.names[j]: _objects([word.strip() for word in column])
+            for j, column in zip(word_at, columns, strict=True)
+        }
+        others = {name: wanted.words_of(name, words[name]) for name in wanted.words}
+        if place != list(range(len(order))):
+            matrix = matrix[:, place]
+        yield Table(matrix, names, others), {name: words[name] for name in extra}
+
+
+def _svmlight_rows(path, wanted, chunk_rows):
+    from tamis.io.svmlight import iter_svmlight
+
+    if wanted.words:
+        raise InputError(
+            f"{wanted.source}: svmlight holds numbers only, not {listed(wanted.words)}"
+        )
+    is_place = [name[:1] == "f" and name[1:].isdecimal() for name in wanted.numbers]
+    if not all(is_place):
+        wanted.check([name for name, ok in zip(wanted.numbers, is_place, strict=True) if ok])
+    at = [int(name[1:]) for name in wanted.numbers]
+    names = np.array(wanted.numbers, dtype=str)
+    for X, y in iter_svmlight(path, at, chunk_rows):
+        if not np.isfinite(X.data).all():
+            raise InputError(f"{wanted.source} holds a number that is not finite")
+        extras = {"target": y} if "target" in wanted.extra else {}
+        yield Table(X, names), extras
+
+
+def _raw_rows(raw, wanted, chunk_rows):
+    known = [*raw.numeric_names, *raw.others]
+    wanted.check(known)
+    at = {name: j for j, name in enumerate(raw.numeric_names)}
+    from_numeric = [name for name in wanted.numbers if name in at]
+    is_plain = len(from_numeric) == len(wanted.numbers)
+    places = [at[name] for name in from_numeric]
+    names = np.array(wanted.numbers, dtype=str)
+    ids = {} if raw.ids is None else {"ids": raw.ids}
+    beside = {**ids, **raw.others, **raw.side}
+    for start in range(0, raw.n_rows, chunk_rows):
+        rows = slice(start, start + chunk_rows)
+        block = raw.numeric[rows]
+        is_sparse = hasattr(block, "toarray")
+
+        def column(name, block=block, rows=rows, is_sparse=is_sparse):
+            if name not in at:
+                return np.asarray(beside[name][rows])
+            values = block[:, [at[name]]]
+            return (values.toarray() if is_sparse else np.asarray(values)).ravel()
+
+        extras = {name: column(name) for name in wanted.extra if name in beside or name in at}
+        if is_plain:
+            numeric = block[:, places]
+            values = numeric.data if is_sparse else numeric
+            if np.isinf(values).any():
+                raise InputError(f"{wanted.source} holds an infinite number")
+            others = {name: wanted.words_of(name, column(name)) for name in wanted.words}
+            yield Table(numeric if is_sparse else np.asarray(numeric), names, others), extras
+        else:
+            columns = {name: column(name) for name in wanted.columns}
+            yield wanted.from_columns(columns, raw.decimal), extras
