@@ -220,7 +220,7 @@ def test_constant_columns_stay_and_are_told(tmp_path):
 
 def test_names_that_stand_twice_are_refused(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,a,y\n1,2,3,p\n4,5,6,q\n")
-    with pytest.raises(InputError, match="same name: 'a'.*rename"):
+    with pytest.raises(InputError, match=r"same name: 'a'.*rename"):
         read_table(tmp_path / "t.csv", "y")
 
 
@@ -234,7 +234,7 @@ def test_labels_can_lie_in_a_file_of_their_own(tmp_path):
     assert data.target == "class"
     assert data.table.names == ["u"]
     assert noted(data, "1 labels belong to no row: n99")
-    with pytest.raises(InputError, match="several columns.*class, age"):
+    with pytest.raises(InputError, match=r"several columns.*class, age"):
         read_table(path, target_file=labels)
     labels.write_text("sample\tclass\tage\n" + "".join(rows[:-7]))
     with pytest.raises(

@@ -4,34 +4,9 @@ import numpy as np
 
 __all__ = ["MISSING", "Cleaned", "canonical", "is_number", "parse_numbers", "strings"]
 
-#: What stands for a value that is not there.
-MISSING = frozenset(
-    # fmt: off
-    [
-        "",
-        "NA",
-        "na",
-        "N/A",
-        "n/a",
-        "#N/A",
-        "<NA>",
-        "NaN",
-        "nan",
-        "NAN",
-        "-nan",
-        "NaT",
-        "null",
-        "NULL",
-        "Null",
-        "None",
-        "none",
-        "NONE",
-        "?",
-        "-",
-        ".",
-    ]
-    # fmt: on
-)
+#: What stands for a value that is not there; the first is the empty word.
+_NOTHING = " NA na N/A n/a #N/A <NA> NaN nan NAN -nan NaT null NULL Null None none NONE ? - ."
+MISSING = frozenset(_NOTHING.split(" "))
 
 
 class Cleaned(dict):
