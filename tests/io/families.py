@@ -27,10 +27,15 @@ MODELS = {
     "centers l1": SparseCenterClassifier(0.5, metric="l1", scaling=None, priors=[0.2, 0.3, 0.5]),
     "centers covariance": SparseCenterClassifier(2, covariance="empirical", priors="empirical"),
     "centers shrunk": SparseCenterClassifier(2, covariance="shrunk"),
+    "centers groups": SparseCenterClassifier(
+        1, feature_groups={"a": ["age", "last"], "b": [1, 2], "c": [3, 4]}, keep="x,y"
+    ),
     "centers cv": SparseCenterClassifierCV(cv=3, n_resamples=4, random_state=0),
     "centers cv l1": SparseCenterClassifierCV(metric="l1", cv=3, n_resamples=0, rule="1se"),
     "primal-dual": PrimalDualClassifier(0.8, class_weight={"one": 1.0, "two": 2, "three": 0.5}),
-    "primal-dual frobenius": PrimalDualClassifier(loss="frobenius", adaptive_centers=False),
+    "primal-dual frobenius": PrimalDualClassifier(
+        loss="frobenius", adaptive_centers=False, feature_weights=[1, 2, 1, 1, 3, 1]
+    ),
     "primal-dual nuclear": PrimalDualClassifier(2.0, ball="nuclear", rho=30.0),
     "primal-dual cv": PrimalDualClassifierCV([0.1, 0.5, 2.0], cv=3),
     "landmark map": LandmarkTransformer("fft", 4, scaling="minmax", random_state=0),

@@ -3,7 +3,7 @@ import pytest
 from tests.io.fuzzing import campaign, raw_files
 
 FAMILIES = {
-    "centers": ["centers", "centers l1", "centers shrunk", "centers cv"],
+    "centers": ["centers", "centers l1", "centers groups", "centers cv"],
     "primal-dual": ["primal-dual", "primal-dual cv"],
     "landmarks": ["landmarks nb", "landmarks knn", "landmarks lda", "landmark soft"],
     "datum-wise": ["datum-wise groups", "datum-wise fixed", "datum-wise cv"],

@@ -26,6 +26,7 @@ NAMES = [
     "centers l1",
     "centers covariance",
     "centers shrunk",
+    "centers groups",
     "centers cv",
     "centers cv l1",
     "primal-dual",

@@ -22,6 +22,9 @@ ATTRIBUTES = (
     "temperature_",
     "support_",
     "n_features_",
+    "n_groups_",
+    "_group_of",
+    "_kept",
     "dispersion_",
     "objective_",
 )
@@ -50,6 +53,7 @@ def check_centers(state, m, C):
     places(state["support_"], "support_", m, ascending=True)
     integer(state["n_features_"], "n_features_")
     require(state["n_features_"] == state["support_"].size, "n_features_", "that of support_")
+    _check_groups(state, m)
     if "_n_rows" in state:
         integer(state["_n_rows"], "_n_rows")
     if state["_whitening"] is not None:
@@ -60,6 +64,19 @@ def check_centers(state, m, C):
         number(state["best_score_"], "best_score_", finite=False)
     if "stability_" in state:
         array(state["stability_"], "stability_", (m,), low=0.0, high=1.0)
+
+
+def _check_groups(state, m):
+    integer(state["n_groups_"], "n_groups_", 0, state["support_"].size)
+    kept = state["_kept"]
+    if state["_group_of"] is None:
+        require(kept is None, "_kept", "null where there are no groups")
+        return
+    array(kept, "_kept", (None,), "bool")
+    group_of = places(state["_group_of"], "_group_of", kept.size, m)
+    used = np.bincount(group_of, minlength=kept.size)
+    require(used.all(), "_group_of", "without empty groups")
+    require(state["_whitening"] is None, "_whitening", "null where there are groups")
 
 
 def check_path(path, where, columns, scores):
