@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from tamis.comparison.methods import BASELINES, METHODS
 from tamis.comparison.store import ManifestMismatch, Store
 from tamis.io.errors import InputError
 
-__all__ = ["conclude", "make_settings", "run"]
+__all__ = ["conclude", "make_settings", "manifest", "run"]
 
 # What the numbers depend on, beside the data.
 _DEPENDS = (
@@ -213,13 +214,7 @@ def _leave_out(settings, problem, n_jobs, options):
     stay = tuple(name for name in settings.methods if name not in left_out)
     total = sum(estimates[name] for name in stay)
     say(f"about {total:.0f} s on {n_jobs} core{'' if n_jobs == 1 else 's'}")
-    return _replace(settings, methods=stay), left_out
-
-
-def _replace(settings, **changes):
-    from dataclasses import replace
-
-    return replace(settings, **changes)
+    return replace(settings, methods=stay), left_out
 
 
 def manifest(words, loaded, settings):

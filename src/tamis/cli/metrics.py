@@ -100,13 +100,15 @@ def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None):
         "versions": versions(),
     }
     if comparison.choice is not None:
-        metrics["model"] = describe_model(comparison, chosen or comparison.choice, chosen is None)
+        metrics["model"] = describe_model(
+            comparison, chosen or comparison.choice, chosen is None, loaded.dataset.batches
+        )
     if seconds is not None:
         metrics["seconds"] = float(seconds)
     return metrics
 
 
-def describe_model(comparison, choice, recommended):
+def describe_model(comparison, choice, recommended, batches):
     """How good one point of a path is."""
     problem, settings = comparison.problem, comparison.settings
     result, at = comparison.result(choice.method), choice.at
@@ -150,7 +152,7 @@ def describe_model(comparison, choice, recommended):
             "is": "bootstrap bias corrected: covers the choice of method and level",
         }
     if comparison.batches:
-        told["left_out_batches"] = _batches(comparison, choice)
+        told["left_out_batches"] = _batches(comparison, choice, np.unique(batches))
     if comparison.p_value is not None and recommended:
         told["permutations"] = {
             "p_value": comparison.p_value,
@@ -160,13 +162,14 @@ def describe_model(comparison, choice, recommended):
     return told
 
 
-def _batches(comparison, choice):
+def _batches(comparison, choice, names):
     result = next((r for r in comparison.batches if r.method.name == choice.method), None)
     if result is None:
         return None
     return {
         "score": float(result.scores[choice.at]),
         "accuracy_of_batch": {
-            str(b): value for b, value in batch_scores(comparison, result, choice.at).items()
+            str(names[b]): value
+            for b, value in batch_scores(comparison, result, choice.at).items()
         },
     }

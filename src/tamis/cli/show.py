@@ -80,11 +80,11 @@ def show_metrics(metrics):
     if metrics["unfinished"]:
         lines.append(f"not finished: {', '.join(metrics['unfinished'])}")
     if "model" in metrics:
-        lines += ["", *_show_model(metrics["model"], settings)]
+        lines += ["", *_show_model(metrics["model"], settings, baselines)]
     return lines
 
 
-def _show_model(model, settings):
+def _show_model(model, settings, baselines):
     what = "Recommended" if model["recommended"] else "Picked"
     features = count(model["features_overall"])
     counted = f"{features} feature{'' if features == '1' else 's'}"
@@ -107,9 +107,11 @@ def _show_model(model, settings):
     chosen = model["selection_score"]
     lines.append(f"  {name} {score(chosen)} in the folds that chose it (too good, do not report)")
     if model["behind_best_baseline"] > 0:
+        best = max(baselines, key=lambda method: method["best"]["score"])
+        size = count(best["best"]["features_overall"])
         lines.append(
-            "  a baseline is ahead of every sparse model by more than one standard error: "
-            "sparsity costs something here"
+            f"  {best['title']}, with {size} features, is ahead of all models above by more than "
+            "one standard error"
         )
     if model.get("left_out_batches"):
         told = model["left_out_batches"]

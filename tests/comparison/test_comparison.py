@@ -1,0 +1,253 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from tamis.comparison import Settings, compare, fit_final
+from tamis.comparison.comparison import plan
+from tamis.comparison.features import describe_features
+from tamis.comparison.folds import make_folds
+from tamis.comparison.methods import BASELINES, METHODS, find_method
+from tamis.comparison.redundancy import correlations, drop_redundant
+from tamis.comparison.store import ManifestMismatch, Store
+from tamis.comparison.units import Unit, compute
+from tests.comparison.problems import blobs, make
+
+ALL = [method.name for method in (*METHODS, *BASELINES)]
+OURS = [method.name for method in METHODS]
+
+
+def one_unit(problem, name, fold=None):
+    fold = fold or make_folds(problem.codes, problem.groups, 3, 1, 0)[0]
+    levels = tuple(find_method(name).levels(problem, 4))
+    return Unit("cv", name, levels, fold)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_method_learns_and_counts_its_features(name):
+    problem = make(*blobs(90, 8))
+    unit = one_unit(problem, name)
+    outcome = compute(problem, unit, 0)
+    assert outcome.probabilities.shape == (len(unit.levels), 30, 2)
+    np.testing.assert_allclose(outcome.probabilities.sum(axis=2), 1.0, rtol=1e-5)
+    right = outcome.probabilities[-1].argmax(axis=1) == problem.codes[unit.fold.test]
+    assert right.mean() > 0.75 or name == "most-frequent"
+    if name in ("centers", "medians", "landmarks"):
+        assert outcome.used.sum(axis=1).tolist() == list(unit.levels)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_feature_made_from_the_test_fold_is_of_no_use(name):
+    """The trap: a feature that is the label in the test fold, and noise in training."""
+    X, y = blobs(90, 8, shift=0.0)
+    problem = make(X, y)
+    unit = one_unit(problem, name)
+    test = unit.fold.test
+    trapped = X.copy()
+    trapped[test, 5] = np.where(y[test] == "ab", -5.0, 5.0)
+    before, after = compute(problem, unit, 0), compute(make(trapped, y), unit, 0)
+    assert_array_equal(after.used, before.used)  # what is learned does not see the test rows
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_test_row_changes_nothing_for_the_others(name):
+    X, y = blobs(90, 8, shift=0.5)
+    X[::7, 3] = np.nan
+    unit = one_unit(make(X, y), name)
+    test = unit.fold.test
+    poisoned = X.copy()
+    poisoned[test[::2]] = 1e9
+    labels = y.copy()
+    labels[test[::2]] = "cd"
+    before = compute(make(X, y), unit, 0)
+    after = compute(make(poisoned, labels), unit, 0)
+    assert_array_equal(after.used, before.used)
+    assert_array_equal(after.probabilities[:, 1::2], before.probabilities[:, 1::2])
+
+
+def test_selection_outside_the_folds_would_look_good_and_ours_does_not():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2000)), np.arange(60) % 2
+    everything = np.abs(X[y == 0].mean(axis=0) - X[y == 1].mean(axis=0))
+    leaked = X[:, np.argsort(-everything)[:10]]
+    settings = Settings(("centers",), max_features=10)
+    fooled, _ = compare(make(leaked, y), settings)
+    honest, _ = compare(make(X, y), settings)
+    assert fooled.honest.low > 0.5
+    assert honest.honest.low < 0.5 < honest.honest.high
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_workers_and_checkpoints_do_not_change_a_number(name, tmp_path):
+    problem = make(*blobs(60, 5))
+    settings = Settings((name,), n_folds=3, n_repeats=1)
+    plain, _ = compare(problem, settings)
+    store = Store(tmp_path / "a", {"is": "a"})
+    stops = iter([False, True])
+    compare(problem, settings, store=store, stop=lambda: next(stops, True))
+    assert 0 < len(list((tmp_path / "a").glob("*.npz"))) < 3
+    resumed, _ = compare(problem, settings, store=store, n_jobs=2)
+    assert_array_equal(plain.results[0].probabilities, resumed.results[0].probabilities)
+    assert plain.choice == resumed.choice and plain.honest == resumed.honest
+
+
+def test_a_broken_checkpoint_is_computed_again(tmp_path):
+    problem = make(*blobs(60, 5))
+    settings = Settings(("centers",), n_folds=3)
+    store = Store(tmp_path, {})
+    plain, _ = compare(problem, settings, store=store)
+    paths = sorted(tmp_path.glob("*.npz"))
+    paths[0].write_bytes(paths[0].read_bytes()[:100])
+    paths[1].write_bytes(b"")
+    again, _ = compare(problem, settings, store=store)
+    assert again.honest == plain.honest
+
+
+def test_a_store_of_other_work_is_refused_or_emptied(tmp_path):
+    store = Store(tmp_path, {"options": {"seed": 1}})
+    store.save("unit", {"x": np.zeros(2)})
+    with pytest.raises(ManifestMismatch, match="seed 1 there, 2 now"):
+        Store(tmp_path, {"options": {"seed": 2}})
+    assert store.has("unit")
+    assert not Store(tmp_path, {"options": {"seed": 2}}, force=True).has("unit")
+
+
+def test_rows_of_a_group_stay_in_one_fold():
+    codes = np.repeat([0, 1, 0, 1, 1, 0, 0, 1, 0, 1], 6)
+    groups = np.arange(60) // 6
+    for fold in make_folds(codes, groups, 3, 2, 0):
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+
+
+def test_one_batch_is_left_out_at_a_time():
+    X, y = blobs(60, 4)
+    batches = np.array(["lab1", "lab2", "lab3"])[np.arange(60) // 20]
+    problem = make(X, y, batches=batches)
+    _, units = plan(problem, Settings(("centers",), n_folds=2))
+    held_out = [unit.fold for unit in units if unit.key.startswith("batch")]
+    assert [set(batches[fold.test]) for fold in held_out] == [{"lab1"}, {"lab2"}, {"lab3"}]
+    comparison, _ = compare(problem, Settings(("centers",), n_folds=2))
+    assert comparison.batches[0].scores.max() > 0.7
+
+
+def categorical_problem(**options):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    color = np.where(y == 1, rng.choice(["red", "green"], 120), rng.choice(["blue", "pink"], 120))
+    color[:12] = rng.choice(["red", "green", "blue", "pink"], 12)
+    color = color.astype(object)
+    color[5] = None
+    X = rng.normal(size=(120, 4))
+    return make(X, y, {"color": "categorical"}, {"color": color}, **options)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_dummies_are_counted_selected_and_asked_once(name):
+    problem = categorical_problem()
+    assert problem.names[-1] == "color" and problem.n_features == 5
+    outcome = compute(problem, one_unit(problem, name), 0)
+    assert outcome.used[0].sum() <= 2 and outcome.used[0, 4]
+    assert outcome.n_used.max() <= 5
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_kept_features_are_in_and_not_counted(name):
+    X, y = blobs(90, 6)
+    problem = make(X, y, keep=["x0"])
+    outcome = compute(problem, one_unit(problem, name), 0)
+    assert problem.n_features == 5
+    if name != "datum-wise":
+        assert outcome.used[:, 0].all()
+        assert outcome.used[0].sum() == 2 and outcome.n_used[0].max() == 1
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_the_final_model_is_the_model_of_the_folds_without_what_it_can_spare(name, is_sparse):
+    X, y = blobs(90, 8)
+    X = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0)) if is_sparse else X
+    problem = make(X, y)
+    comparison, _ = compare(problem, Settings((name,), n_folds=2))
+    at = 1
+    model, fitted = fit_final(comparison, name, at, target="y")
+    assert set(model.classes_) == {"ab", "cd"}
+    part = problem.train_part(np.arange(90), problem.codes, 0)
+    expected = fitted.apply(part.X, part.with_gaps)[0]
+    table = make_table(X)
+    found = model.estimator.predict_proba(model.prepare(table))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    if name in ("centers", "medians", "landmarks"):
+        assert len(model.required) == comparison.results[0].levels[at]
+    records = describe_features(comparison, name, at, fitted)
+    assert {"rank", "feature", "gain", "stability", "p", "q", "substitutes"} <= set(records[0])
+    gains = [record["gain"] for record in records]
+    assert gains == sorted(gains, reverse=True)
+
+
+def make_table(X):
+    from tamis.preparation import Table
+
+    return Table(X, np.array([f"x{j}" for j in range(X.shape[1])]))
+
+
+def test_redundant_features_are_skipped():
+    X, y = blobs(100, 5)
+    rng = np.random.default_rng(1)
+    X = np.column_stack([X, X[:, 0] + 0.01 * rng.normal(size=100)])
+    codes = (y == "cd").astype(int)
+    left = drop_redundant(X, codes, np.arange(6), np.zeros(6, bool), 0.95)
+    assert sum(j in left for j in (0, 5)) == 1 and len(left) == 5
+    kept = np.array([True, False, False, False, False, False])
+    assert 0 in drop_redundant(X, codes, np.arange(6), kept, 0.95)
+
+
+def test_correlations_are_those_of_numpy():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 7)) * (rng.uniform(size=(50, 7)) < 0.4)
+    X[:, 4] = 2.0
+    expected = np.nan_to_num(np.corrcoef(np.delete(X, 4, axis=1), rowvar=False))
+    for matrix in (X, sparse.csr_array(X)):
+        found = correlations(matrix, np.array([0, 2]))
+        np.testing.assert_allclose(np.delete(found, 4, axis=1), expected[[0, 2]], atol=1e-12)
+        np.testing.assert_allclose(found[:, 4], 0.0, atol=1e-12)
+
+
+def test_permutations_give_a_small_p_value_for_a_signal_and_not_for_noise():
+    settings = Settings(("centers",), n_folds=2, permutations=19)
+    signal, _ = compare(make(*blobs(60, 5)), settings)
+    assert signal.p_value == 1 / 20
+    rng = np.random.default_rng(3)
+    noise, _ = compare(make(rng.normal(size=(60, 5)), np.arange(60) % 2), settings)
+    assert noise.p_value > 0.05
+
+
+def test_features_that_tell_the_batch_are_flagged():
+    X, y = blobs(120, 5)
+    batches = np.repeat(["a", "b"], 60)
+    X[batches == "b", 0] += 3.0
+    comparison, _ = compare(make(X, y, batches=batches), Settings(("centers",), n_folds=2))
+    _, fitted = fit_final(comparison, "centers", 1, target="y")
+    told = {
+        r["feature"]: r["tells_batch"] for r in describe_features(comparison, "centers", 1, fitted)
+    }
+    assert told["x0"] and not told["x1"]
+
+
+def test_missing_values_are_asked_by_nobody():
+    X, y = blobs(90, 5)
+    X[np.arange(90) % 3 == 0, 0] = np.nan
+    problem = make(X, y)
+    outcome = compute(problem, one_unit(problem, "datum-wise"), 0)
+    assert np.isfinite(outcome.probabilities).all()
+
+
+def test_a_minimal_sensitivity_is_reached():
+    X, y = blobs(120, 4, shift=0.7)
+    settings = Settings(("centers",), n_folds=3, positive=1, min_sensitivity=0.9)
+    comparison, _ = compare(make(X, y), settings)
+    result, at = comparison.chosen
+    positive = comparison.problem.codes == 1
+    assert (result.labels[at, 0][positive] == 1).mean() >= 0.9
+    assert comparison.honest.sensitivity > 0.8
+    model, _ = fit_final(comparison, "centers", at, target="y", positive="cd")
+    assert 0 < model.threshold < 1
