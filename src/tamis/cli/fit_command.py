@@ -61,7 +61,7 @@ def run(options):
     n_jobs = _n_jobs(options.n_jobs)
     settings = make_settings(words, loaded)
     left_out = {}
-    if options.methods == "auto" or options.max_seconds:
+    if options.methods != "all":
         settings, left_out = _leave_out(settings, loaded.problem, n_jobs, options)
 
     store = None
@@ -209,6 +209,8 @@ def _leave_out(settings, problem, n_jobs, options):
     if options.max_seconds:
         patience = options.max_seconds / len(settings.methods) * 2
     estimates, left_out = leave_out(problem, settings.methods, n_units, n_jobs, patience)
+    named = [name.strip() for name in options.methods.split(",")]
+    left_out = {name: seconds for name, seconds in left_out.items() if name not in named}
     for name, seconds in left_out.items():
         say(f"{name} is left out: about {seconds:.0f} s on these data (--methods all takes it in)")
     stay = tuple(name for name in settings.methods if name not in left_out)
