@@ -182,7 +182,7 @@ def use(model):
         talk.prediction()
 
 
-def try_file(path):
+def try_file(path, use=use):
     """What became of a file: "refused", "usable" or "error", and how many warnings it gave."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -201,17 +201,19 @@ def try_file(path):
 
 def raw_files(names=tuple(MODELS)):
     """The files of models, by name."""
-    found = {}
+    return {name: raw_file(fitted(name)) for name in names}
+
+
+def raw_file(model):
+    """The file of a model."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = Path(folder) / "model.json"
-        for name in names:
-            save_model(fitted(name), path)
-            found[name] = path.read_bytes()
-    return found
+        save_model(model, path)
+        return path.read_bytes()
 
 
-def campaign(files, n_files, seed, show=None):
+def campaign(files, n_files, seed, show=None, use=use):
     """Try many files; how many of each outcome, by model, and what should not have happened."""
     rng = np.random.default_rng(seed)
     outcomes, failures = {name: Counter() for name in files}, {}
@@ -225,7 +227,7 @@ def campaign(files, n_files, seed, show=None):
                 show.write_bytes(raw)  # the last one is what a crash leaves
             begin = time.perf_counter()
             try:
-                outcome, n_warnings = try_file(path)
+                outcome, n_warnings = try_file(path, use)
             except Exception as error:
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 reason = f"{type(error).__name__} in {place.name}: {str(error)[:100]}"

@@ -127,6 +127,21 @@ def test_other_types_and_damaged_arrays_are_refused(path):
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["metric", "max_blocks"])
+def test_a_part_that_is_missing_is_told(name, path):
+    def drop(node):
+        if isinstance(node, dict):
+            node.pop(name, None)
+            node = list(node.values())
+        for item in node if isinstance(node, list) else []:
+            drop(item)
+
+    save_model(fitted("datum-wise fixed" if name == "max_blocks" else "centers"), path)
+    rewrite_schema(path, drop)
+    with pytest.raises(InputError, match=r"lacks a part|cannot read"):
+        load_model(path)
+
+
 def test_large_archives_are_refused(path):
     save_model(fitted("centers"), path)
     rewrite(path, lambda entries: entries.update({"1.npy": b"0" * 10**7}))

@@ -4,7 +4,7 @@ import contextlib
 import gzip
 import json
 import os
-import tempfile
+import secrets
 import zlib
 from pathlib import Path
 
@@ -18,15 +18,17 @@ LARGEST = 4 * 2**30
 _MOST_VALUES = 20_000_000
 _WIDTH = 99
 _CHUNK = 1 << 20
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows
 
 
 @contextlib.contextmanager
 def write_atomically(path):
     """A file to write bytes to, that takes its name when all is written."""
     path = Path(path)
+    name = path.with_name(f".{path.name[:80]}.{secrets.token_hex(8)}.part")
     try:
-        # Not `delete`: its name is given away at the end.
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:80]}.", dir=path.parent)
+        # In the same folder, so that it can take its name in one step.
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     except OSError as error:
         raise InputError(
             f"{path} cannot be written: {error.strerror or error}. Choose another folder."
@@ -36,7 +38,6 @@ def write_atomically(path):
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -44,12 +45,6 @@ def write_atomically(path):
         if isinstance(error, OSError):
             raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
         raise
-
-
-def _umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_json(value, path):
@@ -63,7 +58,7 @@ def write_json(value, path):
         raw = json.dumps(value, allow_nan=False).encode("ascii")
     with write_atomically(path) as file:
         if str(path).endswith(".gz"):
-            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
                 packed.write(raw + b"\n")
         else:
             file.write(raw + b"\n")

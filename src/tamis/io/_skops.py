@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import fields
 
 import numpy as np
 
@@ -59,6 +60,7 @@ def read_skops(path, max_bytes):
     except Exception as error:  # another library reads here, and a file can be anything
         reason = " ".join(str(error).split())[:100]
         raise InputError(f"skops cannot read it ({type(error).__name__}: {reason})") from error
+    _require_whole(model)
     if is_estimator(model):
         check(model)
     elif is_record(model) and type(model).__name__ == "TableClassifier":
@@ -69,6 +71,26 @@ def read_skops(path, max_bytes):
     else:
         raise InputError("its content is not a model")
     return model
+
+
+def _require_whole(value):
+    """Raise unless records have all their fields and no others, and estimators all parameters."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            _require_whole(item)
+        return
+    if is_record(value):
+        needed = {field.name for field in fields(value)}
+        whole = set(vars(value)) == needed
+    elif is_estimator(value):
+        whole = set(type(value)._get_param_names()) <= set(vars(value))
+    else:
+        return
+    if not whole:
+        raise InputError(f"a {type(value).__name__} lacks a part, or has one too many")
+    _require_whole(vars(value))
 
 
 def _skops():
