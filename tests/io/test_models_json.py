@@ -345,6 +345,18 @@ def test_an_edited_file_is_refused_with_the_reason(message, path):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("value", [10**30, -1.0, {"$float": "nan"}, "3", True])
+def test_a_budget_that_no_kernel_can_take_is_refused(value, path):
+    save_model(fitted("datum-wise fixed"), path)
+
+    def change(found):
+        found["content"]["state"]["policy_"]["max_cost"] = value
+
+    rewritten(path, change)
+    with pytest.raises(InputError, match=r"its policy_.max_cost must be"):
+        load_model(path)
+
+
 def test_models_that_hold_training_rows_say_so(path):
     X, _ = data()
     model = fitted("landmarks knn")

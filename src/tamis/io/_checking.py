@@ -64,14 +64,12 @@ def number(value, where, low=-math.inf, high=math.inf, *, above=None, finite=Tru
         return value
     is_number = isinstance(value, int | float | np.integer | np.floating)
     require(is_number and not isinstance(value, bool), where, "a number")
+    is_small = not isinstance(value, int) or abs(value) <= 2**62
+    require(is_small, where, "an integer of at most 62 bits, or a float")
     if not finite:
         return value
     limit = f"from {low:g} to {high:g}" if above is None else f"above {above:g}"
-    try:
-        is_finite = math.isfinite(value)
-    except OverflowError:
-        is_finite = False
-    require(is_finite, where, "a finite number")
+    require(math.isfinite(value), where, "a finite number")
     require(low <= value <= high, where, limit)
     require(above is None or value > above, where, limit)
     return value
