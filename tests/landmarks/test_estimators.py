@@ -283,3 +283,10 @@ def test_a_single_sample_of_a_class_and_a_single_feature_are_enough():
     y = np.array([0] * 9 + [1])
     model = LandmarkClassifier(random_state=0).fit(np.arange(10.0)[:, None], y)
     assert model.predict([[9.0], [0.0]]).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("scaling", ["standard", "minmax", "quantile", "yeo-johnson"])
+def test_sparse_rows_are_refused_where_the_scaling_shifts_them(scaling):
+    model = LandmarkClassifier("fft", 4, scaling=scaling, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"learned from dense rows .* Pass X.toarray"):
+        model.predict(sparse.csr_array(X))

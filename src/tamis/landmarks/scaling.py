@@ -56,6 +56,11 @@ def apply_scaling(record, X):
     if scaling is None:
         return X
     if sparse.issparse(X):
+        if set(record) != {"scaling", "scale"}:
+            raise ValueError(
+                f"scaling={scaling!r} was learned from dense rows and would make sparse ones "
+                "dense. Pass X.toarray()."
+            )
         with np.errstate(over="ignore"):
             scaled = _within_reach(X.data / record["scale"][X.indices])
         return sparse.csr_array((scaled, X.indices, X.indptr), shape=X.shape)
