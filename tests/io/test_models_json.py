@@ -94,7 +94,7 @@ def test_models_of_single_precision_and_of_sparse_data_come_back(path):
     ):
         for rows in (X, X.toarray()):
             save_model(model.fit(rows, y), path)
-            assert_array_equal(load_model(path).predict_proba(X), model.predict_proba(X))
+            assert_array_equal(load_model(path).predict_proba(rows), model.predict_proba(rows))
 
 
 def test_a_class_that_was_not_seen_and_large_numbers_come_back(path):
