@@ -111,13 +111,15 @@ def numeric_guesses(matrix, names):
             lows = np.where(is_nan, np.inf, block).min(axis=0) if has_nan else block.min(axis=0)
             highs = np.where(is_nan, -np.inf, block).max(axis=0) if has_nan else block.max(axis=0)
             is_whole = ((block == np.floor(block)) | is_nan).all(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            spans = highs - lows
         for k in np.flatnonzero(lows > highs):
             found["empty"].append(names[start + k])
         for k in np.flatnonzero(lows == highs):
             found["constant"].append(names[start + k])
         for k in np.flatnonzero(is_whole & (lows < highs)):
             name = names[start + k]
-            kind = _kind_of_integers(block[:, k], name, start + k == 0, highs[k] - lows[k])
+            kind = _kind_of_integers(block[:, k], name, start + k == 0, spans[k])
             if kind is not None:
                 found[kind].append(name)
     # A wide table of small whole numbers holds counts, not codes.

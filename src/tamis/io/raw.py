@@ -24,6 +24,8 @@ class RawTable:
         Columns of words: str or None.
     side : dict of str to ndarray of shape (n_rows,)
         What the file knows about its rows beside the features: labels, patients, batches.
+    booleans : dict of str to ndarray of bool
+        Columns of numbers that are truth values, for labels that are.
     own_target : str or None
         Where this format keeps its labels, a key of `side`.
     ids : ndarray or None
@@ -42,6 +44,7 @@ class RawTable:
     numeric_names: list
     others: dict = field(default_factory=dict)
     side: dict = field(default_factory=dict)
+    booleans: dict = field(default_factory=dict)
     own_target: str | None = None
     ids: np.ndarray | None = None
     is_named: bool = True

@@ -134,7 +134,10 @@ class _Places:
         self.at = {name: j for j, name in enumerate(raw.numeric_names)}
 
     def column(self, name):
+        """Values of a column, wherever it is."""
         raw = self.raw
+        if name in raw.booleans:
+            return raw.booleans[name]
         if name in raw.side:
             return raw.side[name]
         if name in raw.others:

@@ -1,0 +1,154 @@
+"""AnnData's h5ad files, by h5py: no anndata, no pandas."""
+
+import numpy as np
+from scipy import sparse
+
+from tamis.io.arrays import checked_csr
+from tamis.io.errors import InputError, listed
+from tamis.io.raw import RawTable, as_floats, check_names
+from tamis.io.source import name_of
+from tamis.io.tokens import strings
+
+__all__ = ["read_h5ad"]
+
+
+def read_h5ad(path, layer=None, transpose=False):
+    """Matrix `X` or a layer, names of ``var``, and columns of ``obs`` beside it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    layer : str or None
+        Layer in place of ``X``; "raw" for ``raw/X``.
+    transpose : bool
+        Refused: in these files the samples are in rows.
+
+    Returns
+    -------
+    RawTable
+        Its `side` holds the columns of ``obs``, its `ids` their index.
+    """
+    try:
+        import h5py
+    except ImportError as error:
+        raise InputError("reading h5ad needs h5py: pip install 'tamis[h5ad]'") from error
+    source = name_of(path)
+    if transpose:
+        raise InputError(f"{source}: an h5ad file has its samples in rows; leave out --transpose")
+    with h5py.File(path, "r") as file:
+        X, var = _matrix_of(file, layer, source)
+        names, _ = _frame(file[var], source) if var in file else (None, {})
+        ids, obs = _frame(file["obs"], source) if "obs" in file else (None, {})
+    n_rows, n_columns = X.shape
+    if not n_rows or not n_columns:
+        raise InputError(f"{source}: the matrix is empty, of shape {X.shape}")
+    is_named = names is not None
+    names = [str(name) for name in names] if is_named else [f"x{j}" for j in range(n_columns)]
+    if len(names) != n_columns:
+        raise InputError(f"{source}: {n_columns:,} columns and {len(names):,} names in {var}")
+    check_names(names, source)
+    side = {name: values for name, values in obs.items() if len(values) == n_rows}
+    if ids is not None and len(ids) != n_rows:
+        raise InputError(f"{source}: {n_rows:,} rows and {len(ids):,} names in obs")
+    ids = None if ids is None else strings(ids)
+    return RawTable(X, names, side=side, ids=ids, is_named=is_named)
+
+
+def _matrix_of(file, layer, source):
+    """The matrix, and where the names of its columns are."""
+    layers = list(file["layers"]) if "layers" in file else []
+    if layer is None:
+        place, var = "X", "var"
+    elif layer in layers:
+        place, var = f"layers/{layer}", "var"
+    elif layer == "raw" and "raw" in file:
+        place, var = "raw/X", "raw/var"
+    else:
+        raise InputError(f"{source} has no layer {layer!r}: it has {listed(layers) or 'none'}")
+    if place not in file:
+        raise InputError(f"{source} has no {place}: use --layer with one of {listed(layers)}")
+    node = file[place]
+    if hasattr(node, "shape"):
+        if len(node.shape) != 2:
+            raise InputError(f"{source}: {place} must have 2 dimensions, got {node.shape}")
+        return as_floats(node[()], f"{source}: {place}"), var
+    encoding = _text(node.attrs.get("encoding-type", node.attrs.get("h5sparse_format", "")))
+    shape = node.attrs.get("shape", node.attrs.get("h5sparse_shape"))
+    if not encoding.startswith(("csr", "csc")) or shape is None:
+        raise InputError(f"{source}: {place} is stored as {encoding or 'unknown'!r}, not read")
+    make = sparse.csr_array if encoding.startswith("csr") else sparse.csc_array
+    parts = node["data"][()], node["indices"][()], node["indptr"][()]
+    matrix = make(parts, shape=tuple(int(n) for n in shape))
+    matrix.check_format(full_check=True)
+    return checked_csr(matrix), var
+
+
+def _text(value):
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _frame(node, source):
+    """Index and columns of a data frame, as anndata has written them over the years."""
+    if hasattr(node, "dtype"):  # before 0.7: one table of records
+        records = node[()]
+        if not records.dtype.names:
+            return None, {}
+        columns = {name: _decoded(records[name]) for name in records.dtype.names}
+        index = columns.pop("index", columns.pop("_index", None))
+        return index, columns
+    index_name = _text(node.attrs.get("_index", "_index"))
+    old = node.get("__categories", {})
+    columns = {}
+    for name in node:
+        if name == "__categories":
+            continue
+        values = _column(node[name], old.get(name))
+        if values is not None:
+            columns[_text(name)] = values
+    return columns.pop(index_name, None), columns
+
+
+def _column(node, categories=None):
+    """A column: plain, categorical (codes of categories), or nullable (values under a mask)."""
+    if hasattr(node, "dtype"):
+        values = node[()]
+        if getattr(values, "ndim", 0) != 1:
+            return None
+        return _of_codes(values, categories[()]) if categories is not None else _decoded(values)
+    if "codes" in node and "categories" in node:
+        return _of_codes(node["codes"][()], node["categories"][()])
+    if "values" in node and "mask" in node:
+        values, mask = _decoded(node["values"][()]), node["mask"][()].astype(bool)
+        if not mask.any():
+            return values
+        if values.dtype.kind in "iuf":
+            return np.where(mask, np.nan, values.astype(np.float64))
+        values = values.astype(object)
+        values[mask] = None
+        return values
+    return None
+
+
+def _of_codes(codes, categories):
+    values = _decoded(categories)
+    if codes.dtype.kind not in "iu" or (codes.size and codes.max() >= len(values)):
+        raise InputError("codes of a category point outside")
+    out = np.empty(len(codes), dtype=object)
+    out[:] = None
+    known = codes >= 0
+    out[known] = values.astype(object)[codes[known]]
+    if known.all() and values.dtype.kind in "iufb":
+        return out.astype(values.dtype)
+    if values.dtype.kind in "iuf":
+        return np.array([np.nan if value is None else float(value) for value in out])
+    return out
+
+
+def _decoded(values):
+    if values.dtype.kind == "S" or values.dtype == object:
+        words = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in values]
+        out = np.empty(len(words), dtype=object)
+        out[:] = words
+        return out
+    return values

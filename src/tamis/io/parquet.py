@@ -1,0 +1,102 @@
+"""Parquet files, by pyarrow."""
+
+import numpy as np
+
+from tamis.io.errors import InputError, listed
+from tamis.io.raw import RawTable, check_names
+from tamis.io.source import name_of
+
+__all__ = ["iter_parquet", "read_parquet"]
+
+
+def _open(path):
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError("reading parquet needs pyarrow: pip install 'tamis[parquet]'") from error
+    return parquet.ParquetFile(path)
+
+
+def _kind(dtype):
+    """Whether a column is "number", "word" or neither (None)."""
+    from pyarrow import types
+
+    if types.is_dictionary(dtype):
+        return _kind(dtype.value_type)
+    if (
+        types.is_boolean(dtype)
+        or types.is_integer(dtype)
+        or types.is_floating(dtype)
+        or types.is_decimal(dtype)
+    ):
+        return "number"
+    is_date = types.is_temporal(dtype) and not types.is_duration(dtype)
+    if types.is_string(dtype) or types.is_large_string(dtype) or is_date:
+        return "word"
+    return "word" if types.is_null(dtype) or types.is_string_view(dtype) else None
+
+
+def _values(column):
+    """A column of arrow as an array: float64 with NaN, bool, or objects with None."""
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if _kind(column.type) == "word":
+        if not types.is_null(column.type):
+            column = compute.cast(column, pa.string())
+        words = [word.strip() or None if word is not None else None for word in column.to_pylist()]
+        out = np.empty(len(words), dtype=object)
+        out[:] = words
+        return out
+    if types.is_boolean(column.type) and column.null_count == 0:
+        return column.to_numpy(zero_copy_only=False)
+    if types.is_float32(column.type):
+        return column.to_numpy(zero_copy_only=False).astype(np.float64)
+    return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+def _chunked_values(column):
+    chunks = [_values(chunk) for chunk in column.chunks]
+    if len(chunks) == 1:
+        return chunks[0]
+    return np.concatenate(chunks) if chunks else np.empty(0)
+
+
+def read_parquet(path):
+    """All columns: booleans and numbers as numbers; strings, categories and dates as words."""
+    source = name_of(path)
+    with _open(path) as file:
+        schema = file.schema_arrow
+        check_names(schema.names, source)
+        kinds = {name: _kind(schema.field(name).type) for name in schema.names}
+        known = [name for name, kind in kinds.items() if kind is not None]
+        table = file.read(columns=known)
+    if table.num_rows == 0:
+        raise InputError(f"{source} has no rows")
+    numbers = [name for name in known if kinds[name] == "number"]
+    numeric = np.empty((table.num_rows, len(numbers)))
+    booleans = {}
+    for j, name in enumerate(numbers):
+        numeric[:, j] = values = _chunked_values(table.column(name))
+        if values.dtype == bool:
+            booleans[name] = values
+    others = {name: _chunked_values(table.column(name)) for name in known if kinds[name] == "word"}
+    raw = RawTable(numeric, numbers, others, booleans=booleans)
+    left_out = [name for name, kind in kinds.items() if kind is None]
+    if left_out:
+        raw.notes.append(f"left out {listed(left_out)}: neither numbers nor words")
+    return raw
+
+
+def iter_parquet(path, wanted, chunk_rows, check):
+    """Chunks of some columns as dictionaries of arrays; `check` is shown all names first."""
+    with _open(path) as file:
+        schema = file.schema_arrow
+        known = [name for name in schema.names if _kind(schema.field(name).type) is not None]
+        check(known)
+        columns = [name for name in dict.fromkeys(wanted) if name in set(known)]
+        for batch in file.iter_batches(batch_size=chunk_rows, columns=columns):
+            if batch.num_rows:
+                yield {name: _values(batch.column(name)) for name in columns}
