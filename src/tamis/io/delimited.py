@@ -4,6 +4,7 @@ A chunk of lines goes through `numpy.loadtxt` when all its numbers are there; el
 converted one by one. A column in which a word turns up late is read a second time as words.
 """
 
+import re
 import warnings
 from itertools import islice
 from operator import itemgetter
@@ -18,7 +19,8 @@ from tamis.io.tokens import MISSING, Cleaned, is_number
 
 __all__ = ["ChunkParser", "chunks", "number_rows", "read_delimited"]
 
-_CHUNK_FIELDS = 1_000_000
+_CHUNK_FIELDS = 500_000
+_UNREADABLE = re.compile(r"could not convert string '(.*)' to", re.DOTALL)
 _EDGE = 8  # words among the first or last fields are found without splitting the whole line
 
 
@@ -67,7 +69,7 @@ def number_rows(rows, decimal="."):
             except ValueError:
                 odd.extend((i, j) for j in _odd_words(words, values[i]))
         # Python reads 1_000 as a number; in data it is a word.
-        if any("_" in word for word in row):
+        if "_" in "".join(row):
             for j, word in enumerate(row):
                 if "_" in word and is_number(word.replace("_", "0")):
                     values[i, j] = np.nan
@@ -100,6 +102,7 @@ class ChunkParser:
         self.dialect = dialect
         self.numbers = list(numbers)
         self.words = list(words)
+        self.gaps = set()
         self.n_failures = 0
 
     def parse(self, lines):
@@ -119,27 +122,37 @@ class ChunkParser:
     def _fast_numbers(self, lines):
         if not self.numbers:
             return np.empty((len(lines), 0))
-        # Where values keep missing, trying costs more than it brings.
+        # Where words keep turning up, trying costs more than it brings.
         if self.n_failures >= 3:
             return None
-        dialect = self.dialect
-        if dialect.decimal == ",":
+        if self.dialect.decimal == ",":
             lines = [line.replace(",", ".") for line in lines]
+        while True:
+            try:
+                filled = _without_gaps(lines, self.gaps, self.dialect.delimiter)
+                return self._loadtxt(filled)
+            except ValueError as error:
+                # The message shows the word: a new name for a missing value is worth a new try.
+                shown = _UNREADABLE.search(str(error))
+                gaps = {shown[1]} & MISSING if shown else MISSING
+                if gaps <= self.gaps:
+                    self.n_failures += 1
+                    return None
+                self.gaps |= gaps
+
+    def _loadtxt(self, lines):
+        dialect = self.dialect
         all_of_them = len(self.numbers) == len(dialect.names)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                matrix = np.loadtxt(
-                    lines,
-                    delimiter=dialect.delimiter,
-                    comments=None,
-                    quotechar='"' if dialect.is_quoted else None,
-                    usecols=None if all_of_them else self.numbers,
-                    ndmin=2,
-                )
-        except ValueError:
-            self.n_failures += 1
-            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            matrix = np.loadtxt(
+                lines,
+                delimiter=dialect.delimiter,
+                comments=None,
+                quotechar='"' if dialect.is_quoted else None,
+                usecols=None if all_of_them else self.numbers,
+                ndmin=2,
+            )
         return matrix if matrix.shape == (len(lines), len(self.numbers)) else None
 
     def _fast_words(self, lines):
@@ -161,6 +174,25 @@ class ChunkParser:
         pick = itemgetter(*self.words)
         picked = [pick(split(line, dialect)) for line in lines]
         return [list(column) for column in zip(*picked, strict=True)]
+
+
+def _without_gaps(lines, gaps, delimiter):
+    """Lines with "nan", as numpy reads it, where a word of `gaps` is; for their numbers only."""
+    if not gaps:
+        return lines
+    text = "\n".join(lines)
+    if text.count("\n") >= len(lines):  # a record of several lines
+        return lines
+    text = f"\n{text}\n"
+    for word in sorted(gaps):
+        # At the ends of a line, then inside; twice, because neighbours share a delimiter.
+        text = text.replace(f"\n{word}{delimiter}", f"\nnan{delimiter}")
+        text = text.replace(f"{delimiter}{word}\n", f"{delimiter}nan\n")
+        inside = f"{delimiter}{word}{delimiter}"
+        if inside in text:
+            for _ in range(2):
+                text = text.replace(inside, f"{delimiter}nan{delimiter}")
+    return text[1:-1].split("\n")
 
 
 def read_delimited(path, dialect, *, encoding=None, raw=()):

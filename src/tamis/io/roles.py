@@ -109,7 +109,7 @@ def assign_roles(raw, wishes, labels=None):
     if ids is None:
         ids = raw.ids
     if ids is None and spotted is not None:
-        ids = strings(place.column(spotted))
+        ids = place.column(spotted)
     ids, groups, batches = (_rows_of(values, rows) for values in (ids, groups, batches))
     check_values(table, wishes.missing, notes)
     if not table.names:
@@ -121,8 +121,7 @@ def assign_roles(raw, wishes, labels=None):
 def _rows_of(values, rows):
     if values is None:
         return None
-    values = strings(values) if values.dtype == object else values
-    return values if rows is None else values[rows]
+    return strings(values if rows is None else values[rows])
 
 
 class _Places:
@@ -153,7 +152,7 @@ class _Places:
         if found is None:
             require_names([str(name)], self.raw.names, role)
         self.used.add(found)
-        return strings(self.column(found))
+        return self.column(found)
 
     def features(self, names, role):
         """Names of features as the user gives them, places among them."""

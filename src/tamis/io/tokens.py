@@ -83,7 +83,7 @@ def canonical(value):
         text = value.strip()
         if not text:
             return None
-        if not is_number(text):
+        if text[0].isalpha() or not is_number(text):  # no finite number starts with a letter
             return text
         number = float(text)
         if not np.isfinite(number):
