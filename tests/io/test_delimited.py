@@ -69,6 +69,14 @@ def test_without_header_columns_are_numbered(tmp_path):
     assert any("no header" in note for note in data.notes)
 
 
+def test_places_count_as_the_file_does(tmp_path):
+    rows = [["pq"[i % 2], 5 + i / 7, ["red", "blue"][i % 2], i / 3] for i in range(12)]
+    path = write(tmp_path / "t.csv", lines(",", rows, header=None))
+    assert read_table(path, 0).target == "x0"
+    assert read_table(path, "-2").target == "x2"
+    assert read_table(path, "0", categorical=["x2"], drop=[-1]).table.names == ["x1", "x2"]
+
+
 def test_values_that_come_back_are_no_header(tmp_path):
     rows = [[5.1, 3.5, "setosa"], [4.9, 3.0, "setosa"], [6.1, 3.5, "other"], [6, 3, "other"]]
     data = read_table(write(tmp_path / "iris.data", lines(",", rows, header=None)), "x2")

@@ -55,6 +55,15 @@ def test_numbers_can_be_categories(tmp_path):
     assert data.table.others["g"][:4].tolist() == ["0", "1", "2", "0"]
 
 
+def test_gaps_that_are_words_are_gaps_as_in_text(tmp_path):
+    c = pa.array(["red", "NA", "blue", "red"] * 10)
+    path = write(tmp_path, u=np.arange(N) / 7, c=c, y=np.arange(N) % 2)
+    data = read_table(path, "y")
+    assert data.table.others["c"][:4].tolist() == ["red", None, "blue", "red"]
+    (table, _), *_ = read_rows(path, ["c"], {"c": "categorical"})
+    assert table.others["c"].tolist() == data.table.others["c"].tolist()
+
+
 def test_rows_come_in_chunks(tmp_path):
     path = write(tmp_path, u=np.arange(N) / 7, g=np.arange(N) % 3, y=np.arange(N) % 2)
     found = list(read_rows(path, ["g", "u"], {"g": "categorical"}, chunk_rows=12, extra=["y"]))

@@ -240,6 +240,7 @@ def read_delimited(path, dialect, *, encoding=None, raw=()):
         matrix,
         [names[j] for j in numbers],
         {names[j]: _objects(found[j]) for j in sorted(found)},
+        order=list(names),
         is_named=dialect.has_header,
         decimal=dialect.decimal,
         notes=list(dialect.notes),

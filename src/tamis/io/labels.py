@@ -137,23 +137,11 @@ def require_target(target, raw):
         raise InputError(
             f"which column holds the classes? say --target, such as {candidates(raw)}"
         )
-    name = find_column(target, raw.names, raw.is_named)
+    name = raw.find(target)
     if name is None:
         near = nearest(target, raw.names) or raw.names[-3:]
         raise InputError(f"no column {str(target)!r} for the target; nearest: {', '.join(near)}")
     return name
-
-
-def find_column(name, names, is_named):
-    """A column by its name, or by its place when the file has no names; None if there is none."""
-    if isinstance(name, str) and name in names:
-        return name
-    is_place = isinstance(name, (int, np.integer)) or not is_named
-    try:
-        at = int(name)
-    except ValueError:
-        return None
-    return names[at] if is_place and -len(names) <= at < len(names) else None
 
 
 def candidates(raw, most=5):

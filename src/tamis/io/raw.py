@@ -7,7 +7,7 @@ from scipy import sparse
 
 from tamis.io.errors import InputError, listed
 
-__all__ = ["RawTable", "as_floats", "check_names", "keep_columns"]
+__all__ = ["RawTable", "as_floats", "check_names", "find_column", "keep_columns"]
 
 
 @dataclass
@@ -30,6 +30,9 @@ class RawTable:
         Where this format keeps its labels, a key of `side`.
     ids : ndarray or None
         Names of the rows, where the format has them.
+    order : list of str
+        Names of the features as they follow each other in the file; empty where that is numbers,
+        then words.
     is_named : bool
         False when the names are x0, x1, ... because the file has none.
     categorical : list of str
@@ -47,6 +50,7 @@ class RawTable:
     booleans: dict = field(default_factory=dict)
     own_target: str | None = None
     ids: np.ndarray | None = None
+    order: list = field(default_factory=list)
     is_named: bool = True
     categorical: list = field(default_factory=list)
     decimal: str = "."
@@ -58,9 +62,32 @@ class RawTable:
         return self.numeric.shape[0]
 
     @property
+    def features(self):
+        """Names of the columns that could be features."""
+        return self.order or [*self.numeric_names, *self.others]
+
+    @property
     def names(self):
         """All names: features, then what lies beside them."""
-        return [*self.numeric_names, *self.others, *self.side]
+        return [*self.features, *self.side]
+
+    def find(self, name):
+        """Name of a column given by name or, where columns have no names, by place; else None."""
+        if name in self.side:
+            return name
+        return find_column(name, self.features, self.is_named)
+
+
+def find_column(name, names, is_named):
+    """A column by its name, or by its place when the file has no names; None if there is none."""
+    if isinstance(name, str) and name in names:
+        return name
+    try:
+        at = int(name)
+    except ValueError:
+        return None
+    is_place = isinstance(name, (int, np.integer)) or not is_named
+    return names[at] if is_place and -len(names) <= at < len(names) else None
 
 
 def check_names(names, source):

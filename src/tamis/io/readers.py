@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from os import PathLike
 
 from tamis.io.errors import InputError
-from tamis.io.labels import find_column
+from tamis.io.raw import find_column
 from tamis.io.roles import Wishes, assign_roles
 from tamis.io.source import check_path, format_of, name_of, readable
 from tamis.io.targets import read_labels

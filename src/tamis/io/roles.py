@@ -5,8 +5,8 @@ from scipy import sparse
 
 from tamis.io.errors import InputError, listed, require_names
 from tamis.io.features import check_values, decide_kinds
-from tamis.io.labels import as_labels, check_classes, find_column, require_target
-from tamis.io.raw import check_names, keep_columns
+from tamis.io.labels import as_labels, check_classes, require_target
+from tamis.io.raw import check_names, find_column, keep_columns
 from tamis.io.tokens import strings
 from tamis.preparation.table import Dataset, Table
 
@@ -148,7 +148,7 @@ class _Places:
         """A column that is no feature from now on."""
         if name is None:
             return None
-        found = find_column(name, self.raw.names, self.raw.is_named)
+        found = self.raw.find(name)
         if found is None:
             require_names([str(name)], self.raw.names, role)
         self.used.add(found)
@@ -157,7 +157,7 @@ class _Places:
     def features(self, names, role):
         """Names of features as the user gives them, places among them."""
         raw = self.raw
-        known = [*raw.numeric_names, *raw.others]
+        known = raw.features
         found = [find_column(name, known, raw.is_named) for name in names]
         known_set = {*known, *raw.side}
         absent = [
@@ -184,11 +184,9 @@ def _target(raw, wishes, labels, place):
         name = labels[0]
         place.used.add(name)
         return name, labels[1]
-    if wishes.target is None and raw.own_target is None and not wishes.require_target:
-        return None, None
-    if not wishes.require_target and wishes.target is not None:
-        found = find_column(wishes.target, raw.names, raw.is_named)
-        if found is None:
+    if not wishes.require_target:
+        known = raw.own_target if wishes.target is None else raw.find(wishes.target)
+        if known is None:
             return None, None
     name = require_target(wishes.target, raw)
     place.used.add(name)

@@ -8,7 +8,7 @@ import numpy as np
 from tamis.io.errors import InputError, listed, nearest
 from tamis.io.readers import read_raw
 from tamis.io.source import check_path, format_of, name_of, readable
-from tamis.io.tokens import Cleaned, parse_numbers, strings
+from tamis.io.tokens import parse_numbers, strings
 from tamis.preparation.table import Table
 
 __all__ = ["read_rows"]
@@ -139,13 +139,9 @@ class _Wanted:
 
     def words_of(self, name, values):
         """A column of words as it was in training."""
-        if self.kinds[name] == "text":
-            if values.dtype == object:
-                values = [None if v is None else str(v).strip() or None for v in values.tolist()]
-                return _objects(values)
-        elif values.dtype == object:
-            cleaned = Cleaned()
-            values = _objects([v if not isinstance(v, str) else cleaned[v] for v in values])
+        if self.kinds[name] == "text" and values.dtype == object:
+            values = [None if v is None else str(v).strip() or None for v in values.tolist()]
+            return _objects(values)
         return strings(values)
 
     def numbers_of(self, name, values, decimal="."):

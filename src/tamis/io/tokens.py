@@ -68,6 +68,8 @@ def parse_numbers(words, decimal="."):
 def canonical(value):
     """How a category is written: 1, 1.0 and "1.0" are all "1", whatever the file's format.
 
+    None where it is missing, and "NA" means the same in all formats.
+
     Examples
     --------
     >>> [canonical(v) for v in (1, 2.0, "2.50", " red", "x_1", None, float("nan"), True)]
@@ -81,7 +83,7 @@ def canonical(value):
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):
         text = value.strip()
-        if not text:
+        if text in MISSING:
             return None
         if text[0].isalpha() or not is_number(text):  # no finite number starts with a letter
             return text
