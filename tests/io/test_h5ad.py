@@ -100,6 +100,29 @@ def test_old_files_keep_categories_beside(tmp_path):
     assert data.table.names == ["g0", "g1", "g2", "g3"]
 
 
+@pytest.mark.parametrize(
+    ("place", "values"),
+    [
+        ("X/indices", np.full(S.nnz, 99)),
+        ("X/indices", np.zeros(3, dtype=int)),
+        ("X/indptr", np.arange(N)),
+        ("X/data", np.array(["a"] * S.nnz, dtype="S1")),
+        ("obs/type/codes", np.full(N, 5)),
+        ("obs/type/codes", np.full(N, 0.5)),
+        ("obs/_index", np.array([b"a"])),
+        ("var/gene", np.array([b"a", b"b", b"a", b"c"])),
+        ("var/gene", np.array([b"a"])),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(tmp_path, place, values):
+    path = write(tmp_path)
+    with h5py.File(path, "a") as file:
+        del file[place]
+        file[place] = values
+    with pytest.raises(InputError):
+        read_table(path, "type")
+
+
 def test_other_files_of_hdf5_are_refused(tmp_path):
     with h5py.File(tmp_path / "t.h5ad", "w") as file:
         file["data"] = [1, 2]
