@@ -12,7 +12,7 @@ from operator import itemgetter
 import numpy as np
 
 from tamis.io.dialect import records, split
-from tamis.io.errors import InputError
+from tamis.io.errors import EmptyTableError, InputError
 from tamis.io.raw import RawTable
 from tamis.io.source import name_of
 from tamis.io.tokens import MISSING, Cleaned, is_number
@@ -229,7 +229,7 @@ def read_delimited(path, dialect, *, encoding=None, raw=()):
         for j, column in zip(parser.words, columns, strict=True):
             found[j].extend(map(cleaned[j].__getitem__, column))
     if not blocks:
-        raise InputError(f"{name_of(path)} has a header and no rows")
+        raise EmptyTableError(f"{name_of(path)} has a header and no rows")
     if late:
         found |= _second_reading(path, dialect, encoding, sorted(late))
         keep = [k for k, j in enumerate(numbers) if j not in late]

@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-__all__ = ["InputError", "listed", "nearest", "require_names"]
+__all__ = ["EmptyTableError", "InputError", "listed", "nearest", "require_names"]
 
 
 class InputError(ValueError):
@@ -10,6 +10,10 @@ class InputError(ValueError):
 
     def __init__(self, message):
         super().__init__(" ".join(str(message).split()))
+
+
+class EmptyTableError(InputError):
+    """A table that has columns, and no rows."""
 
 
 def listed(names, most=5):

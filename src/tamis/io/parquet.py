@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis.io.errors import InputError, listed
+from tamis.io.errors import EmptyTableError, InputError, listed
 from tamis.io.raw import RawTable, check_names
 from tamis.io.source import name_of
 
@@ -74,7 +74,7 @@ def read_parquet(path):
         known = [name for name, kind in kinds.items() if kind is not None]
         table = file.read(columns=known)
     if table.num_rows == 0:
-        raise InputError(f"{source} has no rows")
+        raise EmptyTableError(f"{source} has no rows")
     numbers = [name for name in known if kinds[name] == "number"]
     numeric = np.empty((table.num_rows, len(numbers)))
     booleans = {}

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from os import PathLike
 
 import numpy as np
+from scipy import sparse
 
-from tamis.io.errors import InputError, listed, nearest
+from tamis.io.errors import EmptyTableError, InputError, listed, nearest
 from tamis.io.readers import read_raw
 from tamis.io.source import check_path, format_of, name_of, readable
 from tamis.io.tokens import parse_numbers, strings
@@ -27,6 +28,7 @@ def read_rows(
     chunk_rows: int = 10_000,
     extra: Iterable[str] = (),
     notes: list | None = None,
+    lacking: list | None = None,
 ) -> Iterator[tuple[Table, dict]]:
     """Read some columns by their names, a chunk of rows at a time.
 
@@ -50,6 +52,9 @@ def read_rows(
         stands for the names of rows of npz, h5ad and transposed files.
     notes : list, optional
         Receives, at the end, what was read as missing although it was there.
+    lacking : list, optional
+        Receives the columns that the file does not have, all of whose values are then missing.
+        Without it, or when the file has none of the columns, that is an error.
 
     Yields
     ------
@@ -57,9 +62,14 @@ def read_rows(
         The columns in the order of `columns`, numbers first.
     extras : dict of str to ndarray of shape (n_rows,)
         Those of `extra` that the file has.
+
+    Raises
+    ------
+    EmptyTableError
+        When the file has columns and no rows.
     """
     path = check_path(path)
-    wanted = _Wanted(list(columns), dict(kinds or {}), list(extra), name_of(path))
+    wanted = _Wanted(list(columns), dict(kinds or {}), list(extra), name_of(path), lacking)
     with readable(path, format or "a table"):
         format = format_of(path, format)
     if format in ("csv", "tsv") and not transpose:
@@ -88,9 +98,9 @@ def _watched(found, path, format, wanted, notes):
     with readable(path, format):
         for table, extras in found:
             n_rows += table.n_rows
-            yield table, extras
+            yield wanted.with_lacking(table), extras
     if n_rows == 0:
-        raise InputError(f"{name_of(path)} has no rows")
+        raise EmptyTableError(f"{name_of(path)} has no rows")
     if notes is not None and wanted.odd:
         words = [f"{name} ({count:,})" for name, count in wanted.odd.items()]
         notes.append(f"words among numbers, read as missing: {listed(words)}")
@@ -99,12 +109,13 @@ def _watched(found, path, format, wanted, notes):
 class _Wanted:
     """Columns that are wanted, and how they are read."""
 
-    def __init__(self, columns, kinds, extra, source):
+    def __init__(self, columns, kinds, extra, source, lacking=None):
         self.numbers = [name for name in columns if name not in kinds]
         self.words = [name for name in columns if name in kinds]
         self.kinds = kinds
         self.extra = extra
         self.source = source
+        self.lacking = lacking
         self.odd = {}
 
     @property
@@ -124,10 +135,15 @@ class _Wanted:
         return [name for name in self.extra if name in names]
 
     def check(self, present):
-        """Refuse a file that lacks a column."""
+        """Refuse a file that lacks a column, or do without it where that is allowed."""
         known = set(present)
         absent = [name for name in self.columns if name not in known]
         if not absent:
+            return
+        if self.lacking is not None and len(absent) < len(self.columns):
+            self.lacking.extend(absent)
+            self.numbers = [name for name in self.numbers if name in known]
+            self.words = [name for name in self.words if name in known]
             return
         near = [f"{name} ({', '.join(found)})" for name in absent[:3]
                 if (found := nearest(name, present, most=2))]  # fmt: skip
@@ -136,6 +152,21 @@ class _Wanted:
             f"{self.source} lacks {len(absent)} of the {len(self.columns)} columns needed:"
             f" {listed(absent, 10)}{advice}"
         )
+
+    def with_lacking(self, table):
+        """The table, and columns without any value for those that the file lacks."""
+        if not self.lacking:
+            return table
+        names = [name for name in self.lacking if name not in self.kinds]
+        nothing = np.full((table.n_rows, len(names)), np.nan)
+        if table.is_sparse:
+            numeric = sparse.hstack([table.numeric, sparse.csr_array(nothing)], format="csr")
+        else:
+            numeric = np.hstack([table.numeric, nothing])
+        words = [name for name in self.lacking if name in self.kinds]
+        others = {name: np.full(table.n_rows, None, dtype=object) for name in words}
+        numeric_names = np.array([*table.numeric_names.tolist(), *names], dtype=str)
+        return Table(numeric, numeric_names, {**table.others, **others})
 
     def words_of(self, name, values):
         """A column of words as it was in training."""

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 from scipy import sparse
 
-from tamis.io.errors import InputError
+from tamis.io.errors import EmptyTableError
 from tamis.io.raw import RawTable
 from tamis.io.source import binary_file, name_of
 
@@ -29,7 +29,7 @@ def read_svmlight(path):
     with binary_file(path) as file:
         X, y, query = _load(file)
     if X.shape[0] == 0:
-        raise InputError(f"{name_of(path)} has no rows")
+        raise EmptyTableError(f"{name_of(path)} has no rows")
     notes = []
     if X.shape[1] > _MANY_COLUMNS:
         used = np.unique(X.indices)

@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis.io.delimited import chunks, number_rows
 from tamis.io.dialect import sniff, split
-from tamis.io.errors import InputError
+from tamis.io.errors import EmptyTableError, InputError
 from tamis.io.raw import RawTable, check_names
 from tamis.io.source import name_of
 from tamis.io.tokens import Cleaned
@@ -35,7 +35,7 @@ def read_transposed(path, delimiter=None, encoding=None, as_written=()):
         blocks.append(matrix if not wordy else matrix[kept])
         names += [heads[i] for i in kept]
     if not blocks:
-        raise InputError(f"{source} has a header and no rows")
+        raise EmptyTableError(f"{source} has a header and no rows")
     check_names([*names, *others], source)
     return RawTable(
         np.concatenate(blocks).T,
