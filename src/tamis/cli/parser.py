@@ -37,7 +37,7 @@ def _command(commands, name, help, description=None):
     return command
 
 
-def _add_reading(parser, *, training):
+def _add_reading(parser, *, training, labels=True):
     group = parser.add_argument_group("reading the data")
     group.add_argument("--format", help="csv, tsv, parquet, svmlight, npz, npy or h5ad")
     group.add_argument("--delimiter", help="what separates fields (default: found out)")
@@ -45,7 +45,8 @@ def _add_reading(parser, *, training):
     group.add_argument("--layer", help="h5ad: a layer instead of X")
     group.add_argument("--transpose", action="store_true", help="features are in rows")
     group.add_argument("--id", dest="id_column", metavar="COL", help="column of sample names")
-    group.add_argument("--target-file", metavar="FILE", help="labels, joined by sample name")
+    if labels:
+        group.add_argument("--target-file", metavar="FILE", help="labels, joined by sample name")
     if not training:
         return
     group.add_argument("--text", type=_names, default=(), metavar="COLS", help="free text columns")
@@ -151,7 +152,7 @@ def _add_predict(commands):
     parser.add_argument(
         "--reject", type=_share, metavar="P", help="refer rows whose best probability is below P"
     )
-    _add_reading(parser, training=False)
+    _add_reading(parser, training=False, labels=False)
 
 
 def _add_evaluate(commands):
@@ -173,8 +174,14 @@ def _add_explain(commands):
     parser.add_argument("run", metavar="RUN", help="folder of a run, or a model file")
     parser.add_argument("data", metavar="DATA")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
-    parser.add_argument("--top", type=_at_least(1), default=10, help="contributions of a row")
-    _add_reading(parser, training=False)
+    parser.add_argument(
+        "--top",
+        type=_at_least(1),
+        default=10,
+        metavar="N",
+        help="contributions, or nearest landmarks, of a row (default: 10)",
+    )
+    _add_reading(parser, training=False, labels=False)
 
 
 def _add_export(commands):

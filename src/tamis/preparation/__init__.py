@@ -2,7 +2,15 @@
 
 from tamis.preparation.preparation import Preparation, lay_out
 from tamis.preparation.table import Dataset, Table
-from tamis.preparation.table_classifier import TableClassifier
+from tamis.preparation.table_classifier import Predicted, TableClassifier
 from tamis.preparation.words import TextColumns
 
-__all__ = ["Dataset", "Preparation", "Table", "TableClassifier", "TextColumns", "lay_out"]
+__all__ = [
+    "Dataset",
+    "Predicted",
+    "Preparation",
+    "Table",
+    "TableClassifier",
+    "TextColumns",
+    "lay_out",
+]

@@ -7,7 +7,24 @@ import numpy as np
 from tamis._base import softmax
 from tamis.preparation.preparation import Preparation
 
-__all__ = ["TableClassifier"]
+__all__ = ["Predicted", "TableClassifier"]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What is said about some rows.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,)
+    probabilities : ndarray of shape (n_rows, n_classes)
+    asked : list of list of str, or None
+        Features that every row was asked for, in this order; None where all rows need the same.
+    """
+
+    labels: np.ndarray
+    probabilities: np.ndarray
+    asked: list | None = None
 
 
 @dataclass
@@ -91,6 +108,32 @@ class TableClassifier:
         """
         probabilities = self.estimator.predict_proba(self.prepare(table))
         return adjust(probabilities, self.temperature, self.priors, priors)
+
+    def predict_rows(self, table, priors=None):
+        """Labels and probabilities in one go, and what every row was asked for.
+
+        Parameters
+        ----------
+        table : Table
+            With all `required` columns.
+        priors : ndarray of shape (n_classes,) or None
+            As in `predict_proba`.
+
+        Returns
+        -------
+        predicted : Predicted
+        """
+        if not self.asks:
+            probabilities = self.predict_proba(table, priors)
+            return Predicted(self.decide(probabilities), probabilities)
+        acquired = self.estimator.acquire(self.prepare(table))
+        probabilities = adjust(acquired.probabilities, self.temperature, self.priors, priors)
+        names = self.estimator.process_.names
+        asked = [
+            names[order[:n]].tolist()
+            for order, n in zip(acquired.order, acquired.n_questions, strict=True)
+        ]
+        return Predicted(self.decide(probabilities), probabilities, asked)
 
     def decide(self, probabilities):
         """Labels that probabilities lead to: the largest, or the threshold's."""
