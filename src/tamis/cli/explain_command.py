@@ -1,0 +1,102 @@
+"""`tamis explain`: why each row has its label, as CSV."""
+
+import numpy as np
+
+from tamis.cli.folder import find_model
+from tamis.cli.new_rows import read_new
+from tamis.cli.output import check_output, number, write_rows
+from tamis.preparation.explanations import (
+    Values,
+    explain_margins,
+    explain_nearest,
+    explain_sequences,
+)
+
+__all__ = ["run"]
+
+BASE, OTHERS = "(base)", "(other features)"
+
+
+def run(options):
+    """Run the command; returns the exit code."""
+    output = check_output(options.output, options.data)
+    model = find_model(options.run)
+    header, explain = _HOW.get(model.method, _HOW["centers"])
+    # Contributions are held for every class.
+    width = model.preparation.n_columns * (2 + len(model.classes_))
+    name, chunks = read_new(options, model, width=width)
+    write_rows(output, [name, *header], explain(model, chunks, options.top))
+    return 0
+
+
+def _contributions(model, chunks, top):
+    for table, names, _ in chunks:
+        found, values = explain_margins(model, table), Values(model.preparation, table)
+        # Stable: of equal contributions the first feature is told first.
+        order = np.argsort(-np.abs(found.values), axis=1, kind="stable")
+        for row, name in enumerate(names):
+            start = (
+                name,
+                found.labels[row],
+                number(found.probabilities[row]),
+                found.runners_up[row],
+            )
+            yield (*start, "", BASE, "", number(found.base[row]))
+            shown = order[row, :top]
+            shown = shown[found.values[row, shown] != 0]
+            for rank, j in enumerate(shown.tolist(), 1):
+                feature = found.features[j]
+                told = values.tell(row, feature)
+                yield (*start, rank, feature, told, number(found.values[row, j]))
+            rest = order[row, shown.size :]
+            if found.values[row, rest].any():
+                yield (*start, "", OTHERS, "", number(found.values[row, rest].sum()))
+
+
+def _nearest(model, chunks, top):
+    for table, names, _ in chunks:
+        found = explain_nearest(model, table, top)
+        for row, name in enumerate(names):
+            start = name, found.labels[row], number(found.probabilities[row])
+            for at in range(found.rows.shape[1]):
+                yield (
+                    *start,
+                    at + 1,
+                    found.rows[row, at] + 1,
+                    found.row_labels[row, at],
+                    number(found.distances[row, at]),
+                )
+
+
+def _sequences(model, chunks, top):
+    for table, names, _ in chunks:
+        found, values = explain_sequences(model, table), Values(model.preparation, table)
+        for row, name in enumerate(names):
+            for step, feature in enumerate(["", *found.asked[row]]):
+                told = values.tell(row, feature) if step else ""
+                label, chance = found.labels[row][step], found.probabilities[row][step]
+                yield name, step, feature, told, label, number(chance)
+
+
+_HOW = {
+    "centers": (
+        (
+            "prediction",
+            "probability",
+            "runner_up",
+            "rank",
+            "feature",
+            "value",
+            "contribution",
+        ),
+        _contributions,
+    ),
+    "landmarks": (
+        ("prediction", "probability", "rank", "training_row", "label", "distance"),
+        _nearest,
+    ),
+    "datum-wise": (
+        ("step", "feature", "value", "prediction", "probability"),
+        _sequences,
+    ),
+}
