@@ -1,0 +1,271 @@
+"""`tamis evaluate`: how good a model is on other data."""
+
+import numpy as np
+
+from tamis import __version__
+from tamis.cli.folder import find_model
+from tamis.cli.new_rows import read_new
+from tamis.cli.output import check_output, write_json
+from tamis.cli.priors import read_priors
+from tamis.cli.progress import say
+from tamis.cli.show import show_table
+from tamis.comparison.methods import find_method
+from tamis.comparison.validation import compare_scores, validate
+from tamis.io.errors import InputError, listed
+
+__all__ = ["run"]
+
+_NAMES = {
+    "balanced_accuracy": "balanced accuracy",
+    "accuracy": "accuracy",
+    "f1_macro": "F1, mean of classes",
+    "mcc": "Matthews correlation",
+    "roc_auc": "area under ROC curve",
+}
+# A class whose share is further from what the probabilities stand for is told.
+_FAR = 0.05
+
+
+def run(options):
+    """Run the command; returns the exit code."""
+    output = check_output(options.output, options.data, options.target_file)
+    model = find_model(options.run)
+    priors = read_priors(options.priors, model.classes_)
+    notes = []
+    values, predicted, n_asked = _predict(options, model, priors, notes)
+    codes, rows = _find_codes(values, model, options, notes)
+    labels, probabilities = predicted[0][rows], predicted[1][rows]
+    found = validate(
+        codes,
+        labels,
+        probabilities,
+        model.classes_,
+        positive=model.positive_index,
+        seed=options.seed,
+    )
+    _note_frequencies(codes, model, priors, notes)
+    for note in notes:
+        say(note)
+    told = _tell(found, model, codes, options, n_asked[rows], notes, priors)
+    if output is not None:
+        write_json(output, told)
+    if options.json:
+        write_json(None, told)
+    else:
+        print("\n".join(show_evaluation(told)))
+    return 0
+
+
+def _predict(options, model, priors, notes):
+    """Labels as they are written, class indices and probabilities, features of every row."""
+    target = options.target or model.target
+    wanted = [] if options.target_file else [target]
+    values, codes, probabilities, n_asked = [], [], [], []
+    _, chunks = read_new(options, model, extra=wanted, allow_empty=False, tell=notes.append)
+    n_needed = len(set(model.preparation.features))
+    order = np.argsort(model.classes_, kind="stable")
+    for table, _, extras in chunks:
+        if wanted and target not in extras:
+            raise InputError(
+                f"{options.data} has no column {target!r} for the labels; --target names another, "
+                "--target-file a file of labels."
+            )
+        predicted = model.predict_rows(table, priors)
+        if wanted:
+            values.append(np.asarray(extras[target]))
+        codes.append(order[np.searchsorted(model.classes_, predicted.labels, sorter=order)])
+        probabilities.append(predicted.probabilities)
+        asked = predicted.asked
+        n_asked.append(
+            np.full(table.n_rows, n_needed) if asked is None else [len(row) for row in asked]
+        )
+    found = np.concatenate(codes), np.concatenate(probabilities)
+    values = np.concatenate(values) if wanted else _read_target_file(options, target, notes)
+    return values, found, np.concatenate(n_asked)
+
+
+def _read_target_file(options, target, notes):
+    """Labels of a file of their own, in the order of the rows."""
+    from tamis.io.readers import read_raw
+    from tamis.io.source import check_path
+    from tamis.io.targets import read_labels
+
+    raw = read_raw(
+        check_path(options.data),
+        format=options.format,
+        delimiter=options.delimiter,
+        encoding=options.encoding,
+        layer=options.layer,
+        transpose=options.transpose,
+        as_written=[options.id_column] if options.id_column else [],
+    )
+    _, values, _ = read_labels(
+        options.target_file,
+        raw,
+        target=target,
+        id_column=options.id_column,
+        encoding=options.encoding,
+        notes=notes,
+    )
+    return values
+
+
+def _find_codes(values, model, options, notes):
+    """Class indices of the rows that have a label, and which rows these are."""
+    from tamis.io.labels import as_labels, match_labels
+
+    written, is_known = as_labels(values)
+    matched = match_labels(values, model.classes_)
+    place = {label: c for c, label in enumerate(model.classes_.tolist())}
+    codes = np.array([-1 if label is None else place[label] for label in matched])
+    unknown = np.unique(written[is_known & (codes < 0)].astype(str)).tolist()
+    target = options.target or model.target
+    if unknown:
+        raise InputError(
+            f"{options.data} has labels that the model does not know in {target!r}: "
+            f"{listed(unknown)}; it knows {listed(model.classes_.tolist())}."
+        )
+    if not is_known.any():
+        raise InputError(f"{options.data}: no row has a label in {target!r}.")
+    if not is_known.all():
+        n = int((~is_known).sum())
+        notes.append(f"{n:,} row{'' if n == 1 else 's'} without a label: left out")
+    rows = np.flatnonzero(is_known)
+    counts = np.bincount(codes[rows], minlength=len(place))
+    absent = [str(label) for label, n in zip(place, counts, strict=True) if n == 0]
+    if absent:
+        notes.append(f"classes of the model without any row here: {listed(absent)}")
+    return codes[rows], rows
+
+
+def _note_frequencies(codes, model, priors, notes):
+    """Probabilities that stand for other class frequencies cannot be calibrated here."""
+    shares = np.bincount(codes, minlength=len(model.classes_)) / codes.size
+    meant = model.priors if priors is None else priors
+    if np.abs(shares - meant).max() > _FAR:
+        labels = [str(label) for label in model.classes_.tolist()]
+        notes.append(
+            f"probabilities stand for class frequencies of {_shares(labels, meant)}; here they "
+            f"are {_shares(labels, shares)}: --priors takes others"
+        )
+
+
+def _shares(labels, shares):
+    pairs = [f"{label} {share:.3g}" for label, share in zip(labels, shares, strict=True)]
+    return listed(pairs, 6)
+
+
+def _tell(found, model, codes, options, n_asked, notes, priors):
+    """Everything, as plain JSON."""
+    counts = np.bincount(codes, minlength=len(model.classes_))
+    labels = [str(label) for label in model.classes_.tolist()]
+    honest = model.scores.get("honest_score")
+    scoring = honest["scoring"] if honest else "balanced_accuracy"
+    here = found["scores"][scoring]
+    compared = None
+    if honest and here["score"] is not None and honest.get("score") == honest.get("score"):
+        compared = {"scoring": scoring, **compare_scores(here, honest)}
+    return {
+        "format": "tamis-evaluation",
+        "format_version": 1,
+        "data": {
+            "name": str(options.data),
+            "target": options.target or model.target,
+            "rows": int(codes.size),
+            "classes": dict(zip(labels, counts.tolist(), strict=True)),
+            "notes": notes,
+        },
+        "model": {
+            "name": str(options.run),
+            "method": model.method,
+            "title": find_method(model.method).title,
+            "level": model.level,
+            "tamis": model.version,
+        },
+        "priors": None if priors is None else dict(zip(labels, priors.tolist(), strict=True)),
+        "scoring": scoring,
+        **found,
+        "cross_validated": compared,
+        "features_per_sample": float(n_asked.mean()),
+        "features_per_sample_95": float(np.percentile(n_asked, 95)),
+        "versions": {"tamis": __version__, "numpy": np.__version__},
+    }
+
+
+def show_evaluation(told):
+    """Lines for standard output."""
+    data, scoring = told["data"], told["scoring"]
+    classes = listed([f"{label} {n}" for label, n in data["classes"].items()], 8)
+    lines = [
+        f"{data['name']}: {data['rows']} rows ({classes})",
+        f"{told['model']['title']}, {told['features_per_sample']:.3g} features per sample",
+        "",
+    ]
+    names = [scoring, *(name for name in told["scores"] if name != scoring)]
+    rows = [(_NAMES[n], *_scored(told["scores"][n])) for n in names]
+    lines += show_table(("score", "here", "95 % interval"), rows)
+    compared = told["cross_validated"]
+    if compared:
+        lines += ["", f"{_NAMES[scoring]}: {compared['sentence']}"]
+    else:
+        lines += ["", "the model has no cross-validated score to compare with"]
+    matrix = told["confusion"]
+    if len(matrix["classes"]) <= 12:
+        rows = [
+            (label, *counts)
+            for label, counts in zip(matrix["classes"], matrix["true_in_rows"], strict=True)
+        ]
+        lines += ["", *show_table(("true \\ predicted", *matrix["classes"]), rows)]
+    ratios = ("sensitivity", "specificity", "ppv", "npv")
+    rows = [
+        (
+            label,
+            row["rows"],
+            *(_ratio(row[name], row["interval_95"][name]) for name in ratios),
+            "-" if row["auc"] is None else f"{row['auc']:.3f}",
+        )
+        for label, row in told["per_class"].items()
+    ]
+    lines += ["", *show_table(("class", "rows", *ratios, "auc"), rows)]
+    found = told["calibration"]
+    lines += [
+        "",
+        f"calibration: Brier score {found['brier']:.3f}, expected calibration error "
+        f"{found['expected_calibration_error']:.3f}",
+    ]
+    rows = [
+        (
+            label,
+            f"{row['mean_probability']:.3f}",
+            f"{row['share']:.3f}",
+            f"{row['difference']:+.3f}",
+        )
+        for label, row in found["in_the_large"].items()
+    ]
+    lines += show_table(("class", "mean probability", "share", "difference"), rows)
+    rows = [
+        (
+            f"{part['from']:.1f} to {part['to']:.1f}",
+            part["rows"],
+            f"{part['mean_probability']:.3f}",
+            f"{part['share']:.3f}",
+        )
+        for part in found["bins"]
+        if part["rows"]
+    ]
+    came = "share" if found["of"].startswith("probability") else "right"
+    lines += ["", *show_table((found["of"], "rows", "mean", came), rows)]
+    return lines
+
+
+def _scored(entry):
+    if entry["score"] is None:
+        return "-", "-"
+    low, high = entry["interval_95"]
+    return f"{entry['score']:.3f}", f"{low:.3f} to {high:.3f}"
+
+
+def _ratio(value, interval):
+    if value is None:
+        return "-"
+    return f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"

@@ -1,0 +1,267 @@
+r"""External validation: how good predictions for other rows are, and how sure that is.
+
+Intervals of scores are percentiles over 1,000 bootstrap samples of the rows. All scores but the
+area under the curve depend on the confusion matrix only, and the cells of a bootstrap sample's are
+multinomial with the shares of the cells, so these are drawn themselves, whatever the number of
+rows. Intervals of ratios are Wilson's [1]_, which make sense for 0 and for few rows, too.
+
+Calibration: with two classes the probabilities of one of them are compared with how often it
+comes; with more the largest probability is compared with how often it is right. The expected
+calibration error is the mean distance between both over ten bins of equal width, weighted by their
+rows; calibration in the large is the mean probability of a class minus its share of the rows.
+
+References
+----------
+.. [1] Wilson, "Probable inference, the law of succession, and statistical inference", Journal of
+   the American Statistical Association 22, 1927.
+"""
+
+import math
+
+import numpy as np
+
+from tamis.comparison.choice import n_draws_for
+from tamis.comparison.scores import (
+    SCORINGS,
+    area_under_curve,
+    class_table,
+    confusion,
+    score_confusion,
+)
+
+__all__ = ["calibration", "compare_scores", "score_intervals", "validate", "wilson"]
+
+N_DRAWS, N_BINS = 1000, 10
+# Values of a chunk of the bootstrap.
+_CHUNK = 4_000_000
+_NORMAL_95 = 1.959963984540054
+
+
+def validate(codes, labels, probabilities, classes, *, positive=None, seed=0):
+    """All that predictions and labels tell.
+
+    Parameters
+    ----------
+    codes, labels : ndarray of int of shape (n_rows,)
+        True and predicted classes.
+    probabilities : ndarray of shape (n_rows, n_classes)
+    classes : ndarray of shape (n_classes,)
+    positive : int or None
+        With two classes: the one whose probabilities are compared with its share; None: the
+        second.
+    seed : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    found : dict
+        Plain: "scores", "confusion", "per_class", "calibration".
+    """
+    counts = confusion(codes, labels, classes.size)
+    return {
+        "scores": score_intervals(codes, labels, probabilities, seed),
+        "confusion": {
+            "classes": [str(label) for label in classes.tolist()],
+            "true_in_rows": counts.tolist(),
+        },
+        "per_class": _with_intervals(
+            class_table(codes, labels, probabilities, classes), counts, classes
+        ),
+        "calibration": calibration(codes, probabilities, classes, positive),
+    }
+
+
+def score_intervals(codes, labels, probabilities, seed=0):
+    """Every score with its 95% interval.
+
+    Parameters
+    ----------
+    codes, labels : ndarray of int of shape (n_rows,)
+    probabilities : ndarray of shape (n_rows, n_classes)
+    seed : int
+
+    Returns
+    -------
+    scores : dict of str to dict
+        "score" and "interval_95"; None for an area under the curve of one class alone.
+    """
+    n_classes = probabilities.shape[1]
+    generator = np.random.default_rng([seed, 5])
+    counts = confusion(codes, labels, n_classes)
+    drawn = generator.multinomial(codes.size, counts.ravel() / codes.size, size=N_DRAWS)
+    drawn = drawn.reshape(N_DRAWS, n_classes, n_classes)
+    scores = {}
+    for scoring in SCORINGS:
+        if scoring == "roc_auc":
+            scores[scoring] = _area_interval(codes, probabilities, generator)
+            continue
+        interval = np.percentile(score_confusion(drawn, scoring), [2.5, 97.5])
+        scores[scoring] = {
+            "score": float(score_confusion(counts, scoring)),
+            "interval_95": interval.tolist(),
+        }
+    return scores
+
+
+def _area_interval(codes, probabilities, generator):
+    n_rows = codes.size
+    score = _area(codes, probabilities, np.ones((1, n_rows)))[0]
+    if np.isnan(score):
+        return {"score": None, "interval_95": None}
+    n_draws, found = n_draws_for(n_rows), []
+    size = max(1, min(n_draws, _CHUNK // n_rows))
+    for start in range(0, n_draws, size):
+        weights = np.stack(
+            [
+                np.bincount(generator.integers(n_rows, size=n_rows), minlength=n_rows)
+                for _ in range(min(size, n_draws - start))
+            ]
+        )
+        found.append(_area(codes, probabilities, weights.astype(np.float64)))
+    interval = np.nanpercentile(np.concatenate(found), [2.5, 97.5])
+    return {"score": float(score), "interval_95": interval.tolist()}
+
+
+def _area(codes, probabilities, weights):
+    """Mean area of the classes that are there, for every weighting; NaN where none is."""
+    n_classes = probabilities.shape[1]
+    total, n_there = np.zeros(len(weights)), np.zeros(len(weights))
+    for c in [1] if n_classes == 2 else range(n_classes):
+        own = weights[:, codes == c].sum(axis=1)
+        is_there = (own > 0) & (own < weights.sum(axis=1))
+        if is_there.any():
+            two = np.column_stack([1 - probabilities[:, c], probabilities[:, c]])
+            areas = area_under_curve((codes == c).astype(np.int64), two, weights)
+            total += np.where(is_there, areas, 0.0)
+            n_there += is_there
+    return np.divide(total, n_there, out=np.full(len(weights), np.nan), where=n_there > 0)
+
+
+def wilson(part, whole):
+    """Wilson's 95% interval of a ratio; None where nothing is below the line.
+
+    Parameters
+    ----------
+    part, whole : int
+
+    Returns
+    -------
+    interval : list of float, or None
+    """
+    if whole == 0:
+        return None
+    z2, share = _NORMAL_95**2, part / whole
+    center = (share + z2 / (2 * whole)) / (1 + z2 / whole)
+    spread = math.sqrt(share * (1 - share) / whole + z2 / (4 * whole**2))
+    half = _NORMAL_95 * spread / (1 + z2 / whole)
+    # At 0 and 1 the limit is exact, whatever the rounding.
+    low = 0.0 if part == 0 else max(0.0, center - half)
+    high = 1.0 if part == whole else min(1.0, center + half)
+    return [low, high]
+
+
+def _with_intervals(table, counts, classes):
+    total = int(counts.sum())
+    for c, label in enumerate(classes.tolist()):
+        hit, true, said = int(counts[c, c]), int(counts[c].sum()), int(counts[:, c].sum())
+        neither = total - true - said + hit
+        table[str(label)]["interval_95"] = {
+            "sensitivity": wilson(hit, true),
+            "specificity": wilson(neither, total - true),
+            "ppv": wilson(hit, said),
+            "npv": wilson(neither, total - said),
+        }
+    return table
+
+
+def calibration(codes, probabilities, classes, positive=None):
+    """How far probabilities are from what happens.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+    probabilities : ndarray of shape (n_rows, n_classes)
+    classes : ndarray of shape (n_classes,)
+    positive : int or None
+        As in `validate`.
+
+    Returns
+    -------
+    found : dict
+        "brier" (with two classes of one probability, with more the sum over classes),
+        "expected_calibration_error", "of" (which probability the bins are about), "bins" (from,
+        to, rows, mean_probability, share), "in_the_large" (of every class: mean_probability,
+        share, difference).
+    """
+    n_rows, n_classes = probabilities.shape
+    happened = codes[:, None] == np.arange(n_classes)
+    squares = ((probabilities - happened) ** 2).sum(axis=1).mean()
+    if n_classes == 2:
+        at = 1 if positive is None else positive
+        chance, came, of = probabilities[:, at], happened[:, at], str(classes.tolist()[at])
+        of = f"probability of {of}"
+    else:
+        best = probabilities.argmax(axis=1)
+        chance, came = probabilities[np.arange(n_rows), best], best == codes
+        of = "largest probability"
+    bin_of = np.minimum((chance * N_BINS).astype(np.intp), N_BINS - 1)
+    rows = np.bincount(bin_of, minlength=N_BINS)
+    sums = np.bincount(bin_of, weights=chance, minlength=N_BINS)
+    hits = np.bincount(bin_of, weights=came, minlength=N_BINS)
+    bins = [
+        {
+            "from": b / N_BINS,
+            "to": (b + 1) / N_BINS,
+            "rows": int(rows[b]),
+            "mean_probability": float(sums[b] / rows[b]) if rows[b] else None,
+            "share": float(hits[b] / rows[b]) if rows[b] else None,
+        }
+        for b in range(N_BINS)
+    ]
+    said, share = probabilities.mean(axis=0), happened.mean(axis=0)
+    return {
+        "brier": float(squares / 2 if n_classes == 2 else squares),
+        "expected_calibration_error": float(np.abs(sums - hits).sum() / n_rows),
+        "of": of,
+        "bins": bins,
+        "in_the_large": {
+            str(label): {
+                "mean_probability": float(said[c]),
+                "share": float(share[c]),
+                "difference": float(said[c] - share[c]),
+            }
+            for c, label in enumerate(classes.tolist())
+        },
+    }
+
+
+def compare_scores(here, there):
+    """The difference between two scores, with a sentence about it.
+
+    Parameters
+    ----------
+    here, there : dict
+        "score" and "interval_95" on these rows, and in cross-validation.
+
+    Returns
+    -------
+    compared : dict
+        "score" and "interval_95" of `there`, "difference", "intervals_overlap", "sentence".
+    """
+    difference = here["score"] - there["score"]
+    (low, high), (low_there, high_there) = here["interval_95"], there["interval_95"]
+    overlap = low <= high_there and low_there <= high
+    told = f"{there['score']:.3f}"
+    if f"{abs(difference):.3f}" == "0.000":
+        sentence = f"the same as the cross-validated {told}"
+    else:
+        side = "below" if difference < 0 else "above"
+        sentence = f"{abs(difference):.3f} {side} the cross-validated {told}"
+    sentence += "; the intervals overlap" if overlap else "; the intervals do not overlap"
+    return {
+        "score": float(there["score"]),
+        "interval_95": [float(low_there), float(high_there)],
+        "difference": float(difference),
+        "intervals_overlap": bool(overlap),
+        "sentence": sentence,
+    }
