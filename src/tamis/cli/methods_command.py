@@ -1,0 +1,107 @@
+"""`tamis methods`: what is compared, and when a method is left out."""
+
+import textwrap
+
+from tamis.cli.output import write_json
+from tamis.comparison.comparison import PATIENCE
+from tamis.comparison.methods import BASELINES, METHODS
+
+__all__ = ["run"]
+
+_CENTERS = 'Calafiore and Fracastoro, "Sparse l1 and l2 Center Classifiers", arXiv 1911.07320'
+_PAPERS = {
+    "centers": _CENTERS,
+    "medians": _CENTERS,
+    "primal-dual": 'Barlaud, Chambolle and Caillau, "Classification and feature selection using a '
+    'primal-dual method and projection on structured constraints", arXiv 1902.01600',
+    "landmarks": 'Ortiz-Bejar, Tellez and Graff, "Improving classification performance by feature '
+    'space transformations and model selection", arXiv 1907.06258',
+    "datum-wise": 'Dulac-Arnold, Denoyer, Preux and Gallinari, "Datum-wise classification: a '
+    'sequential approach to sparsity", ECML PKDD 2011',
+    "most-frequent": "scikit-learn, DummyClassifier",
+    "l1-logistic": "scikit-learn, LogisticRegression",
+    "random-forest": "scikit-learn, RandomForestClassifier",
+}
+_LEVELS = {
+    "features": "number of features",
+    "cost weight": "cost of a feature, in errors",
+    "C": "inverse of the penalty, C",
+}
+# Sizes that seconds are told for: rows, columns.
+_EXAMPLES = ((1_000, 100), (100, 10_000), (100_000, 100))
+
+
+def run(options):
+    """Run the command; returns the exit code."""
+    told = describe_methods()
+    if options.json:
+        write_json(None, told)
+    else:
+        print("\n".join(show_methods(told)))
+    return 0
+
+
+def describe_methods():
+    """All methods and baselines, as plain JSON."""
+    return {
+        "format": "tamis-methods",
+        "format_version": 1,
+        "patience_seconds": PATIENCE,
+        "methods": [
+            {
+                "name": method.name,
+                "title": method.title,
+                "is_baseline": method.is_baseline,
+                "level_is": _LEVELS.get(method.unit, method.unit),
+                "paper": _PAPERS.get(method.name, ""),
+                "effort": " ".join((type(method).seconds.__doc__ or "").split()),
+                "seconds": [
+                    {
+                        "rows": n_rows,
+                        "columns": n_columns,
+                        "classes": 2,
+                        "seconds": float(method.seconds(n_rows, n_columns, n_rows * n_columns, 2)),
+                    }
+                    for n_rows, n_columns in _EXAMPLES
+                ],
+            }
+            for method in (*METHODS, *BASELINES)
+        ],
+    }
+
+
+def show_methods(told):
+    """Lines for standard output."""
+    lines = []
+    for method in told["methods"]:
+        title = f"({method['title']})" if method["is_baseline"] else method["title"]
+        sizes = ", ".join(
+            f"{size['rows']:,} x {size['columns']:,}: {_seconds(size['seconds'])}"
+            for size in method["seconds"]
+        )
+        lines.append(f"{method['name']:<14} {title}")
+        for what, text in (
+            ("a level is", f"the {method['level_is']}"),
+            ("paper" if not method["is_baseline"] else "from", method["paper"]),
+            ("effort", method["effort"]),
+            ("one training", sizes),
+        ):
+            lines += textwrap.wrap(
+                f"{what}: {text}", 96, initial_indent=" " * 15, subsequent_indent=" " * 17
+            )
+    lines += [
+        "",
+        *textwrap.wrap(
+            "In brackets: to compare with, never recommended. Seconds are rough ones of one "
+            "training, rows x columns of numbers, two classes, one core; a comparison trains "
+            "once for every fold and repeat. `tamis fit` leaves a method out when all its "
+            f"trainings together would take more than {told['patience_seconds']:.0f} s on the "
+            "cores there are, and says so; --methods names what is taken in any case.",
+            96,
+        ),
+    ]
+    return lines
+
+
+def _seconds(value):
+    return f"{value:.1f} s" if value < 10 else f"{value:,.0f} s"

@@ -1,0 +1,23 @@
+import json
+import subprocess
+import sys
+
+from tamis.comparison.methods import BASELINES, METHODS
+
+
+def test_every_method_is_described(tamis):
+    code, out, err = tamis("methods", "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert [m["name"] for m in told["methods"]] == [m.name for m in (*METHODS, *BASELINES)]
+    assert told["patience_seconds"] == 600
+    for method in told["methods"]:
+        assert method["title"] and method["level_is"] and method["paper"] and method["effort"]
+        assert all(size["seconds"] > 0 for size in method["seconds"])
+
+
+def test_a_process_prints_a_table():
+    words = [sys.executable, "-m", "tamis.cli", "methods"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "primal-dual" in done.stdout and "600 s" in done.stdout and done.stderr == ""
+    assert max(map(len, done.stdout.splitlines())) <= 99
