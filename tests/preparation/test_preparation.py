@@ -107,3 +107,13 @@ def test_rareness_comes_from_training_rows():
 def test_groups_are_counted_by_their_name():
     preparation, _ = lay_out(mixed_table(), KINDS, groups={"age": "panel", "color": "panel"})
     assert preparation.features == ["panel", "dose", "panel", "panel", "panel", "sex"]
+
+
+def test_indices_of_64_bits_are_narrowed():
+    X = sparse.csr_array(np.eye(3))
+    X = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)))
+    assert X.indices.dtype == np.int64
+    names = np.array(["a", "b", "c"])
+    _, encoded = lay_out(Table(X, names), {})
+    assert encoded.indices.dtype == encoded.indptr.dtype == np.int32
+    np.testing.assert_array_equal(encoded.toarray(), np.eye(3))

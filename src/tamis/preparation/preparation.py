@@ -114,8 +114,8 @@ class Preparation:
             parts.append(count_words(table.others[name], text))
         if self.is_sparse:
             if len(parts) == 1:
-                return sparse.csr_array(parts[0]).astype(np.float64, copy=False)
-            return sparse.hstack(parts, format="csr", dtype=np.float64)
+                return _narrow(sparse.csr_array(parts[0]).astype(np.float64, copy=False))
+            return _narrow(sparse.hstack(parts, format="csr", dtype=np.float64))
         if len(parts) == 1:
             return np.asarray(parts[0], dtype=np.float64)
         return np.hstack(parts, dtype=np.float64)
@@ -265,6 +265,16 @@ def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1)):
     is_sparse = table.is_sparse or bool(texts)
     preparation = Preparation(numbers, categories, texts, dict(groups or {}), is_sparse)
     return preparation, preparation.encode(table)
+
+
+def _narrow(X):
+    """The same CSR array with indices of 32 bits where they suffice, which some need."""
+    largest = max(X.nnz, *X.shape)
+    if X.indices.dtype == np.int32 or largest > np.iinfo(np.int32).max:
+        return X
+    return sparse.csr_array(
+        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
+    )
 
 
 def _numeric_part(table, numbers):
