@@ -190,6 +190,12 @@ def test_drawn_cells_are_drawn_rows():
     np.testing.assert_allclose(found["interval_95"], np.percentile(scores, [2.5, 97.5]), atol=0.02)
 
 
+def test_draws_without_a_class_leave_it_out():
+    codes = np.array([0] * 20 + [1] * 20 + [2])
+    found = score_intervals(codes, codes, np.eye(3)[codes], 0)["roc_auc"]
+    assert found == {"score": 1.0, "interval_95": [1.0, 1.0]}
+
+
 def test_true_probabilities_are_calibrated():
     rng = np.random.default_rng(0)
     p = rng.random(50_000)

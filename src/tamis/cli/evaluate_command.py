@@ -198,7 +198,7 @@ def show_evaluation(told):
     classes = listed([f"{label} {n}" for label, n in data["classes"].items()], 8)
     lines = [
         f"{data['name']}: {data['rows']} rows ({classes})",
-        f"{told['model']['title']}, {told['features_per_sample']:.3g} features per sample",
+        f"{told['model']['title']}, {_counted(told['features_per_sample'])} per sample",
         "",
     ]
     names = [scoring, *(name for name in told["scores"] if name != scoring)]
@@ -256,6 +256,10 @@ def show_evaluation(told):
     came = "share" if found["of"].startswith("probability") else "right"
     lines += ["", *show_table((found["of"], "rows", "mean", came), rows)]
     return lines
+
+
+def _counted(n):
+    return f"{n:.3g} feature{'' if n == 1 else 's'}"
 
 
 def _scored(entry):

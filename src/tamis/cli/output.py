@@ -88,4 +88,5 @@ def _write(path, write):
 
 def number(value):
     """A number in a CSV file: ten digits, nothing for NaN."""
-    return "" if value != value else f"{value:.10g}"
+    # Adding 0 makes -0 a plain 0.
+    return "" if value != value else f"{value + 0.0:.10g}"
