@@ -6,8 +6,8 @@ import json
 import warnings
 from pathlib import Path
 
-from tamis.comparison.store import write_atomically
 from tamis.io.errors import InputError
+from tamis.io.files import write_atomically
 
 __all__ = ["RunFolder", "find_model"]
 
@@ -37,7 +37,8 @@ class RunFolder:
     def write_json(self, name, value):
         """Write plain values."""
         text = json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False).encode()
-        write_atomically(self.path / name, lambda file: file.write(text + b"\n"))
+        with write_atomically(self.path / name) as file:
+            file.write(text + b"\n")
 
     def read_json(self, name):
         """Read plain values."""
@@ -57,8 +58,8 @@ class RunFolder:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
         writer.writerows(records)
-        text = file.getvalue().encode()
-        write_atomically(self.path / "features.csv", lambda out: out.write(text))
+        with write_atomically(self.path / "features.csv") as out:
+            out.write(file.getvalue().encode())
 
     def write_model(self, model):
         """Write the model in both formats, and return what has to be said about it."""

@@ -7,8 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from tamis.comparison.store import write_atomically
 from tamis.io.errors import InputError
+from tamis.io.files import write_atomically
 
 __all__ = ["check_output", "number", "write_json", "write_rows"]
 
@@ -76,14 +76,11 @@ def _write(path, write):
         with open(path, "w", encoding="utf-8", newline="") as text:
             write(text)
         return
-
-    def write_bytes(file):
+    # A link stays one: what it points to is replaced.
+    with write_atomically(os.path.realpath(path)) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         write(text)
         text.detach()
-
-    # A link stays one: what it points to is replaced.
-    write_atomically(Path(os.path.realpath(path)), write_bytes)
 
 
 def number(value):

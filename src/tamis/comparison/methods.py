@@ -47,7 +47,7 @@ class Fitted:
     estimator : classifier
         Its classes are indices into the classes of its training rows.
     columns : ndarray of int or None
-        Columns of the part that it takes; None for all.
+        Columns of the part that it takes, dense; None for all as they are.
     features : ndarray of int
         Counted features that it uses, kept ones among them.
     gains : ndarray of shape (len(features),)
@@ -65,10 +65,11 @@ class Fitted:
     def apply(self, X, with_gaps):
         """Probabilities of the known classes, and the features used by every row or None."""
         X = with_gaps if self.asks else X
-        X = X if self.columns is None else X[:, self.columns]
+        if self.columns is not None:
+            X = _dense(X[:, self.columns])  # few, and trained so
         if not self.asks:
             return self.estimator.predict_proba(X), None
-        acquired = self.estimator.acquire(_dense(X))
+        acquired = self.estimator.acquire(X)
         return acquired.probabilities, acquired.n_questions
 
 

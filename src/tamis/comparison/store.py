@@ -5,39 +5,19 @@ and moved there at last, so that a process that is killed at any moment leaves o
 manifest says which data, options and versions they belong to.
 """
 
-import contextlib
 import json
-import os
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
-__all__ = ["ManifestMismatch", "Store", "write_atomically"]
+from tamis.io.files import write_atomically
+
+__all__ = ["ManifestMismatch", "Store"]
 
 
 class ManifestMismatch(Exception):
     """The folder holds work that belongs to other data, options or versions."""
-
-
-def write_atomically(path, write):
-    """Call `write` with an open binary file that becomes `path` when it is complete.
-
-    The bytes are on disk before the name is, so a file with this name is whole, even after a
-    power cut; on an error the name keeps what it had.
-    """
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise
 
 
 class Store:
@@ -74,7 +54,8 @@ class Store:
 
     def _write_manifest(self):
         text = json.dumps(self.manifest, indent=1, sort_keys=True).encode()
-        write_atomically(self.folder / "manifest.json", lambda file: file.write(text))
+        with write_atomically(self.folder / "manifest.json") as file:
+            file.write(text)
 
     def clear(self):
         """Remove all checkpoints."""
@@ -93,7 +74,8 @@ class Store:
 
     def save(self, key, arrays):
         """Write a unit."""
-        write_atomically(self.path(key), lambda file: np.savez_compressed(file, **arrays))
+        with write_atomically(self.path(key)) as file:
+            np.savez_compressed(file, **arrays)
 
     def load(self, key):
         """Read a unit; None where it is not there, or not whole."""

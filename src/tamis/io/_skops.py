@@ -9,10 +9,10 @@ import numpy as np
 from tamis.io._check_tables import check_table_classifier
 from tamis.io._checking import is_plain
 from tamis.io._codec import SPLITTERS
-from tamis.io._files import write_atomically
 from tamis.io._registry import ESTIMATORS, RECORDS, is_estimator, is_record
 from tamis.io._state import check
 from tamis.io.errors import InputError
+from tamis.io.files import write_atomically
 
 __all__ = ["read_skops", "write_skops"]
 

@@ -8,10 +8,10 @@ import numpy as np
 import tamis
 from tamis.io._check_tables import check_table_classifier
 from tamis.io._codec import Decoder, Encoder
-from tamis.io._files import LARGEST, check_size, read_json, write_json
 from tamis.io._registry import is_estimator, is_record
 from tamis.io._state import build, check, describe, require_fitted
 from tamis.io.errors import InputError
+from tamis.io.files import LARGEST, check_size, read_json, write_json
 from tamis.io.privacy import PrivacyWarning, holds_training_rows
 
 __all__ = ["load_model", "save_model"]

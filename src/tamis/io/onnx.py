@@ -6,12 +6,12 @@ import os
 import numpy as np
 
 import tamis
-from tamis.io._files import write_atomically
 from tamis.io._onnx_graph import OPSET, Graph
 from tamis.io._onnx_models import add_classifier, columns_of
 from tamis.io._registry import is_estimator, is_record
 from tamis.io._state import require_fitted
 from tamis.io.errors import InputError
+from tamis.io.files import write_atomically
 
 __all__ = ["export_onnx", "register_skl2onnx"]
 

@@ -90,7 +90,8 @@ class TableClassifier:
     def prepare(self, table):
         """Matrix of the classifier's columns."""
         X = self.preparation.transform(table, impute=not self.asks)
-        return X.toarray() if self.asks and hasattr(X, "toarray") else X
+        dense = self.method in ("landmarks", "datum-wise") and hasattr(X, "toarray")
+        return X.toarray() if dense else X
 
     def predict_proba(self, table, priors=None):
         """Probabilities of the classes.

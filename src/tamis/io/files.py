@@ -23,7 +23,11 @@ _BINARY = getattr(os, "O_BINARY", 0)  # Windows
 
 @contextlib.contextmanager
 def write_atomically(path):
-    """A file to write bytes to, that takes its name when all is written."""
+    """A file to write bytes to, that takes its name when all is written.
+
+    The bytes are on disk before the name is, so a file with this name is whole, even after a
+    power cut; after an error the name has what it had before.
+    """
     path = Path(path)
     name = path.with_name(f".{path.name[:80]}.{secrets.token_hex(8)}.part")
     try:
@@ -42,8 +46,8 @@ def write_atomically(path):
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(name)
-        if isinstance(error, OSError):
-            raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)
         raise
 
 
