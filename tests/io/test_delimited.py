@@ -110,7 +110,7 @@ def test_missing_values_have_many_names(tmp_path, word):
     rows = [[1, word, "a"], [2, 3, "b"], [word, 5, "a"], [4, 6, "b"]]
     data = read_table(write(tmp_path / "t.csv", lines(",", rows)), "y")
     assert_array_equal(data.table.numeric, [[1, np.nan], [2, 3], [np.nan, 5], [4, 6]])
-    assert any("2 values are missing" in note for note in data.notes)
+    assert any("2 values missing" in note for note in data.notes)
 
 
 def test_decimal_commas_are_read_and_told(tmp_path):

@@ -55,7 +55,7 @@ def test_matrix_names_and_labels(tmp_path, kind):
     assert data.y[:3].tolist() == ["T", "B", "T"]
     assert data.ids[0] == "cell1"
     assert data.batches[0] == "b1"
-    assert any("1 rows without a label" in note for note in data.notes)
+    assert any("1 row without a label" in note for note in data.notes)
 
 
 def test_layers_and_nullable_labels(tmp_path):

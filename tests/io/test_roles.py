@@ -200,9 +200,9 @@ def test_dropped_columns_are_gone(tmp_path):
 def test_missing_values_are_counted_or_refused(tmp_path):
     path = table(tmp_path, a=["", *range(1, N)], b=["", ""] + ["x", "z"] * 19, c=[""] * N)
     data = read_table(path, "y")
-    assert noted(data, "3 values are missing in 2 columns: b (2), a (1)")
+    assert noted(data, "3 values missing in 2 columns: b (2), a (1)")
     assert noted(data, "left out c")
-    with pytest.raises(InputError, match="3 values are missing"):
+    with pytest.raises(InputError, match="3 values missing"):
         read_table(path, "y", missing="error")
 
 
@@ -233,7 +233,7 @@ def test_labels_can_lie_in_a_file_of_their_own(tmp_path):
     assert data.y.tolist() == ["a", "b"] * 20
     assert data.target == "class"
     assert data.table.names == ["u"]
-    assert noted(data, "1 labels belong to no row: n99")
+    assert noted(data, "1 label of no row: n99")
     with pytest.raises(InputError, match=r"several columns.*class, age"):
         read_table(path, target_file=labels)
     labels.write_text("sample\tclass\tage\n" + "".join(rows[:-7]))

@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-__all__ = ["EmptyTableError", "InputError", "listed", "nearest", "require_names"]
+__all__ = ["EmptyTableError", "InputError", "counted", "listed", "nearest", "require_names"]
 
 
 class InputError(ValueError):
@@ -14,6 +14,11 @@ class InputError(ValueError):
 
 class EmptyTableError(InputError):
     """A table that has columns, and no rows."""
+
+
+def counted(number, word):
+    """A number of things in words: 1 row, 1,000 rows."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def listed(names, most=5):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from tamis.io.errors import InputError, listed
+from tamis.io.errors import InputError, counted, listed
 from tamis.io.kinds import guess_words, numeric_guesses
 from tamis.io.raw import keep_columns
 from tamis.io.tokens import strings
@@ -167,7 +167,8 @@ def check_values(table, missing, notes):
         return
     worst = sorted(counts, key=lambda name: -counts[name])
     words = listed([f"{name} ({counts[name]:,})" for name in worst])
-    total = f"{sum(counts.values()):,} values are missing in {len(counts):,} columns: {words}"
+    total = f"{counted(sum(counts.values()), 'value')} missing in"
+    total = f"{total} {counted(len(counts), 'column')}: {words}"
     if missing == "error":
         raise InputError(f"{total}; fill them in, or let --missing impute do it")
     notes.append(total)

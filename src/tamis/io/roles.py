@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from tamis.io.errors import InputError, listed, require_names
+from tamis.io.errors import InputError, counted, listed, require_names
 from tamis.io.features import check_values, decide_kinds
 from tamis.io.labels import as_labels, check_classes, require_target
 from tamis.io.raw import check_names, find_column, keep_columns
@@ -95,7 +95,8 @@ def assign_roles(raw, wishes, labels=None):
         y, is_known = as_labels(y)
         if not is_known.all():
             rows = np.flatnonzero(is_known)
-            notes.append(f"{y.size - rows.size:,} rows without a label in {target!r} are left out")
+            without = counted(y.size - rows.size, "row")
+            notes.append(f"{without} without a label in {target!r} left out")
             y = y[rows]
         if wishes.require_target:
             check_classes(y, target)

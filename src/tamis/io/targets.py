@@ -3,7 +3,7 @@
 import numpy as np
 
 from tamis.io.dialect import records, sniff, split
-from tamis.io.errors import InputError, listed, require_names
+from tamis.io.errors import InputError, counted, listed, require_names
 from tamis.io.source import check_path, name_of, readable
 from tamis.io.tokens import canonical
 
@@ -130,6 +130,6 @@ def _joined(rows, dialect, raw, source, target, id_column, notes):
         )
     unused = [key for key in label_of if key not in distinct]
     if unused and notes is not None:
-        notes.append(f"{source}: {len(unused):,} labels belong to no row: {listed(unused)}")
+        notes.append(f"{source}: {counted(len(unused), 'label')} of no row: {listed(unused)}")
     name = names[label_at] if target is None or target in names else target
     return str(name), np.array([label_of[key] for key in keys], dtype=object), column
