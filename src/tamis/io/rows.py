@@ -14,6 +14,8 @@ from tamis.preparation.table import Table
 
 __all__ = ["read_rows"]
 
+_CHUNK_FIELDS = 1_000_000
+
 
 def read_rows(
     path: str | PathLike,
@@ -46,7 +48,7 @@ def read_rows(
     format, delimiter, encoding, layer, transpose
         As in `read_table`.
     chunk_rows : int, default=10_000
-        Rows of a chunk.
+        Most rows of a chunk.
     extra : list of str
         Columns to hand over as they are, where the file has them: labels, names of rows. "ids"
         stands for the names of rows of npz, h5ad and transposed files.
@@ -227,7 +229,9 @@ def _text_rows(path, wanted, delimiter, encoding, chunk_rows):
     word_at = sorted({at[name] for name in [*wanted.words, *extra]})
     parser = ChunkParser(dialect, numbers, word_at)
     names = np.array(wanted.numbers, dtype=str)
-    for lines in chunks(path, dialect, encoding, chunk_rows):
+    # Rows of a wide file come in smaller chunks: its lines are held whole.
+    n_rows = min(chunk_rows, max(1, _CHUNK_FIELDS // len(dialect.names)))
+    for lines in chunks(path, dialect, encoding, n_rows):
         matrix, columns, odd = parser.parse(lines)
         for _, j in odd:
             wanted.count_odd(order[j], 1)
