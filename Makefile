@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test lint bench bench-papers clean
 
 demo: $(STAMP)
-	$(BIN)/python examples/demo.py
+	$(BIN)/tamis fit
 
 test: $(STAMP) lint
 	$(BIN)/python -m pytest -n auto
