@@ -53,12 +53,16 @@ def run(options):
         folder = RunFolder(options.output)
         if folder.path.exists() and not folder.path.is_dir():
             raise InputError(f"-o {folder.path} is a file, not a folder; name another one.")
+    # What is wrong with the words is told before anything is read.
+    _find_methods(options.methods)
+    n_jobs = _n_jobs(options.n_jobs)
+    if options.min_sensitivity is not None and options.positive is None:
+        raise InputError("--min-sensitivity needs --positive CLASS: whose sensitivity?")
     loaded = load(words)
     if options.data is None:
         say(f"no DATA: this is {EMBEDDED}; yours: tamis fit DATA --target COL -o RUN")
     for note in loaded.dataset.notes:
         say(note)
-    n_jobs = _n_jobs(options.n_jobs)
     settings = make_settings(words, loaded)
     left_out = {}
     if options.methods != "all":
@@ -172,8 +176,6 @@ def make_settings(words, loaded):
 
 def _find_positive(words, problem):
     if words["positive"] is None:
-        if words["min_sensitivity"] is not None:
-            raise InputError("--min-sensitivity needs --positive CLASS: whose sensitivity?")
         return None
     labels = [str(label) for label in problem.classes.tolist()]
     if words["positive"] not in labels:

@@ -81,8 +81,8 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
     told = set()
     if problem.batches is not None and features.size:
         told = set(find_batch_features(part.X, problem.batches, part.feature_of, features))
-    sources = problem.preparation.sources
-    use_median = name == "medians"
+    sources, names = problem.preparation.sources, problem.preparation.columns
+    categories = problem.preparation.categories
     records = []
     for rank, (feature, gain) in enumerate(zip(features, fitted.gains[order], strict=True), 1):
         columns = np.flatnonzero(problem.feature_of == feature)
@@ -91,7 +91,13 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
             "feature": problem.names[feature],
             "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
             "gain": float(gain),
-            **_centers(problem, columns, use_median),
+            **_centers(
+                problem,
+                columns,
+                [names[j] for j in columns],
+                sources[columns[0]] in categories,
+                name == "medians",
+            ),
             "stability": float(result.selected[at, feature]),
             "p": float(p_values[feature]),
             "q": float(q_values[feature]),
@@ -104,26 +110,28 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
     return records
 
 
-def _centers(problem, columns, use_median):
+def _centers(problem, columns, names, is_categorical, use_median):
     """Class centers of a feature in its own units; shares of the categories of a categorical."""
     values = problem.encoded[:, columns]
     values = values.toarray() if sparse.issparse(values) else values
-    names = [problem.preparation.columns[j] for j in columns]
     centers = {}
     for c, label in enumerate(problem.classes.tolist()):
         own = values[problem.codes == c]
-        own = own[~np.isnan(own).all(axis=1)]
-        if not len(own):
-            middle = np.full(columns.size, np.nan)
+        # A column without any value in a class has no center there.
+        known = [column[~np.isnan(column)] for column in own.T]
+        middle = [_middle(column, use_median and not is_categorical) for column in known]
+        if len(names) == 1 and not is_categorical:
+            centers[f"center_{label}"] = middle[0]
         else:
-            dummies = columns.size > 1 or "=" in names[0]
-            middle = np.nanmedian(own, 0) if use_median and not dummies else np.nanmean(own, 0)
-        if columns.size == 1:
-            centers[f"center_{label}"] = float(middle[0])
-        else:
-            shares = [f"{n.split('=', 1)[-1]} {v:.3g}" for n, v in zip(names, middle, strict=True)]
-            centers[f"center_{label}"] = "; ".join(shares)
+            told = [f"{n.split('=', 1)[-1]} {v:.3g}" for n, v in zip(names, middle, strict=True)]
+            centers[f"center_{label}"] = "; ".join(told)
     return centers
+
+
+def _middle(values, use_median):
+    if not values.size:
+        return float("nan")
+    return float(np.median(values) if use_median else values.mean())
 
 
 def _substitutes(part, features, limit):
