@@ -27,6 +27,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/primal_dual.py
 	$(BIN)/python benchmarks/speed/landmarks.py
 	$(BIN)/python benchmarks/speed/datumwise.py
+	$(BIN)/python benchmarks/speed/tables.py
 
 bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/sparse_centers/run.py

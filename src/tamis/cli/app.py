@@ -25,6 +25,9 @@ def run(argv=None):
     code : int
         0 done, 1 failed, 2 wrong call or bad input.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that has no "±" still gets the rest
     parser = make_parser()
     try:
         options = parser.parse_args(argv)
