@@ -7,6 +7,7 @@ there it is what a feature costs, in errors.
 """
 
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,7 +74,7 @@ class Fitted:
         return acquired.probabilities, acquired.n_questions
 
 
-class Method:
+class Method(ABC):
     """Base of the methods.
 
     Attributes
@@ -97,13 +98,13 @@ class Method:
         """Levels for a problem, with at most `limit` features."""
         return count_levels(problem.n_features, limit, problem.n_rows)
 
+    @abstractmethod
     def train(self, part, levels):
         """A `Fitted` for every level."""
-        raise NotImplementedError  # every method below has its own
 
+    @abstractmethod
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """Rough seconds of one `train`, on one core of an ordinary machine."""
-        raise NotImplementedError
 
 
 def count_levels(n_features, limit, n_rows=0):
@@ -224,11 +225,7 @@ class Landmarks(Method):
                 cv=_inner_folds(part.codes),
                 random_state=part.seed,
             ).fit(_dense(part.X[:, columns]), part.codes)
-            gains = SparseCenterClassifier(None).fit(part.X[:, columns], part.codes).gains_
-            total = np.bincount(
-                part.feature_of[columns], weights=gains, minlength=len(part.problem.names)
-            )
-            fitted.append(Fitted(estimator, columns, features, total[features]))
+            fitted.append(Fitted(estimator, columns, features, part.gains[features]))
         return fitted
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):

@@ -6,6 +6,7 @@ rows with everything that was learned from them alone.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +14,7 @@ from scipy import sparse
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.redundancy import drop_redundant
 
-__all__ = ["Part", "Problem", "make_problem", "rank_features"]
+__all__ = ["Part", "Problem", "make_problem"]
 
 
 @dataclass(frozen=True)
@@ -169,20 +170,18 @@ class Part:
         wanted[features] = True
         return np.flatnonzero(wanted[self.feature_of])
 
+    @cached_property
+    def gains(self):
+        """Gains of sparse centers, of all counted features."""
+        gains = SparseCenterClassifier(None).fit(self.X, self.codes).gains_
+        return np.bincount(self.feature_of, weights=gains, minlength=len(self.problem.names))
+
     def best_features(self, k):
-        """The kept features and the k others of largest gain, ascending."""
-        kept = np.flatnonzero(self.problem.kept)
-        ranked = rank_features(self.X, self.codes, self.feature_of, self.problem.kept)
-        return np.sort(np.concatenate([kept, ranked[:k]]))
-
-
-def rank_features(X, codes, feature_of, kept):
-    """Counted features that are not kept, by the gain of sparse centers, best first."""
-    gains = SparseCenterClassifier(None).fit(X, codes).gains_
-    total = np.bincount(feature_of, weights=gains, minlength=kept.size)
-    total[kept] = 0.0
-    order = np.argsort(-total, kind="stable")
-    return order[: np.count_nonzero(total > 0)]
+        """The kept features and the k others of largest gain, ascending; none without gain."""
+        kept = self.problem.kept
+        free = np.where(kept, 0.0, self.gains)
+        order = np.argsort(-free, kind="stable")[: min(k, np.count_nonzero(free > 0))]
+        return np.sort(np.concatenate([np.flatnonzero(kept), order]))
 
 
 def make_problem(
