@@ -251,3 +251,21 @@ def test_a_minimal_sensitivity_is_reached():
     assert comparison.honest.sensitivity > 0.8
     model, _ = fit_final(comparison, "centers", at, target="y", positive="cd")
     assert 0 < model.threshold < 1
+
+
+def test_features_that_say_nothing_are_no_error():
+    problem = make(np.ones((30, 3)), np.arange(30) % 2)
+    comparison, _ = compare(problem, Settings(tuple(ALL), n_folds=2))
+    assert not comparison.failed
+    assert comparison.honest.low <= 0.5 <= comparison.honest.high
+
+
+def test_a_method_that_fails_is_told_and_the_others_go_on(monkeypatch):
+    def fail(part, levels):
+        raise ValueError("these data\nare too strange")
+
+    monkeypatch.setattr(find_method("medians"), "train", fail)
+    settings = Settings(("centers", "medians"), n_folds=2)
+    comparison, _ = compare(make(*blobs(40, 3)), settings)
+    assert comparison.failed == {"medians": "these data are too strange (ValueError)"}
+    assert comparison.choice.method == "centers"

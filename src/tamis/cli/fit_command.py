@@ -91,7 +91,9 @@ def run(options):
             stop=lambda: time.perf_counter() > deadline,
             report=progress.tell,
         )
-    if interrupted or comparison.unfinished:
+    for name, message in comparison.failed.items():
+        say(f"{name} cannot deal with these data: {message}")
+    if interrupted or set(comparison.unfinished) - set(comparison.failed):
         _say_how_to_go_on(comparison, folder, interrupted)
     if comparison.choice is None:
         say("no method was finished: there is nothing to recommend yet.")
@@ -246,7 +248,8 @@ def _n_jobs(wanted):
 
 def _say_how_to_go_on(comparison, folder, interrupted):
     why = "stopped" if interrupted else "--max-seconds was reached"
-    say(f"{why}; not finished: {', '.join(comparison.unfinished) or 'the rest'}")
+    left = [name for name in comparison.unfinished if name not in comparison.failed]
+    say(f"{why}; not finished: {', '.join(left) or 'the rest'}")
     if folder is None:
         say("nothing was kept, for there was no -o RUN.")
     else:

@@ -74,7 +74,7 @@ def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None):
     metrics = {
         "format": "tamis-metrics",
         "format_version": 1,
-        "complete": not comparison.unfinished,
+        "complete": not set(comparison.unfinished) - set(comparison.failed),
         "data": {
             "name": loaded.name,
             "target": loaded.dataset.target,
@@ -96,7 +96,8 @@ def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None):
         "left_out": {
             name: {"estimated_seconds": float(t)} for name, t in (left_out or {}).items()
         },
-        "unfinished": comparison.unfinished,
+        "unfinished": [n for n in comparison.unfinished if n not in comparison.failed],
+        "failed": comparison.failed,
         "versions": versions(),
     }
     if comparison.choice is not None:

@@ -71,6 +71,8 @@ class Comparison:
         Of the methods that were finished, ours first.
     unfinished : list of str
         Methods that were not.
+    failed : dict of str to str
+        What was wrong, for methods that cannot deal with these data.
     choice : Choice or None
         The recommendation.
     honest : Honest or None
@@ -88,6 +90,7 @@ class Comparison:
     folds: list
     results: list = field(default_factory=list)
     unfinished: list = field(default_factory=list)
+    failed: dict = field(default_factory=dict)
     choice: Choice | None = None
     honest: Honest | None = None
     batches: list = field(default_factory=list)
@@ -191,17 +194,20 @@ def compare(problem, settings, *, store=None, n_jobs=1, stop=lambda: False, repo
         Whether Ctrl-C ended it.
     """
     folds, units = plan(problem, settings)
-    done, interrupted = {}, False
+    done, failed, interrupted = {}, {}, False
     try:
         for unit, outcome in run_units(
             problem, units, seed=settings.seed, store=store, n_jobs=n_jobs, stop=stop
         ):
-            done[unit.key] = (unit, outcome)
+            if isinstance(outcome, str):
+                failed.setdefault(unit.method, outcome)
+            else:
+                done[unit.key] = (unit, outcome)
             if report is not None:
                 report(unit)
     except KeyboardInterrupt:
         interrupted = True
-    comparison = Comparison(problem, settings, folds)
+    comparison = Comparison(problem, settings, folds, failed=failed)
     comparison.results, comparison.unfinished = _gather(comparison, units, done, "cv", folds)
     if any(not result.method.is_baseline for result in comparison.results):
         _conclude(comparison, units, done)
@@ -250,7 +256,7 @@ def _conclude(comparison, units, done):
         folds = [unit.fold for unit in units if unit.key.startswith(f"{stage}-")]
         folds = folds[: settings.n_folds * settings.n_repeats]
         results, unfinished = _gather(comparison, units, done, stage, folds, codes)
-        if unfinished or comparison.unfinished:
+        if {*unfinished, *comparison.unfinished} - set(comparison.failed):
             break
         draws = _draws(comparison, codes, _SHUFFLED_DRAWS)
         measure_errors(results, draws, settings.scoring)

@@ -177,11 +177,15 @@ class Part:
         return np.bincount(self.feature_of, weights=gains, minlength=len(self.problem.names))
 
     def best_features(self, k):
-        """The kept features and the k others of largest gain, ascending; none without gain."""
+        """The kept features and the k others of largest gain, ascending; none without gain.
+
+        Where there is no gain at all, the first feature stands for all.
+        """
         kept = self.problem.kept
         free = np.where(kept, 0.0, self.gains)
         order = np.argsort(-free, kind="stable")[: min(k, np.count_nonzero(free > 0))]
-        return np.sort(np.concatenate([np.flatnonzero(kept), order]))
+        best = np.sort(np.concatenate([np.flatnonzero(kept), order]))
+        return best if best.size else self.present[:1]
 
 
 def make_problem(

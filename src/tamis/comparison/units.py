@@ -125,9 +125,17 @@ def compute(problem, unit, seed):
 
 
 def _work(problem, unit, seed, store, parent):
-    """Compute a unit and keep it, unless it is there; in a worker, end with the parent."""
+    """Compute a unit and keep it; in a worker, end with the parent.
+
+    A method that cannot deal with the data says so, and the others go on.
+    """
     _watch(parent)
-    outcome = compute(problem, unit, seed)
+    try:
+        outcome = compute(problem, unit, seed)
+    except OSError:
+        raise
+    except Exception as error:
+        return unit, f"{' '.join(str(error).split())} ({type(error).__name__})"
     if store is not None:
         store.save(unit.key, outcome.as_arrays())
     return unit, outcome
@@ -167,7 +175,8 @@ def run_units(problem, units, *, seed, store=None, n_jobs=1, stop=lambda: False)
     Yields
     ------
     unit : Unit
-    outcome : Outcome
+    outcome : Outcome, or str
+        In words, what was wrong where it failed.
     """
     left = []
     for unit in units:
