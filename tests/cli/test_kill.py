@@ -1,0 +1,115 @@
+"""Runs that are killed, stopped or out of time, and go on: as if nothing had happened."""
+
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import write_csv
+from tests.cli.processes import call, outcome, start, units_in, wait_for
+
+N_UNITS = 32
+# Processes of every run, and how often it is killed.
+RUNS = {"a": (1, 6), "b": (1, 5), "c": (1, 5), "d": (2, 4)}
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory):
+    """A call of 32 units; those of the random forest take a quarter of a second."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 2
+    X = rng.normal(size=(300, 30))
+    X[:, :5] += 0.8 * labels[:, None]
+    rows = [[*(f"{v:.4f}" for v in row), "ab"[c]] for row, c in zip(X, labels, strict=True)]
+    header = [*(f"g{j}" for j in range(30)), "y"]
+    data = write_csv(tmp_path_factory.mktemp("killed") / "data.csv", header, rows)
+    found = ["fit", data, "--target", "y", "--methods", "centers,random-forest"]
+    return [*found, "--folds", "2", "--repeats", "4", "--permutations", "1"]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(words, tmp_path_factory):
+    """What a run finds that nobody stops."""
+    run = tmp_path_factory.mktemp("undisturbed") / "run"
+    code, _, err = call(*words, "--n-jobs", 1, "-o", run)
+    assert code == 0, err
+    assert units_in(run) == N_UNITS
+    return outcome(run)
+
+
+def kill_once(words, run, at_least, delay, mark):
+    """Kill the command once there are new units: seconds it ran, units done, whether it ran."""
+    begin, before = time.monotonic(), units_in(run)
+    process = start(*words, TAMIS_TEST_MARK=mark)
+    assert wait_for(lambda: units_in(run) >= max(at_least, before + 1))
+    time.sleep(delay)
+    was_running = process.poll() is None
+    process.kill()
+    process.communicate()
+    seconds = round(time.monotonic() - begin, 2)
+    return run.name, seconds, units_in(run), was_running and process.returncode == -signal.SIGKILL
+
+
+def kill_and_finish(words, run, n_jobs, n_kills, seed):
+    """Kill a run some times at random moments, then let it end: records and outcome."""
+    rng = np.random.default_rng(seed)
+    words = [*words, "--n-jobs", n_jobs, "-o", run]
+    targets = np.sort(rng.choice(np.arange(1, N_UNITS - 8), n_kills, replace=False))
+    delays = rng.uniform(0.0, 0.3, size=n_kills)
+    mark = f"{run}"
+    kills = [
+        kill_once(words, run, target, delay, mark)
+        for target, delay in zip(targets, delays, strict=True)
+    ]
+    assert wait_for(lambda: not processes_with(mark), seconds=10), processes_with(mark)
+    code, out, err = call(*words)
+    assert code == 0, err
+    assert "Recommended" in out
+    return kills, outcome(run)
+
+
+def processes_with(mark):
+    """Command lines of the processes that have a mark in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"TAMIS_TEST_MARK={mark}\0".encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue  # it has just ended, or is not ours
+    return found
+
+
+needs_signals = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+
+
+@needs_signals
+def test_twenty_kills_at_random_moments_change_no_number(words, undisturbed, tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        ended = [
+            pool.submit(kill_and_finish, words, tmp_path / name, n_jobs, n_kills, seed)
+            for seed, (name, (n_jobs, n_kills)) in enumerate(RUNS.items())
+        ]
+        ended = [run.result() for run in ended]
+    kills = [kill for killed, _ in ended for kill in killed]
+    record = "\n".join(map(str, [("run", "seconds", "units done", "alive"), *kills]))
+    assert len(kills) == 20, record
+    assert all(0 < units < N_UNITS and alive for *_, units, alive in kills), record
+    for _, found in ended:
+        assert found == undisturbed, record
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
+def test_no_worker_outlives_a_killed_command(words, tmp_path):
+    run, mark = tmp_path / "run", f"workers {tmp_path}"
+    process = start(*words, "--n-jobs", 2, "-o", run, TAMIS_TEST_MARK=mark)
+    assert wait_for(lambda: units_in(run) >= 1)
+    assert len(processes_with(mark)) >= 3  # the command and its two workers
+    process.kill()
+    process.communicate()
+    assert wait_for(lambda: not processes_with(mark), seconds=5), processes_with(mark)
+    assert 0 < units_in(run) < N_UNITS
