@@ -1,5 +1,6 @@
 """From words to a command, and from errors to one clear line."""
 
+import contextlib
 import errno
 import os
 import sys
@@ -25,9 +26,7 @@ def run(argv=None):
     code : int
         0 done, 1 failed, 2 wrong call or bad input.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that has no "±" still gets the rest
+    _prepare_streams()
     parser = make_parser()
     try:
         options = parser.parse_args(argv)
@@ -36,16 +35,19 @@ def run(argv=None):
     if options.command is None:
         parser.print_help()
         return _WRONG
-    command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")
     from tamis.io.errors import InputError
 
     try:
-        return command.run(options) or _DONE
+        command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")
+        code = command.run(options) or _DONE
+        # Here, and not when Python ends: a full disk is told, and counts as a failure.
+        sys.stdout.flush()
+        return code
     except InputError as error:
         return _say(f"error: {error}", _WRONG)
     except BrokenPipeError:
         # Whoever read the output has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence(sys.stdout)
         return _DONE
     except KeyboardInterrupt:
         return _say("stopped.", _FAILED)
@@ -77,6 +79,26 @@ def _named(error):
 
 
 def _say(line, code):
-    sys.stdout.flush()
-    print(f"tamis: {line}", file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _silence(sys.stdout)
+    with contextlib.suppress(OSError):
+        print(f"tamis: {line}", file=sys.stderr)
     return code
+
+
+def _prepare_streams():
+    """Make streams that always take what is written."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by who started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+        elif hasattr(stream, "reconfigure"):
+            # Names of features have letters that some terminals lack.
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _silence(stream):
+    """Send the rest, also what is still in the buffer, nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -135,10 +135,10 @@ def _embedded(words):
     """Breast cancer, from scikit-learn."""
     from sklearn.datasets import load_breast_cancer
 
-    given = [f"--{w.replace('_', '-')}" for w in ("target", *READING) if words[w]]
-    given = [w for w in given if w not in ("--missing", "--transpose") or w == "--transpose"]
+    given = [w for w in ("target", *READING) if words[w] and w != "missing"]
     if given:
-        raise InputError(f"{given[0]} needs DATA: tamis fit DATA --target COL ...")
+        option = "id" if given[0] == "id_column" else given[0].replace("_", "-")
+        raise InputError(f"--{option} needs DATA: tamis fit DATA --target COL ...")
     bunch = load_breast_cancer()
     names = np.array([str(name) for name in bunch.feature_names])
     labels = bunch.target_names.astype(str)[bunch.target]

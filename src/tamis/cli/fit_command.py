@@ -51,8 +51,7 @@ def run(options):
     folder = None
     if options.output:
         folder = RunFolder(options.output)
-        if folder.path.exists() and not folder.path.is_dir():
-            raise InputError(f"-o {folder.path} is a file, not a folder; name another one.")
+        folder.check()
     # What is wrong with the words is told before anything is read.
     _find_methods(options.methods)
     n_jobs = _n_jobs(options.n_jobs)
@@ -78,6 +77,8 @@ def run(options):
                 f"{folder.path} holds the work of another call ({error}). Use another folder, or "
                 "--force to throw that work away."
             ) from error
+        if store.was_cleared:
+            folder.clear()
         folder.write_json("run.json", _as_json(words))
 
     deadline = start + options.max_seconds if options.max_seconds else np.inf
@@ -93,7 +94,7 @@ def run(options):
         )
     for name, message in comparison.failed.items():
         say(f"{name} cannot deal with these data: {message}")
-    if interrupted or set(comparison.unfinished) - set(comparison.failed):
+    if interrupted or comparison.n_left:
         _say_how_to_go_on(comparison, folder, interrupted)
     if comparison.choice is None:
         say("no method was finished: there is nothing to recommend yet.")
@@ -138,7 +139,7 @@ def conclude(comparison, loaded, folder, options, *, choice=None, left_out=None,
     print()
     print("\n".join(show_features(records)))
     if folder is not None:
-        print(f"\nwritten to {folder.path}: model.json, model.skops, features.csv, metrics.json")
+        print(f"\nwritten to {folder.path}: {', '.join(folder.results)}")
     else:
         say("nothing was written; -o RUN keeps the model, and lets a stopped run go on.")
 

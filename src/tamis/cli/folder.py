@@ -11,6 +11,8 @@ from tamis.io.files import write_atomically
 
 __all__ = ["RunFolder", "find_model"]
 
+_RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json")
+
 
 class RunFolder:
     """`model.json`, `model.skops`, `features.csv`, `metrics.json`, `run.json`, `checkpoints/`.
@@ -28,11 +30,26 @@ class RunFolder:
         """Folder of the finished units."""
         return self.path / "checkpoints"
 
+    @property
+    def results(self):
+        """Names of the result files that are there."""
+        return [name for name in _RESULTS if (self.path / name).exists()]
+
+    def check(self):
+        """Refuse a place where something else is in the way."""
+        for path in (self.path, *self.path.parents):
+            if path.exists() and not path.is_dir():
+                raise InputError(f"-o {self.path}: {path} is a file, not a folder; name another.")
+
     def make(self):
         """Make the folder; an error where something else is in the way."""
-        if self.path.exists() and not self.path.is_dir():
-            raise InputError(f"-o {self.path} is a file, not a folder; name another one.")
+        self.check()
         self.path.mkdir(parents=True, exist_ok=True)
+
+    def clear(self):
+        """Remove results, which belong to other work."""
+        for name in self.results:
+            (self.path / name).unlink()
 
     def write_json(self, name, value):
         """Write plain values."""
@@ -73,6 +90,8 @@ class RunFolder:
                 save_model(model, self.path / "model.skops")
             except InputError as error:
                 said.append(str(error))
+                # One of an earlier run would be another model than that of model.json.
+                (self.path / "model.skops").unlink(missing_ok=True)
         said += dict.fromkeys(str(w.message) for w in caught)
         return said
 

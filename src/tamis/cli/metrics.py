@@ -74,7 +74,7 @@ def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None):
     metrics = {
         "format": "tamis-metrics",
         "format_version": 1,
-        "complete": not set(comparison.unfinished) - set(comparison.failed),
+        "complete": not comparison.n_left,
         "data": {
             "name": loaded.name,
             "target": loaded.dataset.target,

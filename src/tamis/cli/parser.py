@@ -10,9 +10,16 @@ _METHODS = "centers, medians, primal-dual, landmarks, datum-wise"
 _BASELINES = "most-frequent, l1-logistic, random-forest"
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that tells what is wrong in one line."""
+
+    def error(self, message):
+        self.exit(2, f"tamis: error: {message}; {self.prog} --help tells what there is\n")
+
+
 def make_parser():
     """The parser of `tamis`."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="tamis",
         description="The fewest features that classify your data.",
         epilog="tamis fit without DATA shows everything on an embedded data set.",

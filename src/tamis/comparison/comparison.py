@@ -83,6 +83,8 @@ class Comparison:
         Of the permutations.
     shuffled_scores : list of float
         Scores of what is chosen with shuffled labels.
+    n_left : int
+        Units of work that were not done.
     """
 
     problem: object
@@ -96,6 +98,7 @@ class Comparison:
     batches: list = field(default_factory=list)
     p_value: float | None = None
     shuffled_scores: list = field(default_factory=list)
+    n_left: int = 0
 
     def result(self, name):
         """Result of a method, or None."""
@@ -207,7 +210,8 @@ def compare(problem, settings, *, store=None, n_jobs=1, stop=lambda: False, repo
                 report(unit)
     except KeyboardInterrupt:
         interrupted = True
-    comparison = Comparison(problem, settings, folds, failed=failed)
+    n_left = len([u for u in units if u.key not in done and u.method not in failed])
+    comparison = Comparison(problem, settings, folds, failed=failed, n_left=n_left)
     comparison.results, comparison.unfinished = _gather(comparison, units, done, "cv", folds)
     if any(not result.method.is_baseline for result in comparison.results):
         _conclude(comparison, units, done)

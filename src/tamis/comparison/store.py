@@ -31,17 +31,24 @@ class Store:
         What the checkpoints belong to: plain JSON.
     force : bool
         Whether checkpoints of another manifest are thrown away.
+
+    Attributes
+    ----------
+    was_cleared : bool
+        Whether there were such checkpoints.
     """
 
     def __init__(self, folder, manifest, force=False):
         self.folder = Path(folder)
         self.manifest = manifest
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.was_cleared = False
         known = self._read_manifest()
         if known is not None and known != manifest:
             if not force:
                 raise ManifestMismatch(differences(known, manifest))
             self.clear()
+            self.was_cleared = True
         self._write_manifest()
 
     def _read_manifest(self):

@@ -97,7 +97,7 @@ def _joined(rows, dialect, raw, source, target, id_column, notes):
     if values is None:
         raise InputError(
             f"{source} names rows, but no column of the table matches these names:"
-            " say which with --id-column"
+            " say which with --id"
         )
     keys = [canonical(value) for value in values.tolist()]
     distinct = set(keys)

@@ -1,0 +1,184 @@
+"""Streams, exit codes, wrong calls, extras that are not there: before and around the commands."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import make_rows, write_csv
+from tests.cli.processes import COMMAND, call, environment
+from tests.test_house import modules_after
+
+FAST = ("--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["fit", "--help"], ["--version"]])
+def test_help_loads_nothing_heavy(words):
+    loaded = modules_after(f"from tamis.cli import main\nassert main({words}) == 0")
+    assert not loaded & {"numpy", "scipy", "sklearn", "numba", "rich", "joblib", "pyarrow"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fot"],
+        ["fit", "data.csv", "--folds", "1"],
+        ["fit", "data.csv", "--folds", "many"],
+        ["fit", "data.csv", "--max-seconds", "0"],
+        ["fit", "data.csv", "--vectorizer", "magic"],
+        ["fit", "data.csv", "--text", ","],
+        ["fit", "data.csv", "--nonsense"],
+        ["fit", "data.csv", "--ngrams", "3-2"],
+        ["predict"],
+        ["predict", "run", "data.csv", "--reject", "2"],
+        ["export", "run", "-o", "file"],
+        ["pick", "run"],
+    ],
+)
+def test_a_wrong_call_is_one_line_that_names_the_help(refuses, words):
+    assert "--help" in refuses(*words)
+
+
+def test_no_command_shows_the_help(tamis):
+    code, out, err = tamis()
+    assert (code, err) == (2, "") and out.startswith("usage: tamis")
+
+
+def run_into(stdout, words, **more):
+    """Run with some standard output, which is buffered as it is for users."""
+    env = {k: v for k, v in environment(**more).items() if k != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        [*COMMAND, *words],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env=env,
+        timeout=120,
+    )
+    return done.returncode, done.stderr
+
+
+@needs_full
+@pytest.mark.parametrize("words", [["methods"], ["predict"]])
+def test_a_full_disk_under_standard_output_is_an_error(models, small, words):
+    words = {"methods": words, "predict": ["predict", models["centers"], small]}[words[0]]
+    with open("/dev/full", "wb") as full:
+        code, err = run_into(full, words)
+    assert code == 1
+    assert err.startswith("tamis: error: no space left on the disk") and err.count("\n") == 1
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    reading, writing = os.pipe()
+    os.close(reading)
+    code, err = run_into(writing, ["methods"])
+    os.close(writing)
+    assert (code, err) == (0, "")
+
+
+def test_a_closed_standard_output_is_no_error(tamis, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert tamis("methods")[0] == 0
+
+
+def test_letters_that_the_terminal_lacks_are_written_another_way(tmp_path):
+    rows = [[r[1], r[2], r[-1]] for r in make_rows(40, 0)]
+    data = write_csv(tmp_path / "data.csv", ["größe", "剂量", "y"], rows)
+    words = ["fit", data, "--target", "y", *FAST]
+    code, out, err = call(*words, env=environment(PYTHONIOENCODING="ascii"))
+    assert code == 0, err
+    assert "Recommended" in out and "\\xb1" in out
+
+
+def test_a_folder_below_a_file_is_refused(small, tmp_path, refuses):
+    refuses("fit", small, "--target", "y", *FAST, "-o", f"{small}/run", match="is a file")
+
+
+def test_without_data_an_option_of_reading_is_refused(refuses):
+    refuses("fit", "--id", "name", match="--id needs DATA")
+
+
+def test_force_throws_the_old_results_away_with_the_old_work(small, tmp_path, tamis, refuses):
+    run = tmp_path / "run"
+    words = ["fit", small, "--target", "y", *FAST, "-o", run]
+    assert tamis(*words)[0] == 0
+    before = sorted(path.name for path in run.iterdir())
+    said = refuses_after_notes(tamis, *words, "--seed", 1)
+    assert "seed 0 there, 1 now" in said and "--force" in said
+    assert sorted(path.name for path in run.iterdir()) == before
+    code, _, err = tamis(*words, "--seed", 1, "--force", "--max-seconds", 1e-9)
+    assert code == 1, err
+    assert {path.name for path in run.iterdir()} == {"run.json", "checkpoints"}
+
+
+def refuses_after_notes(tamis, *words):
+    """The line of an error that is found after the data were read and told about."""
+    code, out, err = tamis(*words)
+    assert (code, out) == (2, "")
+    assert err.count("error") == 1
+    return err.splitlines()[-1]
+
+
+BLOCKED = "import sys\nsys.modules[{name!r}] = None\nfrom tamis.cli import main\nsys.exit(main())"
+
+
+def call_without(name, *words):
+    """Run where a package cannot be imported."""
+    return call(*words, command=[sys.executable, "-c", BLOCKED.format(name=name)])
+
+
+@pytest.mark.parametrize(
+    "package, file, advice",
+    [
+        ("pyarrow", "data.parquet", "pip install 'tamis[parquet]'"),
+        ("h5py", "data.h5ad", "pip install 'tamis[h5ad]'"),
+    ],
+)
+def test_a_format_whose_package_is_not_there_names_its_extra(tmp_path, package, file, advice):
+    (tmp_path / file).write_bytes(b"something")
+    words = ["fit", tmp_path / file, "--target", "y", *FAST, "-o", tmp_path / "run"]
+    code, out, err = call_without(package, *words)
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith("tamis: error: ") and advice in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_onnx_that_is_not_there_names_its_extra(models, tmp_path):
+    words = ["export", models["centers"], "--to", "onnx", "-o", tmp_path / "model.onnx"]
+    code, out, err = call_without("onnx", *words)
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith("tamis: error: ") and "pip install 'tamis[onnx]'" in err
+    assert not (tmp_path / "model.onnx").exists()
+
+
+def test_without_skops_the_other_files_are_written(small, tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "model.skops").write_bytes(b"of an earlier run")
+    code, out, err = call_without("skops", "fit", small, "--target", "y", *FAST, "-o", run)
+    assert code == 0
+    assert "skops: pip install 'tamis[cli]'" in err
+    written = {"model.json", "features.csv", "metrics.json", "run.json", "checkpoints"}
+    assert {path.name for path in run.iterdir()} == written
+    assert out.endswith(": model.json, features.csv, metrics.json\n")
+
+
+def test_on_a_terminal_the_bars_stay_on_standard_error(small, tamis, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, out, err = tamis("fit", small, "--target", "y", *FAST, "--json")
+    assert code == 0 and json.loads(out)["complete"]
+    assert "done" not in err and "live progress" not in err
+
+
+def test_without_rich_there_are_lines_for_the_bars(small, tamis, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    code, out, err = tamis("fit", small, "--target", "y", *FAST)
+    assert code == 0 and "Recommended" in out
+    assert "pip install 'tamis[cli]' shows live progress." in err
+    assert "sparse centers, means: done" in err
