@@ -1,0 +1,211 @@
+"""Ctrl-C, the time limit and a full disk: what is said, what is kept, and how it goes on."""
+
+import errno
+import itertools
+import json
+import os
+import signal
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tamis.cli import fit_command
+from tests.cli.conftest import write_csv
+from tests.cli.processes import RESULTS, call, outcome, start, units_in, wait_for
+
+N_UNITS = 8
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits are those of POSIX")
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory):
+    """A call of eight units: four of the centers, then four of the random forest."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 12)) + (np.arange(200) % 2)[:, None] * ([0.9] * 3 + [0.0] * 9)
+    rows = [[*(f"{v:.4f}" for v in row), "ab"[i % 2]] for i, row in enumerate(X)]
+    header = [*(f"g{j}" for j in range(12)), "y"]
+    data = write_csv(tmp_path_factory.mktemp("stopped") / "data.csv", header, rows)
+    found = ["fit", data, "--target", "y", "--methods", "centers,random-forest"]
+    return [*found, "--folds", "2", "--repeats", "2"]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(words, tmp_path_factory):
+    run = tmp_path_factory.mktemp("undisturbed") / "run"
+    code, _, err = call(*words, "--n-jobs", 1, "-o", run)
+    assert code == 0, err
+    assert units_in(run) == N_UNITS
+    return outcome(run)
+
+
+def kept(run):
+    """Checkpoints by name, as bytes."""
+    return {path.name: path.read_bytes() for path in (run / "checkpoints").iterdir()}
+
+
+def goes_on(tamis, words, run, undisturbed):
+    """The same command ends with equal numbers, and takes over what was kept."""
+    before = kept(run)
+    assert 0 < units_in(run) < N_UNITS
+    code, _, err = tamis(*words, "--n-jobs", 1, "-o", run)
+    assert code == 0, err
+    assert before.items() <= kept(run).items()
+    assert outcome(run) == undisturbed
+
+
+@posix
+def test_ctrl_c_keeps_the_work_and_reports_what_is_finished(words, undisturbed, tmp_path, tamis):
+    run = tmp_path / "run"
+    process = start(*words, "--n-jobs", 1, "-o", run)
+    assert wait_for(lambda: units_in(run) >= 5)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "stopped; not finished: random-forest" in err
+    assert "the same command goes on from there" in err and "Traceback" not in err
+    assert "Recommended: sparse centers" in out and "not finished: random-forest" in out
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    assert metrics["complete"] is False and metrics["unfinished"] == ["random-forest"]
+    goes_on(tamis, words, run, undisturbed)
+
+
+@posix
+def test_ctrl_c_with_workers_ends_all_of_them_quietly(words, tmp_path):
+    run = tmp_path / "run"
+    process = start(*words, "--permutations", 1, "--n-jobs", 2, "-o", run)
+    assert wait_for(lambda: units_in(run) >= 1)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "tamis: stopped; not finished: " in err and "Traceback" not in err
+    assert "the same command goes on from there" in err
+    assert 0 < units_in(run) < 2 * N_UNITS
+
+
+@posix
+def test_ctrl_c_while_starting_is_one_line(words, tmp_path):
+    code = (
+        "import os, signal, sys\n"
+        "import tamis.cli.app as app\n"
+        "app.import_module = lambda name: os.kill(os.getpid(), signal.SIGINT) or sum(range(9**9))\n"
+        "sys.exit(app.run(sys.argv[1:]))"
+    )
+    found = call(*words, "-o", tmp_path / "run", command=[sys.executable, "-c", code])
+    assert found == (1, "", "tamis: stopped.\n")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture
+def ticking(monkeypatch):
+    """A clock that goes on by a second whenever it is read: so many units in so many seconds."""
+    ticks = itertools.count()
+    clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
+    monkeypatch.setattr(fit_command, "time", clock)
+
+
+def test_out_of_time_ends_with_what_is_known(words, undisturbed, tmp_path, tamis, ticking):
+    run = tmp_path / "run"
+    code, out, err = tamis(*words, "--n-jobs", 1, "-o", run, "--max-seconds", 6.5)
+    assert code == 0 and units_in(run) == 6
+    assert "--max-seconds was reached; not finished: random-forest" in err
+    assert "the same command goes on from there" in err
+    assert "Recommended: sparse centers" in out and "not finished: random-forest" in out
+    assert set(RESULTS) <= {path.name for path in run.iterdir()}
+    goes_on(tamis, words, run, undisturbed)
+
+
+def test_out_of_time_before_the_first_method(words, undisturbed, tmp_path, tamis, ticking):
+    run = tmp_path / "run"
+    code, out, err = tamis(*words, "--n-jobs", 1, "-o", run, "--max-seconds", 2.5)
+    assert (code, out) == (1, "") and units_in(run) == 2
+    assert "--max-seconds was reached; not finished: centers, random-forest" in err
+    assert err.endswith("no method was finished: there is nothing to recommend yet.\n")
+    assert {path.name for path in run.iterdir()} == {"run.json", "checkpoints"}
+    goes_on(tamis, words, run, undisturbed)
+
+
+def test_out_of_time_among_the_permutations_is_told(words, tmp_path, tamis, ticking):
+    run = tmp_path / "run"
+    more = ["--permutations", 1, "--n-jobs", 1, "-o", run]
+    code, _, err = tamis(*words, *more, "--max-seconds", N_UNITS + 2.5)
+    assert code == 0 and units_in(run) == N_UNITS + 2
+    assert "--max-seconds was reached; not finished: the rest" in err
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    assert metrics["complete"] is False and metrics["unfinished"] == []
+    assert "permutations" not in metrics["model"]
+
+
+def test_without_a_folder_nothing_is_kept(words, tamis, ticking):
+    code, _, err = tamis(*words, "--n-jobs", 1, "--max-seconds", 2.5)
+    assert code == 1 and "nothing was kept, for there was no -o RUN." in err
+
+
+def disk_with_room_for(n_files):
+    """A replacement of `os.fsync` for a disk that is full then."""
+    n_written, fsync = itertools.count(), os.fsync
+
+    def write_out(file):
+        fsync(file)
+        if next(n_written) >= n_files:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return write_out
+
+
+@pytest.mark.parametrize("n_whole", [3, 7, 11])
+def test_a_full_disk_is_one_line_and_keeps_the_work(
+    words, undisturbed, tmp_path, tamis, monkeypatch, n_whole
+):
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", disk_with_room_for(n_whole))
+        code, out, err = tamis(*words, "--n-jobs", 1, "-o", run)
+    assert (code, out) == (1, "")
+    *said, last = err.splitlines()
+    assert last.startswith("tamis: error: no space left on the disk (")
+    assert "run the same command again" in last
+    assert not any("error" in line for line in said)
+    # The manifest and run.json come first; what is not whole is not there.
+    assert units_in(run) == min(n_whole - 2, N_UNITS)
+    assert not list(run.rglob("*.part"))
+    code, _, err = tamis(*words, "--n-jobs", 1, "-o", run)
+    assert code == 0, err
+    assert outcome(run) == undisturbed
+
+
+@posix
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_files_that_may_not_grow_are_one_line(words, undisturbed, tmp_path, tamis, n_jobs):
+    import resource
+
+    run = tmp_path / "run"
+    most = 6_000  # the manifest is smaller, a checkpoint of the centers larger
+    code, out, err = call(
+        *words,
+        "--n-jobs",
+        n_jobs,
+        "-o",
+        run,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1].startswith("tamis: error: File too large (")
+    assert "Traceback" not in err
+    assert units_in(run) == 0 and not list(run.rglob("*.part"))
+    code, _, err = tamis(*words, "--n-jobs", 1, "-o", run)
+    assert code == 0, err
+    assert outcome(run) == undisturbed
+
+
+def test_a_checkpoint_that_was_cut_is_done_again(words, undisturbed, tmp_path, tamis):
+    run = tmp_path / "run"
+    assert tamis(*words, "--n-jobs", 1, "-o", run)[0] == 0
+    cut, emptied, foreign, *_ = sorted((run / "checkpoints").glob("*.npz"))
+    cut.write_bytes(cut.read_bytes()[:500])
+    emptied.write_bytes(b"")
+    np.savez(foreign, something=np.arange(3))
+    code, _, err = tamis(*words, "--n-jobs", 1, "-o", run)
+    assert code == 0, err
+    assert outcome(run) == undisturbed
