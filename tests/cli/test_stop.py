@@ -87,9 +87,12 @@ def test_ctrl_c_with_workers_ends_all_of_them_quietly(words, tmp_path):
 @posix
 def test_ctrl_c_while_starting_is_one_line(words, tmp_path):
     code = (
-        "import os, signal, sys\n"
+        "import signal, sys, time\n"
         "import tamis.cli.app as app\n"
-        "app.import_module = lambda name: os.kill(os.getpid(), signal.SIGINT) or sum(range(9**9))\n"
+        "def press(name):\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "    time.sleep(60)\n"
+        "app.import_module = press\n"
         "sys.exit(app.run(sys.argv[1:]))"
     )
     found = call(*words, "-o", tmp_path / "run", command=[sys.executable, "-c", code])

@@ -93,7 +93,8 @@ def _prepare_streams():
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by who started us
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
         elif hasattr(stream, "reconfigure"):
             # Names of features have letters that some terminals lack.
             stream.reconfigure(errors="backslashreplace")
