@@ -53,19 +53,20 @@ def run(options):
         folder = RunFolder(options.output)
         folder.check()
     # What is wrong with the words is told before anything is read.
-    _find_methods(options.methods)
     n_jobs = _n_jobs(options.n_jobs)
+    _find_methods(options.methods)
     if options.min_sensitivity is not None and options.positive is None:
         raise InputError("--min-sensitivity needs --positive CLASS: whose sensitivity?")
     loaded = load(words)
+    # Said when all is well: what cannot be used is told in one line.
+    lines = []
     if options.data is None:
-        say(f"no DATA: this is {EMBEDDED}; yours: tamis fit DATA --target COL -o RUN")
-    for note in loaded.dataset.notes:
-        say(note)
-    settings = make_settings(words, loaded)
+        lines.append(f"no DATA: this is {EMBEDDED}; yours: tamis fit DATA --target COL -o RUN")
+    lines += loaded.dataset.notes
+    settings = make_settings(words, loaded, lines.append)
     left_out = {}
     if options.methods != "all":
-        settings, left_out = _leave_out(settings, loaded.problem, n_jobs, options)
+        settings, left_out = _leave_out(settings, loaded.problem, n_jobs, options, lines.append)
 
     store = None
     if folder is not None:
@@ -80,6 +81,8 @@ def run(options):
         if store.was_cleared:
             folder.clear()
         folder.write_json("run.json", _as_json(words))
+    for line in lines:
+        say(line)
 
     deadline = start + options.max_seconds if options.max_seconds else np.inf
     _, units = plan(loaded.problem, settings)
@@ -144,8 +147,8 @@ def conclude(comparison, loaded, folder, options, *, choice=None, left_out=None,
         say("nothing was written; -o RUN keeps the model, and lets a stopped run go on.")
 
 
-def make_settings(words, loaded):
-    """The settings that some words ask for."""
+def make_settings(words, loaded, tell=say):
+    """The settings that some words ask for; `tell` takes a line for the user."""
     problem = loaded.problem
     counts = np.bincount(problem.codes)
     n_folds = words["folds"]
@@ -161,7 +164,7 @@ def make_settings(words, loaded):
     if smallest < n_folds:
         n_folds = max(2, smallest)
         what = "groups" if problem.groups is not None else "rows"
-        say(f"the smallest class has {smallest} {what}: {n_folds} folds, not {words['folds']}")
+        tell(f"the smallest class has {smallest} {what}: {n_folds} folds, not {words['folds']}")
     positive = _find_positive(words, problem)
     return Settings(
         methods=_find_methods(words["methods"]),
@@ -206,7 +209,7 @@ def _find_methods(text):
     return tuple(ours + (baselines or [m.name for m in BASELINES]))
 
 
-def _leave_out(settings, problem, n_jobs, options):
+def _leave_out(settings, problem, n_jobs, options, tell):
     """The settings without the methods that would take too long, which are told."""
     _, units = plan(problem, settings)
     n_units = sum(unit.method == settings.methods[0] for unit in units)
@@ -217,10 +220,12 @@ def _leave_out(settings, problem, n_jobs, options):
     named = [name.strip() for name in options.methods.split(",")]
     left_out = {name: seconds for name, seconds in left_out.items() if name not in named}
     for name, seconds in left_out.items():
-        say(f"{name} is left out: about {seconds:.0f} s on these data (--methods all takes it in)")
+        tell(
+            f"{name} is left out: about {seconds:.0f} s on these data (--methods all takes it in)"
+        )
     stay = tuple(name for name in settings.methods if name not in left_out)
     total = sum(estimates[name] for name in stay)
-    say(f"about {total:.0f} s on {n_jobs} core{'' if n_jobs == 1 else 's'}")
+    tell(f"about {total:.0f} s on {n_jobs} core{'' if n_jobs == 1 else 's'}")
     return replace(settings, methods=stay), left_out
 
 
