@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from tamis.comparison.choice import Draws, choose, estimate, measure_errors
 from tamis.comparison.comparison import Settings, compare
 from tamis.comparison.results import MethodResult, find_threshold, judge
+from tamis.comparison.scores import area_under_curve
 from tests.comparison.problems import make
 from tests.oracles import comparison as oracle
 
@@ -117,3 +118,22 @@ def test_on_noise_the_interval_covers_chance_and_the_naive_score_does_not():
     # By chance at most one of twenty intervals misses; the best of many scores is far above.
     assert sum(covered) >= 18
     assert np.mean(naive) > 0.57
+
+
+@pytest.mark.parametrize("scoring", ["balanced_accuracy", "roc_auc"])
+def test_many_small_classes_have_an_honest_score(scoring):
+    """No draw has all thirty classes on both sides."""
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 30
+    X = 2.0 * y[:, None] + rng.normal(size=(90, 4))
+    comparison, _ = compare(make(X, y), Settings(("centers",), n_folds=3, scoring=scoring))
+    honest = comparison.honest
+    assert honest.n_draws > 900
+    assert 0 < honest.low <= honest.score <= honest.high <= 1
+
+
+def test_a_class_without_rows_takes_no_part_in_the_area():
+    codes = np.array([0, 0, 1, 1])
+    p = np.array([[0.8, 0.1, 0.1], [0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.1, 0.8, 0.1]])
+    assert area_under_curve(codes, p) == 1.0
+    assert np.isnan(area_under_curve(np.zeros(4, dtype=int), p, nothing=np.nan))

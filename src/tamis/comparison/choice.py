@@ -26,6 +26,8 @@ __all__ = ["Choice", "Draws", "Honest", "choose", "estimate", "measure_errors", 
 
 # Values of a chunk of the bootstrap.
 _CHUNK = 20_000_000
+# Where fewer draws than this share have all classes on both sides, two classes are enough.
+_FEW_WHOLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -150,12 +152,15 @@ class Draws:
     def __iter__(self):
         """Chunks of weights, (n, n_rows): how often every row was drawn.
 
-        Draws in which a class has no row, or leaves no row behind, are left out.
+        Draws in which a class has no row, or leaves no row behind, are left out. Many small
+        classes would leave hardly any draw: then two classes on both sides are enough, and a
+        class without rows takes no part in the scores of that draw.
         """
         generator = np.random.default_rng([self.seed, 3])
         n_rows = self.codes.size
         units = np.arange(n_rows) if self.groups is None else self.groups
         n_units = int(units.max()) + 1
+        n_needed = self._n_classes_needed(units)
         size = max(1, min(self.n_draws, _CHUNK // n_rows))
         for start in range(0, self.n_draws, size):
             drawn = np.stack(
@@ -165,9 +170,21 @@ class Draws:
                 ]
             )
             drawn = drawn[:, units].astype(np.float64)
-            drawn = drawn[_both_have_all_classes(drawn, self.codes, self.n_classes)]
+            n_both = _classes_on_both_sides(drawn, self.codes, self.n_classes)
+            drawn = drawn[n_both >= n_needed]
             if len(drawn):
                 yield drawn
+
+    def _n_classes_needed(self, units):
+        """Classes that a draw must have on both sides: all, or two where that is too rare.
+
+        A class of m units is not drawn at all with probability exp(-m), and drawn whole with
+        (1 - 1/e)^m, about.
+        """
+        sizes = [np.unique(units[self.codes == c]).size for c in range(self.n_classes)]
+        m = np.array(sizes, dtype=np.float64)
+        share = np.prod(1 - np.exp(-m) - (1 - np.exp(-1.0)) ** m)
+        return self.n_classes if share >= _FEW_WHOLE else 2
 
 
 def measure_errors(results, draws, scoring):
@@ -237,13 +254,13 @@ def estimate(results, draws, scores, *, scoring, minimize, positive=None, min_se
     return Honest(float(out.mean()), float(low), float(high), mean_sensitivity, len(out))
 
 
-def _both_have_all_classes(drawn, codes, n_classes):
-    """Draws in which every class is among the rows drawn and among the others."""
-    usable = np.ones(len(drawn), dtype=bool)
+def _classes_on_both_sides(drawn, codes, n_classes):
+    """Number of classes that are among the rows drawn and among the others, for every draw."""
+    n_both = np.zeros(len(drawn), dtype=np.intp)
     for c in range(n_classes):
         part = drawn[:, codes == c] > 0
-        usable &= part.any(axis=1) & ~part.all(axis=1)
-    return usable
+        n_both += part.any(axis=1) & ~part.all(axis=1)
+    return n_both
 
 
 def _score_all(result, codes, weights, scoring):

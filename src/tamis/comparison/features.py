@@ -1,5 +1,7 @@
 """What there is to say about the features of a model: gain, stability, centers, substitutes."""
 
+import warnings
+
 import numpy as np
 from scipy import sparse, stats
 from sklearn.feature_selection import f_classif
@@ -20,7 +22,8 @@ def feature_p_values(X, codes, feature_of, n_features):
 
     A feature of several columns has the smallest of their p-values, times their number.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of constant columns: their p-value is 1
         p = f_classif(X, codes)[1]
     p = np.where(np.isnan(p), 1.0, p)
     smallest = np.ones(n_features)

@@ -393,5 +393,12 @@ def _kept_columns(part):
 
 
 def _inner_folds(codes):
-    """Three folds inside of a fold, or two where a class is that small."""
-    return max(2, min(3, int(np.bincount(codes).min())))
+    """Three folds inside of a fold, or two where a class is that small.
+
+    One row of every class cannot be split: the search then sees the rows that it learns from.
+    """
+    counts = np.bincount(codes)
+    if counts.max() < 2:
+        rows = np.arange(codes.size)
+        return [(rows, rows)]
+    return max(2, min(3, int(counts.min())))

@@ -179,13 +179,14 @@ class Part:
     def best_features(self, k):
         """The kept features and the k others of largest gain, ascending; none without gain.
 
-        Where there is no gain at all, the first feature stands for all.
+        Where no feature has a gain, and none is kept, the first k: there has to be one.
         """
         kept = self.problem.kept
         free = np.where(kept, 0.0, self.gains)
         order = np.argsort(-free, kind="stable")[: min(k, np.count_nonzero(free > 0))]
-        best = np.sort(np.concatenate([np.flatnonzero(kept), order]))
-        return best if best.size else self.present[:1]
+        if not order.size and not kept.any():
+            order = self.present[:k]
+        return np.sort(np.concatenate([np.flatnonzero(kept), order]))
 
 
 def make_problem(

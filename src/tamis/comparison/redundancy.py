@@ -74,6 +74,8 @@ def drop_redundant(X, codes, feature_of, kept, limit):
     free = single & ~kept[feature_of]
     taken = np.flatnonzero(~free)
     candidates = np.flatnonzero(free & (gains > 0))
+    if not taken.size and not candidates.size:
+        return np.arange(1)  # no feature has a gain, and there has to be one
     candidates = candidates[np.argsort(-gains[candidates], kind="stable")]
     chosen, basis = [], np.zeros((X.shape[0], 0))
     for start in range(0, candidates.size, _BLOCK):

@@ -6,6 +6,7 @@ weight of the row in sample b where p was predicted.
 """
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 __all__ = ["SCORINGS", "area_under_curve", "class_table", "confusion", "score_confusion"]
@@ -33,8 +34,9 @@ def confusion(codes, labels, n_classes, weights=None):
     cell = codes * n_classes + labels
     if weights is None:
         return np.bincount(cell, minlength=n_classes**2).reshape(n_classes, n_classes)
-    member = np.zeros((codes.size, n_classes**2), dtype=weights.dtype)
-    member[np.arange(codes.size), cell] = 1
+    # Sparse, for many classes have many cells.
+    ones, shape = np.ones(codes.size, weights.dtype), (codes.size, n_classes**2)
+    member = sparse.csr_array((ones, (np.arange(codes.size), cell)), shape=shape)
     return (weights @ member).reshape(-1, n_classes, n_classes)
 
 
@@ -73,30 +75,39 @@ def _ratio(part, whole):
     return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole > 0)
 
 
-def area_under_curve(codes, probabilities, weights=None):
+def area_under_curve(codes, probabilities, weights=None, nothing=0.5):
     """Mean over classes of the area under the ROC curve of one class against the others.
+
+    Classes without rows, or without any other rows, take no part.
 
     Parameters
     ----------
     codes : ndarray of int of shape (n_rows,)
     probabilities : ndarray of shape (n_rows, n_classes)
     weights : ndarray of shape (n_samples, n_rows) or None
+    nothing : float
+        The area where there is nothing to compare.
 
     Returns
     -------
     areas : float, or ndarray of shape (n_samples,)
-        0.5 where there is nothing to compare.
     """
     n_classes = probabilities.shape[1]
     classes = [1] if n_classes == 2 else range(n_classes)
     if weights is None:
-        weights = np.ones((1, codes.size))
-        return float(np.mean([_area(codes == c, probabilities[:, c], weights) for c in classes]))
-    return np.mean([_area(codes == c, probabilities[:, c], weights) for c in classes], axis=0)
+        return float(area_under_curve(codes, probabilities, np.ones((1, codes.size)), nothing)[0])
+    areas = np.stack([_area(codes == c, probabilities[:, c], weights) for c in classes])
+    is_there = ~np.isnan(areas)
+    n_there = is_there.sum(axis=0)
+    total = np.where(is_there, areas, 0.0).sum(axis=0)
+    return np.divide(total, n_there, out=np.full(len(weights), nothing), where=n_there > 0)
 
 
 def _area(positive, score, weights):
-    """Areas of one class, for every weighting: pairs in the right order, ties count half."""
+    """Areas of one class, for every weighting: pairs in the right order, ties count half.
+
+    NaN where there is no pair.
+    """
     order = np.argsort(score, kind="stable")
     score, positive, weights = score[order], positive[order], weights[:, order]
     last = np.append(np.flatnonzero(np.diff(score) != 0), score.size - 1)
@@ -108,7 +119,7 @@ def _area(positive, score, weights):
     at_downs = downs - below
     pairs = (at_ups * (below + 0.5 * at_downs)).sum(axis=1)
     possible = ups[:, -1] * downs[:, -1]
-    return np.where(possible > 0, pairs / np.where(possible > 0, possible, 1.0), 0.5)
+    return np.divide(pairs, possible, out=np.full(len(weights), np.nan), where=possible > 0)
 
 
 def class_table(codes, labels, probabilities, classes):

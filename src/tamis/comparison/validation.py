@@ -105,7 +105,7 @@ def score_intervals(codes, labels, probabilities, seed=0):
 
 def _area_interval(codes, probabilities, generator):
     n_rows = codes.size
-    score = _area(codes, probabilities, np.ones((1, n_rows)))[0]
+    score = area_under_curve(codes, probabilities, nothing=np.nan)
     if np.isnan(score):
         return {"score": None, "interval_95": None}
     n_draws, found = n_draws_for(n_rows), []
@@ -117,24 +117,10 @@ def _area_interval(codes, probabilities, generator):
                 for _ in range(min(size, n_draws - start))
             ]
         )
-        found.append(_area(codes, probabilities, weights.astype(np.float64)))
+        weights = weights.astype(np.float64)
+        found.append(area_under_curve(codes, probabilities, weights, nothing=np.nan))
     interval = np.nanpercentile(np.concatenate(found), [2.5, 97.5])
     return {"score": float(score), "interval_95": interval.tolist()}
-
-
-def _area(codes, probabilities, weights):
-    """Mean area of the classes that are there, for every weighting; NaN where none is."""
-    n_classes = probabilities.shape[1]
-    total, n_there = np.zeros(len(weights)), np.zeros(len(weights))
-    for c in [1] if n_classes == 2 else range(n_classes):
-        own = weights[:, codes == c].sum(axis=1)
-        is_there = (own > 0) & (own < weights.sum(axis=1))
-        if is_there.any():
-            two = np.column_stack([1 - probabilities[:, c], probabilities[:, c]])
-            areas = area_under_curve((codes == c).astype(np.int64), two, weights)
-            total += np.where(is_there, areas, 0.0)
-            n_there += is_there
-    return np.divide(total, n_there, out=np.full(len(weights), np.nan), where=n_there > 0)
 
 
 def wilson(part, whole):
