@@ -3,11 +3,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from tamis.comparison.choice import Draws, choose, estimate, measure_errors
 from tamis.comparison.comparison import Settings, compare
 from tamis.comparison.results import MethodResult, find_threshold, judge
-from tamis.comparison.scores import area_under_curve
+from tamis.comparison.scores import area_under_curve, cautious_interval
 from tests.comparison.problems import make
 from tests.oracles import comparison as oracle
 
@@ -137,3 +138,32 @@ def test_a_class_without_rows_takes_no_part_in_the_area():
     p = np.array([[0.8, 0.1, 0.1], [0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.1, 0.8, 0.1]])
     assert area_under_curve(codes, p) == 1.0
     assert np.isnan(area_under_curve(np.zeros(4, dtype=int), p, nothing=np.nan))
+
+
+@pytest.mark.parametrize(
+    "scoring", ["balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"]
+)
+def test_twenty_rows_that_are_all_right_are_not_certain(scoring):
+    """Draws of rows that are all right are all right: the interval must not be a point."""
+    y = np.arange(20) % 2
+    X = 9.0 * y[:, None] + np.random.default_rng(0).normal(size=(20, 2))
+    comparison, _ = compare(make(X, y), Settings(("centers",), n_folds=5, scoring=scoring))
+    honest = comparison.honest
+    assert honest.score == honest.high == 1.0
+    assert 0.3 < honest.low < 0.95
+
+
+def test_the_interval_covers_the_truth_where_hardly_a_row_is_wrong():
+    covered = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        y = np.arange(40) % 2
+        X = 4.0 * y[:, None] + rng.normal(size=(40, 1))
+        comparison, _ = compare(make(X, y), Settings(("centers",), n_folds=5))
+        covered += comparison.honest.low <= 0.977 <= comparison.honest.high  # Bayes
+    assert covered >= 27
+
+
+def test_the_cautious_interval_is_that_of_jeffreys():
+    low, high = cautious_interval(np.array([[0, 0], [1, 19]]), "accuracy")
+    assert_allclose([low, high], stats.beta(19.5, 1.5).ppf([0.025, 0.975]), atol=0.01)

@@ -8,6 +8,10 @@ what it chose is scored on the rows that were not drawn. The mean over draws is 
 2.5th and 97.5th percentiles are its interval. The standard errors are those of the scores of the
 rows drawn. No model is trained again. Rows of a group are drawn together.
 
+Rows that are all predicted right are so in every draw, and the percentiles would be a point: the
+interval reaches down at least to where that of the recommended model's own predictions does
+(`tamis.comparison.scores.cautious_interval`), a group counting as one row.
+
 References
 ----------
 .. [1] Tsamardinos, Greasidou and Borboudakis, "Bootstrapping the out-of-sample predictions for
@@ -19,7 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamis.comparison.results import find_threshold
-from tamis.comparison.scores import area_under_curve, confusion, score_confusion
+from tamis.comparison.scores import (
+    area_under_curve,
+    cautious_area,
+    cautious_interval,
+    confusion,
+    score_confusion,
+)
 from tamis.preparation.table_classifier import decide
 
 __all__ = ["Choice", "Draws", "Honest", "choose", "estimate", "measure_errors", "n_draws_for"]
@@ -250,8 +260,24 @@ def estimate(results, draws, scores, *, scoring, minimize, positive=None, min_se
             sensitivity.append(found)
             at += 1
     low, high = np.percentile(out, [2.5, 97.5])
+    low = min(low, _cautious_low(table, draws, scoring))
     mean_sensitivity = None if min_sensitivity is None else float(np.mean(sensitivity))
     return Honest(float(out.mean()), float(low), float(high), mean_sensitivity, len(out))
+
+
+def _cautious_low(table, draws, scoring):
+    """Lower limit of the score of the recommended model, from its own predictions."""
+    places, _ = table.choose(table.scores[None, :])
+    result, at = table.result(int(places[0]))
+    # A row of a group of ten says a tenth.
+    share = 1.0 if draws.groups is None else np.unique(draws.groups).size / draws.codes.size
+    if scoring == "roc_auc":
+        sizes = np.bincount(draws.codes, minlength=draws.n_classes)
+        return cautious_area(result.scores[at], share * sizes)[0]
+    counts = np.mean(
+        [confusion(draws.codes, labels, draws.n_classes) for labels in result.labels[at]], axis=0
+    )
+    return cautious_interval(share * counts, scoring, draws.seed)[0]
 
 
 def _classes_on_both_sides(drawn, codes, n_classes):

@@ -3,15 +3,40 @@
 All scores but the area under the curve are functions of a confusion matrix, so a bootstrap of
 every method and level is one matrix product: counts[b, t, p] = sum over rows of class t of the
 weight of the row in sample b where p was predicted.
+
+Rows that are all predicted right are so in every bootstrap sample, which says nothing about how
+sure that is. `cautious_interval` does: with rows r_cj of class c that were predicted as j, the
+chances of the predictions have the posterior Dirichlet(r_cj + 1 / n_classes), Jeffreys' for two
+classes [1]_.
+
+References
+----------
+.. [1] Brown, Cai and DasGupta, "Interval estimation for a binomial proportion", Statistical
+   Science 16, 2001.
+.. [2] Wilson, "Probable inference, the law of succession, and statistical inference", Journal of
+   the American Statistical Association 22, 1927.
 """
+
+import math
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
-__all__ = ["SCORINGS", "area_under_curve", "class_table", "confusion", "score_confusion"]
+__all__ = [
+    "SCORINGS",
+    "area_under_curve",
+    "cautious_area",
+    "cautious_interval",
+    "class_table",
+    "confusion",
+    "score_confusion",
+    "wilson",
+]
 
 SCORINGS = ("balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc")
+_N_POSTERIOR = 1000
+_NORMAL_95 = 1.959963984540054
 
 
 def confusion(codes, labels, n_classes, weights=None):
@@ -120,6 +145,73 @@ def _area(positive, score, weights):
     pairs = (at_ups * (below + 0.5 * at_downs)).sum(axis=1)
     possible = ups[:, -1] * downs[:, -1]
     return np.divide(pairs, possible, out=np.full(len(weights), np.nan), where=possible > 0)
+
+
+def cautious_interval(counts, scoring, seed=0):
+    """A 95% interval of a score that is not a point where all rows are right.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_classes, n_classes)
+        True classes in rows; a row counts as much as it tells.
+    scoring : {"balanced_accuracy", "accuracy", "f1_macro", "mcc"}
+    seed : int
+
+    Returns
+    -------
+    low, high : float
+        Percentiles over 1,000 confusion matrices from the posterior.
+    """
+    generator = np.random.default_rng([seed, 17])
+    counts = np.asarray(counts, dtype=np.float64)
+    prior = 1 / len(counts)
+    drawn = [row.sum() * generator.dirichlet(row + prior, _N_POSTERIOR) for row in counts]
+    low, high = np.percentile(score_confusion(np.stack(drawn, axis=1), scoring), [2.5, 97.5])
+    return float(low), float(high)
+
+
+def cautious_area(area, sizes):
+    """A 95% interval of an area under the curve that is not a point at 0 and 1.
+
+    The area is the chance that a row of one class is above one of another, and is taken for a
+    share of as many rows as the smallest class has.
+
+    Parameters
+    ----------
+    area : float
+    sizes : ndarray of shape (n_classes,)
+        Rows of the classes; those without any take no part.
+
+    Returns
+    -------
+    low, high : float
+    """
+    smallest = float(np.min(sizes[sizes > 0]))
+    low, high = wilson(area * smallest, smallest)
+    return low, high
+
+
+def wilson(part, whole):
+    """Wilson's 95% interval of a ratio [2]_; None where nothing is below the line.
+
+    Parameters
+    ----------
+    part, whole : float
+
+    Returns
+    -------
+    interval : list of float, or None
+    """
+    if whole == 0:
+        return None
+    z2, share = _NORMAL_95**2, part / whole
+    center = (share + z2 / (2 * whole)) / (1 + z2 / whole)
+    spread = math.sqrt(share * (1 - share) / whole + z2 / (4 * whole**2))
+    half = _NORMAL_95 * spread / (1 + z2 / whole)
+    # At 0 and 1 the limit is exact, whatever the rounding.
+    low = 0.0 if part == 0 else max(0.0, center - half)
+    high = 1.0 if part == whole else min(1.0, center + half)
+    return [low, high]
 
 
 def class_table(codes, labels, probabilities, classes):

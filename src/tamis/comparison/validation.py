@@ -3,20 +3,15 @@ r"""External validation: how good predictions for other rows are, and how sure t
 Intervals of scores are percentiles over 1,000 bootstrap samples of the rows. All scores but the
 area under the curve depend on the confusion matrix only, and the cells of a bootstrap sample's are
 multinomial with the shares of the cells, so these are drawn themselves, whatever the number of
-rows. Intervals of ratios are Wilson's [1]_, which make sense for 0 and for few rows, too.
+rows. Rows that are all predicted right are so in every sample, too, so an interval is at least
+that of `cautious_interval`. Intervals of ratios are Wilson's, which make sense for 0 and for few
+rows, too.
 
 Calibration: with two classes the probabilities of one of them are compared with how often it
 comes; with more the largest probability is compared with how often it is right. The expected
 calibration error is the mean distance between both over ten bins of equal width, weighted by their
 rows; calibration in the large is the mean probability of a class minus its share of the rows.
-
-References
-----------
-.. [1] Wilson, "Probable inference, the law of succession, and statistical inference", Journal of
-   the American Statistical Association 22, 1927.
 """
-
-import math
 
 import numpy as np
 
@@ -24,9 +19,12 @@ from tamis.comparison.choice import n_draws_for
 from tamis.comparison.scores import (
     SCORINGS,
     area_under_curve,
+    cautious_area,
+    cautious_interval,
     class_table,
     confusion,
     score_confusion,
+    wilson,
 )
 
 __all__ = ["calibration", "compare_scores", "score_intervals", "validate", "wilson"]
@@ -34,7 +32,6 @@ __all__ = ["calibration", "compare_scores", "score_intervals", "validate", "wils
 N_DRAWS, N_BINS = 1000, 10
 # Values of a chunk of the bootstrap.
 _CHUNK = 4_000_000
-_NORMAL_95 = 1.959963984540054
 
 
 def validate(codes, labels, probabilities, classes, *, positive=None, seed=0):
@@ -95,10 +92,11 @@ def score_intervals(codes, labels, probabilities, seed=0):
         if scoring == "roc_auc":
             scores[scoring] = _area_interval(codes, probabilities, generator)
             continue
-        interval = np.percentile(score_confusion(drawn, scoring), [2.5, 97.5])
+        low, high = np.percentile(score_confusion(drawn, scoring), [2.5, 97.5])
+        least, most = cautious_interval(counts, scoring, seed)
         scores[scoring] = {
             "score": float(score_confusion(counts, scoring)),
-            "interval_95": interval.tolist(),
+            "interval_95": [float(min(low, least)), float(max(high, most))],
         }
     return scores
 
@@ -119,31 +117,9 @@ def _area_interval(codes, probabilities, generator):
         )
         weights = weights.astype(np.float64)
         found.append(area_under_curve(codes, probabilities, weights, nothing=np.nan))
-    interval = np.nanpercentile(np.concatenate(found), [2.5, 97.5])
-    return {"score": float(score), "interval_95": interval.tolist()}
-
-
-def wilson(part, whole):
-    """Wilson's 95% interval of a ratio; None where nothing is below the line.
-
-    Parameters
-    ----------
-    part, whole : int
-
-    Returns
-    -------
-    interval : list of float, or None
-    """
-    if whole == 0:
-        return None
-    z2, share = _NORMAL_95**2, part / whole
-    center = (share + z2 / (2 * whole)) / (1 + z2 / whole)
-    spread = math.sqrt(share * (1 - share) / whole + z2 / (4 * whole**2))
-    half = _NORMAL_95 * spread / (1 + z2 / whole)
-    # At 0 and 1 the limit is exact, whatever the rounding.
-    low = 0.0 if part == 0 else max(0.0, center - half)
-    high = 1.0 if part == whole else min(1.0, center + half)
-    return [low, high]
+    low, high = np.nanpercentile(np.concatenate(found), [2.5, 97.5])
+    least, most = cautious_area(score, np.bincount(codes))
+    return {"score": float(score), "interval_95": [float(min(low, least)), float(max(high, most))]}
 
 
 def _with_intervals(table, counts, classes):
