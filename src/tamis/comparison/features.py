@@ -13,6 +13,8 @@ __all__ = ["SUBSTITUTE", "describe_features", "feature_p_values", "find_batch_fe
 # Features this much correlated with a selected one could stand for it.
 SUBSTITUTE = 0.8
 _N_SUBSTITUTES = 3
+_N_DESCRIBED = 200
+_SUBSTITUTE_ROWS = 20_000
 # A feature of which this share of the variance is between batches tells the batch.
 _BATCH_SHARE = 0.1
 
@@ -86,20 +88,22 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
         told = set(find_batch_features(part.X, problem.batches, part.feature_of, features))
     sources, names = problem.preparation.sources, problem.preparation.columns
     categories = problem.preparation.categories
+    used = np.flatnonzero(np.isin(problem.feature_of, features))
+    centers = _class_centers(problem, used, name == "medians")
+    dummies = np.array([sources[j] in categories for j in used], dtype=bool)
+    if name == "medians" and dummies.any():  # shares, whatever the method
+        centers[:, dummies] = _class_centers(problem, used[dummies], False)
     records = []
     for rank, (feature, gain) in enumerate(zip(features, fitted.gains[order], strict=True), 1):
-        columns = np.flatnonzero(problem.feature_of == feature)
+        own = np.flatnonzero(problem.feature_of[used] == feature)
+        columns = used[own]
         record = {
             "rank": rank,
             "feature": problem.names[feature],
             "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
             "gain": float(gain),
-            **_centers(
-                problem,
-                columns,
-                [names[j] for j in columns],
-                sources[columns[0]] in categories,
-                name == "medians",
+            **_tell_centers(
+                problem.classes, centers[:, own], [names[j] for j in columns], dummies[own[0]]
             ),
             "stability": float(result.selected[at, feature]),
             "p": float(p_values[feature]),
@@ -113,44 +117,58 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
     return records
 
 
-def _centers(problem, columns, names, is_categorical, use_median):
-    """Class centers of a feature in its own units; shares of the categories of a categorical."""
+def _class_centers(problem, columns, use_median):
+    """Means (or medians) of some columns in every class, over known values: (n_classes, n)."""
     values = problem.encoded[:, columns]
-    values = values.toarray() if sparse.issparse(values) else values
-    centers = {}
-    for c, label in enumerate(problem.classes.tolist()):
-        own = values[problem.codes == c]
-        # A column without any value in a class has no center there.
-        known = [column[~np.isnan(column)] for column in own.T]
-        middle = [_middle(column, use_median and not is_categorical) for column in known]
-        if len(names) == 1 and not is_categorical:
-            centers[f"center_{label}"] = middle[0]
-        else:
-            told = [f"{n.split('=', 1)[-1]} {v:.3g}" for n, v in zip(names, middle, strict=True)]
-            centers[f"center_{label}"] = "; ".join(told)
+    if sparse.issparse(values):
+        if not use_median and not np.isnan(values.data).any():
+            counts = np.bincount(problem.codes, minlength=problem.classes.size)
+            rows = np.arange(problem.n_rows)
+            member = sparse.csr_array((1.0 / counts[problem.codes], (problem.codes, rows)))
+            return (member @ values).toarray()
+        values = values.tocsc()
+    centers = np.full((problem.classes.size, columns.size), np.nan)
+    for at in range(columns.size):
+        column = values[:, [at]].toarray().ravel() if sparse.issparse(values) else values[:, at]
+        for c in range(problem.classes.size):
+            known = column[problem.codes == c]
+            known = known[~np.isnan(known)]
+            # A column without any value in a class has no center there.
+            if known.size:
+                centers[c, at] = np.median(known) if use_median else known.mean()
     return centers
 
 
-def _middle(values, use_median):
-    if not values.size:
-        return float("nan")
-    return float(np.median(values) if use_median else values.mean())
+def _tell_centers(classes, centers, names, is_categorical):
+    """Centers of one feature by class; of several columns, or of categories, in words."""
+    told = {}
+    for label, middle in zip(classes.tolist(), centers.tolist(), strict=True):
+        if len(names) == 1 and not is_categorical:
+            told[f"center_{label}"] = middle[0]
+        else:
+            parts = [f"{n.split('=', 1)[-1]} {v:.3g}" for n, v in zip(names, middle, strict=True)]
+            told[f"center_{label}"] = "; ".join(parts)
+    return told
 
 
 def _substitutes(part, features, limit):
-    """Names of features that are not selected and much like a selected one, with correlations."""
+    """Names of features that are not selected and much like a selected one, with correlations.
+
+    Of the best features only, and of every so-manieth row where there are many.
+    """
     names, feature_of = part.problem.names, part.feature_of
     sizes = np.bincount(feature_of, minlength=len(names))
     found = {feature: [] for feature in features}
-    single = np.array([f for f in features if sizes[f] == 1], dtype=np.intp)
+    single = np.array([f for f in features if sizes[f] == 1], dtype=np.intp)[:_N_DESCRIBED]
     if not single.size:
         return found
+    X = part.X[:: -(-part.X.shape[0] // _SUBSTITUTE_ROWS)]
     place = np.full(len(names), -1)
     place[feature_of] = np.arange(feature_of.size)
     free = np.flatnonzero(~np.isin(feature_of, features) & (sizes[feature_of] == 1))
     for start in range(0, single.size, 64):
         some = single[start : start + 64]
-        r = correlations(part.X, place[some])[:, free]
+        r = correlations(X, place[some])[:, free]
         for feature, row in zip(some, r, strict=True):
             near = np.flatnonzero(np.abs(row) >= limit)
             near = near[np.argsort(-np.abs(row[near]), kind="stable")][:_N_SUBSTITUTES]
