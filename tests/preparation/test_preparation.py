@@ -117,3 +117,11 @@ def test_indices_of_64_bits_are_narrowed():
     _, encoded = lay_out(Table(X, names), {})
     assert encoded.indices.dtype == encoded.indptr.dtype == np.int32
     np.testing.assert_array_equal(encoded.toarray(), np.eye(3))
+
+
+@pytest.mark.parametrize("vectorizer", ["counts", "tfidf"])
+def test_a_text_without_common_words_is_left_out(vectorizer):
+    texts = np.array(["alpha", "beta", "x y", None], dtype=object)
+    table = Table(np.arange(4.0)[:, None], np.array(["length"]), {"review": texts})
+    preparation, encoded = lay_out(table, {"review": "text"}, vectorizer=vectorizer)
+    assert preparation.columns == ["length"] and encoded.shape == (4, 1)

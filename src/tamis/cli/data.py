@@ -96,6 +96,9 @@ def load(words):
         vectorizer=words["vectorizer"],
         ngrams=tuple(words["ngrams"]),
     )
+    for column, kind in dataset.kinds.items():
+        if kind == "text" and column not in preparation.texts:
+            dataset.notes.append(f"{column} has no word that occurs in two rows; it is left out")
     if not preparation.n_columns:
         raise InputError("no feature is left: the text columns have no word that occurs twice.")
     known = {*preparation.sources, *preparation.features}

@@ -52,11 +52,18 @@ def run(options):
     if options.output:
         folder = RunFolder(options.output)
         folder.check()
+        folder.check_inputs(options.data, options.target_file, options.features_file)
     # What is wrong with the words is told before anything is read.
     n_jobs = _n_jobs(options.n_jobs)
     _find_methods(options.methods)
     if options.min_sensitivity is not None and options.positive is None:
         raise InputError("--min-sensitivity needs --positive CLASS: whose sensitivity?")
+    for name, default in (("vectorizer", "counts"), ("ngrams", (1, 1))):
+        if words[name] != default and not options.text:
+            raise InputError(f"--{name} needs --text COL: which column is text?")
+    for name in ("groups", "batch"):
+        if words[name] is not None and words[name] == options.target:
+            raise InputError(f"--{name} {words[name]} is the target itself; name another column.")
     loaded = load(words)
     # Said when all is well: what cannot be used is told in one line.
     lines = []
@@ -152,6 +159,8 @@ def make_settings(words, loaded, tell=say):
     problem = loaded.problem
     counts = np.bincount(problem.codes)
     n_folds = words["folds"]
+    if problem.batches is not None and problem.batches.max() < 1:
+        raise InputError(f"--batch {words['batch']} has one batch only: none can be left out.")
     smallest = int(counts.min())
     if problem.groups is not None:
         of_class = [np.unique(problem.groups[problem.codes == c]).size for c in range(counts.size)]

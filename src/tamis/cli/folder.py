@@ -51,6 +51,16 @@ class RunFolder:
         for name in self.results:
             (self.path / name).unlink()
 
+    def check_inputs(self, *read):
+        """Refuse a folder in which a file that is read would be replaced."""
+        for name in (*_RESULTS, "run.json"):
+            path = self.path / name
+            for other in read:
+                if other and path.exists() and Path(other).exists() and path.samefile(other):
+                    raise InputError(
+                        f"-o {self.path} would replace {other}, which is read; name another one."
+                    )
+
     def write_json(self, name, value):
         """Write plain values."""
         text = json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False).encode()

@@ -11,10 +11,10 @@ _BASELINES = "most-frequent, l1-logistic, random-forest"
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that tells what is wrong in one line."""
+    """Says what is wrong in one line."""
 
     def error(self, message):
-        self.exit(2, f"tamis: error: {message}; {self.prog} --help tells what there is\n")
+        self.exit(2, f"tamis: error: {message} (see {self.prog} --help)\n")
 
 
 def make_parser():
@@ -56,15 +56,24 @@ def _add_reading(parser, *, training, labels=True):
         group.add_argument("--target-file", metavar="FILE", help="labels, joined by sample name")
     if not training:
         return
-    group.add_argument("--text", type=_names, default=(), metavar="COLS", help="free text columns")
+    group.add_argument(
+        "--text", type=_names, action=_More, default=(), metavar="COLS", help="free text columns"
+    )
     group.add_argument(
         "--vectorizer", choices=("counts", "tfidf", "hashing"), default="counts", help="for --text"
     )
     group.add_argument("--ngrams", type=_ngrams, default=(1, 1), metavar="N", help="1, 2 or 1-3")
-    group.add_argument("--categorical", type=_names, default=(), metavar="COLS")
-    group.add_argument("--drop", type=_names, default=(), metavar="COLS", help="leave these out")
+    group.add_argument("--categorical", type=_names, action=_More, default=(), metavar="COLS")
     group.add_argument(
-        "--include", type=_names, default=(), metavar="COLS", help="use what would be left out"
+        "--drop", type=_names, action=_More, default=(), metavar="COLS", help="leave these out"
+    )
+    group.add_argument(
+        "--include",
+        type=_names,
+        action=_More,
+        default=(),
+        metavar="COLS",
+        help="use what would be left out",
     )
     group.add_argument(
         "--missing", choices=("impute", "error"), default="impute", help="what to do with gaps"
@@ -114,7 +123,9 @@ def _add_fit(commands):
     how.add_argument("--min-sensitivity", type=_share, metavar="S", help="for --positive")
     how.add_argument("--minimize", choices=("overall", "per-sample"), default="overall")
     how.add_argument("--max-features", type=_at_least(1), metavar="K", help="largest model")
-    how.add_argument("--keep", type=_names, default=(), metavar="COLS", help="always in, for free")
+    how.add_argument(
+        "--keep", type=_names, action=_More, default=(), metavar="COLS", help="always in, for free"
+    )
     how.add_argument(
         "--redundancy",
         type=_share,
@@ -201,6 +212,13 @@ def _add_export(commands):
 def _add_methods(commands):
     parser = _command(commands, "methods", "what is compared, and when a method is left out")
     parser.add_argument("--json", action="store_true")
+
+
+class _More(argparse.Action):
+    """Names that are given in several options are all taken."""
+
+    def __call__(self, parser, options, values, option=None):
+        setattr(options, self.dest, (*getattr(options, self.dest), *values))
 
 
 def _names(text):

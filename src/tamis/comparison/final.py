@@ -58,7 +58,7 @@ def fit_final(comparison, name, at, *, target, descriptions=None, positive=None,
         priors=shares,
         temperature=calibrate(result, at, problem.codes, problem.balanced),
         positive=positive,
-        descriptions={k: v for k, v in (descriptions or {}).items() if k in preparation.features},
+        descriptions={k: v for k, v in (descriptions or {}).items() if k in preparation.required},
         version=version,
     )
     if result.thresholds is not None:

@@ -51,6 +51,15 @@ def _names(value):
     return [name.strip() if isinstance(name, str) else name for name in value if name != ""]
 
 
+def _require_whole(values, name, role):
+    """Rows of no group would be one, or each its own: nobody knows."""
+    if values is None:
+        return
+    n = sum(value is None or value != value for value in values.tolist())
+    if n:
+        raise InputError(f"{role}: {counted(n, 'row')} without a value in {name!r}; fill them in")
+
+
 def assign_roles(raw, wishes, labels=None):
     """The data set of a raw table.
 
@@ -87,6 +96,9 @@ def assign_roles(raw, wishes, labels=None):
     twice = set(text) & set(categorical)
     if twice:
         raise InputError(f"{listed(sorted(twice))}: either text or categorical, not both")
+    twice = set(drop) & {*text, *categorical, *include}
+    if twice:
+        raise InputError(f"{listed(sorted(twice))}: either dropped or used, not both")
     categorical += [name for name in raw.categorical if name not in {*text, *drop, *categorical}]
     place.used.update(drop)
 
@@ -112,6 +124,8 @@ def assign_roles(raw, wishes, labels=None):
     if ids is None and spotted is not None:
         ids = place.column(spotted)
     ids, groups, batches = (_rows_of(values, rows) for values in (ids, groups, batches))
+    _require_whole(groups, wishes.groups, "groups")
+    _require_whole(batches, wishes.batch, "batch")
     check_values(table, wishes.missing, notes)
     if not table.names:
         reason = notes[-1] if notes else "the table has no column beside the target"
