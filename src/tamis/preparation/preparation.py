@@ -260,7 +260,9 @@ def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1)):
             # Both of two categories would say the same thing twice.
             categories[name] = known[1:] if len(known) == 2 else known
         else:
-            texts[name] = find_words(values, vectorizer, ngrams)
+            words = find_words(values, vectorizer, ngrams)
+            if words.words:
+                texts[name] = words
     numbers = table.numeric_names.tolist()
     is_sparse = table.is_sparse or bool(texts)
     preparation = Preparation(numbers, categories, texts, dict(groups or {}), is_sparse)

@@ -50,7 +50,7 @@ class TextColumns:
 
 
 def find_words(values, kind, ngrams):
-    """The words of a column, in alphabetical order: those of at least two rows.
+    """The words of a column, in alphabetical order: those of at least two rows, if any.
 
     Parameters
     ----------
@@ -70,7 +70,10 @@ def find_words(values, kind, ngrams):
         ngram_range=tuple(ngrams),
         min_df=min(_SMALLEST_COUNT, len(values)),
     )
-    counter.fit(_texts(values))
+    try:
+        counter.fit(_texts(values))
+    except ValueError:  # no word at all, or none in two rows
+        return TextColumns(kind, tuple(ngrams), [])
     return TextColumns(kind, tuple(ngrams), counter.get_feature_names_out().tolist())
 
 
