@@ -87,7 +87,7 @@ def run(options):
             ) from error
         if store.was_cleared:
             folder.clear()
-        folder.write_json("run.json", _as_json(words))
+        folder.write_json("run.json", _as_json({**words, "compared": settings.methods}))
     for line in lines:
         say(line)
 
@@ -241,7 +241,6 @@ def _leave_out(settings, problem, n_jobs, options, tell):
 def manifest(words, loaded, settings):
     """What the checkpoints of a run belong to."""
     options = {name: words[name] for name in _DEPENDS}
-    options["methods"] = ",".join(settings.methods)
     options["repeats"] = settings.n_repeats
     options["folds"] = settings.n_folds
     return {

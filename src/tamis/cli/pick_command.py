@@ -24,7 +24,6 @@ def run(options):
     if source.path.resolve() == target.path.resolve():
         raise InputError(f"-o {target.path} is the run itself; name another folder.")
     words = source.read_json("run.json")
-    known = RunFolder(source.checkpoints).read_json("manifest.json")
     if options.data is not None:
         words["data"] = options.data
     if words["data"] is not None and not Path(words["data"]).exists():
@@ -33,7 +32,7 @@ def run(options):
         )
     loaded = load(words)
     settings = make_settings(words, loaded)
-    settings = replace(settings, methods=tuple(known["options"]["methods"].split(",")))
+    settings = replace(settings, methods=tuple(words["compared"]))
     try:
         store = Store(source.checkpoints, manifest(words, loaded, settings))
     except ManifestMismatch as error:
