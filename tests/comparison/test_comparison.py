@@ -279,3 +279,19 @@ def test_two_rows_of_a_class_are_enough(name):
     comparison, _ = compare(make(X, y), Settings((name,), n_folds=2))
     assert np.isfinite([comparison.honest.score, comparison.honest.low]).all()
     fit_final(comparison, name, comparison.choice.at, target="y")
+
+
+@pytest.mark.parametrize("name", ["centers", "medians", "primal-dual"])
+def test_the_final_threshold_finds_what_was_promised_whatever_the_priors(name):
+    """Classes far apart: probabilities are 1 within rounding."""
+    X, y = blobs(80, 3, shift=5.0)
+    settings = Settings((name,), n_folds=4, positive=1, min_sensitivity=0.8)
+    comparison, _ = compare(make(X, y), settings)
+    model, _ = fit_final(comparison, name, comparison.choice.at, target="y", positive="cd")
+    new, labels = blobs(400, 3, shift=5.0, seed=1)
+    table = make_table(new)
+    for priors in (None, np.array([0.99, 0.01])):
+        found = model.predict_rows(table, priors)
+        assert (found.labels[labels == "cd"] == "cd").mean() > 0.95
+        assert (found.labels[labels == "ab"] == "ab").mean() > 0.95
+        assert_array_equal(model.predict(table, priors), found.labels)

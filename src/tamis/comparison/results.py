@@ -104,10 +104,14 @@ def collect(method, pairs, n_rows, n_repeats, kept):
 
 
 def find_threshold(scores, positive, wanted):
-    """Largest threshold at which at least a share `wanted` of the positive rows is found."""
+    """Largest threshold, up to one half, at which a share `wanted` of the positive rows is found.
+
+    Above one half it would give up rows that are found anyway, and on classes that are far apart,
+    where probabilities are 1 within rounding, nearly all of them.
+    """
     own = np.sort(scores[positive])
     n_missed = int(np.floor((1 - wanted) * own.size + 1e-9))
-    return float(own[min(n_missed, own.size - 1)])
+    return min(float(own[min(n_missed, own.size - 1)]), 0.5)
 
 
 def score_rows(result, at, codes, scoring, repeat):

@@ -124,17 +124,27 @@ class TableClassifier:
         -------
         predicted : Predicted
         """
+        X = self.prepare(table)
         if not self.asks:
-            probabilities = self.predict_proba(table, priors)
-            return Predicted(self.decide(probabilities), probabilities)
-        acquired = self.estimator.acquire(self.prepare(table))
-        probabilities = adjust(acquired.probabilities, self.temperature, self.priors, priors)
+            return self._say(self.estimator.predict_proba(X), priors)
+        acquired = self.estimator.acquire(X)
         names = self.estimator.process_.names
         asked = [
             names[order[:n]].tolist()
             for order, n in zip(acquired.order, acquired.n_questions, strict=True)
         ]
-        return Predicted(self.decide(probabilities), probabilities, asked)
+        return self._say(acquired.probabilities, priors, asked)
+
+    def _say(self, found, priors, asked=None):
+        """Labels and probabilities from those of the classifier.
+
+        A threshold was chosen for its sensitivity, which does not depend on how frequent a class
+        is: other priors change the probabilities, and not who is found.
+        """
+        probabilities = adjust(found, self.temperature, self.priors, priors)
+        if self.threshold is None:
+            return Predicted(self.decide(probabilities), probabilities, asked)
+        return Predicted(self.decide(adjust(found, self.temperature)), probabilities, asked)
 
     def decide(self, probabilities):
         """Labels that probabilities lead to: the largest, or the threshold's."""
@@ -161,7 +171,7 @@ class TableClassifier:
         -------
         labels : ndarray of shape (n_rows,)
         """
-        return self.decide(self.predict_proba(table, priors))
+        return self.predict_rows(table, priors).labels
 
 
 def adjust(probabilities, temperature, old=None, new=None):
