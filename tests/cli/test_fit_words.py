@@ -84,3 +84,14 @@ def test_descriptions_of_the_columns_of_a_group_are_in_the_model(tmp_path, capsy
     model = (tmp_path / "run" / "model.json").read_text()
     assert "How old?" in model and "years" in model and '"mg"' in model
     capsys.readouterr()
+
+
+def test_force_leaves_no_model_of_the_work_it_throws_away(tmp_path, capsys):
+    data, run = make_table(tmp_path / "data.csv"), tmp_path / "run"
+    words = ["--drop", "note", "-o", str(run)]
+    assert fit(data, *words) == 0
+    assert fit(data, *words, "--seed", "9") == 2
+    assert (run / "model.json").exists()
+    assert fit(data, *words, "--seed", "9", "--force", "--max-seconds", "1e-9") == 1
+    assert sorted(path.name for path in run.iterdir()) == ["checkpoints", "run.json"]
+    capsys.readouterr()

@@ -10,7 +10,7 @@ from tamis.comparison.folds import make_folds
 from tamis.comparison.methods import BASELINES, METHODS, find_method
 from tamis.comparison.redundancy import correlations, drop_redundant
 from tamis.comparison.store import ManifestMismatch, Store
-from tamis.comparison.units import Unit, compute
+from tamis.comparison.units import Unit, compute, shuffle_labels
 from tests.comparison.problems import blobs, make
 
 ALL = [method.name for method in (*METHODS, *BASELINES)]
@@ -295,3 +295,16 @@ def test_the_final_threshold_finds_what_was_promised_whatever_the_priors(name):
         assert (found.labels[labels == "cd"] == "cd").mean() > 0.95
         assert (found.labels[labels == "ab"] == "ab").mean() > 0.95
         assert_array_equal(model.predict(table, priors), found.labels)
+
+
+def test_shuffled_labels_stay_with_their_groups_even_when_one_group_has_two():
+    groups = np.repeat(np.arange(10), 4)
+    y = (np.arange(10) % 2)[groups]
+    y[0] = 1
+    problem = make(np.zeros((40, 1)), y, groups=groups)
+    seen = {tuple(shuffle_labels(problem, [0, p])) for p in range(50)}
+    assert len(seen) > 40
+    for codes in map(np.array, seen):
+        assert sorted(codes[:4]) == [0, 0, 0, 1]  # the mixed group, inside of itself
+        assert all(np.unique(codes[groups == g]).size == 1 for g in range(1, 10))
+        assert codes.sum() == problem.codes.sum()

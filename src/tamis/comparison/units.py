@@ -86,14 +86,26 @@ class Outcome:
 
 
 def shuffle_labels(problem, seed):
-    """Labels in another order; those of a group stay together where a group has one label."""
+    """Labels in another order.
+
+    Rows of a group are alike, and a test that takes them for independent finds too much. So groups
+    with one label exchange it as a whole, and labels of other groups are exchanged inside of them.
+    """
     generator = np.random.default_rng(seed)
-    if problem.groups is not None:
-        first = np.unique(problem.groups, return_index=True)[1]
-        label_of = problem.codes[first]
-        if np.array_equal(label_of[problem.groups], problem.codes):
-            return generator.permutation(label_of)[problem.groups]
-    return generator.permutation(problem.codes)
+    codes, groups = problem.codes, problem.groups
+    if groups is None:
+        return generator.permutation(codes)
+    n_groups = int(groups.max()) + 1
+    lowest, highest = np.full(n_groups, codes.max()), np.zeros(n_groups, dtype=codes.dtype)
+    np.minimum.at(lowest, groups, codes)
+    np.maximum.at(highest, groups, codes)
+    is_pure = lowest == highest
+    lowest[is_pure] = generator.permutation(lowest[is_pure])
+    shuffled = lowest[groups]
+    for group in np.flatnonzero(~is_pure):
+        rows = np.flatnonzero(groups == group)
+        shuffled[rows] = generator.permutation(codes[rows])
+    return shuffled
 
 
 def compute(problem, unit, seed):
