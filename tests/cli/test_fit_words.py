@@ -95,3 +95,13 @@ def test_force_leaves_no_model_of_the_work_it_throws_away(tmp_path, capsys):
     assert fit(data, *words, "--seed", "9", "--force", "--max-seconds", "1e-9") == 1
     assert sorted(path.name for path in run.iterdir()) == ["checkpoints", "run.json"]
     capsys.readouterr()
+
+
+def test_a_group_with_the_name_of_another_feature_is_refused(tmp_path, capsys):
+    data = make_table(tmp_path / "data.csv")
+    features = write_csv(tmp_path / "described.csv", ["feature", "group"], [["age", "dose"]])
+    assert fit(data, "--features", features) == 2
+    assert "the name of another feature" in capsys.readouterr().err
+    features = [["age", "dose"], ["dose", "dose"]]
+    features = write_csv(tmp_path / "described.csv", ["feature", "group"], features)
+    assert fit(data, "--features", features) == 0

@@ -308,3 +308,12 @@ def test_shuffled_labels_stay_with_their_groups_even_when_one_group_has_two():
         assert sorted(codes[:4]) == [0, 0, 0, 1]  # the mixed group, inside of itself
         assert all(np.unique(codes[groups == g]).size == 1 for g in range(1, 10))
         assert codes.sum() == problem.codes.sum()
+
+
+def test_kept_features_are_not_counted_where_they_are_asked_for():
+    X, y = blobs(90, 4)
+    X[:, 0] += 4.0 * (y == "cd")
+    problem = make(X, y, keep=["x0"])
+    outcome = compute(problem, one_unit(problem, "datum-wise"), 0)
+    assert outcome.used[0].tolist() == [True, False, False, False]
+    assert (outcome.n_used[0] == 0).all()  # x0 says it all, and is free

@@ -231,4 +231,10 @@ def _check_descriptions(descriptions, dataset):
                     "whole."
                 )
             costs[counted] = given["cost"]
+    for name, group in groups.items():
+        if group in known and groups.get(group) != group:
+            raise InputError(
+                f"the features file puts {name!r} in the group {group!r}, which is the name of "
+                "another feature; name the group otherwise, or put that feature in it, too."
+            )
     return groups, costs

@@ -55,6 +55,8 @@ class Fitted:
         How much each of them matters to it.
     asks : bool
         Whether it takes missing values, and asks every sample for other features.
+    free : ndarray of bool or None
+        Where it asks: which of the features it can ask for are kept, and not counted.
     """
 
     estimator: object
@@ -62,16 +64,18 @@ class Fitted:
     features: np.ndarray
     gains: np.ndarray
     asks: bool = False
+    free: np.ndarray | None = None
 
     def apply(self, X, with_gaps):
-        """Probabilities of the known classes, and the features used by every row or None."""
+        """Probabilities of the known classes, and how many features every row needed or None."""
         X = with_gaps if self.asks else X
         if self.columns is not None:
             X = _dense(X[:, self.columns])  # few, and trained so
         if not self.asks:
             return self.estimator.predict_proba(X), None
         acquired = self.estimator.acquire(X)
-        return acquired.probabilities, acquired.n_questions
+        is_counted = (acquired.order >= 0) & ~self.free[acquired.order]
+        return acquired.probabilities, is_counted.sum(axis=1)
 
 
 class Method(ABC):
@@ -271,7 +275,8 @@ class DatumWise(Method):
             asked = one.acquire(X).order
             shares = np.bincount(asked[asked >= 0], minlength=features.size) / X.shape[0]
             used = shares > 0
-            fitted.append(Fitted(one, columns, features[used], shares[used], True))
+            free = problem.kept[features]
+            fitted.append(Fitted(one, columns, features[used], shares[used], True, free))
         return fitted
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
