@@ -6,7 +6,7 @@ from scipy import sparse
 from tamis.comparison import Settings, compare, fit_final
 from tamis.comparison.comparison import plan
 from tamis.comparison.features import describe_features
-from tamis.comparison.folds import make_folds
+from tamis.comparison.folds import leave_one_batch_out, make_folds
 from tamis.comparison.methods import BASELINES, METHODS, find_method
 from tamis.comparison.redundancy import correlations, drop_redundant
 from tamis.comparison.store import ManifestMismatch, Store
@@ -317,3 +317,11 @@ def test_kept_features_are_not_counted_where_they_are_asked_for():
     outcome = compute(problem, one_unit(problem, "datum-wise"), 0)
     assert outcome.used[0].tolist() == [True, False, False, False]
     assert (outcome.n_used[0] == 0).all()  # x0 says it all, and is free
+
+
+def test_a_batch_that_is_left_out_leaves_its_groups_out():
+    batches, groups = np.repeat([0, 1, 2], 4), np.array([0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4])
+    for fold in leave_one_batch_out(batches, groups, 0):
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+        assert set(batches[fold.test]) == {fold.number}
+    assert leave_one_batch_out(batches, groups, 0)[0].train.tolist() == [6, 7, 8, 9, 10, 11]

@@ -16,7 +16,7 @@ from tamis.cli.show import show_features, show_metrics
 from tamis.comparison import Settings, compare, fit_final
 from tamis.comparison.comparison import PATIENCE, all_names, leave_out, plan
 from tamis.comparison.features import describe_features
-from tamis.comparison.folds import default_repeats
+from tamis.comparison.folds import default_repeats, leave_one_batch_out
 from tamis.comparison.methods import BASELINES, METHODS
 from tamis.comparison.store import ManifestMismatch, Store
 from tamis.io.errors import InputError
@@ -161,6 +161,13 @@ def make_settings(words, loaded, tell=say):
     n_folds = words["folds"]
     if problem.batches is not None and problem.batches.max() < 1:
         raise InputError(f"--batch {words['batch']} has one batch only: none can be left out.")
+    if problem.batches is not None and problem.groups is not None:
+        for fold in leave_one_batch_out(problem.batches, problem.groups, words["seed"]):
+            if not fold.train.size:
+                raise InputError(
+                    f"--batch {words['batch']}: a batch has rows of all groups of "
+                    f"--groups {words['groups']}, and leaves none to learn from."
+                )
     smallest = int(counts.min())
     if problem.groups is not None:
         of_class = [np.unique(problem.groups[problem.codes == c]).size for c in range(counts.size)]

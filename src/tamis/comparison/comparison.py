@@ -150,7 +150,7 @@ def plan(problem, settings):
     )
     units = _units(problem, settings, folds, "cv")
     if problem.batches is not None:
-        batches = leave_one_batch_out(problem.batches, settings.seed)
+        batches = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
         units += _units(problem, settings, batches, "batch")
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, [settings.seed, 11, p])
@@ -252,7 +252,7 @@ def _conclude(comparison, units, done):
         min_sensitivity=settings.min_sensitivity,
     )
     if problem.batches is not None:
-        folds = leave_one_batch_out(problem.batches, settings.seed)
+        folds = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
         comparison.batches, _ = _gather(comparison, units, done, "batch", folds)
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, [settings.seed, 11, p])

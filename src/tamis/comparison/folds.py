@@ -63,15 +63,23 @@ def make_folds(codes, groups, n_folds, n_repeats, seed):
     return folds
 
 
-def leave_one_batch_out(batches, seed):
-    """One fold for every batch: trained on all others."""
-    return [
-        Fold(
-            0,
-            int(b),
-            np.flatnonzero(batches != b),
-            np.flatnonzero(batches == b),
-            unit_seed(seed, 7, int(b)),
-        )
-        for b in np.unique(batches)
-    ]
+def leave_one_batch_out(batches, groups, seed):
+    """One fold for every batch: trained on all others, without the groups that the batch has.
+
+    Parameters
+    ----------
+    batches : ndarray of int of shape (n_rows,)
+    groups : ndarray of int of shape (n_rows,) or None
+    seed : int
+
+    Returns
+    -------
+    folds : list of Fold
+    """
+    folds = []
+    for b in np.unique(batches):
+        test = batches == b
+        others = ~test if groups is None else ~np.isin(groups, groups[test])
+        train = np.flatnonzero(others)
+        folds.append(Fold(0, int(b), train, np.flatnonzero(test), unit_seed(seed, 7, int(b))))
+    return folds
