@@ -24,6 +24,11 @@ def count(value):
     return f"{value:.1f}"
 
 
+def plural(n, word):
+    """A number of things."""
+    return f"{n} {word}{'' if str(n) == '1' else 's'}"
+
+
 def score(entry):
     """A score with its standard error."""
     return f"{entry['score']:.3f} ± {entry['standard_error']:.3f}"
@@ -38,7 +43,7 @@ def show_metrics(metrics):
     folds = f"{settings['folds']} folds"
     folds += f", {settings['repeats']} times" if settings["repeats"] > 1 else ""
     lines = [
-        f"{data['name']}: {data['rows']} rows, {data['features']} features, "
+        f"{data['name']}: {data['rows']} rows, {plural(data['features'], 'feature')}, "
         f"{len(data['classes'])} classes ({classes})",
         f"{settings['scoring'].replace('_', ' ')} in {folds}, ± standard error; these scores "
         "choose, and are too good to report",
@@ -86,8 +91,7 @@ def show_metrics(metrics):
 
 def _show_model(model, settings, baselines):
     what = "Recommended" if model["recommended"] else "Picked"
-    features = count(model["features_overall"])
-    counted = f"{features} feature{'' if features == '1' else 's'}"
+    counted = plural(count(model["features_overall"]), "feature")
     if model["level_is"] == "cost weight":
         counted = f"{count(model['features_per_sample'])} per sample of {counted} overall"
     lines = [f"{what}: {model['title']}, {counted}"]

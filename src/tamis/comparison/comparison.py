@@ -254,6 +254,18 @@ def _conclude(comparison, units, done):
     if problem.batches is not None:
         folds = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
         comparison.batches, _ = _gather(comparison, units, done, "batch", folds)
+        for result in comparison.batches:
+            # The labels of a batch that is left out must not move the threshold.
+            known = comparison.result(result.method.name)
+            if known is not None and known.thresholds is not None:
+                judge(
+                    result,
+                    problem.codes,
+                    settings.scoring,
+                    settings.positive,
+                    settings.min_sensitivity,
+                    known.thresholds,
+                )
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, [settings.seed, 11, p])
         stage = f"shuffled{p}"

@@ -79,7 +79,8 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
     problem = comparison.problem
     result = comparison.result(name)
     part = problem.train_part(np.arange(problem.n_rows), problem.codes, comparison.settings.seed)
-    p_values, q_values = feature_p_values(part.X, part.codes, part.feature_of, len(problem.names))
+    X, codes = _one_row_a_group(part.X, part.codes, problem.groups)
+    p_values, q_values = feature_p_values(X, codes, part.feature_of, len(problem.names))
     order = np.argsort(-fitted.gains, kind="stable")
     features = fitted.features[order]
     others = _substitutes(part, features, substitute)
@@ -115,6 +116,16 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
             record["tells_batch"] = int(feature) in told
         records.append(record)
     return records
+
+
+def _one_row_a_group(X, codes, groups):
+    """Means of the rows of a group with the same class: rows of a patient are not new ones."""
+    if groups is None:
+        return X, codes
+    cells, cell = np.unique(groups * (codes.max() + 1) + codes, return_inverse=True)
+    sizes = np.bincount(cell)
+    mean = sparse.csr_array((1.0 / sizes[cell], (cell, np.arange(cell.size))))
+    return mean @ X, cells % (codes.max() + 1)
 
 
 def _class_centers(problem, columns, use_median):

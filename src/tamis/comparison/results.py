@@ -123,7 +123,7 @@ def score_rows(result, at, codes, scoring, repeat):
     return float(score_confusion(counts, scoring))
 
 
-def judge(result, codes, scoring, positive=None, min_sensitivity=None):
+def judge(result, codes, scoring, positive=None, min_sensitivity=None, thresholds=None):
     """Give a result its labels, thresholds and scores.
 
     Parameters
@@ -136,6 +136,8 @@ def judge(result, codes, scoring, positive=None, min_sensitivity=None):
     positive : int or None
         Class whose sensitivity must be `min_sensitivity`.
     min_sensitivity : float or None
+    thresholds : ndarray of shape (n_levels,) or None
+        Thresholds that were found before; None: to be found.
     """
     n_levels, n_repeats, n_rows, n_classes = result.probabilities.shape
     result.thresholds = None
@@ -144,9 +146,10 @@ def judge(result, codes, scoring, positive=None, min_sensitivity=None):
     else:
         scores = result.probabilities[:, :, :, positive].reshape(n_levels, -1)
         is_positive = np.tile(codes == positive, n_repeats)
-        result.thresholds = np.array(
-            [find_threshold(row, is_positive, min_sensitivity) for row in scores]
-        )
+        result.thresholds = thresholds
+        if thresholds is None:
+            found = [find_threshold(row, is_positive, min_sensitivity) for row in scores]
+            result.thresholds = np.array(found)
         result.labels = np.stack(
             [
                 decide(p.reshape(-1, n_classes), positive, threshold).reshape(n_repeats, n_rows)

@@ -75,10 +75,6 @@ class Store:
         """Where the unit of this key is or will be."""
         return self.folder / f"{key}.npz"
 
-    def has(self, key):
-        """Whether the unit of this key is done."""
-        return self.path(key).exists()
-
     def save(self, key, arrays):
         """Write a unit."""
         with write_atomically(self.path(key)) as file:

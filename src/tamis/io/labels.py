@@ -51,6 +51,8 @@ def as_labels(values):
         if not known or not all(map(is_number, known)):
             return words.astype(str), is_known
         numbers = {word: float(word) for word in known}
+        if len(set(numbers.values())) < len(numbers):
+            return words.astype(str), is_known  # "01" and "1" are two labels
         values = np.array([numbers.get(word, np.nan) for word in words.tolist()])
     if values.dtype.kind in "iu":
         return values.astype(np.int64), np.ones(len(values), dtype=bool)
