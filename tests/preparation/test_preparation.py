@@ -98,6 +98,16 @@ def test_words_are_counted_one_by_one():
     assert len(pairs.columns) == 5  # no pair of words occurs in two rows
 
 
+def test_places_of_hashed_words_that_no_word_falls_on_are_no_columns():
+    preparation, encoded = lay_out(text_table(), {"review": "text"}, vectorizer="hashing")
+    assert preparation.columns[0] == "length"
+    assert 2 <= preparation.n_columns == encoded.shape[1] <= 1 + 6  # six words
+    assert (encoded.toarray()[:, 1:] != 0).any(axis=0).all()
+    assert_array_equal(preparation.encode(text_table()).toarray(), encoded.toarray())
+    other = Table(np.zeros((1, 1)), np.array(["length"]), {"review": np.array(["new words"])})
+    assert not preparation.encode(other).toarray().any()
+
+
 def test_rareness_comes_from_training_rows():
     preparation, encoded = lay_out(text_table(), {"review": "text"}, vectorizer="tfidf")
     idf = preparation.learn(encoded[:2]).texts["review"].idf

@@ -170,7 +170,7 @@ def read_features_file(path):
             rows = list(csv.DictReader(file, delimiter=delimiter))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot read the features file {path}: {error}") from error
-    fields = list(rows[0]) if rows else [name.strip() for name in first.split(delimiter)]
+    fields = list(rows[0]) if rows else [name.strip() for name in first.split(delimiter) if name]
     unknown = [name for name in fields if name is None or name.strip() not in _FIELDS]
     if "feature" not in [name.strip() for name in fields if name] or unknown:
         what = f"has the column {unknown[0]!r}" if unknown else "has no column 'feature'"

@@ -266,7 +266,14 @@ def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1)):
     numbers = table.numeric_names.tolist()
     is_sparse = table.is_sparse or bool(texts)
     preparation = Preparation(numbers, categories, texts, dict(groups or {}), is_sparse)
-    return preparation, preparation.encode(table)
+    encoded = preparation.encode(table)
+    if texts and vectorizer == "hashing":
+        # Places that no word falls on are no features: nothing is counted or tested there.
+        is_used = np.bincount(encoded.indices, minlength=encoded.shape[1]) > 0
+        is_used[: preparation.n_columns - sum(len(text.words) for text in texts.values())] = True
+        kept = np.flatnonzero(is_used)
+        preparation, encoded = preparation.restrict(kept), _narrow(encoded[:, kept])
+    return preparation, encoded
 
 
 def _narrow(X):
