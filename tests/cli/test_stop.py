@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tamis.cli import fit_command
+from tamis.comparison.store import Store
 from tests.cli.conftest import write_csv
 from tests.cli.processes import RESULTS, call, outcome, start, units_in, wait_for
 
@@ -212,3 +213,25 @@ def test_a_checkpoint_that_was_cut_is_done_again(words, undisturbed, tmp_path, t
     code, _, err = tamis(*words, "--n-jobs", 1, "-o", run)
     assert code == 0, err
     assert outcome(run) == undisturbed
+
+
+def test_a_disk_without_room_for_a_name_is_a_failure_and_no_wrong_call(
+    words, tmp_path, tamis, monkeypatch
+):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        code, out, err = tamis(*words, "--n-jobs", 1, "-o", tmp_path / "run")
+    assert (code, out) == (1, "")
+    assert err.startswith("tamis: error: no space left on the disk (") and err.count("\n") == 1
+
+
+def test_what_a_killed_process_had_begun_to_write_is_swept_away(tmp_path):
+    old, young = tmp_path / ".a.npz.1.part", tmp_path / ".b.npz.2.part"
+    old.touch()
+    young.touch()
+    os.utime(old, (0, 0))
+    Store(tmp_path, {})
+    assert not old.exists() and young.exists()

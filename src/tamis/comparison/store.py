@@ -5,7 +5,9 @@ and moved there at last, so that a process that is killed at any moment leaves o
 manifest says which data, options and versions they belong to.
 """
 
+import contextlib
 import json
+import time
 import zipfile
 from pathlib import Path
 
@@ -14,6 +16,9 @@ import numpy as np
 from tamis.io.files import write_atomically
 
 __all__ = ["ManifestMismatch", "Store"]
+
+# Nothing is written for so many seconds: an older file is that of a process that was killed.
+_OLD = 3600.0
 
 
 class ManifestMismatch(Exception):
@@ -49,6 +54,7 @@ class Store:
                 raise ManifestMismatch(differences(known, manifest))
             self.clear()
             self.was_cleared = True
+        self._sweep()
         self._write_manifest()
 
     def _read_manifest(self):
@@ -63,6 +69,13 @@ class Store:
         text = json.dumps(self.manifest, indent=1, sort_keys=True).encode()
         with write_atomically(self.folder / "manifest.json") as file:
             file.write(text)
+
+    def _sweep(self):
+        """Remove what killed processes had begun to write; others may be writing now."""
+        for path in self.folder.glob(".*.part"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > _OLD:
+                    path.unlink()
 
     def clear(self):
         """Remove all checkpoints."""

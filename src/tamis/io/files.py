@@ -1,6 +1,7 @@
 """Files, written whole or not at all, and read within bounds."""
 
 import contextlib
+import errno
 import gzip
 import json
 import os
@@ -34,6 +35,9 @@ def write_atomically(path):
         # In the same folder, so that it can take its name in one step.
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            error.filename = str(path)
+            raise  # no fault of the call: with more room it works
         raise InputError(
             f"{path} cannot be written: {error.strerror or error}. Choose another folder."
         ) from error
