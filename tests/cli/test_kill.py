@@ -41,6 +41,14 @@ def undisturbed(words, tmp_path_factory):
     return outcome(run)
 
 
+def kill(process):
+    """Kill, and do not wait for workers, which may have the pipes still open."""
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    process.stderr.close()
+
+
 def kill_once(words, run, at_least, delay, mark):
     """Kill the command once there are new units: seconds it ran, units done, whether it ran."""
     begin, before = time.monotonic(), units_in(run)
@@ -48,8 +56,7 @@ def kill_once(words, run, at_least, delay, mark):
     assert wait_for(lambda: units_in(run) >= max(at_least, before + 1))
     time.sleep(delay)
     was_running = process.poll() is None
-    process.kill()
-    process.communicate()
+    kill(process)
     seconds = round(time.monotonic() - begin, 2)
     return run.name, seconds, units_in(run), was_running and process.returncode == -signal.SIGKILL
 
@@ -109,7 +116,6 @@ def test_no_worker_outlives_a_killed_command(words, tmp_path):
     process = start(*words, "--n-jobs", 2, "-o", run, TAMIS_TEST_MARK=mark)
     assert wait_for(lambda: units_in(run) >= 1)
     assert len(processes_with(mark)) >= 3  # the command and its two workers
-    process.kill()
-    process.communicate()
+    kill(process)
     assert wait_for(lambda: not processes_with(mark), seconds=5), processes_with(mark)
     assert 0 < units_in(run) < N_UNITS
