@@ -136,12 +136,11 @@ def compute(problem, unit, seed):
     return Outcome(probabilities, used, n_used, time.perf_counter() - start)
 
 
-def _work(problem, unit, seed, store, parent):
-    """Compute a unit and keep it; in a worker, end with the parent.
+def _work(problem, unit, seed, store):
+    """Compute a unit and keep it.
 
     A method that cannot deal with the data says so, and the others go on.
     """
-    _watch(parent)
     try:
         outcome = compute(problem, unit, seed)
     except OSError:
@@ -153,14 +152,12 @@ def _work(problem, unit, seed, store, parent):
     return unit, outcome
 
 
-_watched = threading.Event()
-
-
 def _watch(parent):
-    """End this worker when the process that wanted its results is gone."""
-    if os.getppid() != parent or _watched.is_set():
-        return
-    _watched.set()
+    """End this worker when the process that wanted its results is gone.
+
+    Called when a worker starts, not with its first task: one that waits for a task would wait
+    for ever.
+    """
 
     def look():
         while os.getppid() == parent:
@@ -204,16 +201,21 @@ def run_units(problem, units, *, seed, store=None, n_jobs=1, stop=lambda: False)
         for unit in left:
             if stop():
                 return
-            yield _work(problem, unit, seed, store, os.getpid())
+            yield _work(problem, unit, seed, store)
         return
 
     def tasks():
         for unit in left:
             if stop():
                 return
-            yield delayed(_work)(problem, unit, seed, store, os.getpid())
+            yield delayed(_work)(problem, unit, seed, store)
 
     pool = Parallel(
-        n_jobs=min(n_jobs, len(left)), return_as="generator_unordered", pre_dispatch="n_jobs"
+        n_jobs=min(n_jobs, len(left)),
+        backend="loky",
+        return_as="generator_unordered",
+        pre_dispatch="n_jobs",
+        initializer=_watch,
+        initargs=(os.getpid(),),
     )
     yield from pool(tasks())
