@@ -131,6 +131,7 @@ def conclude(comparison, loaded, folder, options, *, choice=None, left_out=None,
     records = describe_features(comparison, chosen.method, chosen.at, fitted)
     seconds = None if start is None else time.perf_counter() - start
     metrics = summarise(comparison, loaded, chosen=choice, seconds=seconds, left_out=left_out)
+    metrics["model"]["features"] = sum(not record["kept"] for record in records)
     told = [r["feature"] for r in records if r.get("tells_batch")]
     if told:
         say(f"these features tell the batch, and may not carry over: {', '.join(told[:10])}")

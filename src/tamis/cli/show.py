@@ -91,9 +91,12 @@ def show_metrics(metrics):
 
 def _show_model(model, settings, baselines):
     what = "Recommended" if model["recommended"] else "Picked"
-    counted = plural(count(model["features_overall"]), "feature")
+    counted = plural(model["features"], "feature")
+    mean = count(model["features_overall"])
     if model["level_is"] == "cost weight":
         counted = f"{count(model['features_per_sample'])} per sample of {counted} overall"
+    elif mean != str(model["features"]):
+        counted += f" (in the folds {mean} on average)"
     lines = [f"{what}: {model['title']}, {counted}"]
     name = settings["scoring"].replace("_", " ")
     if "honest_score" in model:
@@ -114,8 +117,8 @@ def _show_model(model, settings, baselines):
         best = max(baselines, key=lambda method: method["best"]["score"])
         size = count(best["best"]["features_overall"])
         lines.append(
-            f"  {best['title']}, with {size} features, is ahead of all models above by more than "
-            "one standard error"
+            f"  {best['title']}, with {size} features, is ahead of every model of ours by more "
+            "than one standard error"
         )
     if model.get("left_out_batches"):
         told = model["left_out_batches"]
