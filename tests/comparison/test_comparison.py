@@ -325,3 +325,12 @@ def test_a_batch_that_is_left_out_leaves_its_groups_out():
         assert not set(groups[fold.train]) & set(groups[fold.test])
         assert set(batches[fold.test]) == {fold.number}
     assert leave_one_batch_out(batches, groups, 0)[0].train.tolist() == [6, 7, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_no_model_is_larger_than_it_may_be(name):
+    problem = make(*blobs(60, 8), max_features=3)
+    levels = tuple(find_method(name).levels(problem, 3))
+    fold = make_folds(problem.codes, None, 2, 1, 0)[0]
+    outcome = compute(problem, Unit("cv", name, levels, fold), 0)
+    assert outcome.used.sum(axis=1).max() <= 3

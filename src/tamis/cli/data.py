@@ -113,6 +113,7 @@ def load(words):
         costs=costs,
         balanced=words["scoring"] not in ("accuracy", "mcc"),
         redundancy=words["redundancy"],
+        max_features=words["max_features"],
     )
     if not problem.n_features:
         raise InputError("every feature is kept by --keep: there is nothing to select.")

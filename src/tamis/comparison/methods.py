@@ -250,7 +250,7 @@ class DatumWise(Method):
     def train(self, part, levels):
         """The forests are shared by all cost weights."""
         problem = part.problem
-        features = part.best_features(_ASKED_FEATURES)
+        features = part.best_features(min(_ASKED_FEATURES, problem.max_features or np.inf))
         columns = part.columns_of(features)
         names = [problem.names[f] for f in features]
         members = {

@@ -47,6 +47,8 @@ class Problem:
         Whether all classes have the same say.
     redundancy : float or None
         Features correlated more than this with a better one are left out.
+    max_features : int or None
+        Most features of a model that asks for them one at a time, overall.
     """
 
     preparation: object
@@ -62,6 +64,7 @@ class Problem:
     batches: np.ndarray | None = None
     balanced: bool = True
     redundancy: float | None = None
+    max_features: int | None = None
 
     @property
     def n_rows(self):
@@ -190,7 +193,15 @@ class Part:
 
 
 def make_problem(
-    dataset, preparation, encoded, *, keep=(), costs=None, balanced=True, redundancy=None
+    dataset,
+    preparation,
+    encoded,
+    *,
+    keep=(),
+    costs=None,
+    balanced=True,
+    redundancy=None,
+    max_features=None,
 ):
     """The problem of a dataset.
 
@@ -205,6 +216,7 @@ def make_problem(
         Prices of counted features; 1 for the others.
     balanced : bool
     redundancy : float or None
+    max_features : int or None
 
     Returns
     -------
@@ -243,6 +255,7 @@ def make_problem(
         batches=_indices(dataset.batches),
         balanced=balanced,
         redundancy=redundancy,
+        max_features=max_features,
     )
 
 
