@@ -41,7 +41,8 @@ def fit_final(comparison, name, at, *, target, descriptions=None, positive=None,
     result = comparison.result(name)
     method, level = find_method(name), result.levels[at]
     part = problem.train_part(np.arange(problem.n_rows), problem.codes, settings.seed)
-    fitted = method.train(part, [level])[0]
+    # All levels, as in the folds: what a level is may depend on the others of its path.
+    fitted = method.train(part, list(result.levels))[at]
     columns, estimator = _shrink(method, part, fitted)
     estimator.classes_ = problem.classes[part.known[estimator.classes_]]
     own = part.columns[columns]
