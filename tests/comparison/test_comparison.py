@@ -334,3 +334,16 @@ def test_no_model_is_larger_than_it_may_be(name):
     fold = make_folds(problem.codes, None, 2, 1, 0)[0]
     outcome = compute(problem, Unit("cv", name, levels, fold), 0)
     assert outcome.used.sum(axis=1).max() <= 3
+
+
+def test_a_path_that_begins_with_two_features_still_has_one():
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    x = y + 0.5 * rng.normal(size=80)
+    X = np.column_stack([x, x + 1e-9 * rng.normal(size=80), rng.normal(size=80)])
+    problem = make(X, y)
+    part = problem.train_part(np.arange(80), problem.codes, 0)
+    fitted = find_method("primal-dual").train(part, [1, 2, 3])
+    assert fitted[0].features.size == 1
+    right = fitted[0].apply(X, X)[0].argmax(axis=1) == y
+    assert right.mean() > 0.75

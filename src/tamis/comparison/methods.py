@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -182,13 +183,37 @@ class PrimalDual(Method):
             warnings.simplefilter("ignore")  # gaps and collapses show in the scores
             n_radii = 20 if part.codes.size <= _MANY_ROWS else 10
             path = estimator.fit_path(part.X, part.codes, n_radii, max_features=int(max(levels)))
-        models = [self._model(part, one) for one in path]
-        counts = [np.count_nonzero(~problem.kept[one.features]) for one in models]
-        fitted = []
-        for k in levels:
-            few = [one for one, n in zip(models, counts, strict=True) if n <= k]
-            fitted.append(few[-1] if few else models[0])
+            models = [self._model(part, one) for one in path]
+            models = [one for one in models if one.features.size] or models
+            counts = np.array([np.count_nonzero(~problem.kept[one.features]) for one in models])
+            fitted = []
+            for k in levels:
+                few = np.flatnonzero(counts <= k)
+                full = (
+                    models[few[-1]] if few.size else self._best_of(part, estimator, models[0], k)
+                )
+                fitted.append(full)
         return fitted
+
+    def _best_of(self, part, estimator, model, k):
+        """Where a path begins with more than k features: the k that weigh most, trained again."""
+        kept = part.problem.kept
+        free = ~kept[model.features]
+        order = np.argsort(-model.gains[free], kind="stable")[: int(k)]
+        features = np.union1d(model.features[free][order], np.flatnonzero(kept))
+        columns = part.columns_of(features)
+        weights = estimator.feature_weights
+        again = clone(estimator).set_params(
+            feature_weights=None if weights is None else weights[columns]
+        )
+        X = _dense(part.X[:, columns])
+        last = again.fit_path(X, part.codes, 5, max_features=columns.size)[-1]
+        total = np.bincount(
+            part.feature_of[columns],
+            weights=np.abs(last.weights_).sum(axis=1),
+            minlength=kept.size,
+        )
+        return Fitted(last, columns, features, total[features])
 
     def _model(self, part, estimator):
         total = np.bincount(
