@@ -73,7 +73,7 @@ def test_selection_outside_the_folds_would_look_good_and_ours_does_not():
     settings = Settings(("centers",), max_features=10)
     fooled, _ = compare(make(leaked, y), settings)
     honest, _ = compare(make(X, y), settings)
-    assert fooled.honest.low > 0.5
+    assert fooled.honest.score > 0.6
     assert honest.honest.low < 0.5 < honest.honest.high
 
 

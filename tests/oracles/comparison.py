@@ -55,3 +55,26 @@ def bootstrap_bias_corrected(predictions, y, sizes, errors, rng, n_draws):
         chosen = choose(candidates)[0]
         scores.append(balanced_accuracy_score(y[left], predictions[chosen][left]))
     return np.array(scores)
+
+
+def nested_predictions(X, y, tests, fit, levels):
+    """Nested cross-validation, one model at a time; of equal scores the first level counts.
+
+    `tests` are the test rows of the folds, `fit(X, y, level)` gives a classifier.
+    """
+    every = np.arange(y.size)
+    labels = np.empty(y.size, dtype=y.dtype)
+    for outer in tests:
+        inner = [rows for rows in tests if rows is not outer]
+        rest = np.concatenate(inner)
+        scores = []
+        for level in levels:
+            found = np.empty(y.size, dtype=y.dtype)
+            for rows in inner:
+                train = np.setdiff1d(every, np.concatenate([outer, rows]))
+                found[rows] = fit(X[train], y[train], level).predict(X[rows])
+            scores.append(balanced_accuracy_score(y[rest], found[rest]))
+        level = levels[int(np.argmax(scores))]
+        train = np.setdiff1d(every, outer)
+        labels[outer] = fit(X[train], y[train], level).predict(X[outer])
+    return labels

@@ -152,7 +152,8 @@ def describe_model(comparison, choice, recommended, batches):
             "interval_95": [honest.low, honest.high],
             "sensitivity": honest.sensitivity,
             "draws": honest.n_draws,
-            "is": "bootstrap bias corrected: covers the choice of method and level",
+            "is": ("nested" if honest.is_nested else "bootstrap bias corrected")
+            + ": covers the choice of method and level",
         }
     if comparison.batches:
         told["left_out_batches"] = _batches(comparison, choice, np.unique(batches))

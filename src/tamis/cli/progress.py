@@ -33,7 +33,8 @@ class Progress(AbstractContextManager):
         stage = unit.key.split("-", 1)[0]
         if stage == "cv":
             return find_method(unit.method).title
-        return "one batch left out" if stage == "batch" else "shuffled labels"
+        titles = {"pair": "honest score: nested folds", "batch": "one batch left out"}
+        return titles.get(stage, "shuffled labels")
 
     def __enter__(self):
         if sys.stderr.isatty():

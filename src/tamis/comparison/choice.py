@@ -6,7 +6,8 @@ good. The honest one is bootstrap bias corrected [1]_: rows are drawn with repla
 choice of method and level is made again on the rows drawn, from their out-of-fold predictions, and
 what it chose is scored on the rows that were not drawn. The mean over draws is the estimate, the
 2.5th and 97.5th percentiles are its interval. The standard errors are those of the scores of the
-rows drawn. No model is trained again. Rows of a group are drawn together.
+rows drawn. No model is trained again. Rows of a group are drawn together. For small data, where
+that is still too good, see `tamis.comparison.nested`.
 
 Rows that are all predicted right are so in every draw, and the percentiles would be a point: the
 interval reaches down at least to where that of the recommended model's own predictions does
@@ -70,6 +71,8 @@ class Honest:
     sensitivity : float or None
         With a minimal sensitivity: what it was on the rows that were not drawn.
     n_draws : int
+    is_nested : bool
+        Whether the choice was made again without every fold (`tamis.comparison.nested`).
     """
 
     score: float
@@ -77,6 +80,7 @@ class Honest:
     high: float
     sensitivity: float | None
     n_draws: int
+    is_nested: bool = False
 
 
 def choose(results, minimize):

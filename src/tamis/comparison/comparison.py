@@ -15,6 +15,7 @@ from tamis.comparison.choice import (
 )
 from tamis.comparison.folds import leave_one_batch_out, make_folds
 from tamis.comparison.methods import BASELINES, METHODS, find_method
+from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
 from tamis.comparison.results import collect, judge
 from tamis.comparison.units import Unit, run_units, shuffle_labels
 
@@ -149,6 +150,8 @@ def plan(problem, settings):
         problem.codes, problem.groups, settings.n_folds, settings.n_repeats, settings.seed
     )
     units = _units(problem, settings, folds, "cv")
+    if is_nested(problem.n_rows, settings.n_folds):
+        units += _units(problem, settings, pair_folds(folds, settings.seed), "pair")
     if problem.batches is not None:
         batches = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
         units += _units(problem, settings, batches, "batch")
@@ -251,6 +254,11 @@ def _conclude(comparison, units, done):
         positive=settings.positive,
         min_sensitivity=settings.min_sensitivity,
     )
+    pairs = _pairs(comparison, units, done)
+    if pairs is not None:
+        comparison.honest = estimate_nested(
+            problem, settings, comparison.results, pairs, comparison.folds, comparison.honest
+        )
     if problem.batches is not None:
         folds = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
         comparison.batches, _ = _gather(comparison, units, done, "batch", folds)
@@ -284,6 +292,18 @@ def _conclude(comparison, units, done):
             result, at = comparison.chosen
             reached = sum(s >= result.scores[at] for s in comparison.shuffled_scores)
             comparison.p_value = (1 + reached) / (1 + settings.permutations)
+
+
+def _pairs(comparison, units, done):
+    """Outcomes of all pairs of folds, by method; None where there are none, or not all."""
+    pairs = {}
+    for result in comparison.results:
+        name = result.method.name
+        keys = [u.key for u in units if u.method == name and u.key.startswith("pair-")]
+        if not keys or not all(key in done for key in keys):
+            return None
+        pairs[name] = [done[key] for key in keys]
+    return pairs
 
 
 def _draws(comparison, codes, n_draws):
