@@ -131,7 +131,7 @@ def describe_model(comparison, choice, recommended, batches):
         "selection_score": {
             "score": float(result.scores[at]),
             "standard_error": float(result.errors[at]),
-            "is": "the score that the choice was made by: too good to report",
+            "is": "the score that the choice was made by: not for reporting, the best of many is too good",
         },
         "behind_best_baseline": float(choice.behind),
         "confusion": {

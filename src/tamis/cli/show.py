@@ -46,7 +46,7 @@ def show_metrics(metrics):
         f"{data['name']}: {data['rows']} rows, {plural(data['features'], 'feature')}, "
         f"{len(data['classes'])} classes ({classes})",
         f"{settings['scoring'].replace('_', ' ')} in {folds}, ± standard error; these scores "
-        "choose, and are too good to report",
+        "choose, and are not for reporting: the best of many is too good",
         "",
     ]
     header = (
@@ -112,7 +112,7 @@ def _show_model(model, settings, baselines):
                 f"{settings['min_sensitivity']:.3f}"
             )
     chosen = model["selection_score"]
-    lines.append(f"  {name} {score(chosen)} in the folds that chose it (too good, do not report)")
+    lines.append(f"  {name} {score(chosen)} in the folds that chose it (not for reporting)")
     if model["behind_best_baseline"] > 0:
         best = max(baselines, key=lambda method: method["best"]["score"])
         size = count(best["best"]["features_overall"])
