@@ -131,7 +131,7 @@ def describe_model(comparison, choice, recommended, batches):
         "selection_score": {
             "score": float(result.scores[at]),
             "standard_error": float(result.errors[at]),
-            "is": "the score that the choice was made by: not for reporting, the best of many is too good",
+            "is": "the score that the choice was made by: the best of many, not for reporting",
         },
         "behind_best_baseline": float(choice.behind),
         "confusion": {
