@@ -67,8 +67,9 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
     folds : list of Fold
         Those of the first repeat are used.
     spread : Honest
-        The bootstrap's estimate: its interval, moved to the nested score, is the interval, for
-        it varies with the choice and with the rows.
+        The bootstrap's estimate. The interval is the smallest that has in it the bootstrap's,
+        where it is and moved to the nested score: a nested score of few rows is unbiased, and
+        varies much with the folds.
 
     Returns
     -------
@@ -108,8 +109,8 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
     if settings.min_sensitivity is not None:
         sensitivity = float(np.mean(labels[codes == settings.positive] == settings.positive))
     smallest = -1.0 if settings.scoring == "mcc" else 0.0
-    low = max(score - (spread.score - spread.low), smallest)
-    high = min(score + (spread.high - spread.score), 1.0)
+    low = max(min(spread.low, score - (spread.score - spread.low)), smallest)
+    high = min(max(spread.high, score + (spread.high - spread.score)), 1.0)
     return Honest(score, low, high, sensitivity, spread.n_draws, True)
 
 
