@@ -4,7 +4,7 @@ On noise the true balanced accuracy is 0.5. With a signal it is that of the reco
 5,000 new rows. Printed are the mean of the honest score, of the score that chose, of the best of
 all scores, and how often the 95 % interval covers the truth.
 
-    python benchmarks/honest_scores.py --repetitions 40
+    python benchmarks/honest_scores.py --repetitions 20
 """
 
 import argparse
@@ -49,7 +49,7 @@ def repeat(n_rows, n_features, shift, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=40)
+    parser.add_argument("--repetitions", type=int, default=20)
     n = parser.parse_args().repetitions
     print("| data | honest | truth | the score that chose | best of all | interval covers |")
     print("| --- | --- | --- | --- | --- | --- |")
