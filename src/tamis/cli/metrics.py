@@ -29,12 +29,13 @@ def path_table(result):
     """The sparsity path of a method, and its best and one-standard-error levels."""
     best = choose_level(result.scores, result.errors, "best")
     sparsest = choose_level(result.scores, result.errors, "1se")
+    per_sample, most = result.per_sample, result.most_per_sample
     path = [
         {
             "level": float(level),
             "features_overall": float(result.overall[at]),
-            "features_per_sample": float(result.per_sample[at]),
-            "features_per_sample_95": float(result.most_per_sample[at]),
+            "features_per_sample": float(per_sample[at]),
+            "features_per_sample_95": float(most[at]),
             "score": float(result.scores[at]),
             "standard_error": float(result.errors[at]),
         }

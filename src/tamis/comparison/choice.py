@@ -107,7 +107,6 @@ class _Table:
 
     def __init__(self, results, minimize):
         self.results = results
-        self.minimize = minimize
         self.ends = np.cumsum([len(r.levels) for r in results])
         self.scores = np.concatenate([r.scores for r in results])
         self.errors = np.concatenate([r.errors for r in results])

@@ -1,6 +1,7 @@
 """The comparison: every method on the same folds, a recommendation, and its honest score."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -104,6 +105,12 @@ class Comparison:
     def result(self, name):
         """Result of a method, or None."""
         return next((r for r in self.results if r.method.name == name), None)
+
+    @cached_property
+    def whole(self):
+        """All rows as a `Part`, for the final model and for what is said about its features."""
+        rows = np.arange(self.problem.n_rows)
+        return self.problem.train_part(rows, self.problem.codes, self.settings.seed)
 
     @property
     def chosen(self):

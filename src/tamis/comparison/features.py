@@ -78,7 +78,7 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
     """
     problem = comparison.problem
     result = comparison.result(name)
-    part = problem.train_part(np.arange(problem.n_rows), problem.codes, comparison.settings.seed)
+    part = comparison.whole
     X, codes = _one_row_a_group(part.X, part.codes, problem.groups)
     p_values, q_values = feature_p_values(X, codes, part.feature_of, len(problem.names))
     order = np.argsort(-fitted.gains, kind="stable")

@@ -40,7 +40,7 @@ def fit_final(comparison, name, at, *, target, descriptions=None, positive=None,
     problem, settings = comparison.problem, comparison.settings
     result = comparison.result(name)
     method, level = find_method(name), result.levels[at]
-    part = problem.train_part(np.arange(problem.n_rows), problem.codes, settings.seed)
+    part = comparison.whole
     # All levels, as in the folds: what a level is may depend on the others of its path.
     fitted = method.train(part, list(result.levels))[at]
     columns, estimator = _shrink(method, part, fitted)

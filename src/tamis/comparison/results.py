@@ -8,7 +8,7 @@ from tamis._selection import fit_temperature
 from tamis.comparison.scores import area_under_curve, confusion, score_confusion
 from tamis.preparation.table_classifier import decide
 
-__all__ = ["MethodResult", "collect"]
+__all__ = ["MethodResult", "calibrate", "collect", "find_threshold", "judge"]
 
 
 @dataclass

@@ -16,7 +16,8 @@ from numbers import Integral
 
 import numpy as np
 
-from tamis._base import check_class_weight, is_real, name_some, read_groups
+from tamis._base import check_class_weight, is_real
+from tamis._groups import name_some, read_groups
 
 __all__ = [
     "ASK",
