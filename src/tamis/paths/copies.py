@@ -1,0 +1,218 @@
+r"""Copies of rows: equal rows that are not equal by coincidence.
+
+Equal rows are ordinary in coarse tables: six yes/no questions have 64 patterns. Such rows are
+independent samples, and treating them as one sample would score unseen patterns only. Equal rows
+are *copies*, one sample written down several times, only where coincidence is implausible:
+
+- In a column with more than n/2 distinct values they share a value that few other rows have.
+- Or there are far too many of them. Let E be the number of equal pairs of rows and A that of pairs
+  which agree in all but one of (up to) eight parts of the columns. In a coarse table near misses
+  outnumber equal pairs; rows are copies when E > 10 (A + 1) and E is more than 10 times what
+  independent columns make likely. Where more than half of the rows repeat another one, redundant
+  columns (an age and a year of birth) would look like that as well, so there each third of the
+  columns must identify the rows on its own.
+- Or the whole table is repeated: every row occurs a multiple of g > 1 times.
+
+The idea that makes this fast: a value becomes a random 64-bit number that depends on its column,
+and a row the sum, modulo 2^64, of its values' numbers. Then sparse rows cost their stored values,
+leaving out a part of the columns is a subtraction, and equal rows are found by sorting n integers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["Copies", "find_copies"]
+
+_PARTS = 8
+_FAR_MORE = 10
+# A repeated table has at least so many distinct rows.
+_REPEATED_ROWS = 20
+# A value that few others have: at most so many times the rows that are equal.
+_FEW_OTHERS = 2
+_BLOCK_VALUES = 4_000_000
+_MISSING = np.uint64(0x7FF8000000000000)
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Which rows are equal, and which of these are copies.
+
+    Attributes
+    ----------
+    equal : ndarray of int64 of shape (n_rows,)
+        Rows with the same number are equal.
+    groups : ndarray of int64 of shape (n_rows,) or None
+        Rows with the same number are copies of each other; None where there are no copies.
+    """
+
+    equal: np.ndarray
+    groups: np.ndarray | None
+
+    @property
+    def n_copies(self):
+        """Number of rows that repeat another one."""
+        return 0 if self.groups is None else int(self.groups.size - self.groups.max() - 1)
+
+    def times(self):
+        """How often every row occurs, itself included."""
+        if self.groups is None:
+            return np.ones(self.equal.size)
+        return np.bincount(self.groups)[self.groups].astype(np.float64)
+
+
+def find_copies(columns, n_rows):
+    """Find equal rows and copies.
+
+    Parameters
+    ----------
+    columns : list of ndarray or CSR array
+        Matrices of numbers of shape (n_rows, n_columns); NaN equals NaN.
+    n_rows : int
+
+    Returns
+    -------
+    copies : Copies
+    """
+    parts = np.zeros((_PARTS, n_rows), dtype=np.uint64)
+    for place, numbers in _numbers(columns):
+        if sparse.issparse(numbers):
+            _add_stored(parts, place, numbers)
+        else:
+            for j in range(numbers.shape[1]):
+                parts[(place + j) % _PARTS] += numbers[:, j]
+    total = parts.sum(axis=0, dtype=np.uint64)
+    equal = np.unique(total, return_inverse=True)[1].astype(np.int64)
+    if equal.max(initial=0) + 1 == n_rows:
+        return Copies(equal, None)
+    is_copy, n_expected = _look_at_columns(columns, equal)
+    if _are_too_many(parts, total, equal, n_expected):
+        return Copies(equal, equal)
+    if not is_copy.any():
+        return Copies(equal, None)
+    # Equal rows that are copies keep their number; every other row is a group of its own.
+    groups = np.where(is_copy[equal], equal, equal.max() + 1 + np.arange(n_rows))
+    return Copies(equal, np.unique(groups, return_inverse=True)[1].astype(np.int64))
+
+
+def _are_too_many(parts, total, equal, n_expected):
+    """Whether the number of equal rows cannot be a coincidence, for the table as a whole."""
+    sizes, n_rows = np.bincount(equal), equal.size
+    if sizes.size >= _REPEATED_ROWS and np.gcd.reduce(sizes) > 1:
+        return True
+    n_equal = _count_pairs(sizes)
+    if n_equal <= _FAR_MORE * n_expected:
+        return False
+    present = parts[parts.any(axis=1)]  # there may be fewer columns than parts
+    near_misses = sum(_count_equal(total - part) - n_equal for part in present)
+    if n_equal <= _FAR_MORE * (near_misses + 1):
+        return False
+    if sizes.size > n_rows / 2:
+        return True
+    thirds = [parts[start::3].sum(axis=0, dtype=np.uint64) for start in range(3)]
+    return all(_count_equal(third) <= 1.1 * n_equal for third in thirds)
+
+
+def _look_at_columns(columns, equal):
+    """Which sets of equal rows share a rare value, and how many equal pairs chance would make.
+
+    Returns
+    -------
+    is_copy : ndarray of bool of shape (n_distinct_rows,)
+        Whether the rows share a value that few others have, in a column with more than n/2
+        distinct values.
+    n_expected : float
+        Pairs that would be equal if the columns knew nothing of each other.
+    """
+    sizes, n_rows = np.bincount(equal), equal.size
+    is_copy = np.zeros(sizes.size, dtype=bool)
+    n_pairs = n_rows * (n_rows - 1) / 2
+    log_share = 0.0
+    repeated = sizes > 1
+    first = np.unique(equal, return_index=True)[1]
+    for _, numbers in _numbers(columns):
+        if sparse.issparse(numbers):
+            log_share += _log_shares_stored(numbers, n_pairs)
+            continue
+        for j in range(numbers.shape[1]):
+            values, inverse, counts = np.unique(
+                numbers[:, j], return_inverse=True, return_counts=True
+            )
+            log_share += np.log(max(_count_pairs(counts), 0.5) / n_pairs)
+            if values.size > n_rows / 2:
+                shared = counts[inverse[first]]
+                is_copy |= repeated & (shared <= _FEW_OTHERS * sizes)
+    return is_copy, n_pairs * np.exp(log_share)
+
+
+def _log_shares_stored(numbers, n_pairs):
+    """Sum over sparse columns of the logarithm of the share of pairs that agree."""
+    n_rows, n_columns = numbers.shape
+    stored = numbers.tocsc()
+    column = np.repeat(np.arange(n_columns), np.diff(stored.indptr))
+    order = np.lexsort((stored.data, column))
+    column, values = column[order], stored.data[order]
+    is_new = np.ones(values.size, dtype=bool)
+    is_new[1:] = (column[1:] != column[:-1]) | (values[1:] != values[:-1])
+    starts = np.flatnonzero(is_new)
+    counts = np.diff(np.append(starts, values.size)).astype(np.float64)
+    pairs = np.bincount(column[starts], counts * (counts - 1) / 2, minlength=n_columns)
+    zeros = n_rows - np.diff(stored.indptr).astype(np.float64)
+    return np.log(np.maximum(pairs + zeros * (zeros - 1) / 2, 0.5) / n_pairs).sum()
+
+
+def _count_pairs(sizes):
+    sizes = sizes.astype(np.float64)
+    return float((sizes * (sizes - 1)).sum() / 2)
+
+
+def _count_equal(numbers):
+    return _count_pairs(np.unique(numbers, return_counts=True)[1])
+
+
+def _add_stored(parts, place, numbers):
+    """Add the numbers of stored values to the parts of their columns."""
+    rows = np.repeat(np.arange(numbers.shape[0]), np.diff(numbers.indptr))
+    which = (place + numbers.indices) % _PARTS
+    np.add.at(parts, (which, rows), numbers.data)
+
+
+def _numbers(columns):
+    """Random numbers of all values, in blocks, with the place of each block's first column."""
+    place = 0
+    for block in columns:
+        if sparse.issparse(block):
+            stored = sparse.csr_array(block)
+            salts = _salts(np.arange(place, place + stored.shape[1]))
+            numbers = _mix(_bits(stored.data) ^ salts[stored.indices])
+            numbers[stored.data == 0] = 0  # a zero that is stored is a zero
+            yield place, sparse.csr_array((numbers, stored.indices, stored.indptr), stored.shape)
+        else:
+            width = max(1, _BLOCK_VALUES // max(1, block.shape[0]))
+            for start in range(0, block.shape[1], width):
+                some = np.asarray(block[:, start : start + width])
+                salts = _salts(np.arange(place + start, place + start + some.shape[1]))
+                yield place + start, _mix(_bits(some) ^ salts)
+        place += block.shape[1]
+
+
+def _bits(values):
+    """Bits of numbers; equal numbers, and all missing ones, have equal bits."""
+    values = np.asarray(values, dtype=np.float64) + 0.0  # -0 becomes 0
+    bits = values.view(np.uint64)
+    bits[np.isnan(values)] = _MISSING
+    return bits
+
+
+def _salts(places):
+    return _mix(places.astype(np.uint64) + np.uint64(1))
+
+
+def _mix(bits):
+    """Splitmix64: a bijection of the 64-bit integers that looks random."""
+    with np.errstate(over="ignore"):
+        bits = bits + np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

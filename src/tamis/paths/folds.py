@@ -1,0 +1,203 @@
+"""Folds: the same for every method, sample groups whole, and one batch left out at a time.
+
+Groups are dealt to the folds one by one, the largest first, equal ones in random order. Each goes
+to the fold in which its classes are rarest so far: the fold f that minimises
+``sum_c n_fc g_c / N_c**2`` for a group with g_c of the N_c rows of class c, ties to the fold with
+the fewest rows. Single rows are then spread evenly, class by class.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.model_selection import StratifiedKFold
+
+from tamis._compile import compiled
+
+__all__ = [
+    "Fold",
+    "GroupFolds",
+    "default_repeats",
+    "derive_seed",
+    "leave_one_batch_out",
+    "make_folds",
+    "merge_groups",
+]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Training and test rows.
+
+    Attributes
+    ----------
+    repeat, number : int
+    train, test : ndarray of int
+    seed : int
+        Of everything that is random in it.
+    """
+
+    repeat: int
+    number: int
+    train: np.ndarray
+    test: np.ndarray
+    seed: int
+
+
+def default_repeats(n_rows):
+    """Small data are split several times because one split says little: 3 times below 200 rows."""
+    return 3 if n_rows < 200 else 2 if n_rows < 500 else 1
+
+
+def derive_seed(*parts):
+    """A seed for every task, whoever does it and when."""
+    return int(np.random.SeedSequence(list(parts)).generate_state(1)[0] % (2**31 - 1))
+
+
+def make_folds(codes, groups, n_folds, n_repeats, seed):
+    """Stratified folds, several times; all rows of a group are in one fold.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+    groups : ndarray of int of shape (n_rows,) or None
+    n_folds, n_repeats, seed : int
+
+    Returns
+    -------
+    folds : list of Fold
+    """
+    folds = []
+    for repeat in range(n_repeats):
+        mark = derive_seed(seed, repeat)
+        if groups is None:
+            splitter = StratifiedKFold(n_folds, shuffle=True, random_state=mark)
+        else:
+            splitter = GroupFolds(n_folds, mark)
+        rows = np.zeros(codes.size)
+        for number, (train, test) in enumerate(splitter.split(rows, codes, groups)):
+            folds.append(Fold(repeat, number, train, test, derive_seed(seed, repeat, number)))
+    return folds
+
+
+class GroupFolds:
+    """Stratified folds of whole groups; scikit-learn's splitter, for hundreds of thousands.
+
+    Parameters
+    ----------
+    n_splits : int
+    random_state : int or None
+        Seed of the order in which equal groups are dealt; None keeps the order of their numbers.
+    """
+
+    def __init__(self, n_splits=5, random_state=None):
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        """Number of folds."""
+        return self.n_splits
+
+    def split(self, X, y, groups):
+        """Training and test rows of every fold.
+
+        Parameters
+        ----------
+        X : object
+            Not used.
+        y : array-like of shape (n_rows,)
+            Classes.
+        groups : array-like of shape (n_rows,)
+
+        Yields
+        ------
+        train, test : ndarray of int
+        """
+        codes = np.unique(np.asarray(y), return_inverse=True)[1]
+        groups = np.unique(np.asarray(groups), return_inverse=True)[1]
+        n_groups = int(groups.max()) + 1
+        if n_groups < self.n_splits:
+            raise ValueError(
+                f"{self.n_splits} folds need at least {self.n_splits} groups, got {n_groups}."
+            )
+        order = np.arange(n_groups)
+        if self.random_state is not None:
+            order = np.random.default_rng(self.random_state).permutation(n_groups)
+        sizes = np.bincount(groups)
+        order = order[np.argsort(-sizes[order], kind="stable")]
+        # Rows group by group, so that a group's classes stand together.
+        rows = np.argsort(groups, kind="stable")
+        bounds = np.searchsorted(groups[rows], np.arange(n_groups + 1))
+        fold_of = _deal(order, bounds, codes[rows], int(codes.max()) + 1, self.n_splits)[groups]
+        for fold in range(self.n_splits):
+            yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+
+
+@compiled
+def _deal(order, bounds, codes, n_classes, n_folds):
+    """Fold of every group."""
+    total = np.zeros(n_classes)
+    for c in codes:
+        total[c] += 1.0
+    count = np.zeros((n_folds, n_classes))
+    size = np.zeros(n_folds)
+    fold_of = np.empty(order.size, np.int64)
+    for g in order:
+        own = codes[bounds[g] : bounds[g + 1]]
+        best, least = 0, np.inf
+        for f in range(n_folds):
+            crowd = 0.0
+            for c in own:
+                crowd += count[f, c] / total[c] ** 2
+            if crowd < least or (crowd == least and size[f] < size[best]):
+                best, least = f, crowd
+        for c in own:
+            count[best, c] += 1.0
+        size[best] += own.size
+        fold_of[g] = best
+    return fold_of
+
+
+def leave_one_batch_out(batches, groups, seed):
+    """One fold for every batch: trained on all others, without the groups that the batch has.
+
+    Parameters
+    ----------
+    batches : ndarray of int of shape (n_rows,)
+    groups : ndarray of int of shape (n_rows,) or None
+    seed : int
+
+    Returns
+    -------
+    folds : list of Fold
+    """
+    folds = []
+    for b in np.unique(batches):
+        test = batches == b
+        others = ~test if groups is None else ~np.isin(groups, groups[test])
+        train = np.flatnonzero(others)
+        folds.append(Fold(0, int(b), train, np.flatnonzero(test), derive_seed(seed, 7, int(b))))
+    return folds
+
+
+def merge_groups(*groups):
+    """The finest groups that keep together what any of the given ones does.
+
+    Parameters
+    ----------
+    *groups : ndarray of int of shape (n_rows,), or None
+
+    Returns
+    -------
+    merged : ndarray of int64 of shape (n_rows,) or None
+        None where all are None.
+    """
+    given = [np.unique(g, return_inverse=True)[1] for g in groups if g is not None]
+    if len(given) < 2:
+        return given[0].astype(np.int64) if given else None
+    # Groups are nodes; a row is an edge between the groups that it belongs to.
+    first = given[0].max() + 1
+    n_nodes = first + given[1].max() + 1
+    edges = coo_array((np.ones(given[0].size), (given[0], first + given[1])), (n_nodes, n_nodes))
+    return connected_components(edges, directed=False)[1][given[0]].astype(np.int64)

@@ -1,0 +1,249 @@
+r"""The rule of choice: the sparsest candidate that is good enough.
+
+Candidates are the levels of all paths. For candidate a let :math:`z_{ai}` be the share of the
+repeats in which it is right on row i, b the candidate with the best score (ties go to the
+sparsest) and :math:`d_i = z_{bi} - z_{ai}`. Rows have weights :math:`w_i = s_i / (C S_c)` for
+balanced accuracy (s sample weights, S_c their sum over class c) and :math:`s_i / S` for accuracy,
+so that :math:`D_a = \sum_i w_i d_i` is how far a is behind the best. Its variance is paired,
+
+.. math:: V_a = \frac{U}{U - 1} \sum_u \Big(\sum_{i \in u} w_i (d_i - \bar d_{c(i)})\Big)^2,
+
+over units u: sample groups, or single rows; :math:`\bar d_c` is the mean of d in a class (for
+accuracy: over all rows). A perfect score must not look infinitely certain, so half a discordant
+unit is added in each direction [1]_: :math:`V_0 = C^{-2} \sum_c (U_c + 2)^{-2}`, with U_c units
+that have rows of class c (accuracy: :math:`(U + 2)^{-2}`). Candidate a is *good enough* when
+
+.. math:: D_a \le \max\big(\sqrt{V_a + V_0}, \text{tolerance}\big),
+
+and the rule takes the sparsest of these, ties by score. The tolerance is what makes the rule work
+for many rows, where every difference is significant. Scores that are not means over rows (F1,
+Matthews correlation, area under the curve) take :math:`V_a` from the covariance of bootstrap
+draws.
+
+Shapes: P candidates, n rows; `right` is (P, n). All variances against one b cost two passes over
+`right`, so the rule is cheap enough to be applied again in every bootstrap draw.
+
+References
+----------
+.. [1] Agresti and Min, "Effects and non-effects of paired identical observations in comparing
+   proportions with binary matched-pairs data", Statistics in Medicine 23, 2004.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tamis._compile import compiled
+
+__all__ = ["TOLERANCE", "Counted", "Drawn", "best_of", "choose", "good_enough", "smoothing"]
+
+# Differences in score that are not worth a feature.
+TOLERANCE = 0.01
+_ROUNDING = 1e-12
+
+
+def choose(scores, sparsity, errors, *, tolerance=TOLERANCE, allowed=None):
+    """Index of the sparsest candidate that is good enough.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_candidates,)
+        Larger is better.
+    sparsity : ndarray of shape (n_candidates,)
+        What is to be small: numbers of features.
+    errors : Counted or Drawn
+        Standard errors of differences, by ``errors.against(b)``.
+    tolerance : float
+        A difference in score that never matters; 0 leaves the standard error alone.
+    allowed : ndarray of bool of shape (n_candidates,) or None
+        Candidates that may be chosen; the others only set the standard. Where none of the allowed
+        is good enough, the best of the allowed sets it.
+
+    Returns
+    -------
+    chosen : int
+    best : int
+        The candidate that set the standard.
+    """
+    best = best_of(scores, sparsity)
+    enough = good_enough(scores, best, errors, tolerance)
+    if allowed is not None:
+        if not (enough & allowed).any():
+            best = best_of(np.where(allowed, scores, -np.inf), sparsity)
+            enough = good_enough(scores, best, errors, tolerance)
+        enough &= allowed
+    sizes = np.where(enough, sparsity, np.inf)
+    fewest = sizes <= sizes.min() + 1e-9
+    return int(np.argmax(np.where(fewest, scores, -np.inf))), best
+
+
+def best_of(scores, sparsity):
+    """Index of the best score; ties go to the sparsest."""
+    top = scores >= np.nanmax(scores) - _ROUNDING
+    return int(np.argmin(np.where(top, sparsity, np.inf)))
+
+
+def good_enough(scores, best, errors, tolerance=TOLERANCE):
+    """Which candidates are within one standard error, or the tolerance, of the best."""
+    return scores[best] - scores <= np.maximum(errors.against(best), tolerance) + _ROUNDING
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Paired standard errors of scores that are weighted means of right and wrong.
+
+    Attributes
+    ----------
+    right : ndarray of shape (n_candidates, n_rows)
+        Share of the repeats in which a candidate is right on a row.
+    strata : ndarray of int64 of shape (n_rows,)
+        Class of every row for balanced accuracy; zeros for accuracy.
+    units : ndarray of int64 of shape (n_rows,)
+        Sample group of every row, from 0 on; rows themselves where there are no groups.
+    firsts : ndarray of int
+        One row for every pair of stratum and unit.
+    weight : ndarray of shape (n_rows,)
+        Sample weights.
+    times : ndarray of shape (n_rows,)
+        How often every row counts: 1, or how often it was drawn.
+    """
+
+    right: np.ndarray
+    strata: np.ndarray
+    units: np.ndarray
+    firsts: np.ndarray
+    weight: np.ndarray
+    times: np.ndarray
+
+    @classmethod
+    def of(cls, right, codes, *, balanced, groups=None, weight=None):
+        """The standard errors of scores of all rows.
+
+        Parameters
+        ----------
+        right : ndarray of shape (n_candidates, n_rows)
+        codes : ndarray of int of shape (n_rows,)
+            Classes.
+        balanced : bool
+            True for balanced accuracy, False for accuracy.
+        groups : ndarray of int of shape (n_rows,) or None
+        weight : ndarray of shape (n_rows,) or None
+
+        Returns
+        -------
+        errors : Counted
+        """
+        strata = codes.astype(np.int64) if balanced else np.zeros(codes.size, dtype=np.int64)
+        units, firsts = _units_of(strata, groups)
+        weight = np.ones(codes.size) if weight is None else np.asarray(weight, dtype=np.float64)
+        return cls(right, strata, units, firsts, weight, np.ones(codes.size))
+
+    def drawn(self, times):
+        """The same for rows that were drawn `times` often."""
+        return replace(self, times=times)
+
+    def shares(self):
+        """Weight of one copy of every row in the score; strata count the same."""
+        mass = np.bincount(self.strata, weights=self.weight * self.times)
+        shares = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
+        return self.weight * (shares / np.count_nonzero(mass > 0))[self.strata]
+
+    def scores(self):
+        """Score of every candidate."""
+        return self.right @ (self.shares() * self.times)
+
+    def against(self, best):
+        """Standard errors of the differences between `best` and every candidate."""
+        return self._errors(self.right[best])
+
+    def alone(self):
+        """Standard errors of the scores themselves."""
+        return self._errors(np.zeros(self.right.shape[1], dtype=self.right.dtype))
+
+    def _errors(self, standard):
+        variances = _paired_variances(
+            self.right, standard, self.shares(), self.times, self.strata, self.units
+        )
+        n_units = np.bincount(self.strata[self.firsts], weights=self.times[self.firsts])
+        return np.sqrt(variances + smoothing(n_units))
+
+
+def _units_of(strata, groups):
+    """Units from 0 on, and one row for every pair of stratum and unit."""
+    if groups is None:
+        rows = np.arange(strata.size)
+        return rows, rows
+    units = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    return units, np.unique(units * (strata.max() + 1) + strata, return_index=True)[1]
+
+
+def smoothing(n_units):
+    """V_0, what a difference of 0 is still uncertain by, from the units of every class."""
+    n_units = np.asarray(n_units, dtype=np.float64)
+    n_units = n_units[n_units > 0]
+    return float((1.0 / (n_units + 2) ** 2).sum() / n_units.size**2)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Standard errors of any score, from its values in bootstrap draws.
+
+    Attributes
+    ----------
+    covariance : ndarray of shape (n_candidates, n_candidates)
+    smoothed : float
+        V_0.
+    """
+
+    covariance: np.ndarray
+    smoothed: float
+
+    @classmethod
+    def of(cls, scores, smoothed):
+        """From scores of shape (n_draws, n_candidates)."""
+        if len(scores) < 2:
+            return cls(np.zeros((scores.shape[1], scores.shape[1])), smoothed)
+        return cls(np.atleast_2d(np.cov(scores, rowvar=False)), smoothed)
+
+    def against(self, best):
+        """Standard errors of the differences between `best` and every candidate."""
+        own = np.diag(self.covariance)
+        variances = own + own[best] - 2 * self.covariance[best]
+        return np.sqrt(np.maximum(variances, 0.0) + self.smoothed)
+
+    def alone(self):
+        """Standard errors of the scores themselves."""
+        return np.sqrt(np.diag(self.covariance) + self.smoothed)
+
+
+@compiled
+def _paired_variances(right, standard, share, times, strata, units):
+    """V_a of every candidate against the row `standard` of right and wrong."""
+    n_candidates, n_rows = right.shape
+    n_strata = strata.max() + 1
+    n_units = units.max() + 1
+    drawn = np.zeros(n_units)
+    mass = np.zeros(n_strata)
+    for i in range(n_rows):
+        drawn[units[i]] = times[i]
+        mass[strata[i]] += times[i] * share[i]
+    total = drawn.sum()
+    variances = np.zeros(n_candidates)
+    means = np.empty(n_strata)
+    sums = np.empty(n_units)
+    for a in range(n_candidates):
+        means[:] = 0.0
+        for i in range(n_rows):
+            means[strata[i]] += times[i] * share[i] * (standard[i] - right[a, i])
+        for c in range(n_strata):
+            if mass[c] > 0:
+                means[c] /= mass[c]
+        sums[:] = 0.0
+        for i in range(n_rows):
+            sums[units[i]] += share[i] * (standard[i] - right[a, i] - means[strata[i]])
+        variance = 0.0
+        for u in range(n_units):
+            variance += drawn[u] * sums[u] ** 2
+        if total > 1:
+            variances[a] = variance * total / (total - 1)
+    return variances

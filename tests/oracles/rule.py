@@ -1,0 +1,65 @@
+"""The rule of choice, one candidate, unit and row at a time; no code shared with tamis."""
+
+from math import sqrt
+
+
+def score(right, codes, weights, rows, balanced):
+    if not balanced:
+        return sum(weights[i] * right[i] for i in rows) / sum(weights[i] for i in rows)
+    classes = sorted({codes[i] for i in rows})
+    recalls = []
+    for c in classes:
+        own = [i for i in rows if codes[i] == c]
+        recalls.append(sum(weights[i] * right[i] for i in own) / sum(weights[i] for i in own))
+    return sum(recalls) / len(classes)
+
+
+def standard_error(best, other, codes, weights, units, balanced):
+    """Paired standard error of the score of `best` minus that of `other`, smoothed.
+
+    `units` is a list of lists of rows; a unit that was drawn twice is there twice.
+    """
+    rows = [i for unit in units for i in unit]
+    stratum = codes if balanced else [0] * len(codes)
+    classes = sorted({stratum[i] for i in rows})
+    mass = {c: sum(weights[i] for i in rows if stratum[i] == c) for c in classes}
+    difference = [b - o for b, o in zip(best, other, strict=True)]
+    mean = {
+        c: sum(weights[i] * difference[i] for i in rows if stratum[i] == c) / mass[c]
+        for c in classes
+    }
+    total = 0.0
+    for unit in units:
+        part = sum(
+            weights[i] / (len(classes) * mass[stratum[i]]) * (difference[i] - mean[stratum[i]])
+            for i in unit
+        )
+        total += part**2
+    variance = len(units) / (len(units) - 1) * total
+    n_units = {c: sum(any(stratum[i] == c for i in unit) for unit in units) for c in classes}
+    smoothing = sum(1 / (n_units[c] + 2) ** 2 for c in classes) / len(classes) ** 2
+    return sqrt(variance + smoothing)
+
+
+def choose(scores, sizes, error, tolerance, allowed):
+    """`error(b, a)` is the standard error of the difference between two candidates."""
+    everything = range(len(scores))
+
+    def best_of(some):
+        top = max(scores[a] for a in some)
+        ties = [a for a in some if scores[a] >= top - 1e-12]
+        return min(ties, key=lambda a: (sizes[a], a))
+
+    def enough(best):
+        return [
+            a
+            for a in everything
+            if allowed[a] and scores[best] - scores[a] <= max(error(best, a), tolerance) + 1e-12
+        ]
+
+    best = best_of(everything)
+    if not enough(best):
+        best = best_of([a for a in everything if allowed[a]])
+    good = enough(best)
+    fewest = min(sizes[a] for a in good)
+    return max((a for a in good if sizes[a] <= fewest + 1e-9), key=lambda a: (scores[a], -a)), best

@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_iris
+
+from tamis.paths.copies import find_copies
+
+RNG = np.random.default_rng(0)
+AGE = RNG.integers(20, 70, size=200)
+COPIED = {
+    "fifteen rows six times": np.repeat(RNG.normal(size=(15, 20)), 6, axis=0),
+    "every row three times": np.repeat(RNG.normal(size=(100, 5)), 3, axis=0),
+    "one column three times": np.repeat(RNG.normal(size=(100, 1)), 3, axis=0),
+    "counts three times": np.repeat(RNG.poisson(0.1, size=(100, 500)), 3, axis=0),
+    "sparse counts three times": sparse.csr_array(
+        np.repeat(RNG.poisson(0.1, size=(100, 500)), 3, axis=0)
+    ),
+    "a minority twenty times": np.concatenate(
+        [RNG.poisson(1, size=(100, 30)), np.repeat(RNG.poisson(1, size=(10, 30)), 20, axis=0)]
+    ),
+    "drawn with replacement": RNG.normal(size=(100, 3))[RNG.integers(0, 100, size=100)],
+    "a coarse table twice": np.repeat(RNG.integers(0, 4, size=(150, 5)), 2, axis=0),
+}
+COARSE = {
+    "six yes/no questions": RNG.integers(0, 2, size=(1000, 6)),
+    "two yes/no questions": RNG.integers(0, 2, size=(1000, 2)),
+    "the same question twice": np.repeat(RNG.integers(0, 2, size=(1000, 1)), 2, axis=1),
+    "age and year of birth": np.column_stack([AGE, 2020 - AGE]),
+    "one column of ten values": RNG.integers(0, 10, size=(500, 1)),
+    "thirty values and two": np.column_stack([RNG.integers(0, 30, 500), RNG.integers(0, 2, 500)]),
+    "iris": load_iris().data,
+    "nothing but distinct rows": RNG.normal(size=(50, 3)),
+}
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_copies_are_found(name):
+    X = COPIED[name]
+    copies = find_copies([X], X.shape[0])
+    n_distinct = copies.equal.max() + 1
+    assert copies.n_copies == X.shape[0] - n_distinct > 0
+    assert_array_equal(copies.groups, copies.equal)
+
+
+@pytest.mark.parametrize("name", COARSE)
+def test_chance_repeats_stay_as_they_are(name):
+    X = COARSE[name]
+    copies = find_copies([X], X.shape[0])
+    assert copies.n_copies == 0 and copies.groups is None
+    assert_array_equal(copies.times(), np.ones(X.shape[0]))
+
+
+def test_a_few_copies_in_a_table_of_measurements():
+    X = RNG.normal(size=(60, 4))
+    X[[10, 20]] = X[5]
+    X[31] = X[30]
+    copies = find_copies([X], 60)
+    assert copies.n_copies == 3
+    times = np.ones(60)
+    times[[5, 10, 20]], times[[30, 31]] = 3, 2
+    assert_array_equal(copies.times(), times)
+
+
+def test_rows_that_share_a_frequent_value_of_a_fine_column_are_no_copies():
+    """Most incomes differ, but many are 0; rows without income repeat by chance."""
+    income = np.where(np.arange(100) < 30, 0.0, RNG.normal(size=100))
+    X = np.column_stack([income, RNG.integers(0, 2, size=(100, 2))])
+    assert find_copies([X], 100).n_copies == 0
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_equal_rows_are_found_in_any_form(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-1, 2, size=(30, 3)).astype(float)
+    expected = np.unique(X, axis=0, return_inverse=True)[1].ravel()
+    for columns in ([X], [sparse.csr_array(X)], [X[:, :1], X[:, 1:]]):
+        equal = find_copies(columns, 30).equal
+        pairs = np.unique(np.stack([equal, expected]), axis=1)
+        assert pairs.shape[1] == expected.max() + 1 == equal.max() + 1
+
+
+def test_missing_values_and_negative_zeros_are_equal():
+    X = np.array([[0.0, np.nan, 1.5], [-0.0, np.nan, 1.5], [0.0, np.nan, 2.5]])
+    assert_array_equal(find_copies([X], 3).equal[:2], find_copies([X], 3).equal[[0, 0]])
+    stored = sparse.csr_array((np.array([0.0, 2.0, 2.0]), [0, 1, 1], [0, 2, 3]), shape=(2, 2))
+    equal = find_copies([stored], 2).equal
+    assert equal[0] == equal[1]
