@@ -13,7 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from tamis.comparison import Settings, compare, fit_final, make_problem
-from tamis.comparison.folds import default_repeats
+from tamis.paths.folds import default_repeats
 from tamis.preparation import Dataset, Table, lay_out
 
 METHODS = ("centers", "medians", "primal-dual", "most-frequent", "l1-logistic")

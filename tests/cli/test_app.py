@@ -111,8 +111,13 @@ def test_force_throws_the_old_results_away_with_the_old_work(small, tmp_path, ta
     assert "seed 0 there, 1 now" in said and "--force" in said
     assert sorted(path.name for path in run.iterdir()) == before
     code, _, err = tamis(*words, "--seed", 1, "--force", "--max-seconds", 1e-9)
-    assert code == 1, err
-    assert {path.name for path in run.iterdir()} == {"run.json", "checkpoints"}
+    assert code == 0, err
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    assert metrics["settings"]["seed"] == 1
+    assert {path.name for path in (run / "checkpoints").glob("*.npz")} == {
+        f"{stage}-centers-{fold}.npz"
+        for stage, fold in [("cv", "r0-f0"), ("cv", "r0-f1")]
+    }
 
 
 BLOCKED = "import sys\nsys.modules[{name!r}] = None\nfrom tamis.cli import main\nsys.exit(main())"

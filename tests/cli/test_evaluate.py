@@ -194,7 +194,8 @@ def test_draws_without_a_class_leave_it_out():
     codes = np.array([0] * 20 + [1] * 20 + [2])
     found = score_intervals(codes, codes, np.eye(3)[codes], 0)["roc_auc"]
     assert found["score"] == 1.0
-    assert found["interval_95"] == [wilson(1, 1)[0], 1.0]  # no draw is below 1
+    low, high = found["interval_95"]
+    assert 0.3 < low < 0.95 and high == 1.0  # no draw is below 1, and that is not certain
 
 
 def test_true_probabilities_are_calibrated():

@@ -5,87 +5,104 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from tamis.comparison.choice import Draws, choose, estimate, measure_errors
+from tamis.comparison.choice import Candidates, Draws, estimate
 from tamis.comparison.comparison import Settings, compare
 from tamis.comparison.results import MethodResult, find_threshold, judge
 from tamis.comparison.scores import area_under_curve, cautious_interval
 from tests.comparison.problems import make
 from tests.oracles import comparison as oracle
+from tests.oracles import rule
 
 
-def given(name, scores, errors, sizes, is_baseline=False):
+def given(codes, right, sizes, name="a", is_baseline=False):
+    """A result whose levels are right on the given rows: (n_levels, n_rows)."""
+    labels = np.where(right, codes, 1 - codes)[:, None]
+    p = np.stack([1 - labels, labels], axis=-1) * 0.6 + 0.2
+    sizes = np.array(sizes, dtype=float)
+    used = sizes[:, None, None] * np.ones((1, 1, codes.size))
     result = MethodResult(
         SimpleNamespace(name=name, is_baseline=is_baseline),
-        tuple(range(len(scores))),
-        np.zeros((len(scores), 1, 4, 2)),
-        np.zeros((len(scores), 3)),
-        np.array(sizes, dtype=float),
-        np.array(sizes, dtype=float)[:, None, None] * np.ones((1, 1, 4)),
-        1.0,
-    )
-    result.scores, result.errors = np.array(scores), np.array(errors)
-    return result
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_the_choice_is_the_sparsest_within_one_standard_error(seed):
-    rng = np.random.default_rng(seed)
-    results, candidates = [], []
-    for name, is_baseline in (("a", False), ("b", False), ("base", True)):
-        scores = rng.uniform(0.6, 0.9, 5).round(2)
-        errors = rng.uniform(0, 0.1, 5)
-        sizes = rng.integers(1, 6, 5)
-        results.append(given(name, scores, errors, sizes, is_baseline))
-        candidates += [
-            ((name, at), scores[at], errors[at], sizes[at], not is_baseline) for at in range(5)
-        ]
-    found = choose(results, "overall")
-    (name, at), score, *_ = oracle.choose(candidates)
-    assert found.method == name
-    chosen = next(r for r in results if r.method.name == name)
-    assert chosen.scores[found.at] == score and chosen.overall[found.at] == chosen.overall[at]
-
-
-def test_a_baseline_out_of_reach_is_told_and_never_chosen():
-    results = [
-        given("a", [0.7, 0.8], [0.05, 0.05], [1, 9]),
-        given("b", [0.99], [0.01], [50], True),
-    ]
-    found = choose(results, "overall")
-    assert (found.method, found.at) == ("a", 1)
-    assert_allclose(found.behind, 0.98 - 0.8)
-
-
-def random_result(codes, n_levels, seed, skill=0.4):
-    rng = np.random.default_rng(seed)
-    right = rng.uniform(size=(n_levels, 1, codes.size)) < 0.5 + skill
-    labels = np.where(right, codes, 1 - codes)
-    p = np.stack([1 - labels, labels], axis=-1) * 0.6 + 0.2
-    result = MethodResult(
-        SimpleNamespace(name="a", is_baseline=False),
-        tuple(range(1, n_levels + 1)),
+        tuple(sizes.tolist()),
         p.astype(np.float32),
-        np.zeros((n_levels, 3)),
-        np.arange(1.0, n_levels + 1),
-        np.ones((n_levels, 1, codes.size)),
+        np.zeros((len(sizes), 3)),
+        sizes,
+        used,
+        used,
         1.0,
     )
     judge(result, codes, "balanced_accuracy")
     return result
 
 
+def chosen_by_the_rule(right, codes, sizes):
+    """Place of the rule's choice, by the slow oracle."""
+    ones = np.ones(codes.size)
+    rows = range(codes.size)
+    scores = [rule.score(r, codes, ones, rows, True) for r in right]
+    units = [[i] for i in rows]
+
+    def error(b, a):
+        return rule.standard_error(right[b], right[a], codes, ones, units, True)
+
+    return rule.choose(scores, sizes, error, 0.01, [True] * len(sizes))[0]
+
+
+def test_a_baseline_is_never_chosen_but_sets_the_standard():
+    codes = np.arange(100) % 2
+    right = np.ones((2, 100), dtype=bool)
+    right[0, :20], right[1, :2] = False, False
+    base = np.ones((1, 100), dtype=bool)
+    results = [given(codes, right, [1, 9]), given(codes, base, [50], "b", True)]
+    found = Candidates(results, codes, 2, scoring="balanced_accuracy").choice()
+    assert (found.method, found.at) == ("a", 1)
+
+
+def test_a_baseline_out_of_reach_leaves_the_best_of_ours_as_the_standard():
+    codes = np.arange(100) % 2
+    right = np.ones((2, 100), dtype=bool)
+    right[0, :41], right[1, :40] = False, False
+    base = np.ones((1, 100), dtype=bool)
+    results = [given(codes, right, [1, 9]), given(codes, base, [50], "b", True)]
+    candidates = Candidates(results, codes, 2, scoring="balanced_accuracy")
+    assert candidates.choice().at == 0  # as good as the nine features, within the tolerance
+    behind = candidates.behind(candidates.place("a", 0), candidates.place("b", 0))
+    assert_allclose(behind.difference, 0.41)
+
+
 def test_the_honest_score_is_that_of_the_slow_bootstrap():
-    codes = np.arange(60) % 2
-    result = random_result(codes, 5, seed=3, skill=0.2)
-    draws = Draws(codes, 2, None, 1000, 0)
-    scores = measure_errors([result], draws, "balanced_accuracy")
-    honest = estimate([result], draws, scores, scoring="balanced_accuracy", minimize="overall")
+    codes = np.arange(40) % 2
+    right = np.random.default_rng(3).uniform(size=(5, 40)) < 0.7
+    result = given(codes, right, [1, 2, 3, 4, 5])
+    candidates = Candidates([result], codes, 2, scoring="balanced_accuracy")
+    honest = estimate(candidates, Draws(codes, 2, None, 1000, 0))
     slow = oracle.bootstrap_bias_corrected(
-        result.labels[:, 0], codes, result.overall, result.errors, np.random.default_rng(9), 1000
+        result.labels[:, 0],
+        codes,
+        lambda rows: chosen_by_the_rule(
+            right[:, rows].astype(float), codes[rows], [1, 2, 3, 4, 5]
+        ),
+        np.random.default_rng(9),
+        300,
     )
-    noise = slow.std() / np.sqrt(1000)
+    noise = slow.std() / np.sqrt(300)
     assert abs(honest.score - slow.mean()) < 5 * noise
-    assert_allclose([honest.low, honest.high], np.percentile(slow, [2.5, 97.5]), atol=0.02)
+    assert_allclose([honest.low, honest.high], np.percentile(slow, [2.5, 97.5]), atol=0.05)
+
+
+def test_a_point_picked_after_seeing_the_curve_is_above_its_lower_limit():
+    """Of twenty candidates that are no better than chance the best looks good."""
+    above, naive = 0, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        codes = np.arange(80) % 2
+        result = given(codes, rng.random((20, 80)) < 0.5, range(1, 21))
+        candidates = Candidates([result], codes, 2, scoring="balanced_accuracy")
+        limits = candidates.lower_band(Draws(codes, 2, None, 300, seed))
+        best = int(np.argmax(candidates.scores))
+        above += limits[best] <= 0.5
+        naive += candidates.scores[best] - 1.645 * result.errors[best] <= 0.5
+    assert above >= 36
+    assert naive < 30
 
 
 def test_rows_of_a_group_are_drawn_together():

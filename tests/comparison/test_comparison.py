@@ -6,11 +6,11 @@ from scipy import sparse
 from tamis.comparison import Settings, compare, fit_final
 from tamis.comparison.comparison import plan
 from tamis.comparison.features import describe_features
-from tamis.comparison.folds import leave_one_batch_out, make_folds
 from tamis.comparison.methods import BASELINES, METHODS, find_method
 from tamis.comparison.redundancy import correlations, drop_redundant
 from tamis.comparison.store import ManifestMismatch, Store
 from tamis.comparison.units import Unit, compute, shuffle_labels
+from tamis.paths.folds import leave_one_batch_out, make_folds
 from tests.comparison.problems import blobs, make
 
 ALL = [method.name for method in (*METHODS, *BASELINES)]
@@ -73,7 +73,7 @@ def test_selection_outside_the_folds_would_look_good_and_ours_does_not():
     settings = Settings(("centers",), max_features=10)
     fooled, _ = compare(make(leaked, y), settings)
     honest, _ = compare(make(X, y), settings)
-    assert fooled.honest.score > 0.6
+    assert fooled.results[0].scores.max() > 0.7
     assert honest.honest.low < 0.5 < honest.honest.high
 
 
@@ -84,7 +84,7 @@ def test_workers_and_checkpoints_do_not_change_a_number(name, tmp_path):
     plain, _ = compare(problem, settings)
     store = Store(tmp_path / "a", {"is": "a"})
     stops = iter([False, True])
-    compare(problem, settings, store=store, stop=lambda: next(stops, True))
+    compare(problem, settings, store=store, stop=lambda: next(stops, True), at_least_one=False)
     assert 0 < len(list((tmp_path / "a").glob("*.npz"))) < 3
     resumed, _ = compare(problem, settings, store=store, n_jobs=2)
     assert_array_equal(plain.results[0].probabilities, resumed.results[0].probabilities)

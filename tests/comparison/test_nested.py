@@ -5,29 +5,27 @@ from sklearn.metrics import balanced_accuracy_score
 
 from tamis import SparseCenterClassifier
 from tamis.comparison import Settings, compare, nested
-from tamis.comparison.folds import make_folds
 from tamis.comparison.methods import find_method
+from tamis.paths.folds import make_folds
 from tests.comparison.problems import blobs, make
+from tests.comparison.test_choice import chosen_by_the_rule
 from tests.oracles import comparison as oracle
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_nested_score_is_that_of_one_model_at_a_time(seed, monkeypatch):
-    def no_errors(results, draws, scoring):
-        for result in results:
-            result.errors = np.zeros(len(result.levels))
-
-    monkeypatch.setattr(nested, "measure_errors", no_errors)
+def test_the_nested_score_is_that_of_one_model_at_a_time(seed):
     X, y = blobs(60, 6, shift=0.6, seed=seed)
     problem = make(X, y)
     comparison, _ = compare(problem, Settings(("centers",), n_folds=4, seed=seed))
     folds = make_folds(problem.codes, None, 4, 1, seed)
+    levels = find_method("centers").levels(problem, None)
     expected = oracle.nested_predictions(
         X,
         problem.codes,
         [fold.test for fold in folds],
         lambda X, y, k: SparseCenterClassifier(int(k)).fit(X, y),
-        find_method("centers").levels(problem, None),
+        levels,
+        lambda right, y: chosen_by_the_rule(right.astype(float), y, levels),
     )
     assert comparison.honest.is_nested
     assert_allclose(comparison.honest.score, balanced_accuracy_score(problem.codes, expected))

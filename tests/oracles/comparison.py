@@ -25,24 +25,11 @@ def score(scoring, y, labels, probabilities):
     return np.mean(areas)
 
 
-def choose(candidates):
-    """The sparsest of ours within one standard error of the best, one candidate at a time.
+def bootstrap_bias_corrected(predictions, y, choose, rng, n_draws):
+    """Tsamardinos et al. 2018, one draw at a time; predictions (n_places, n_rows), all ours.
 
-    Candidates are tuples (name, score, error, size, is ours).
+    `choose(rows)` gives the place that is chosen from the rows drawn.
     """
-    best = max(candidates, key=lambda c: c[1])
-    wanted = best[1] - best[2]
-    ours = [c for c in candidates if c[4]]
-    if max(c[1] for c in ours) < wanted:
-        own = max(ours, key=lambda c: c[1])
-        wanted = own[1] - own[2]
-    enough = [c for c in ours if c[1] >= wanted]
-    fewest = min(c[3] for c in enough)
-    return max((c for c in enough if c[3] == fewest), key=lambda c: c[1])
-
-
-def bootstrap_bias_corrected(predictions, y, sizes, errors, rng, n_draws):
-    """Tsamardinos et al. 2018, one draw at a time; predictions (n_places, n_rows), all ours."""
     n = y.size
     scores = []
     for _ in range(n_draws):
@@ -50,31 +37,29 @@ def bootstrap_bias_corrected(predictions, y, sizes, errors, rng, n_draws):
         left = np.setdiff1d(np.arange(n), rows)
         if np.unique(y[rows]).size < 2 or np.unique(y[left]).size < 2:
             continue
-        inside = [balanced_accuracy_score(y[rows], p[rows]) for p in predictions]
-        candidates = [(i, inside[i], errors[i], sizes[i], True) for i in range(len(sizes))]
-        chosen = choose(candidates)[0]
-        scores.append(balanced_accuracy_score(y[left], predictions[chosen][left]))
+        scores.append(balanced_accuracy_score(y[left], predictions[choose(rows)][left]))
     return np.array(scores)
 
 
-def nested_predictions(X, y, tests, fit, levels):
-    """Nested cross-validation, one model at a time; of equal scores the first level counts.
+def nested_predictions(X, y, tests, fit, levels, choose):
+    """Nested cross-validation, one model at a time.
 
-    `tests` are the test rows of the folds, `fit(X, y, level)` gives a classifier.
+    `tests` are the test rows of the folds, `fit(X, y, level)` gives a classifier, and
+    `choose(right, y)` the place of a level from right and wrong predictions, (n_levels, n_rows).
     """
     every = np.arange(y.size)
     labels = np.empty(y.size, dtype=y.dtype)
     for outer in tests:
         inner = [rows for rows in tests if rows is not outer]
         rest = np.concatenate(inner)
-        scores = []
+        right = []
         for level in levels:
             found = np.empty(y.size, dtype=y.dtype)
             for rows in inner:
                 train = np.setdiff1d(every, np.concatenate([outer, rows]))
                 found[rows] = fit(X[train], y[train], level).predict(X[rows])
-            scores.append(balanced_accuracy_score(y[rest], found[rest]))
-        level = levels[int(np.argmax(scores))]
+            right.append(found[rest] == y[rest])
+        level = levels[choose(np.array(right), y[rest])]
         train = np.setdiff1d(every, outer)
         labels[outer] = fit(X[train], y[train], level).predict(X[outer])
     return labels

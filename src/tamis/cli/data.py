@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamis.comparison import make_problem
+from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
+from tamis.comparison.duplicates import handle_duplicates
 from tamis.io.errors import InputError
 from tamis.preparation import Dataset, Table, lay_out
 
@@ -27,6 +29,7 @@ READING = (
     "id_column",
     "groups",
     "batch",
+    "weights",
     "text",
     "categorical",
     "drop",
@@ -49,6 +52,7 @@ class Loaded:
         What the features file says.
     fingerprint : str
         Hash of all files that were read.
+    checks : list of Check
     """
 
     name: str
@@ -56,6 +60,7 @@ class Loaded:
     problem: object
     descriptions: dict
     fingerprint: str
+    checks: list
 
 
 def load(words):
@@ -87,6 +92,7 @@ def load(words):
         if words["target_file"]:
             marks.append(fingerprint(words["target_file"]))
     groups, costs = _check_descriptions(descriptions, dataset)
+    dataset, copies, n_dropped = handle_duplicates(dataset, words["duplicates"])
     if not dataset.table.names:
         raise InputError("no feature is left; use --include for columns that were left out.")
     preparation, encoded = lay_out(
@@ -114,10 +120,17 @@ def load(words):
         balanced=words["scoring"] not in ("accuracy", "mcc"),
         redundancy=words["redundancy"],
         max_features=words["max_features"],
+        copies=copies if words["duplicates"] == "group" else None,
     )
     if not problem.n_features:
         raise InputError("every feature is kept by --keep: there is nothing to select.")
-    return Loaded(name, dataset, problem, descriptions, "-".join(marks))
+    checks = [
+        *check_rows(copies, problem.codes, encoded, words["duplicates"], n_dropped),
+        *check_labels(problem.codes, problem.classes, dataset.target, problem.groups),
+        *check_columns(dataset.table),
+        *check_leaks(dataset.table, problem),
+    ]
+    return Loaded(name, dataset, problem, descriptions, "-".join(marks), checks)
 
 
 def nearest(name, known):

@@ -8,7 +8,7 @@ from tamis.cli.new_rows import read_new
 from tamis.cli.output import check_output, write_json
 from tamis.cli.priors import read_priors
 from tamis.cli.progress import say
-from tamis.cli.show import show_table
+from tamis.cli.show import plural, show_table
 from tamis.comparison.methods import find_method
 from tamis.comparison.validation import compare_scores, validate
 from tamis.io.errors import InputError, listed
@@ -160,7 +160,8 @@ def _tell(found, model, codes, options, n_asked, notes, priors):
     counts = np.bincount(codes, minlength=len(model.classes_))
     labels = [str(label) for label in model.classes_.tolist()]
     honest = model.scores.get("honest_score")
-    scoring = honest["scoring"] if honest else "balanced_accuracy"
+    chosen = model.scores.get("selection_score") or {}
+    scoring = (honest or chosen).get("scoring", "balanced_accuracy")
     here = found["scores"][scoring]
     compared = None
     if honest and here["score"] is not None and honest.get("score") == honest.get("score"):
@@ -187,7 +188,7 @@ def _tell(found, model, codes, options, n_asked, notes, priors):
         **found,
         "cross_validated": compared,
         "features_per_sample": float(n_asked.mean()),
-        "features_per_sample_95": float(np.percentile(n_asked, 95)),
+        "features_per_sample_95th_percentile": float(np.percentile(n_asked, 95)),
         "versions": {"tamis": __version__, "numpy": np.__version__},
     }
 
@@ -198,7 +199,7 @@ def show_evaluation(told):
     classes = listed([f"{label} {n}" for label, n in data["classes"].items()], 8)
     lines = [
         f"{data['name']}: {data['rows']} rows ({classes})",
-        f"{told['model']['title']}, {_counted(told['features_per_sample'])} per sample",
+        f"{told['model']['title']}, {plural(told['features_per_sample'], 'feature')} per sample",
         "",
     ]
     names = [scoring, *(name for name in told["scores"] if name != scoring)]
@@ -256,10 +257,6 @@ def show_evaluation(told):
     came = "share" if found["of"].startswith("probability") else "right"
     lines += ["", *show_table((found["of"], "rows", "mean", came), rows)]
     return lines
-
-
-def _counted(n):
-    return f"{n:.3g} feature{'' if n == 1 else 's'}"
 
 
 def _scored(entry):

@@ -11,15 +11,17 @@ from tamis import __version__
 from tamis.cli.data import EMBEDDED, READING, load
 from tamis.cli.folder import RunFolder
 from tamis.cli.metrics import summarise, versions
-from tamis.cli.progress import Progress, say
+from tamis.cli.progress import Progress, say, tell_seconds
 from tamis.cli.show import show_features, show_metrics
 from tamis.comparison import Settings, compare, fit_final
-from tamis.comparison.comparison import PATIENCE, all_names, leave_out, plan
+from tamis.comparison.checks import check_result
+from tamis.comparison.comparison import all_names, leave_out, plan
+from tamis.comparison.effort import time_methods
 from tamis.comparison.features import describe_features
-from tamis.comparison.folds import default_repeats, leave_one_batch_out
-from tamis.comparison.methods import BASELINES, METHODS
+from tamis.comparison.methods import BASELINES, METHODS, find_method
 from tamis.comparison.store import ManifestMismatch, Store
 from tamis.io.errors import InputError
+from tamis.paths.folds import default_repeats, leave_one_batch_out
 
 __all__ = ["conclude", "make_settings", "manifest", "run"]
 
@@ -36,6 +38,8 @@ _DEPENDS = (
     "positive",
     "min_sensitivity",
     "minimize",
+    "tolerance",
+    "duplicates",
     "max_features",
     "keep",
     "redundancy",
@@ -46,7 +50,6 @@ _DEPENDS = (
 
 def run(options):
     """Run the command; returns the exit code."""
-    start = time.perf_counter()
     words = vars(options)
     folder = None
     if options.output:
@@ -65,15 +68,18 @@ def run(options):
         if words[name] is not None and words[name] == options.target:
             raise InputError(f"--{name} {words[name]} is the target itself; name another column.")
     loaded = load(words)
+    start = time.perf_counter()
     # Said when all is well: what cannot be used is told in one line.
     lines = []
     if options.data is None:
         lines.append(f"no DATA: this is {EMBEDDED}; yours: tamis fit DATA --target COL -o RUN")
     lines += loaded.dataset.notes
     settings = make_settings(words, loaded, lines.append)
+    _, units = plan(loaded.problem, settings)
     left_out = {}
     if options.methods != "all":
-        settings, left_out = _leave_out(settings, loaded.problem, n_jobs, options, lines.append)
+        settings, left_out = _leave_out(settings, loaded.problem, units, options, lines.append)
+        units = [unit for unit in units if unit.method not in left_out]
 
     store = None
     if folder is not None:
@@ -90,27 +96,39 @@ def run(options):
         folder.write_json("run.json", _as_json({**words, "compared": settings.methods}))
     for line in lines:
         say(line)
+    _say_checks(loaded.checks)
 
     deadline = start + options.max_seconds if options.max_seconds else np.inf
-    _, units = plan(loaded.problem, settings)
-    with Progress(units) as progress:
+    estimates = time_methods(loaded.problem, units)
+    total = sum(estimates[unit.method] for unit in units) / n_jobs
+    say(f"about {tell_seconds(total)} on {n_jobs} core{'' if n_jobs == 1 else 's'}")
+    with Progress(units, estimates, n_jobs) as progress:
         comparison, interrupted = compare(
             loaded.problem,
             settings,
             store=store,
             n_jobs=n_jobs,
             stop=lambda: time.perf_counter() > deadline,
-            report=progress.tell,
+            begin=progress.begin,
+            report=progress.end,
         )
     for name, message in comparison.failed.items():
         say(f"{name} cannot deal with these data: {message}")
-    if interrupted or comparison.n_left:
-        _say_how_to_go_on(comparison, folder, interrupted)
     if comparison.choice is None:
         say("no method was finished: there is nothing to recommend yet.")
-        return 1
-    conclude(comparison, loaded, folder, options, left_out=left_out, start=start)
-    return 1 if interrupted else 0
+    else:
+        conclude(comparison, loaded, folder, options, left_out=left_out, start=start)
+    if interrupted or comparison.n_left:
+        _say_how_to_go_on(comparison, folder, interrupted)
+    return 1 if interrupted or comparison.choice is None else 0
+
+
+def _say_checks(checks):
+    """Which warnings there are about the data; they are told in full with the results."""
+    codes = [check.code for check in checks if check.level == "warning"]
+    if codes:
+        word = "warning" if len(codes) == 1 else "warnings"
+        say(f"{len(codes)} {word} about the data (see the end): {', '.join(codes)}")
 
 
 def conclude(comparison, loaded, folder, options, *, choice=None, left_out=None, start=None):
@@ -130,8 +148,19 @@ def conclude(comparison, loaded, folder, options, *, choice=None, left_out=None,
     )
     records = describe_features(comparison, chosen.method, chosen.at, fitted)
     seconds = None if start is None else time.perf_counter() - start
-    metrics = summarise(comparison, loaded, chosen=choice, seconds=seconds, left_out=left_out)
-    metrics["model"]["features"] = sum(not record["kept"] for record in records)
+    metrics = summarise(
+        comparison,
+        loaded,
+        chosen=choice,
+        seconds=seconds,
+        left_out=left_out,
+        checks=[*loaded.checks, *check_result(comparison)],
+    )
+    counted = [r["feature"] for r in records if not r["kept"]]
+    metrics["model"]["features"] = len(counted)
+    if metrics["data"]["has_costs"]:
+        prices = dict(zip(loaded.problem.names, loaded.problem.costs.tolist(), strict=True))
+        metrics["model"]["total_cost"] = sum(prices[name] for name in counted)
     told = [r["feature"] for r in records if r.get("tells_batch")]
     if told:
         say(f"these features tell the batch, and may not carry over: {', '.join(told[:10])}")
@@ -183,18 +212,36 @@ def make_settings(words, loaded, tell=say):
         what = "groups" if problem.groups is not None else "rows"
         tell(f"the smallest class has {smallest} {what}: {n_folds} folds, not {words['folds']}")
     positive = _find_positive(words, problem)
+    methods = _find_methods(words["methods"])
+    if problem.weights is not None:
+        methods = _weighted_methods(methods, tell)
     return Settings(
-        methods=_find_methods(words["methods"]),
+        methods=methods,
         n_folds=n_folds,
         n_repeats=words["repeats"] or default_repeats(problem.n_rows),
         seed=words["seed"],
         scoring=words["scoring"],
         minimize=words["minimize"],
+        tolerance=words["tolerance"],
         max_features=words["max_features"],
         positive=positive,
         min_sensitivity=words["min_sensitivity"],
         permutations=words["permutations"],
     )
+
+
+def _weighted_methods(methods, tell):
+    """Methods that use sample weights exactly; the others are skipped, with a message."""
+    exact = tuple(name for name in methods if find_method(name).takes_weights)
+    skipped = [name for name in methods if name not in exact]
+    if not any(name in exact for name in (method.name for method in METHODS)):
+        raise InputError(
+            "--weights: none of the methods named by --methods can use sample weights exactly; "
+            "centers, medians and primal-dual can."
+        )
+    if skipped:
+        tell(f"skipped because they cannot use sample weights exactly: {', '.join(skipped)}")
+    return exact
 
 
 def _find_positive(words, problem):
@@ -226,23 +273,24 @@ def _find_methods(text):
     return tuple(ours + (baselines or [m.name for m in BASELINES]))
 
 
-def _leave_out(settings, problem, n_jobs, options, tell):
-    """The settings without the methods that would take too long, which are told."""
-    _, units = plan(problem, settings)
-    n_units = sum(unit.method == settings.methods[0] for unit in units)
-    patience = PATIENCE
-    if options.max_seconds:
-        patience = options.max_seconds / len(settings.methods) * 2
-    estimates, left_out = leave_out(problem, settings.methods, n_units, n_jobs, patience)
+def _leave_out(settings, problem, units, options, tell):
+    """The settings without the methods that would take too long, with a message."""
     named = [name.strip() for name in options.methods.split(",")]
-    left_out = {name: seconds for name, seconds in left_out.items() if name not in named}
+    n_units = sum(unit.method == settings.methods[0] for unit in units)
+    left_out = {
+        name: seconds
+        for name, seconds in leave_out(problem, settings.methods, n_units).items()
+        if name not in named
+    }
     for name, seconds in left_out.items():
         tell(
-            f"{name} is left out: about {seconds:.0f} s on these data (--methods all takes it in)"
+            f"{name} is not run: it would take about {tell_seconds(seconds)} "
+            "(--methods all runs it)"
         )
     stay = tuple(name for name in settings.methods if name not in left_out)
-    total = sum(estimates[name] for name in stay)
-    tell(f"about {total:.0f} s on {n_jobs} core{'' if n_jobs == 1 else 's'}")
+    baselines = [name for name in stay if find_method(name).is_baseline and name not in named]
+    if options.methods != "auto" and baselines:
+        tell(f"also running the baselines: {', '.join(baselines)}")
     return replace(settings, methods=stay), left_out
 
 
@@ -273,6 +321,6 @@ def _say_how_to_go_on(comparison, folder, interrupted):
     left = [name for name in comparison.unfinished if name not in comparison.failed]
     say(f"{why}; not finished: {', '.join(left) or 'the rest'}")
     if folder is None:
-        say("nothing was kept, for there was no -o RUN.")
+        say("Nothing was saved because -o RUN was not given.")
     else:
-        say(f"finished work is in {folder.path}; the same command goes on from there.")
+        say(f"Finished work is in {folder.path}; repeat the command to resume.")

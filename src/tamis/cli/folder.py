@@ -79,8 +79,9 @@ class RunFolder:
             raise InputError(f"{self.path / name} cannot be read: {error}") from error
 
     def write_features(self, records):
-        """Write `features.csv`."""
+        """Write `features.csv`, with one column for the centers of every class."""
         file = io.StringIO(newline="")
+        records = [_flatten(record) for record in records]
         names = list(records[0]) if records else ["rank", "feature"]
         writer = csv.DictWriter(file, names)
         writer.writeheader()
@@ -104,6 +105,20 @@ class RunFolder:
                 (self.path / "model.skops").unlink(missing_ok=True)
         said += dict.fromkeys(str(w.message) for w in caught)
         return said
+
+
+def _flatten(record):
+    """A record whose centers are one value for every class."""
+    flat = {}
+    for name, value in record.items():
+        if name != "centers":
+            flat[name] = value
+            continue
+        for label, center in value.items():
+            if isinstance(center, dict):
+                center = "; ".join(f"{part} {share:.3g}" for part, share in center.items())
+            flat[f"center_{label}"] = center
+    return flat
 
 
 def find_model(path):

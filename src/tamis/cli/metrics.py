@@ -3,7 +3,6 @@
 import numpy as np
 
 from tamis import __version__
-from tamis._selection import choose_level
 from tamis.comparison.comparison import batch_scores
 from tamis.comparison.scores import class_table, confusion
 
@@ -25,17 +24,16 @@ def versions():
     }
 
 
-def path_table(result):
-    """The sparsity path of a method, and its best and one-standard-error levels."""
-    best = choose_level(result.scores, result.errors, "best")
-    sparsest = choose_level(result.scores, result.errors, "1se")
-    per_sample, most = result.per_sample, result.most_per_sample
+def path_table(result, candidates):
+    """The sparsity path of a method, its best level and its sparsest that is good enough."""
+    per_sample, most, cost = result.per_sample, result.most_per_sample, result.mean_cost
     path = [
         {
             "level": float(level),
             "features_overall": float(result.overall[at]),
             "features_per_sample": float(per_sample[at]),
-            "features_per_sample_95": float(most[at]),
+            "features_per_sample_95th_percentile": float(most[at]),
+            "cost_per_sample": float(cost[at]),
             "score": float(result.scores[at]),
             "standard_error": float(result.errors[at]),
         }
@@ -44,15 +42,16 @@ def path_table(result):
     return {
         "title": result.method.title,
         "is_baseline": result.method.is_baseline,
+        "asks": result.method.asks,
         "level_is": result.method.unit,
-        "best": path[best],
-        "one_standard_error": path[sparsest],
+        "best": path[int(result.scores.argmax())],
+        "good_enough": path[candidates.good_level(result)],
         "path": path,
         "seconds": float(result.seconds),
     }
 
 
-def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None):
+def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None, checks=()):
     """Everything that was found, as plain JSON.
 
     Parameters
@@ -65,6 +64,8 @@ def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None):
         Of the whole command.
     left_out : dict or None
         Methods that were left out, with their estimated seconds.
+    checks : sequence of Check
+        What was found about the data and the result.
 
     Returns
     -------
@@ -81,19 +82,28 @@ def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None):
             "target": loaded.dataset.target,
             "rows": int(problem.n_rows),
             "features": len(problem.names),
+            "has_costs": bool((problem.costs != 1).any()),
+            "has_weights": problem.weights is not None,
+            "sample_groups": None
+            if problem.groups is None
+            else int(np.unique(problem.groups).size),
             "classes": dict(zip(map(str, problem.classes.tolist()), counts.tolist(), strict=True)),
             "notes": loaded.dataset.notes,
         },
         "settings": {
             "scoring": settings.scoring,
             "minimize": settings.minimize,
+            "tolerance": settings.tolerance,
             "folds": settings.n_folds,
             "repeats": settings.n_repeats,
             "seed": settings.seed,
             "permutations": settings.permutations,
             "min_sensitivity": settings.min_sensitivity,
         },
-        "methods": {r.method.name: path_table(r) for r in comparison.results},
+        "methods": {
+            r.method.name: path_table(r, comparison.candidates) for r in comparison.results
+        },
+        "checks": [check.as_dict() for check in checks],
         "left_out": {
             name: {"estimated_seconds": float(t)} for name, t in (left_out or {}).items()
         },
@@ -114,48 +124,50 @@ def describe_model(comparison, choice, recommended, batches):
     """How good one point of a path is."""
     problem, settings = comparison.problem, comparison.settings
     result, at = comparison.result(choice.method), choice.at
-    classes = problem.classes
+    classes, weights = problem.classes, problem.weights
     # Every repeat predicts every row once: all of them together.
     n_repeats = result.labels.shape[1]
     codes = np.tile(problem.codes, n_repeats)
     labels = result.labels[at].reshape(-1)
     probabilities = result.probabilities[at].reshape(-1, classes.size)
+    weights = None if weights is None else np.tile(weights, n_repeats)
     told = {
         "method": choice.method,
         "title": result.method.title,
         "recommended": recommended,
+        "asks": result.method.asks,
         "level": float(result.levels[at]),
         "level_is": result.method.unit,
         "features_overall": float(result.overall[at]),
         "features_per_sample": float(result.per_sample[at]),
-        "features_per_sample_95": float(result.most_per_sample[at]),
+        "features_per_sample_95th_percentile": float(result.most_per_sample[at]),
         "selection_score": {
+            "scoring": settings.scoring,
             "score": float(result.scores[at]),
             "standard_error": float(result.errors[at]),
-            "is": "the score that the choice was made by: the best of many, not for reporting",
+            "is": "used to select the model; optimistic, so do not report it",
         },
-        "behind_best_baseline": float(choice.behind),
+        "best_baseline": _best_baseline(comparison, choice),
         "confusion": {
             "classes": [str(label) for label in classes.tolist()],
-            "true_in_rows": (confusion(codes, labels, classes.size) / n_repeats).tolist(),
+            "true_in_rows": (confusion(codes, labels, classes.size, weights) / n_repeats).tolist(),
         },
-        "per_class": class_table(codes, labels, probabilities, classes),
-        "confusion_and_per_class_are": "of the out-of-fold predictions that the choice was made "
-        "by: somewhat too good; mean over repeats",
+        "per_class": class_table(codes, labels, probabilities, classes, weights),
+        "confusion_and_per_class_are": "of the out-of-fold predictions that selected the model: "
+        "somewhat optimistic; mean over repeats",
     }
     for row in told["per_class"].values():
         row["rows"] //= n_repeats
     if recommended:
-        honest = comparison.honest
-        told["honest_score"] = {
-            "scoring": settings.scoring,
-            "score": honest.score,
-            "interval_95": [honest.low, honest.high],
-            "sensitivity": honest.sensitivity,
-            "draws": honest.n_draws,
-            "is": ("nested" if honest.is_nested else "bootstrap bias corrected")
-            + ": covers the choice of method and level",
+        told["honest_score"] = _honest(comparison.honest, settings)
+    else:
+        place = comparison.candidates.place(choice.method, at)
+        told["selection_score"] |= {
+            "simultaneous_lower_95": float(comparison.lower_band[place]),
+            "is": "chosen after seeing the curve: the lower limit holds for all points together",
         }
+    if settings.min_sensitivity is not None:
+        told["threshold"] = _threshold(comparison, result, at, told)
     if comparison.batches:
         told["left_out_batches"] = _batches(comparison, choice, np.unique(batches))
     if comparison.p_value is not None and recommended:
@@ -165,6 +177,72 @@ def describe_model(comparison, choice, recommended, batches):
             "shuffled_scores": comparison.shuffled_scores,
         }
     return told
+
+
+def _honest(honest, settings):
+    return {
+        "scoring": settings.scoring,
+        "score": honest.score,
+        "interval_95": [honest.low, honest.high],
+        "behind_best_95": honest.behind,
+        "sensitivity": honest.sensitivity,
+        "specificity": honest.specificity,
+        "draws": honest.n_draws,
+        "is": ("nested" if honest.is_nested else "bootstrap bias corrected")
+        + ": includes the choice of method and number of features",
+    }
+
+
+def _best_baseline(comparison, choice):
+    """The baseline that does best against the model, at its sparsest level that does so."""
+    candidates = comparison.candidates
+    place = candidates.place(choice.method, choice.at)
+    size = candidates.sparsity[place]
+    told = []
+    for result in comparison.results:
+        if not result.method.is_baseline:
+            continue
+        at = candidates.good_level(result)
+        first = candidates.place(result.method.name, 0)
+        behind = candidates.behind(place, first + at)
+        margin = max(behind.error, candidates.tolerance)
+        told.append(
+            {
+                "method": result.method.name,
+                "title": result.method.title,
+                "level": float(result.levels[at]),
+                "features_overall": float(result.overall[at]),
+                "score": float(result.scores[at]),
+                "difference": behind.difference,
+                "standard_error": behind.error,
+                "is_better": bool(behind.difference > margin),
+                "is_sparser": bool(candidates.sparsity[first + at] < size),
+                "is_as_good": bool(behind.difference >= -margin),
+            }
+        )
+
+    def merit(entry):
+        return entry["is_better"], entry["is_as_good"] and entry["is_sparser"], entry["difference"]
+
+    return max(told, key=merit, default=None)
+
+
+def _threshold(comparison, result, at, told):
+    """What the threshold of the positive class reaches, and what it costs."""
+    problem, settings = comparison.problem, comparison.settings
+    positive = str(problem.classes[settings.positive])
+    honest = told.get("honest_score") or {}
+    reached = told["per_class"][positive]
+    plain = result.probabilities[at].argmax(axis=2) == settings.positive
+    without = 1 - plain[:, problem.codes != settings.positive].mean()
+    sensitivity, specificity = honest.get("sensitivity"), honest.get("specificity")
+    return {
+        "positive": positive,
+        "min_sensitivity": settings.min_sensitivity,
+        "sensitivity": reached["sensitivity"] if sensitivity is None else sensitivity,
+        "specificity": reached["specificity"] if specificity is None else specificity,
+        "specificity_without": float(without),
+    }
 
 
 def _batches(comparison, choice, names):

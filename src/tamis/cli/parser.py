@@ -115,6 +115,19 @@ def _add_fit(commands):
     how.add_argument("--groups", metavar="COL", help="rows of a group stay in one fold")
     how.add_argument("--batch", metavar="COL", help="also leave out one batch at a time")
     how.add_argument(
+        "--weights",
+        metavar="COL",
+        help="sample weights, used in training and in scores; methods that cannot use them "
+        "exactly are skipped",
+    )
+    how.add_argument(
+        "--duplicates",
+        choices=("group", "keep", "drop"),
+        default="group",
+        help="copies of a row: keep them together in the folds and count them as one sample, "
+        "treat them as different samples, or drop all but one (default: group)",
+    )
+    how.add_argument(
         "--scoring",
         choices=("balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"),
         default="balanced_accuracy",
@@ -122,6 +135,14 @@ def _add_fit(commands):
     how.add_argument("--positive", metavar="CLASS", help="the class to be found")
     how.add_argument("--min-sensitivity", type=_share, metavar="S", help="for --positive")
     how.add_argument("--minimize", choices=("overall", "per-sample"), default="overall")
+    how.add_argument(
+        "--tolerance",
+        type=_tolerance,
+        default=0.01,
+        metavar="T",
+        help="a difference in score that is not worth a feature (default: 0.01); 0 leaves the "
+        "standard error alone",
+    )
     how.add_argument("--max-features", type=_at_least(1), metavar="K", help="largest model")
     how.add_argument(
         "--keep", type=_names, action=_More, default=(), metavar="COLS", help="always in, for free"
@@ -141,7 +162,7 @@ def _add_fit(commands):
     )
     work = parser.add_argument_group("working")
     work.add_argument(
-        "--max-seconds", type=_positive, metavar="S", help="begin nothing after this"
+        "--max-seconds", type=_positive, metavar="S", help="start no new work after S seconds"
     )
     work.add_argument("--n-jobs", type=int, default=-1, help="processes (default: all cores)")
     work.add_argument("--seed", type=_at_least(0), default=0)
@@ -261,6 +282,16 @@ def _positive(text):
         value = 0.0
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return value
+
+
+def _tolerance(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to below 1, got {text!r}")
     return value
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from tamis.cli.data import load
 from tamis.cli.fit_command import conclude, make_settings, manifest
 from tamis.cli.folder import RunFolder
+from tamis.cli.show import count
 from tamis.comparison import compare
 from tamis.comparison.choice import Choice
 from tamis.comparison.methods import METHODS
@@ -39,7 +40,9 @@ def run(options):
         raise InputError(
             f"{source.path} was made with other data or versions ({error}); run tamis fit again."
         ) from error
-    comparison, _ = compare(loaded.problem, settings, store=store, stop=lambda: True)
+    comparison, _ = compare(
+        loaded.problem, settings, store=store, stop=lambda: True, at_least_one=False
+    )
     result = comparison.result(options.method)
     if result is None:
         finished = [r.method.name for r in comparison.results if not r.method.is_baseline]
@@ -60,7 +63,7 @@ def find_level(result, wanted):
     if not few:
         what = "features per sample" if result.method.asks else "features"
         raise InputError(
-            f"{result.method.name} has no model with {wanted:g} {what}; its smallest has "
-            f"{sizes.min():.3g}."
+            f"{result.method.name} has no model with {count(wanted)} {what}; its smallest has "
+            f"{count(sizes.min())}."
         )
     return max(few, key=lambda at: (sizes[at], -at))

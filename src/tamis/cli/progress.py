@@ -1,12 +1,17 @@
-"""Progress on standard error: a bar for every method, or a line where there is no terminal."""
+"""Progress on standard error: a bar for every method, or lines where there is no terminal."""
 
 import sys
+import threading
+import time
 from collections import Counter
 from contextlib import AbstractContextManager
 
 from tamis.comparison.methods import find_method
 
-__all__ = ["Progress", "say"]
+__all__ = ["Progress", "say", "tell_seconds"]
+
+# Where there is no terminal: seconds between lines.
+_QUIET = 30.0
 
 
 def say(line):
@@ -14,27 +19,44 @@ def say(line):
     print(f"tamis: {line}", file=sys.stderr, flush=True)
 
 
+def tell_seconds(seconds):
+    """A time that is known roughly."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
+
+
 class Progress(AbstractContextManager):
-    """Tells about finished units.
+    """Tells about finished units, and how long the others will take.
 
     Parameters
     ----------
     units : list of Unit
         All there are.
+    estimates : dict of str to float
+        Seconds that a unit of every method takes, roughly.
+    n_jobs : int
+        Units that are worked on at once.
     """
 
-    def __init__(self, units):
+    def __init__(self, units, estimates, n_jobs):
+        self.estimates, self.n_jobs = estimates, n_jobs
+        self.left = Counter(unit.method for unit in units)
         self.total = Counter(self._row(unit) for unit in units)
         self.done = Counter()
+        self.seconds, self.timed = Counter(), Counter()
+        self.running = {}
         self.bars = None
+        self.is_over = threading.Event()
 
     @staticmethod
     def _row(unit):
-        stage = unit.key.split("-", 1)[0]
-        if stage == "cv":
-            return find_method(unit.method).title
         titles = {"pair": "honest score: nested folds", "batch": "one batch left out"}
-        return titles.get(stage, "shuffled labels")
+        if unit.stage == "cv":
+            return find_method(unit.method).title
+        return titles.get(unit.stage, "shuffled labels")
 
     def __enter__(self):
         if sys.stderr.isatty():
@@ -43,28 +65,70 @@ class Progress(AbstractContextManager):
                 from rich.console import Console
             except ImportError:
                 say("pip install 'tamis[cli]' shows live progress.")
-                return self
-            self.bars = progress.Progress(
-                progress.TextColumn("{task.description:<32}"),
-                progress.BarColumn(30),
-                progress.MofNCompleteColumn(),
-                progress.TimeElapsedColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self.tasks = {row: self.bars.add_task(row, total=n) for row, n in self.total.items()}
-            self.bars.start()
+            else:
+                self.bars = progress.Progress(
+                    progress.TextColumn("{task.description:<32}"),
+                    progress.BarColumn(30),
+                    progress.MofNCompleteColumn(),
+                    progress.TimeElapsedColumn(),
+                    console=Console(stderr=True),
+                    transient=True,
+                )
+                self.tasks = {
+                    row: self.bars.add_task(row, total=n) for row, n in self.total.items()
+                }
+                self.tasks[None] = self.bars.add_task("", total=sum(self.total.values()))
+                self.bars.start()
+        threading.Thread(target=self._tell_regularly, daemon=True).start()
         return self
 
     def __exit__(self, *error):
+        self.is_over.set()
         if self.bars is not None:
             self.bars.stop()
 
-    def tell(self, unit):
-        """A unit is finished."""
+    def begin(self, unit):
+        """A unit is started."""
+        self.running[unit.key] = (unit, time.perf_counter())
+
+    def end(self, unit, seconds):
+        """A unit is finished; `seconds` is None where it was finished before, or failed."""
         row = self._row(unit)
+        self.running.pop(unit.key, None)
         self.done[row] += 1
+        self.left[unit.method] -= 1
+        if seconds is not None:
+            self.seconds[unit.method] += seconds
+            self.timed[unit.method] += 1
         if self.bars is not None:
             self.bars.advance(self.tasks[row])
+            self.bars.advance(self.tasks[None])
         elif self.done[row] == self.total[row]:
             say(f"{row}: done")
+
+    def remaining(self):
+        """Seconds that are left, from what finished units took."""
+        known = {name: self.seconds[name] / n for name, n in self.timed.items() if n}
+        # What other methods took tells how fast this machine is.
+        expected = sum(self.estimates[name] for name in known)
+        factor = sum(known.values()) / expected if expected > 0 else 1.0
+        total = sum(
+            n * known.get(name, factor * self.estimates[name]) for name, n in self.left.items()
+        )
+        return total / self.n_jobs
+
+    def _tell_regularly(self):
+        wait = 1.0 if self.bars is not None else _QUIET
+        while not self.is_over.wait(wait):
+            if self.bars is not None:
+                text = f"about {tell_seconds(self.remaining())} left"
+                self.bars.update(self.tasks[None], description=text)
+                continue
+            share = sum(self.done.values()) / max(1, sum(self.total.values()))
+            now = time.perf_counter()
+            running = [
+                f"{unit.method} ({tell_seconds(now - start)})"
+                for unit, start in list(self.running.values())
+            ]
+            what = f"; running: {', '.join(running)}" if running else ""
+            say(f"{100 * share:.0f} % done, about {tell_seconds(self.remaining())} left{what}")

@@ -2,7 +2,10 @@
 
 import math
 
-__all__ = ["show_features", "show_metrics", "show_table"]
+__all__ = ["count", "plural", "show_features", "show_metrics", "show_table"]
+
+_MOST_CLASSES = 6
+_MOST_CATEGORIES = 8
 
 
 def show_table(header, rows):
@@ -18,15 +21,15 @@ def show_table(header, rows):
 
 
 def count(value):
-    """A mean number of features."""
-    if math.isclose(value, round(value), abs_tol=5e-3):
-        return f"{round(value)}"
+    """A number of features, or a mean of such numbers."""
+    if math.isclose(value, round(value), abs_tol=5e-3) or value >= 100:
+        return f"{round(value):,}"
     return f"{value:.1f}"
 
 
 def plural(n, word):
     """A number of things."""
-    return f"{n} {word}{'' if str(n) == '1' else 's'}"
+    return f"{count(n)} {word}{'' if count(n) == '1' else 's'}"
 
 
 def score(entry):
@@ -37,95 +40,105 @@ def score(entry):
 def show_metrics(metrics):
     """Lines for standard output: the comparison, then the recommendation."""
     data, settings = metrics["data"], metrics["settings"]
-    classes = ", ".join(f"{label} {n}" for label, n in list(data["classes"].items())[:8])
+    classes = ", ".join(f"{label} {n:,}" for label, n in list(data["classes"].items())[:8])
     more = len(data["classes"]) - 8
     classes += f", and {more} more" if more > 0 else ""
     folds = f"{settings['folds']} folds"
-    folds += f", {settings['repeats']} times" if settings["repeats"] > 1 else ""
+    folds += f" repeated {settings['repeats']} times" if settings["repeats"] > 1 else ""
     lines = [
-        f"{data['name']}: {data['rows']} rows, {plural(data['features'], 'feature')}, "
+        f"{data['name']}: {data['rows']:,} rows, {plural(data['features'], 'feature')}, "
         f"{len(data['classes'])} classes ({classes})",
-        f"{settings['scoring'].replace('_', ' ')} in {folds}, ± standard error; these scores "
-        "choose, and are not for reporting: the best of many is too good",
+        f"Scores: {_name(settings)} ± standard error in {folds} (used to select a model; "
+        "optimistic, so do not report them)",
         "",
+        *_show_methods(metrics),
     ]
-    header = (
-        "method",
-        "best",
-        "features",
-        "within 1 se",
-        "features",
-        "per sample",
-        "95 %",
-        "seconds",
-    )
-    ours = [m for m in metrics["methods"].values() if not m["is_baseline"]]
-    baselines = [m for m in metrics["methods"].values() if m["is_baseline"]]
-    rows = []
-    for method in [*ours, *baselines]:
-        best, sparse = method["best"], method["one_standard_error"]
-        title = f"({method['title']})" if method["is_baseline"] else method["title"]
-        rows.append(
-            (
-                title,
-                score(best),
-                count(best["features_overall"]),
-                score(sparse),
-                count(sparse["features_overall"]),
-                count(sparse["features_per_sample"]),
-                count(sparse["features_per_sample_95"]),
-                f"{method['seconds']:.1f}",
-            )
-        )
-    lines += show_table(header, rows)
-    if baselines:
-        lines.append("(in brackets: to compare with, never recommended)")
     for name, told in metrics["left_out"].items():
-        lines.append(f"{name} was left out: about {told['estimated_seconds']:.0f} s")
+        lines.append(f"{name} was not run: about {told['estimated_seconds']:.0f} s")
     if metrics["unfinished"]:
         lines.append(f"not finished: {', '.join(metrics['unfinished'])}")
     if "model" in metrics:
-        lines += ["", *_show_model(metrics["model"], settings, baselines)]
+        lines += ["", *_show_model(metrics["model"], settings)]
+    checks = metrics["checks"]
+    if checks:
+        lines += ["", *(f"{c['level']}: {c['sentence']} {c['advice']}" for c in checks)]
     return lines
 
 
-def _show_model(model, settings, baselines):
+def _show_methods(metrics):
+    """One row for every method: its sparsest level that is good enough, then its best."""
+    methods = metrics["methods"].values()
+    asks = any(method["asks"] for method in methods)
+    costs = metrics["data"]["has_costs"]
+    header = ["method", "features", "score"]
+    header += ["features per sample", "95th percentile"] if asks else []
+    header += ["cost per sample"] if costs else []
+    header += ["best score", "features at best", "seconds"]
+    rows = []
+    for method in sorted(methods, key=lambda method: method["is_baseline"]):
+        best, sparse = method["best"], method["good_enough"]
+        title = f"({method['title']})" if method["is_baseline"] else method["title"]
+        row = [title, count(sparse["features_overall"]), score(sparse)]
+        if asks:
+            row += [
+                count(sparse["features_per_sample"]),
+                count(sparse["features_per_sample_95th_percentile"]),
+            ]
+        if costs:
+            row.append(f"{sparse['cost_per_sample']:.4g}")
+        row += [
+            f"{best['score']:.3f}",
+            count(best["features_overall"]),
+            f"{method['seconds']:.1f}",
+        ]
+        rows.append(row)
+    lines = show_table(header, rows)
+    if any(method["is_baseline"] for method in methods):
+        lines.append("(baselines in parentheses)")
+    return lines
+
+
+def _name(settings):
+    return settings["scoring"].replace("_", " ")
+
+
+def _show_model(model, settings):
     what = "Recommended" if model["recommended"] else "Picked"
     counted = plural(model["features"], "feature")
     mean = count(model["features_overall"])
-    if model["level_is"] == "cost weight":
-        counted = f"{count(model['features_per_sample'])} per sample of {counted} overall"
-    elif mean != str(model["features"]):
-        counted += f" (in the folds {mean} on average)"
+    if model["asks"]:
+        counted = f"{count(model['features_per_sample'])} features per sample, {counted} overall"
+    elif mean != count(model["features"]):
+        counted += f" ({mean} on average in the folds)"
     lines = [f"{what}: {model['title']}, {counted}"]
-    name = settings["scoring"].replace("_", " ")
+    if "total_cost" in model:
+        lines[0] += f", total cost {model['total_cost']:.4g}"
+    name, chosen = _name(settings), model["selection_score"]
     if "honest_score" in model:
         honest = model["honest_score"]
         low, high = honest["interval_95"]
         lines.append(
             f"  {name} {honest['score']:.3f}, 95 % interval {low:.3f} to {high:.3f} "
-            "(honest: covers the choice of method and level)"
+            "(honest: includes the choice of method and number of features)"
         )
-        if honest["sensitivity"] is not None:
-            lines.append(
-                f"  sensitivity {honest['sensitivity']:.3f}, wanted "
-                f"{settings['min_sensitivity']:.3f}"
-            )
-    chosen = model["selection_score"]
-    lines.append(f"  {name} {score(chosen)} in the folds that chose it (not for reporting)")
-    if model["behind_best_baseline"] > 0:
-        best = max(baselines, key=lambda method: method["best"]["score"])
-        size = count(best["best"]["features_overall"])
         lines.append(
-            f"  {best['title']}, with {size} features, is ahead of every model of ours by more "
-            "than one standard error"
+            f"  at most {max(honest['behind_best_95'], 0):.3f} behind the best model compared "
+            "(upper 95 % limit)"
         )
+        lines.append(f"  {name} {score(chosen)} in the folds that selected it (do not report)")
+    else:
+        lines.append(
+            f"  {name} {score(chosen)}, above {chosen['simultaneous_lower_95']:.3f} with 95 % "
+            "confidence for all points of the curve together (chosen after seeing the curve)"
+        )
+    lines += _show_threshold(model)
+    lines += _show_baseline(model)
     if model.get("left_out_batches"):
         told = model["left_out_batches"]
         worst = min(told["accuracy_of_batch"].values())
         lines.append(
-            f"  {name} {told['score']:.3f} with one batch left out at a time (worst batch: "
-            f"accuracy {worst:.3f})"
+            f"  {name} {told['score']:.3f} when one batch at a time is left out of training "
+            f"(accuracy in the worst batch: {worst:.3f})"
         )
     if model.get("permutations"):
         p = model["permutations"]
@@ -135,33 +148,72 @@ def _show_model(model, settings, baselines):
     return lines
 
 
+def _show_threshold(model):
+    if model.get("threshold") is None:
+        return
+    told = model["threshold"]
+    yield (
+        f"  sensitivity for {told['positive']} {told['sensitivity']:.3f} "
+        f"({told['min_sensitivity']:.3f} asked for), specificity {told['specificity']:.3f} "
+        f"({told['specificity_without']:.3f} without the threshold)"
+    )
+
+
+def _show_baseline(model):
+    told = model.get("best_baseline")
+    if told is None:
+        return
+    title, size = f"{told['title']} (baseline)", plural(told["features_overall"], "feature")
+    gain = f"{told['difference']:+.3f} ± {told['standard_error']:.3f}"
+    if told["is_better"] and told["is_sparser"]:
+        yield f"  {title} is sparser and better: {size}, score {gain}"
+    elif told["is_better"]:
+        yield f"  {title} is better: score {gain}, with {size}"
+    elif told["is_as_good"] and told["is_sparser"]:
+        yield f"  {title} is sparser and about as good: {size}, score {gain}"
+
+
 def show_features(records, limit=15):
-    """Lines about the features of a model, best first."""
+    """Lines about the features of a model, best first; categories one by one."""
     if not records:
-        return ["no feature is used"]
-    centers = [name for name in records[0] if name.startswith("center_")]
-    shown = centers if len(centers) <= 6 else []
-    header = ("feature", "gain", "stable", "q", *(name[len("center_") :] for name in shown))
-    rows = [
-        (
-            _cut(record["feature"], 40),
+        return ["The model uses no feature."]
+    classes = list(records[0]["centers"])
+    shown = classes if len(classes) <= _MOST_CLASSES else []
+    header = ["feature", "gain", "share of folds", "q", *(shown or ["speaks for"])]
+    rows = []
+    for record in records[:limit]:
+        centers = record["centers"]
+        is_single = not isinstance(centers[classes[0]], dict)
+        row = [
+            _shorten(record["feature"]),
             f"{record['gain']:.3g}",
             f"{record['stability']:.2f}",
             f"{record['q']:.1g}",
-            *(
-                f"{record[name]:.4g}"
-                if isinstance(record[name], float)
-                else _cut(record[name], 24)
-                for name in shown
-            ),
-        )
-        for record in records[:limit]
-    ]
+        ]
+        if shown:
+            row += [f"{centers[c]:.4g}" if is_single else "" for c in shown]
+        else:
+            row.append(record["speaks_for"])
+        rows.append(row)
+        if shown and not is_single:
+            rows += _category_rows(centers, shown)
     lines = show_table(header, rows)
     if len(records) > limit:
-        lines.append(f"... and {len(records) - limit} more")
+        lines.append(f"... and {len(records) - limit:,} more")
     return lines
 
 
-def _cut(text, width):
-    return text if len(text) <= width else text[: width - 1] + "…"
+def _category_rows(centers, classes):
+    names = list(centers[classes[0]])
+    for name in names[:_MOST_CATEGORIES]:
+        yield [f"  {name}", "", "", "", *(f"{centers[c][name]:.3g}" for c in classes)]
+    if len(names) > _MOST_CATEGORIES:
+        yield [f"  ... and {len(names) - _MOST_CATEGORIES} more", *[""] * (3 + len(classes))]
+
+
+def _shorten(name, width=60):
+    """A long name without its middle."""
+    if len(name) <= width:
+        return name
+    half = (width - 1) // 2
+    return f"{name[:half]}…{name[-half:]}"

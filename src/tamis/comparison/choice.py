@@ -1,17 +1,16 @@
 r"""The recommendation, and an honest score of it.
 
-Recommended is the sparsest model whose score is within one standard error of the best, baselines
+Recommended is the sparsest model that is good enough by the rule of `tamis.paths.rule`, baselines
 included when judging what is best. Its own score was used for choosing it, among many, and is too
 good. The honest one is bootstrap bias corrected [1]_: rows are drawn with replacement, the whole
 choice of method and level is made again on the rows drawn, from their out-of-fold predictions, and
 what it chose is scored on the rows that were not drawn. The mean over draws is the estimate, the
-2.5th and 97.5th percentiles are its interval. The standard errors are those of the scores of the
-rows drawn. No model is trained again. Rows of a group are drawn together. For small data, where
-that is still too good, see `tamis.comparison.nested`.
+2.5th and 97.5th percentiles are its interval. No model is trained again. Rows of a group are
+drawn together. For small data, where that is still too good, see `tamis.comparison.nested`.
 
 Rows that are all predicted right are so in every draw, and the percentiles would be a point: the
 interval reaches down at least to where that of the recommended model's own predictions does
-(`tamis.comparison.scores.cautious_interval`), a group counting as one row.
+(`tamis.comparison.scores.cautious_interval`), a sample group counting as one row.
 
 References
 ----------
@@ -31,14 +30,20 @@ from tamis.comparison.scores import (
     confusion,
     score_confusion,
 )
+from tamis.paths.rule import TOLERANCE, Counted, Drawn, choose, smoothing
 from tamis.preparation.table_classifier import decide
 
-__all__ = ["Choice", "Draws", "Honest", "choose", "estimate", "measure_errors", "n_draws_for"]
+__all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_draws_for"]
 
 # Values of a chunk of the bootstrap.
 _CHUNK = 20_000_000
 # Where fewer draws than this share have all classes on both sides, two classes are enough.
 _FEW_WHOLE = 0.1
+# Draws of a bootstrap that gives standard errors only.
+_ERROR_DRAWS = 200
+# Scores that are means of right and wrong over rows.
+_COUNTED = ("balanced_accuracy", "accuracy")
+_NORMAL_90 = 1.6448536269514722
 
 
 @dataclass(frozen=True)
@@ -50,14 +55,31 @@ class Choice:
     method : str
     at : int
         Place of the level.
-    behind : float
-        How far it is behind the best of all, baselines included, beyond one standard error; 0
-        where it is within.
     """
 
     method: str
     at: int
-    behind: float = 0.0
+
+
+@dataclass(frozen=True)
+class Behind:
+    """How far one candidate is behind another, from paired predictions.
+
+    Attributes
+    ----------
+    difference : float
+        Score of the other minus that of this one.
+    error : float
+        Standard error of the difference.
+    """
+
+    difference: float
+    error: float
+
+    @property
+    def upper(self):
+        """Upper 95 % limit of the difference."""
+        return self.difference + _NORMAL_90 * self.error
 
 
 @dataclass(frozen=True)
@@ -67,9 +89,11 @@ class Honest:
     Attributes
     ----------
     score, low, high : float
-        Estimate and 95% interval.
-    sensitivity : float or None
-        With a minimal sensitivity: what it was on the rows that were not drawn.
+        Estimate and 95 % interval.
+    behind : float
+        Upper 95 % limit of how far the recommended model is behind the best one.
+    sensitivity, specificity : float or None
+        With a minimal sensitivity: what they were on the rows that were not drawn.
     n_draws : int
     is_nested : bool
         Whether the choice was made again without every fold (`tamis.comparison.nested`).
@@ -78,64 +102,144 @@ class Honest:
     score: float
     low: float
     high: float
-    sensitivity: float | None
-    n_draws: int
+    behind: float
+    sensitivity: float | None = None
+    specificity: float | None = None
+    n_draws: int = 0
     is_nested: bool = False
 
 
-def choose(results, minimize):
-    """The sparsest within one standard error of the best.
+class Candidates:
+    """All levels of all methods, one after the other, and the rule applied to them.
 
     Parameters
     ----------
     results : list of MethodResult
-        Judged, with standard errors.
+        Judged. Their `errors` are set.
+    codes : ndarray of int of shape (n_rows,)
+        True classes.
+    n_classes : int
+    scoring : str
     minimize : {"overall", "per-sample"}
-
-    Returns
-    -------
-    choice : Choice
+    tolerance : float
+    groups : ndarray of int of shape (n_rows,) or None
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights.
+    seed : int
     """
-    table = _Table(results, minimize)
-    places, behind = table.choose(table.scores[None, :])
-    result, at = table.result(int(places[0]))
-    return Choice(result.method.name, at, float(behind[0]))
 
-
-class _Table:
-    """All levels of all methods, one after the other."""
-
-    def __init__(self, results, minimize):
-        self.results = results
+    def __init__(
+        self,
+        results,
+        codes,
+        n_classes,
+        *,
+        scoring,
+        minimize="overall",
+        tolerance=TOLERANCE,
+        groups=None,
+        weights=None,
+        seed=0,
+    ):
+        self.results, self.codes, self.n_classes = results, codes, n_classes
+        self.scoring, self.tolerance = scoring, tolerance
+        self.groups, self.weights = groups, weights
         self.ends = np.cumsum([len(r.levels) for r in results])
         self.scores = np.concatenate([r.scores for r in results])
-        self.errors = np.concatenate([r.errors for r in results])
         self.sparsity = np.concatenate([r.sparsity(minimize) for r in results])
         self.ours = np.concatenate(
             [np.full(len(r.levels), not r.method.is_baseline) for r in results]
         )
+        self.is_counted = scoring in _COUNTED
+        if self.is_counted:
+            right = np.concatenate(
+                [(r.labels == codes).mean(axis=1, dtype=np.float32) for r in results]
+            )
+            self.errors = Counted.of(
+                right,
+                codes,
+                balanced=scoring == "balanced_accuracy",
+                groups=groups,
+                weight=weights,
+            )
+        else:
+            draws = Draws(codes, n_classes, groups, _ERROR_DRAWS, seed, weights)
+            chunks = [self.scores_of(drawn) for drawn in draws]
+            drawn = np.concatenate(chunks) if chunks else np.zeros((0, self.scores.size))
+            self.errors = Drawn.of(drawn, self._smoothing())
+        alone = self.errors.alone()
+        for result, part in zip(results, np.split(alone, self.ends[:-1]), strict=True):
+            result.errors = part
 
-    def result(self, place):
+    def _smoothing(self):
+        """What a difference of 0 is uncertain by, for scores that are not counted."""
+        units = np.arange(self.codes.size) if self.groups is None else self.groups
+        sizes = [np.unique(units[self.codes == c]).size for c in range(self.n_classes)]
+        if self.scoring != "roc_auc":
+            return smoothing(sizes) * (4 if self.scoring == "mcc" else 1)
+        rest = np.unique(units).size - np.array(sizes)
+        pairs = [smoothing([own, other]) for own, other in zip(sizes, rest, strict=True) if own]
+        return pairs[0] if self.n_classes == 2 else sum(pairs) / len(pairs) ** 2
+
+    def find(self, place):
         """Result and level of a place."""
         at = int(np.searchsorted(self.ends, place, side="right"))
         return self.results[at], place - int(self.ends[at]) + len(self.results[at].levels)
 
-    def choose(self, scores):
-        """Places of the choices by some scores, (n_draws, n_places); and how far behind."""
-        rows = np.arange(len(scores))
-        best = scores.argmax(axis=1)
-        wanted = scores[rows, best] - self.errors[best]
-        mine = np.where(self.ours, scores, -np.inf)
-        own_best = mine.argmax(axis=1)
-        # A baseline may be out of reach: then the best of ours is the measure.
-        reach = mine[rows, own_best]
-        behind = np.maximum(wanted - reach, 0.0)
-        wanted = np.where(behind > 0, reach - self.errors[own_best], wanted)
-        enough = mine >= wanted[:, None] - 1e-12
-        sparsity = np.where(enough, self.sparsity, np.inf)
-        fewest = sparsity.min(axis=1, keepdims=True)
-        among = np.where(sparsity <= fewest + 1e-9, mine, -np.inf)
-        return among.argmax(axis=1), behind
+    def place(self, method, at):
+        """Place of a level of a method."""
+        which = next(i for i, r in enumerate(self.results) if r.method.name == method)
+        return int(self.ends[which]) - len(self.results[which].levels) + at
+
+    def choose(self, drawn=None, scores=None):
+        """Places of what the rule takes and of the best, for all rows or for rows drawn."""
+        errors = self.errors
+        if drawn is not None and self.is_counted:
+            errors = errors.drawn(drawn)
+        scores = self.scores if scores is None else scores
+        return choose(scores, self.sparsity, errors, tolerance=self.tolerance, allowed=self.ours)
+
+    def choice(self):
+        """The recommendation."""
+        result, at = self.find(self.choose()[0])
+        return Choice(result.method.name, at)
+
+    def behind(self, place, other):
+        """How far one place is behind another."""
+        difference = float(self.scores[other] - self.scores[place])
+        return Behind(difference, float(self.errors.against(other)[place]))
+
+    def good_level(self, result):
+        """The sparsest level of one method that is good enough compared with its best."""
+        first = self.place(result.method.name, 0)
+        own = np.zeros(self.scores.size, dtype=bool)
+        own[first : first + len(result.levels)] = True
+        scores = np.where(own, self.scores, -np.inf)
+        chosen, _ = choose(
+            scores, self.sparsity, self.errors, tolerance=self.tolerance, allowed=own
+        )
+        return chosen - first
+
+    def lower_band(self, draws):
+        """Lower limits of all scores that hold together with 95 % confidence.
+
+        Whichever place is picked after seeing all of them, its true score is above its limit: the
+        limits are ``S_a - q se_a`` with q the 95th percentile over draws of the largest
+        ``(S*_a - S_a) / se_a``.
+        """
+        errors = self.errors.alone()
+        largest = [((self.scores_of(drawn) - self.scores) / errors).max(axis=1) for drawn in draws]
+        if not largest:
+            return np.full(self.scores.size, np.nan)
+        return self.scores - np.percentile(np.concatenate(largest), 95) * errors
+
+    def scores_of(self, weights):
+        """Scores of every place under every weighting of the rows: (n_draws, n_places)."""
+        if self.is_counted:
+            return np.stack([self.errors.drawn(row).scores() for row in weights])
+        if self.weights is not None:
+            weights = weights * self.weights
+        return np.hstack([_score_all(r, self.codes, weights, self.scoring) for r in self.results])
 
 
 def n_draws_for(n_rows):
@@ -154,6 +258,8 @@ class Draws:
     groups : ndarray of int of shape (n_rows,) or None
         Rows that are drawn together.
     n_draws, seed : int
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights: a class whose rows have none is not there.
     """
 
     codes: np.ndarray
@@ -161,9 +267,10 @@ class Draws:
     groups: np.ndarray | None
     n_draws: int
     seed: int
+    weights: np.ndarray | None = None
 
     def __iter__(self):
-        """Chunks of weights, (n, n_rows): how often every row was drawn.
+        """Chunks of (n, n_rows): how often every row was drawn.
 
         Draws in which a class has no row, or leaves no row behind, are left out. Many small
         classes would leave hardly any draw: then two classes on both sides are enough, and a
@@ -171,7 +278,9 @@ class Draws:
         """
         generator = np.random.default_rng([self.seed, 3])
         n_rows = self.codes.size
-        units = np.arange(n_rows) if self.groups is None else self.groups
+        units = np.arange(n_rows)
+        if self.groups is not None:
+            units = np.unique(self.groups, return_inverse=True)[1]
         n_units = int(units.max()) + 1
         n_needed = self._n_classes_needed(units)
         size = max(1, min(self.n_draws, _CHUNK // n_rows))
@@ -183,7 +292,7 @@ class Draws:
                 ]
             )
             drawn = drawn[:, units].astype(np.float64)
-            n_both = _classes_on_both_sides(drawn, self.codes, self.n_classes)
+            n_both = _classes_on_both_sides(drawn, self.codes, self.n_classes, self.weights)
             drawn = drawn[n_both >= n_needed]
             if len(drawn):
                 yield drawn
@@ -200,94 +309,66 @@ class Draws:
         return self.n_classes if share >= _FEW_WHOLE else 2
 
 
-def measure_errors(results, draws, scoring):
-    """Give all results their standard errors, and return the scores of every draw.
+def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
+    """Honest score of the rule's choice.
 
     Parameters
     ----------
-    results : list of MethodResult
-        Judged; changed in place.
+    candidates : Candidates
     draws : Draws
-    scoring : str
-
-    Returns
-    -------
-    scores : ndarray of shape (n_draws, n_places)
-        Of the rows drawn, for all levels of all methods.
-    """
-    n_places = sum(len(r.levels) for r in results)
-    scores = [
-        np.hstack([_score_all(r, draws.codes, weights, scoring) for r in results])
-        for weights in draws
-    ]
-    scores = np.concatenate(scores) if scores else np.zeros((0, n_places))
-    errors = scores.std(axis=0, ddof=1) if len(scores) > 1 else np.zeros(n_places)
-    first = 0
-    for result in results:
-        result.errors = errors[first : first + len(result.levels)]
-        first += len(result.levels)
-    return scores
-
-
-def estimate(results, draws, scores, *, scoring, minimize, positive=None, min_sensitivity=None):
-    """Honest score of `choose`.
-
-    Parameters
-    ----------
-    results : list of MethodResult
-        Judged, with standard errors.
-    draws : Draws
-    scores : ndarray of shape (n_draws, n_places)
-        From `measure_errors` with the same draws.
-    scoring : str
-    minimize : {"overall", "per-sample"}
     positive, min_sensitivity : int, float, or None
 
     Returns
     -------
     honest : Honest
     """
-    if not len(scores):
+    left_out = _LeftOut(candidates, positive, min_sensitivity)
+    out, behind, rates = [], [], []
+    for drawn in draws:
+        for row, scores in zip(drawn, candidates.scores_of(drawn), strict=True):
+            chosen, best = candidates.choose(row, scores)
+            score, rate = left_out.score(chosen, row)
+            out.append(score)
+            behind.append(0.0 if best == chosen else left_out.score(best, row)[0] - score)
+            rates.append(rate)
+    if not out:
         nothing = float("nan")
-        return Honest(nothing, nothing, nothing, None, 0)
-    table = _Table(results, minimize)
-    chosen, _ = table.choose(scores)
-    out, sensitivity = np.zeros(len(scores)), []
-    at = 0
-    for weights in draws:
-        for row in weights:
-            result, level = table.result(int(chosen[at]))
-            out[at], found = _score_left_out(
-                result, level, draws.codes, row, scoring, positive, min_sensitivity
-            )
-            sensitivity.append(found)
-            at += 1
+        return Honest(nothing, nothing, nothing, nothing)
     low, high = np.percentile(out, [2.5, 97.5])
-    low = min(low, _cautious_low(table, draws, scoring))
-    mean_sensitivity = None if min_sensitivity is None else float(np.mean(sensitivity))
-    return Honest(float(out.mean()), float(low), float(high), mean_sensitivity, len(out))
-
-
-def _cautious_low(table, draws, scoring):
-    """Lower limit of the score of the recommended model, from its own predictions."""
-    places, _ = table.choose(table.scores[None, :])
-    result, at = table.result(int(places[0]))
-    # A row of a group of ten says a tenth.
-    share = 1.0 if draws.groups is None else np.unique(draws.groups).size / draws.codes.size
-    if scoring == "roc_auc":
-        sizes = np.bincount(draws.codes, minlength=draws.n_classes)
-        return cautious_area(result.scores[at], share * sizes)[0]
-    counts = np.mean(
-        [confusion(draws.codes, labels, draws.n_classes) for labels in result.labels[at]], axis=0
+    low = min(low, _cautious_low(candidates, draws.seed))
+    rates = None if min_sensitivity is None else np.mean(rates, axis=0)
+    return Honest(
+        float(np.mean(out)),
+        float(low),
+        float(high),
+        float(np.percentile(behind, 95)),
+        None if rates is None else float(rates[0]),
+        None if rates is None else float(rates[1]),
+        len(out),
     )
-    return cautious_interval(share * counts, scoring, draws.seed)[0]
 
 
-def _classes_on_both_sides(drawn, codes, n_classes):
+def _cautious_low(candidates, seed):
+    """Lower limit of the score of the recommended model, from its own predictions."""
+    result, at = candidates.find(candidates.choose()[0])
+    codes, n_classes = candidates.codes, candidates.n_classes
+    # A row of a group of ten says a tenth.
+    share = 1.0
+    if candidates.groups is not None:
+        share = np.unique(candidates.groups).size / codes.size
+    if candidates.scoring == "roc_auc":
+        sizes = np.bincount(codes, minlength=n_classes)
+        return cautious_area(result.scores[at], share * sizes)[0]
+    counts = np.mean([confusion(codes, labels, n_classes) for labels in result.labels[at]], axis=0)
+    return cautious_interval(share * counts, candidates.scoring, seed)[0]
+
+
+def _classes_on_both_sides(drawn, codes, n_classes, weights=None):
     """Number of classes that are among the rows drawn and among the others, for every draw."""
     n_both = np.zeros(len(drawn), dtype=np.intp)
     for c in range(n_classes):
-        part = drawn[:, codes == c] > 0
+        own = codes == c if weights is None else (codes == c) & (weights > 0)
+        part = drawn[:, own] > 0
         n_both += part.any(axis=1) & ~part.all(axis=1)
     return n_both
 
@@ -306,24 +387,43 @@ def _score_all(result, codes, weights, scoring):
     return scores / n_repeats
 
 
-def _score_left_out(result, at, codes, weights, scoring, positive, min_sensitivity):
-    """Score of a level on the rows that were not drawn, and the sensitivity there."""
-    n_repeats, _, n_classes = result.probabilities.shape[1:]
-    rows, drawn = np.flatnonzero(weights == 0), np.flatnonzero(weights > 0)
-    scores, found = [], []
-    for r in range(n_repeats):
-        probabilities = result.probabilities[at, r]
-        labels = result.labels[at, r, rows]
-        if min_sensitivity is not None:
-            # The threshold, too, is made again on the rows that were drawn.
-            again = np.repeat(drawn, weights[drawn].astype(np.intp))
-            threshold = find_threshold(
-                probabilities[again, positive], codes[again] == positive, min_sensitivity
-            )
-            labels = decide(probabilities[rows], positive, threshold)
-            found.append(np.mean(labels[codes[rows] == positive] == positive))
-        if scoring == "roc_auc":
-            scores.append(area_under_curve(codes[rows], probabilities[rows]))
-        else:
-            scores.append(score_confusion(confusion(codes[rows], labels, n_classes), scoring))
-    return float(np.mean(scores)), float(np.mean(found)) if found else None
+class _LeftOut:
+    """Scores of places on the rows that were not drawn."""
+
+    def __init__(self, candidates, positive, min_sensitivity):
+        self.candidates = candidates
+        self.positive, self.min_sensitivity = positive, min_sensitivity
+
+    def score(self, place, drawn):
+        """Score of a place on the rows that were not drawn; sensitivity and specificity there."""
+        result, at = self.candidates.find(place)
+        codes, scoring = self.candidates.codes, self.candidates.scoring
+        rows = np.flatnonzero(drawn == 0)
+        weights = self.candidates.weights
+        weights = None if weights is None else weights[None, rows]
+        scores, rates = [], []
+        for r in range(result.labels.shape[1]):
+            probabilities = result.probabilities[at, r]
+            labels = result.labels[at, r, rows]
+            if self.min_sensitivity is not None:
+                labels = self._decide(probabilities, drawn, rows)
+                is_positive = codes[rows] == self.positive
+                found = labels == self.positive
+                rates.append((found[is_positive].mean(), 1 - found[~is_positive].mean()))
+            if scoring == "roc_auc":
+                scores.append(area_under_curve(codes[rows], probabilities[rows], weights))
+            else:
+                counts = confusion(codes[rows], labels, probabilities.shape[1], weights)
+                scores.append(score_confusion(counts, scoring))
+        return float(np.mean(scores)), np.mean(rates, axis=0) if rates else None
+
+    def _decide(self, probabilities, drawn, rows):
+        """Labels by a threshold that is found again on the rows that were drawn."""
+        times = drawn[drawn > 0].astype(np.intp)
+        again = np.repeat(np.flatnonzero(drawn > 0), times)
+        threshold = find_threshold(
+            probabilities[again, self.positive],
+            self.candidates.codes[again] == self.positive,
+            self.min_sensitivity,
+        )
+        return decide(probabilities[rows], self.positive, threshold)

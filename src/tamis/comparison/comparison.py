@@ -5,27 +5,19 @@ from functools import cached_property
 
 import numpy as np
 
-from tamis.comparison.choice import (
-    Choice,
-    Draws,
-    Honest,
-    choose,
-    estimate,
-    measure_errors,
-    n_draws_for,
-)
-from tamis.comparison.folds import leave_one_batch_out, make_folds
+from tamis.comparison.choice import Candidates, Choice, Draws, Honest, estimate, n_draws_for
 from tamis.comparison.methods import BASELINES, METHODS, find_method
 from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
 from tamis.comparison.results import collect, judge
 from tamis.comparison.units import Unit, run_units, shuffle_labels
+from tamis.paths.folds import leave_one_batch_out, make_folds
+from tamis.paths.rule import TOLERANCE
 
 __all__ = ["Comparison", "Settings", "compare", "estimate_seconds", "leave_out"]
 
-# By default, a method that would take longer than this is left out.
+# By default, a method that would take longer than this is left out, whatever the machine.
 PATIENCE = 600.0
-# Draws of a bootstrap that needs standard errors only.
-_SHUFFLED_DRAWS = 200
+_NOMINAL_CORES = 2
 
 
 @dataclass(frozen=True)
@@ -39,6 +31,8 @@ class Settings:
     n_folds, n_repeats, seed : int
     scoring : str
     minimize : {"overall", "per-sample"}
+    tolerance : float
+        A difference in score that is not worth a feature.
     max_features : int or None
         Largest number of features of a model.
     positive : int or None
@@ -54,6 +48,7 @@ class Settings:
     seed: int = 0
     scoring: str = "balanced_accuracy"
     minimize: str = "overall"
+    tolerance: float = TOLERANCE
     max_features: int | None = None
     positive: int | None = None
     min_sensitivity: float | None = None
@@ -75,6 +70,8 @@ class Comparison:
         Methods that were not.
     failed : dict of str to str
         What was wrong, for methods that cannot deal with these data.
+    candidates : Candidates or None
+        All levels of the finished methods.
     choice : Choice or None
         The recommendation.
     honest : Honest or None
@@ -95,6 +92,7 @@ class Comparison:
     results: list = field(default_factory=list)
     unfinished: list = field(default_factory=list)
     failed: dict = field(default_factory=dict)
+    candidates: Candidates | None = None
     choice: Choice | None = None
     honest: Honest | None = None
     batches: list = field(default_factory=list)
@@ -112,6 +110,11 @@ class Comparison:
         rows = np.arange(self.problem.n_rows)
         return self.problem.train_part(rows, self.problem.codes, self.settings.seed)
 
+    @cached_property
+    def lower_band(self):
+        """Lower limits of the scores of all candidates that hold together."""
+        return self.candidates.lower_band(_draws(self))
+
     @property
     def chosen(self):
         """Result and level of the recommendation."""
@@ -125,8 +128,10 @@ def estimate_seconds(problem, method, n_units):
     return n_units * find_method(method).seconds(n_rows, n_columns, n_stored, problem.classes.size)
 
 
-def leave_out(problem, names, n_units, n_jobs, patience=PATIENCE):
+def leave_out(problem, names, n_units):
     """Methods that would take too long, with their estimated seconds.
+
+    Which ones depends on the sizes alone, so that a run does not depend on the machine.
 
     Parameters
     ----------
@@ -134,46 +139,46 @@ def leave_out(problem, names, n_units, n_jobs, patience=PATIENCE):
     names : sequence of str
     n_units : int
         Units of work of each.
-    n_jobs : int
-    patience : float
-        Seconds that one method may take.
 
     Returns
     -------
-    estimates, left_out : dict of str to float
-        Seconds of all methods, and of those that are left out.
+    left_out : dict of str to float
     """
-    estimates = {name: estimate_seconds(problem, name, n_units) / n_jobs for name in names}
-    left_out = {name: t for name, t in estimates.items() if t > patience}
-    ours = [method.name for method in METHODS if method.name in estimates]
+    seconds = {name: estimate_seconds(problem, name, n_units) / _NOMINAL_CORES for name in names}
+    left_out = {name: t for name, t in seconds.items() if t > PATIENCE}
+    ours = [method.name for method in METHODS if method.name in seconds]
     if ours and all(name in left_out for name in ours):
-        del left_out[min(ours, key=estimates.get)]  # at least one of ours
-    return estimates, left_out
+        del left_out[min(ours, key=seconds.get)]  # at least one of ours
+    return left_out
 
 
 def plan(problem, settings):
-    """The folds, and all units of work in the order they are done."""
+    """The folds, and all units of work in the order they are done: the cheapest method first."""
     folds = make_folds(
         problem.codes, problem.groups, settings.n_folds, settings.n_repeats, settings.seed
     )
-    units = _units(problem, settings, folds, "cv")
+    pairs = []
     if is_nested(problem.n_rows, settings.n_folds):
-        units += _units(problem, settings, pair_folds(folds, settings.seed), "pair")
+        pairs = pair_folds(folds, settings.seed)
+    units = []
+    for name in sorted(settings.methods, key=lambda name: estimate_seconds(problem, name, 1)):
+        units += _units(problem, settings, [name], folds, "cv")
+        units += _units(problem, settings, [name], pairs, "pair")
     if problem.batches is not None:
         batches = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
-        units += _units(problem, settings, batches, "batch")
+        units += _units(problem, settings, settings.methods, batches, "batch")
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, [settings.seed, 11, p])
         shuffled = make_folds(
             codes, problem.groups, settings.n_folds, settings.n_repeats, settings.seed
         )
-        units += _units(problem, settings, shuffled, f"shuffled{p}", p)
+        units += _units(problem, settings, settings.methods, shuffled, f"shuffled{p}", p)
     return folds, units
 
 
-def _units(problem, settings, folds, stage, shuffled=None):
+def _units(problem, settings, names, folds, stage, shuffled=None):
     units = []
-    for name in settings.methods:
+    for name in names:
         levels = tuple(find_method(name).levels(problem, settings.max_features))
         units += [
             Unit(f"{stage}-{name}-r{fold.repeat}-f{fold.number}", name, levels, fold, shuffled)
@@ -182,7 +187,17 @@ def _units(problem, settings, folds, stage, shuffled=None):
     return units
 
 
-def compare(problem, settings, *, store=None, n_jobs=1, stop=lambda: False, report=None):
+def compare(
+    problem,
+    settings,
+    *,
+    store=None,
+    n_jobs=1,
+    stop=lambda: False,
+    at_least_one=True,
+    begin=None,
+    report=None,
+):
     """Compare methods by cross-validation, and recommend one.
 
     Ctrl-C, or `stop`, ends with the methods that are finished by then.
@@ -196,9 +211,12 @@ def compare(problem, settings, *, store=None, n_jobs=1, stop=lambda: False, repo
     n_jobs : int
         Processes. Results do not depend on it.
     stop : callable
-        True begins no more units.
-    report : callable or None
-        Called with every finished unit.
+        True starts no more units.
+    at_least_one : bool
+        Whether the units that the cheapest method needs are started in any case, so that there is
+        always a model.
+    begin, report : callable or None
+        Called with every unit that is started, and with every finished one and its seconds.
 
     Returns
     -------
@@ -207,22 +225,39 @@ def compare(problem, settings, *, store=None, n_jobs=1, stop=lambda: False, repo
         Whether Ctrl-C ended it.
     """
     folds, units = plan(problem, settings)
+    first = next(u.method for u in units if not find_method(u.method).is_baseline)
+
+    def skip(unit):
+        is_needed = unit.method == first and unit.stage in ("cv", "pair")
+        return not (at_least_one and is_needed) and stop()
+
     done, failed, interrupted = {}, {}, False
     try:
         for unit, outcome in run_units(
-            problem, units, seed=settings.seed, store=store, n_jobs=n_jobs, stop=stop
+            problem,
+            units,
+            seed=settings.seed,
+            store=store,
+            n_jobs=n_jobs,
+            skip=skip,
+            begin=begin,
         ):
             if isinstance(outcome, str):
                 failed.setdefault(unit.method, outcome)
             else:
                 done[unit.key] = (unit, outcome)
             if report is not None:
-                report(unit)
+                report(unit, None if isinstance(outcome, str) else outcome.seconds)
     except KeyboardInterrupt:
         interrupted = True
     n_left = len([u for u in units if u.key not in done and u.method not in failed])
     comparison = Comparison(problem, settings, folds, failed=failed, n_left=n_left)
-    comparison.results, comparison.unfinished = _gather(comparison, units, done, "cv", folds)
+    pairs = [unit.method for unit in units if unit.stage == "pair" and unit.key not in done]
+    results, unfinished = _gather(comparison, units, done, "cv", folds)
+    comparison.results = [r for r in results if r.method.name not in pairs]
+    comparison.unfinished = unfinished + [
+        r.method.name for r in results if r not in comparison.results
+    ]
     if any(not result.method.is_baseline for result in comparison.results):
         _conclude(comparison, units, done)
     return comparison, interrupted
@@ -235,34 +270,55 @@ def _gather(comparison, units, done, stage, folds, codes=None):
     results, unfinished = [], []
     n_repeats = max(fold.repeat for fold in folds) + 1
     for name in settings.methods:
-        keys = [u.key for u in units if u.method == name and u.key.startswith(f"{stage}-")]
+        keys = [u.key for u in units if u.method == name and u.stage == stage]
         if not all(key in done for key in keys):
             unfinished.append(name)
             continue
         pairs = [done[key] for key in keys]
         result = collect(find_method(name), pairs, problem.n_rows, n_repeats, problem.kept)
-        judge(result, codes, settings.scoring, settings.positive, settings.min_sensitivity)
+        judge(
+            result,
+            codes,
+            settings.scoring,
+            settings.positive,
+            settings.min_sensitivity,
+            weights=problem.weights,
+        )
         results.append(result)
     return results, unfinished
+
+
+def _candidates(comparison, results, codes):
+    problem, settings = comparison.problem, comparison.settings
+    return Candidates(
+        results,
+        codes,
+        problem.classes.size,
+        scoring=settings.scoring,
+        minimize=settings.minimize,
+        tolerance=settings.tolerance,
+        groups=problem.groups,
+        weights=problem.weights,
+        seed=settings.seed,
+    )
 
 
 def _conclude(comparison, units, done):
     """Recommendation, honest score, batches and permutations."""
     problem, settings = comparison.problem, comparison.settings
-    draws = _draws(comparison, problem.codes, n_draws_for(problem.n_rows))
-    scores = measure_errors(comparison.results, draws, settings.scoring)
-    comparison.choice = choose(comparison.results, settings.minimize)
+    comparison.candidates = _candidates(comparison, comparison.results, problem.codes)
+    comparison.choice = comparison.candidates.choice()
     comparison.honest = estimate(
-        comparison.results,
-        draws,
-        scores,
-        scoring=settings.scoring,
-        minimize=settings.minimize,
+        comparison.candidates,
+        _draws(comparison),
         positive=settings.positive,
         min_sensitivity=settings.min_sensitivity,
     )
-    pairs = _pairs(comparison, units, done)
-    if pairs is not None:
+    if is_nested(problem.n_rows, settings.n_folds):
+        pairs = {
+            name: [done[u.key] for u in units if u.method == name and u.stage == "pair"]
+            for name in (result.method.name for result in comparison.results)
+        }
         comparison.honest = estimate_nested(
             problem, settings, comparison.results, pairs, comparison.folds, comparison.honest
         )
@@ -280,43 +336,41 @@ def _conclude(comparison, units, done):
                     settings.positive,
                     settings.min_sensitivity,
                     known.thresholds,
+                    problem.weights,
                 )
+    _permute(comparison, units, done)
+
+
+def _permute(comparison, units, done):
+    """P-value of the chosen score among those of shuffled labels."""
+    problem, settings = comparison.problem, comparison.settings
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, [settings.seed, 11, p])
         stage = f"shuffled{p}"
-        folds = [unit.fold for unit in units if unit.key.startswith(f"{stage}-")]
+        folds = [unit.fold for unit in units if unit.stage == stage]
         folds = folds[: settings.n_folds * settings.n_repeats]
         results, unfinished = _gather(comparison, units, done, stage, folds, codes)
         if {*unfinished, *comparison.unfinished} - set(comparison.failed):
-            break
-        draws = _draws(comparison, codes, _SHUFFLED_DRAWS)
-        measure_errors(results, draws, settings.scoring)
-        chosen = choose(results, settings.minimize)
-        result = next(r for r in results if r.method.name == chosen.method)
-        comparison.shuffled_scores.append(float(result.scores[chosen.at]))
-    else:
-        if settings.permutations:
-            result, at = comparison.chosen
-            reached = sum(s >= result.scores[at] for s in comparison.shuffled_scores)
-            comparison.p_value = (1 + reached) / (1 + settings.permutations)
+            return
+        candidates = _candidates(comparison, results, codes)
+        result, at = candidates.find(candidates.choose()[0])
+        comparison.shuffled_scores.append(float(result.scores[at]))
+    if settings.permutations:
+        result, at = comparison.chosen
+        reached = sum(s >= result.scores[at] for s in comparison.shuffled_scores)
+        comparison.p_value = (1 + reached) / (1 + settings.permutations)
 
 
-def _pairs(comparison, units, done):
-    """Outcomes of all pairs of folds, by method; None where there are none, or not all."""
-    pairs = {}
-    for result in comparison.results:
-        name = result.method.name
-        keys = [u.key for u in units if u.method == name and u.key.startswith("pair-")]
-        if not keys or not all(key in done for key in keys):
-            return None
-        pairs[name] = [done[key] for key in keys]
-    return pairs
-
-
-def _draws(comparison, codes, n_draws):
+def _draws(comparison):
     problem = comparison.problem
-    seed = comparison.settings.seed
-    return Draws(codes, problem.classes.size, problem.groups, n_draws, seed)
+    return Draws(
+        problem.codes,
+        problem.classes.size,
+        problem.groups,
+        n_draws_for(problem.n_rows),
+        comparison.settings.seed,
+        problem.weights,
+    )
 
 
 def all_names():

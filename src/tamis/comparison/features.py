@@ -7,6 +7,7 @@ from scipy import sparse, stats
 from sklearn.feature_selection import f_classif
 
 from tamis.comparison.redundancy import correlations
+from tamis.preparation.preparation import weighted_median
 
 __all__ = ["SUBSTITUTE", "describe_features", "feature_p_values", "find_batch_features"]
 
@@ -73,8 +74,8 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
     Returns
     -------
     records : list of dict
-        With "rank", "feature", "source", "gain", "center_<class>", "stability", "p", "q",
-        "substitutes" and "kept".
+        With "rank", "feature", "source", "gain", "centers" (by class a number, or a dict from
+        categories to shares), "speaks_for", "stability", "p", "q", "substitutes" and "kept".
     """
     problem = comparison.problem
     result = comparison.result(name)
@@ -103,9 +104,10 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
             "feature": problem.names[feature],
             "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
             "gain": float(gain),
-            **_tell_centers(
+            "centers": _tell_centers(
                 problem.classes, centers[:, own], [names[j] for j in columns], dummies[own[0]]
             ),
+            "speaks_for": _speaks_for(problem.classes, centers[:, own]),
             "stability": float(result.selected[at, feature]),
             "p": float(p_values[feature]),
             "q": float(q_values[feature]),
@@ -131,41 +133,54 @@ def _one_row_a_group(X, codes, groups):
 def _class_centers(problem, columns, use_median):
     """Means (or medians) of some columns in every class, over known values: (n_classes, n)."""
     values = problem.encoded[:, columns]
+    weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
     if sparse.issparse(values):
         if not use_median and not np.isnan(values.data).any():
-            counts = np.bincount(problem.codes, minlength=problem.classes.size)
-            rows = np.arange(problem.n_rows)
-            member = sparse.csr_array((1.0 / counts[problem.codes], (problem.codes, rows)))
+            share = weights / np.bincount(problem.codes, weights)[problem.codes]
+            member = sparse.csr_array((share, (problem.codes, np.arange(problem.n_rows))))
             return (member @ values).toarray()
         values = values.tocsc()
     centers = np.full((problem.classes.size, columns.size), np.nan)
     for at in range(columns.size):
         column = values[:, [at]].toarray().ravel() if sparse.issparse(values) else values[:, at]
         for c in range(problem.classes.size):
-            known = column[problem.codes == c]
-            known = known[~np.isnan(known)]
+            known = (problem.codes == c) & ~np.isnan(column) & (weights > 0)
             # A column without any value in a class has no center there.
-            if known.size:
-                centers[c, at] = np.median(known) if use_median else known.mean()
+            if known.any():
+                centers[c, at] = _center(column[known], weights[known], use_median)
     return centers
 
 
+def _center(values, weights, use_median):
+    """Weighted mean or median."""
+    if not use_median:
+        return np.average(values, weights=weights)
+    return weighted_median(values, weights)
+
+
 def _tell_centers(classes, centers, names, is_categorical):
-    """Centers of one feature by class; of several columns, or of categories, in words."""
+    """Centers of one feature by class; of several columns, or of categories, by their names."""
     told = {}
     for label, middle in zip(classes.tolist(), centers.tolist(), strict=True):
         if len(names) == 1 and not is_categorical:
-            told[f"center_{label}"] = middle[0]
+            told[str(label)] = middle[0]
         else:
-            parts = [f"{n.split('=', 1)[-1]} {v:.3g}" for n, v in zip(names, middle, strict=True)]
-            told[f"center_{label}"] = "; ".join(parts)
+            parts = [name.split("=", 1)[-1] for name in names]
+            told[str(label)] = dict(zip(parts, middle, strict=True))
     return told
+
+
+def _speaks_for(classes, centers):
+    """The class whose centers are furthest from the mean of all, and on which side."""
+    away = np.nan_to_num(centers - np.nanmean(centers, axis=0))
+    c, column = np.unravel_index(np.abs(away).argmax(), away.shape)
+    return f"{'high' if away[c, column] > 0 else 'low'} in {classes[c]}"
 
 
 def _substitutes(part, features, limit):
     """Names of features that are not selected and much like a selected one, with correlations.
 
-    Of the best features only, and of every so-manieth row where there are many.
+    Of the best features only, and of every n-th row where there are many.
     """
     names, feature_of = part.problem.names, part.feature_of
     sizes = np.bincount(feature_of, minlength=len(names))

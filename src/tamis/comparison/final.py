@@ -47,8 +47,10 @@ def fit_final(comparison, name, at, *, target, descriptions=None, positive=None,
     estimator.classes_ = problem.classes[part.known[estimator.classes_]]
     own = part.columns[columns]
     everything = np.union1d(problem.missing, own)
-    preparation = problem.preparation.learn(problem.encoded, everything).restrict(own)
-    counts = np.bincount(problem.codes, minlength=problem.classes.size)
+    preparation = problem.preparation.learn(problem.encoded, everything, problem.weights).restrict(
+        own
+    )
+    counts = np.bincount(problem.codes, problem.weights, problem.classes.size)
     shares = np.full(counts.size, 1 / counts.size) if problem.balanced else counts / counts.sum()
     model = TableClassifier(
         method=name,
@@ -57,7 +59,7 @@ def fit_final(comparison, name, at, *, target, descriptions=None, positive=None,
         preparation=preparation,
         estimator=estimator,
         priors=shares,
-        temperature=calibrate(result, at, problem.codes, problem.balanced),
+        temperature=calibrate(result, at, problem.codes, problem.balanced, problem.row_weights),
         positive=positive,
         descriptions={k: v for k, v in (descriptions or {}).items() if k in preparation.required},
         version=version,
@@ -93,11 +95,14 @@ def _shrink(method, part, fitted):
     estimator = SparseCenterClassifier(
         None, metric=fitted.estimator.metric, priors=fitted.estimator.priors
     )
-    return support, estimator.fit(part.X[:, support], part.codes)
+    return support, estimator.fit(part.X[:, support], part.codes, part.weights)
 
 
 def _shrink_projection(estimator, support):
     small = copy.copy(estimator)
+    # What a prediction does not need: the dual point of every row, and how long training took.
+    for name in ("dual_", "history_"):
+        vars(small).pop(name, None)
     for name in ("weights_", "mean_", "scale_"):
         setattr(small, name, getattr(estimator, name)[support])
     small.support_ = np.flatnonzero(small.weights_.any(axis=1))

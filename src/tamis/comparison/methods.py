@@ -16,8 +16,6 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tamis.centers import SparseCenterClassifier
@@ -68,7 +66,7 @@ class Fitted:
     free: np.ndarray | None = None
 
     def apply(self, X, with_gaps):
-        """Probabilities of the known classes, and how many features every row needed or None."""
+        """Probabilities of the known classes; features and cost of every row, or None."""
         X = with_gaps if self.asks else X
         if self.columns is not None:
             X = _dense(X[:, self.columns])  # few, and trained so
@@ -76,7 +74,7 @@ class Fitted:
             return self.estimator.predict_proba(X), None
         acquired = self.estimator.acquire(X)
         is_counted = (acquired.order >= 0) & ~self.free[acquired.order]
-        return acquired.probabilities, is_counted.sum(axis=1)
+        return acquired.probabilities, (is_counted.sum(axis=1), acquired.cost)
 
 
 class Method(ABC):
@@ -90,6 +88,8 @@ class Method(ABC):
         Whether it is there to be compared with, and never recommended.
     asks : bool
         Whether every sample has features of its own.
+    takes_weights : bool
+        Whether a sample weight of 2 is exactly the row twice.
     unit : str
         What a level is.
     """
@@ -97,6 +97,7 @@ class Method(ABC):
     name = title = ""
     is_baseline = False
     asks = False
+    takes_weights = False
     unit = "features"
 
     def levels(self, problem, limit):
@@ -124,6 +125,8 @@ def count_levels(n_features, limit, n_rows=0):
 class Centers(Method):
     """Sparse centers: the k features of largest gain, every k from one sort."""
 
+    takes_weights = True
+
     def __init__(self, name, title, metric, seconds_per_value):
         self.name, self.title, self.metric = name, title, metric
         self._rate = seconds_per_value
@@ -138,7 +141,7 @@ class Centers(Method):
             priors="uniform" if problem.balanced else "empirical",
             feature_groups=part.feature_of if grouped else None,
             keep=_kept_columns(part),
-        ).fit(part.X, part.codes)
+        ).fit(part.X, part.codes, part.weights)
         return [self._at(part, estimator, k) for k in levels]
 
     def _at(self, part, estimator, k):
@@ -160,6 +163,7 @@ class PrimalDual(Method):
     """Primal-dual: a warm-started path over the radius of the l1 ball."""
 
     name, title = "primal-dual", "primal-dual, l1 ball"
+    takes_weights = True
 
     def levels(self, problem, limit):
         """Numbers of features, up to a few hundred."""
@@ -182,7 +186,13 @@ class PrimalDual(Method):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # gaps and collapses show in the scores
             n_radii = 20 if part.codes.size <= _MANY_ROWS else 10
-            path = estimator.fit_path(part.X, part.codes, n_radii, max_features=int(max(levels)))
+            path = estimator.fit_path(
+                part.X,
+                part.codes,
+                n_radii,
+                max_features=int(max(levels)),
+                sample_weight=part.weights,
+            )
             models = [self._model(part, one) for one in path]
             models = [one for one in models if one.features.size] or models
             counts = np.array([np.count_nonzero(~problem.kept[one.features]) for one in models])
@@ -207,7 +217,9 @@ class PrimalDual(Method):
             feature_weights=None if weights is None else weights[columns]
         )
         X = _dense(part.X[:, columns])
-        last = again.fit_path(X, part.codes, 5, max_features=columns.size)[-1]
+        last = again.fit_path(
+            X, part.codes, 5, max_features=columns.size, sample_weight=part.weights
+        )[-1]
         total = np.bincount(
             part.feature_of[columns],
             weights=np.abs(last.weights_).sum(axis=1),
@@ -313,6 +325,7 @@ class MostFrequent(Method):
     """No feature at all: always the largest class."""
 
     name, title, is_baseline = "most-frequent", "most frequent class", True
+    takes_weights = True
 
     def levels(self, problem, limit):
         """One level: nothing."""
@@ -320,7 +333,8 @@ class MostFrequent(Method):
 
     def train(self, part, levels):
         """Count the classes."""
-        estimator = DummyClassifier(strategy="most_frequent").fit(part.X, part.codes)
+        estimator = DummyClassifier(strategy="most_frequent")
+        estimator.fit(part.X, part.codes, part.weights)
         nothing = np.zeros(0, dtype=np.intp)
         return [Fitted(estimator, None, nothing, np.zeros(0)) for _ in levels]
 
@@ -333,6 +347,7 @@ class L1Logistic(Method):
     """Logistic regression with an l1 penalty, from scikit-learn, for some penalties."""
 
     name, title, is_baseline = "l1-logistic", "l1 logistic regression", True
+    takes_weights = True
     unit = "C"
 
     def levels(self, problem, limit):
@@ -347,19 +362,19 @@ class L1Logistic(Method):
                 l1_ratio=1.0,
                 C=C,
                 solver="liblinear",
-                class_weight=part.class_weight,
                 max_iter=200,
                 random_state=part.seed,
             )
             scaler = StandardScaler(with_mean=not sparse.issparse(part.X))
-            estimator = make_pipeline(
-                scaler, one if part.known.size == 2 else OneVsRestClassifier(one)
-            )
+            X = scaler.fit_transform(part.X, sample_weight=part.weights)
+            models = []
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of iterations; the score tells
-                estimator.fit(part.X, part.codes)
-            last = estimator[-1]
-            models = [last] if part.known.size == 2 else last.estimators_
+                for c in [1] if part.known.size == 2 else range(part.known.size):
+                    is_class = part.codes == c
+                    weights = _balance(is_class, part)
+                    models.append(clone(one).fit(X, is_class, weights))
+            estimator = _OneAgainstRest(scaler, models)
             size = sum(np.abs(model.coef_[0]) for model in models)
             total = np.bincount(part.feature_of, weights=size, minlength=len(part.problem.names))
             features = np.flatnonzero(total > 0)
@@ -370,6 +385,29 @@ class L1Logistic(Method):
         """Coordinate descent, six times for every class."""
         rate = 4e-6 if _is_sparse(n_rows, n_columns, n_stored) else 5e-7
         return 0.1 + rate * n_stored * (1 if n_classes == 2 else n_classes)
+
+
+class _OneAgainstRest:
+    """Logistic regressions of one class against the rest; one for two classes.
+
+    Parameters
+    ----------
+    scaler : StandardScaler
+    models : list of LogisticRegression
+        Their classes are False and True.
+    """
+
+    def __init__(self, scaler, models):
+        self.scaler, self.models = scaler, models
+
+    def predict_proba(self, X):
+        """Probabilities, normalised over the classes."""
+        X = self.scaler.transform(X)
+        shares = np.column_stack([model.predict_proba(X)[:, 1] for model in self.models])
+        if shares.shape[1] == 1:
+            return np.column_stack([1 - shares, shares])
+        total = shares.sum(axis=1, keepdims=True)
+        return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1 / shares.shape[1])
 
 
 class Forest(Method):
@@ -407,6 +445,15 @@ BASELINES = (MostFrequent(), L1Logistic(), Forest())
 def find_method(name):
     """The method or baseline of a name."""
     return next(method for method in (*METHODS, *BASELINES) if method.name == name)
+
+
+def _balance(is_class, part):
+    """Sample weights that give a class and the rest the same say, if classes are balanced."""
+    weights = np.ones(is_class.size) if part.weights is None else part.weights
+    if part.class_weight is None:
+        return weights
+    sizes = np.bincount(is_class, weights=weights)
+    return weights * (weights.sum() / (2 * sizes))[is_class.astype(np.intp)]
 
 
 def _is_sparse(n_rows, n_columns, n_stored):

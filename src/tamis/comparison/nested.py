@@ -10,18 +10,17 @@ K (K - 1) / 2 more trainings; it is done for fewer than 500 rows and 3 to 6 fold
 
 import numpy as np
 
-from tamis.comparison.choice import Draws, Honest, choose, measure_errors
-from tamis.comparison.folds import Fold, unit_seed
-from tamis.comparison.results import MethodResult, judge
-from tamis.comparison.scores import area_under_curve, confusion, score_confusion
+from tamis.comparison.choice import Behind, Candidates, Honest
+from tamis.comparison.results import MethodResult, judge, score_rows
+from tamis.comparison.scores import within_range
+from tamis.paths.folds import Fold, derive_seed
+from tamis.paths.rule import Counted
 from tamis.preparation.table_classifier import decide
 
 __all__ = ["estimate_nested", "is_nested", "pair_folds"]
 
 _MOST_ROWS = 500
 _FOLDS = range(3, 7)
-# Draws for standard errors.
-_N_DRAWS = 200
 
 
 def is_nested(n_rows, n_folds):
@@ -48,13 +47,13 @@ def pair_folds(folds, seed):
         for other in first[at + 1 :]:
             train = np.setdiff1d(one.train, other.test)
             test = np.sort(np.concatenate([one.test, other.test]))
-            mark = unit_seed(seed, 13, one.number, other.number)
+            mark = derive_seed(seed, 13, one.number, other.number)
             pairs.append(Fold(one.number, other.number, train, test, mark))
     return pairs
 
 
 def estimate_nested(problem, settings, results, pairs, folds, spread):
-    """Honest score of `choose`, where the choice is made again without every fold.
+    """Honest score of the rule's choice, where the choice is made again without every fold.
 
     Parameters
     ----------
@@ -75,12 +74,12 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
     -------
     honest : Honest
     """
-    codes, groups, n_classes = problem.codes, problem.groups, problem.classes.size
-    labels = np.zeros(codes.size, dtype=np.intp)
-    probabilities = np.zeros((codes.size, n_classes))
+    codes, n_classes = problem.codes, problem.classes.size
+    chosen, best = (_Predictions(codes.size, n_classes) for _ in range(2))
     for fold in [fold for fold in folds if fold.repeat == 0]:
         inner = [_without(r, pairs[r.method.name], fold, problem.kept) for r in results]
         rows = fold.train
+        weights = None if problem.weights is None else problem.weights[rows]
         for result in inner:
             judge(
                 result,
@@ -88,30 +87,77 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
                 settings.scoring,
                 settings.positive,
                 settings.min_sensitivity,
+                weights=weights,
             )
-        of_rows = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
-        draws = Draws(codes[rows], n_classes, of_rows, _N_DRAWS, settings.seed)
-        measure_errors(inner, draws, settings.scoring)
-        choice = choose(inner, settings.minimize)
-        chosen = next(r for r in results if r.method.name == choice.method)
-        threshold = None
-        if settings.min_sensitivity is not None:
-            made = next(r for r in inner if r.method.name == choice.method)
-            threshold = made.thresholds[choice.at]
-        found = chosen.probabilities[choice.at, 0, fold.test]
-        probabilities[fold.test] = found
-        labels[fold.test] = decide(found, settings.positive, threshold)
-    if settings.scoring == "roc_auc":
-        score = area_under_curve(codes, probabilities)
-    else:
-        score = float(score_confusion(confusion(codes, labels, n_classes), settings.scoring))
-    sensitivity = None
+        candidates = Candidates(
+            inner,
+            codes[rows],
+            n_classes,
+            scoring=settings.scoring,
+            minimize=settings.minimize,
+            tolerance=settings.tolerance,
+            groups=None if problem.groups is None else problem.groups[rows],
+            weights=weights,
+            seed=settings.seed,
+        )
+        for place, predictions in zip(candidates.choose(), (chosen, best), strict=True):
+            made, at = candidates.find(place)
+            whole = next(r for r in results if r.method.name == made.method.name)
+            threshold = None if made.thresholds is None else made.thresholds[at]
+            predictions.add(
+                fold.test, whole.probabilities[at, 0, fold.test], settings.positive, threshold
+            )
+    score = chosen.score(problem, settings.scoring)
+    low = min(spread.low, score - (spread.score - spread.low))
+    high = max(spread.high, score + (spread.high - spread.score))
+    sensitivity = specificity = None
     if settings.min_sensitivity is not None:
-        sensitivity = float(np.mean(labels[codes == settings.positive] == settings.positive))
-    smallest = -1.0 if settings.scoring == "mcc" else 0.0
-    low = max(min(spread.low, score - (spread.score - spread.low)), smallest)
-    high = min(max(spread.high, score + (spread.high - spread.score)), 1.0)
-    return Honest(score, low, high, sensitivity, spread.n_draws, True)
+        found, is_positive = chosen.labels == settings.positive, codes == settings.positive
+        sensitivity = float(found[is_positive].mean())
+        specificity = float(1 - found[~is_positive].mean())
+    return Honest(
+        score,
+        within_range(low, settings.scoring),
+        within_range(high, settings.scoring),
+        _behind(chosen, best, problem, settings.scoring, spread.behind),
+        sensitivity,
+        specificity,
+        spread.n_draws,
+        True,
+    )
+
+
+class _Predictions:
+    """Nested predictions of all rows."""
+
+    def __init__(self, n_rows, n_classes):
+        self.labels = np.zeros(n_rows, dtype=np.intp)
+        self.probabilities = np.zeros((n_rows, n_classes))
+
+    def add(self, rows, probabilities, positive, threshold):
+        """Predictions of the rows of a fold."""
+        self.probabilities[rows] = probabilities
+        self.labels[rows] = decide(probabilities, positive, threshold)
+
+    def score(self, problem, scoring):
+        """Score of all of them."""
+        return score_rows(problem.codes, self.labels, self.probabilities, scoring, problem.weights)
+
+
+def _behind(chosen, best, problem, scoring, otherwise):
+    """Upper 95 % limit of how far what was chosen is behind the best, both nested."""
+    if scoring not in ("balanced_accuracy", "accuracy"):
+        return otherwise
+    right = np.stack([p.labels == problem.codes for p in (chosen, best)]).astype(np.float32)
+    errors = Counted.of(
+        right,
+        problem.codes,
+        balanced=scoring == "balanced_accuracy",
+        groups=problem.groups,
+        weight=problem.weights,
+    )
+    own, other = errors.scores()
+    return Behind(float(other - own), float(errors.against(1)[0])).upper
 
 
 def _without(result, pairs, fold, kept):
@@ -135,6 +181,7 @@ def _without(result, pairs, fold, kept):
         probabilities[:, :, fold.train],
         result.selected,
         np.mean(overall, axis=0),
+        n_used[:, :, fold.train],
         n_used[:, :, fold.train],
         result.seconds,
     )

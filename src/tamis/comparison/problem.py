@@ -13,6 +13,7 @@ from scipy import sparse
 
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.redundancy import drop_redundant
+from tamis.paths.folds import merge_groups
 
 __all__ = ["Part", "Problem", "make_problem"]
 
@@ -42,7 +43,11 @@ class Problem:
     missing : ndarray of int64
         Columns with missing values.
     groups, batches : ndarray of int64 of shape (n_rows,) or None
-        Rows that belong together; where rows come from.
+        Sample groups, copies of a row among them; where rows come from.
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights.
+    times : ndarray of shape (n_rows,) or None
+        How many copies of every row there are; None where there are none.
     balanced : bool
         Whether all classes have the same say.
     redundancy : float or None
@@ -62,6 +67,8 @@ class Problem:
     missing: np.ndarray
     groups: np.ndarray | None = None
     batches: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    times: np.ndarray | None = None
     balanced: bool = True
     redundancy: float | None = None
     max_features: int | None = None
@@ -75,6 +82,12 @@ class Problem:
     def n_features(self):
         """Number of features that can be counted."""
         return int(np.count_nonzero(~self.kept))
+
+    @property
+    def row_weights(self):
+        """What a row counts where copies of a row count once, such as in calibration."""
+        weights = np.ones(self.n_rows) if self.weights is None else self.weights
+        return weights if self.times is None else weights / self.times
 
     def train_part(self, rows, codes, seed):
         """What methods may learn from some rows.
@@ -92,12 +105,15 @@ class Problem:
         part : Part
         """
         encoded = self.encoded if rows.size == self.n_rows else self.encoded[rows]
-        preparation = self.preparation.learn(encoded, self.missing)
+        weights = None if self.weights is None else self.weights[rows]
+        preparation = self.preparation.learn(encoded, self.missing, weights)
         known, inner = np.unique(codes[rows], return_inverse=True)
         X = preparation.finish(encoded)
         columns = np.arange(self.feature_of.size)
         if self.redundancy is not None:
-            columns = drop_redundant(X, inner, self.feature_of, self.kept, self.redundancy)
+            columns = drop_redundant(
+                X, inner, self.feature_of, self.kept, self.redundancy, weights
+            )
             X = X[:, columns]
         with_gaps = X
         if self.missing.size:
@@ -110,6 +126,7 @@ class Problem:
             with_gaps=with_gaps,
             codes=inner.astype(np.int64),
             known=known,
+            weights=weights,
             seed=seed,
         )
 
@@ -131,6 +148,8 @@ class Part:
         Index into `known` for every row.
     known : ndarray of int64
         Classes that these rows have.
+    weights : ndarray of shape (n_train,) or None
+        Sample weights.
     seed : int
     """
 
@@ -141,6 +160,7 @@ class Part:
     with_gaps: np.ndarray
     codes: np.ndarray
     known: np.ndarray
+    weights: np.ndarray | None
     seed: int
 
     @property
@@ -176,7 +196,7 @@ class Part:
     @cached_property
     def gains(self):
         """Gains of sparse centers, of all counted features."""
-        gains = SparseCenterClassifier(None).fit(self.X, self.codes).gains_
+        gains = SparseCenterClassifier(None).fit(self.X, self.codes, self.weights).gains_
         return np.bincount(self.feature_of, weights=gains, minlength=len(self.problem.names))
 
     def best_features(self, k):
@@ -202,6 +222,7 @@ def make_problem(
     balanced=True,
     redundancy=None,
     max_features=None,
+    copies=None,
 ):
     """The problem of a dataset.
 
@@ -217,6 +238,8 @@ def make_problem(
     balanced : bool
     redundancy : float or None
     max_features : int or None
+    copies : Copies or None
+        Copies of rows that form sample groups.
 
     Returns
     -------
@@ -251,8 +274,10 @@ def make_problem(
         kept=kept,
         costs=prices,
         missing=missing,
-        groups=_indices(dataset.groups),
+        groups=merge_groups(dataset.groups, None if copies is None else copies.groups),
         batches=_indices(dataset.batches),
+        weights=dataset.weights,
+        times=None if copies is None or copies.groups is None else copies.times(),
         balanced=balanced,
         redundancy=redundancy,
         max_features=max_features,

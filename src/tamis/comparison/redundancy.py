@@ -48,7 +48,7 @@ def correlations(X, columns):
     return found
 
 
-def drop_redundant(X, codes, feature_of, kept, limit):
+def drop_redundant(X, codes, feature_of, kept, limit, weights=None):
     """Columns that are left when features correlated with a better one are skipped.
 
     Walks down the features by the gain of sparse centers and skips each whose correlation with
@@ -63,13 +63,15 @@ def drop_redundant(X, codes, feature_of, kept, limit):
     kept : ndarray of bool of shape (n_features,)
     limit : float
         Between 0 and 1.
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights, for the gains.
 
     Returns
     -------
     columns : ndarray of int
         Ascending.
     """
-    gains = SparseCenterClassifier(None).fit(X, codes).gains_
+    gains = SparseCenterClassifier(None).fit(X, codes, weights).gains_
     single = np.bincount(feature_of, minlength=kept.size)[feature_of] == 1
     free = single & ~kept[feature_of]
     taken = np.flatnonzero(~free)

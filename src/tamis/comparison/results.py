@@ -8,7 +8,7 @@ from tamis._selection import fit_temperature
 from tamis.comparison.scores import area_under_curve, confusion, score_confusion
 from tamis.preparation.table_classifier import decide
 
-__all__ = ["MethodResult", "calibrate", "collect", "find_threshold", "judge"]
+__all__ = ["MethodResult", "calibrate", "collect", "find_threshold", "judge", "score_rows"]
 
 
 @dataclass
@@ -25,8 +25,8 @@ class MethodResult:
         Share of the folds whose model needs each counted feature.
     overall : ndarray of shape (n_levels,)
         Counted features that a model needs, mean over folds.
-    n_used : ndarray of float32 of shape (n_levels, n_repeats, n_rows)
-        Features that every row needed.
+    n_used, cost : ndarray of float32 of shape (n_levels, n_repeats, n_rows)
+        Features that every row needed, and what they cost.
     seconds : float
         Of all units.
     labels : ndarray of int of shape (n_levels, n_repeats, n_rows)
@@ -36,7 +36,7 @@ class MethodResult:
     scores : ndarray of shape (n_levels,)
         Mean over repeats of the score of the pooled predictions.
     errors : ndarray of shape (n_levels,)
-        Standard errors, from a bootstrap of the rows.
+        Standard errors.
     """
 
     method: object
@@ -45,6 +45,7 @@ class MethodResult:
     selected: np.ndarray
     overall: np.ndarray
     n_used: np.ndarray
+    cost: np.ndarray
     seconds: float
     labels: np.ndarray | None = None
     thresholds: np.ndarray | None = None
@@ -55,6 +56,11 @@ class MethodResult:
     def per_sample(self):
         """Mean number of features that a sample needs, for every level."""
         return self.n_used.mean(axis=(1, 2))
+
+    @property
+    def mean_cost(self):
+        """Mean cost of a sample, for every level."""
+        return self.cost.mean(axis=(1, 2))
 
     @property
     def most_per_sample(self):
@@ -88,18 +94,26 @@ def collect(method, pairs, n_rows, n_repeats, kept):
     n_classes = pairs[0][1].probabilities.shape[2]
     shape = (len(levels), n_repeats, n_rows)
     probabilities = np.zeros((*shape, n_classes), dtype=np.float32)
-    n_used = np.zeros(shape, dtype=np.float32)
+    n_used, cost = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     used = np.zeros(pairs[0][1].used.shape)
     overall = np.zeros(len(levels))
     for unit, outcome in pairs:
         fold = unit.fold
         probabilities[:, fold.repeat, fold.test] = outcome.probabilities
         n_used[:, fold.repeat, fold.test] = outcome.n_used
+        cost[:, fold.repeat, fold.test] = outcome.cost
         used += outcome.used
         overall += np.count_nonzero(outcome.used & ~kept, axis=1)
     seconds = sum(outcome.seconds for _, outcome in pairs)
     return MethodResult(
-        method, levels, probabilities, used / len(pairs), overall / len(pairs), n_used, seconds
+        method,
+        levels,
+        probabilities,
+        used / len(pairs),
+        overall / len(pairs),
+        n_used,
+        cost,
+        seconds,
     )
 
 
@@ -114,16 +128,30 @@ def find_threshold(scores, positive, wanted):
     return min(float(own[min(n_missed, own.size - 1)]), 0.5)
 
 
-def score_rows(result, at, codes, scoring, repeat):
-    """Score of the pooled predictions of one level, in one repeat."""
-    probabilities = result.probabilities[at, repeat]
+def score_rows(codes, labels, probabilities, scoring, weights=None):
+    """Score of predictions.
+
+    Parameters
+    ----------
+    codes, labels : ndarray of int of shape (n_rows,)
+        True and predicted classes.
+    probabilities : ndarray of shape (n_rows, n_classes)
+    scoring : str
+    weights : ndarray of shape (n_rows,) or None
+
+    Returns
+    -------
+    score : float
+    """
     if scoring == "roc_auc":
-        return area_under_curve(codes, probabilities)
-    counts = confusion(codes, result.labels[at, repeat], probabilities.shape[1])
+        return area_under_curve(codes, probabilities, weights)
+    counts = confusion(codes, labels, probabilities.shape[1], weights)
     return float(score_confusion(counts, scoring))
 
 
-def judge(result, codes, scoring, positive=None, min_sensitivity=None, thresholds=None):
+def judge(
+    result, codes, scoring, positive=None, min_sensitivity=None, thresholds=None, weights=None
+):
     """Give a result its labels, thresholds and scores.
 
     Parameters
@@ -138,6 +166,8 @@ def judge(result, codes, scoring, positive=None, min_sensitivity=None, threshold
     min_sensitivity : float or None
     thresholds : ndarray of shape (n_levels,) or None
         Thresholds that were found before; None: to be found.
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights.
     """
     n_levels, n_repeats, n_rows, n_classes = result.probabilities.shape
     result.thresholds = None
@@ -158,19 +188,42 @@ def judge(result, codes, scoring, positive=None, min_sensitivity=None, threshold
         )
     result.scores = np.array(
         [
-            np.mean([score_rows(result, at, codes, scoring, r) for r in range(n_repeats)])
+            np.mean(
+                [
+                    score_rows(codes, labels, probabilities, scoring, weights)
+                    for labels, probabilities in zip(
+                        result.labels[at], result.probabilities[at], strict=True
+                    )
+                ]
+            )
             for at in range(n_levels)
         ]
     )
 
 
-def calibrate(result, at, codes, balanced):
-    """Temperature of the out-of-fold probabilities of a level."""
-    n_repeats, n_rows, n_classes = result.probabilities.shape[1:]
+def calibrate(result, at, codes, balanced, weights):
+    """Temperature of the out-of-fold probabilities of a level.
+
+    Parameters
+    ----------
+    result : MethodResult
+    at : int
+        Place of the level.
+    codes : ndarray of int of shape (n_rows,)
+        True classes.
+    balanced : bool
+        Whether all classes have the same say.
+    weights : ndarray of shape (n_rows,)
+        What a row counts: copies of one row count once together.
+
+    Returns
+    -------
+    temperature : float
+    """
+    n_repeats, _, n_classes = result.probabilities.shape[1:]
     p = result.probabilities[at].astype(np.float64).reshape(-1, n_classes)
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(p), -50.0)
-    weights = np.ones(n_rows)
     if balanced:
-        weights = (n_rows / np.bincount(codes, minlength=n_classes))[codes]
+        weights = weights / np.bincount(codes, weights, n_classes)[codes]
     return fit_temperature(logs, np.tile(codes, n_repeats), np.tile(weights, n_repeats))

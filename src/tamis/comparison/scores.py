@@ -13,14 +13,16 @@ References
 ----------
 .. [1] Brown, Cai and DasGupta, "Interval estimation for a binomial proportion", Statistical
    Science 16, 2001.
-.. [2] Wilson, "Probable inference, the law of succession, and statistical inference", Journal of
+.. [2] Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney
+   statistic. Part 2", Statistics in Medicine 25, 2006.
+.. [3] Wilson, "Probable inference, the law of succession, and statistical inference", Journal of
    the American Statistical Association 22, 1927.
 """
 
 import math
 
 import numpy as np
-from scipy import sparse
+from scipy import optimize, sparse
 from sklearn.metrics import roc_auc_score
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "confusion",
     "score_confusion",
     "wilson",
+    "within_range",
 ]
 
 SCORINGS = ("balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc")
@@ -49,16 +52,16 @@ def confusion(codes, labels, n_classes, weights=None):
     labels : ndarray of int of shape (n_rows,)
         Predicted classes.
     n_classes : int
-    weights : ndarray of shape (n_samples, n_rows) or None
-        One weight for every row in every sample; None: one sample, weight 1.
+    weights : ndarray of shape (n_rows,) or (n_samples, n_rows), or None
+        One weight for every row (in every sample); None: weight 1.
 
     Returns
     -------
     counts : ndarray of shape (n_classes, n_classes) or (n_samples, n_classes, n_classes)
     """
     cell = codes * n_classes + labels
-    if weights is None:
-        return np.bincount(cell, minlength=n_classes**2).reshape(n_classes, n_classes)
+    if weights is None or weights.ndim == 1:
+        return np.bincount(cell, weights, n_classes**2).reshape(n_classes, n_classes)
     # Sparse, for many classes have many cells.
     ones, shape = np.ones(codes.size, weights.dtype), (codes.size, n_classes**2)
     member = sparse.csr_array((ones, (np.arange(codes.size), cell)), shape=shape)
@@ -109,7 +112,7 @@ def area_under_curve(codes, probabilities, weights=None, nothing=0.5):
     ----------
     codes : ndarray of int of shape (n_rows,)
     probabilities : ndarray of shape (n_rows, n_classes)
-    weights : ndarray of shape (n_samples, n_rows) or None
+    weights : ndarray of shape (n_rows,) or (n_samples, n_rows), or None
     nothing : float
         The area where there is nothing to compare.
 
@@ -120,7 +123,9 @@ def area_under_curve(codes, probabilities, weights=None, nothing=0.5):
     n_classes = probabilities.shape[1]
     classes = [1] if n_classes == 2 else range(n_classes)
     if weights is None:
-        return float(area_under_curve(codes, probabilities, np.ones((1, codes.size)), nothing)[0])
+        weights = np.ones(codes.size)
+    if weights.ndim == 1:
+        return float(area_under_curve(codes, probabilities, weights[None], nothing)[0])
     areas = np.stack([_area(codes == c, probabilities[:, c], weights) for c in classes])
     is_there = ~np.isnan(areas)
     n_there = is_there.sum(axis=0)
@@ -173,8 +178,10 @@ def cautious_interval(counts, scoring, seed=0):
 def cautious_area(area, sizes):
     """A 95% interval of an area under the curve that is not a point at 0 and 1.
 
-    The area is the chance that a row of one class is above one of another, and is taken for a
-    share of as many rows as the smallest class has.
+    Newcombe's method 5 [2]_: the limits are the areas whose distance from the observed one is
+    1.96 of their own standard errors, by the formula of Hanley and McNeil with both classes taken
+    as large as their mean. With more than two classes, every class against the others, the
+    interval is the mean of theirs.
 
     Parameters
     ----------
@@ -186,13 +193,37 @@ def cautious_area(area, sizes):
     -------
     low, high : float
     """
-    smallest = float(np.min(sizes[sizes > 0]))
-    low, high = wilson(area * smallest, smallest)
-    return low, high
+    sizes = np.asarray(sizes, dtype=np.float64)
+    sizes = sizes[sizes > 0]
+    if sizes.size == 2:
+        return _newcombe(area, *sizes)
+    limits = [_newcombe(area, own, sizes.sum() - own) for own in sizes]
+    low, high = np.mean(limits, axis=0)
+    return float(low), float(high)
+
+
+def _newcombe(area, n_one, n_other):
+    return _newcombe_low(area, n_one, n_other), 1 - _newcombe_low(1 - area, n_one, n_other)
+
+
+def _newcombe_low(area, n_one, n_other):
+    """Lower limit; the upper one is that of the complement, because the formula is symmetric."""
+    if area <= 0:
+        return 0.0
+    n_mean = (n_one + n_other) / 2 - 1
+
+    def away(a):
+        spread = (1 - a) / (2 - a) + a / (1 + a)
+        variance = a * (1 + n_mean * spread) / (n_one * n_other)
+        if area >= 1:  # 1 is a root as well: it is divided out
+            return (1 - a) - _NORMAL_95**2 * variance
+        return (area - a) ** 2 - _NORMAL_95**2 * variance * (1 - a)
+
+    return float(optimize.brentq(away, 0.0, area))
 
 
 def wilson(part, whole):
-    """Wilson's 95% interval of a ratio [2]_; None where nothing is below the line.
+    """Wilson's 95% interval of a ratio [3]_; None where nothing is below the line.
 
     Parameters
     ----------
@@ -214,7 +245,12 @@ def wilson(part, whole):
     return [low, high]
 
 
-def class_table(codes, labels, probabilities, classes):
+def within_range(score, scoring):
+    """The score itself, or the nearest end of its range."""
+    return float(min(max(score, -1.0 if scoring == "mcc" else 0.0), 1.0))
+
+
+def class_table(codes, labels, probabilities, classes, weights=None):
     """Sensitivity, specificity, predictive values and area under the curve of every class.
 
     Parameters
@@ -223,22 +259,25 @@ def class_table(codes, labels, probabilities, classes):
         True and predicted classes.
     probabilities : ndarray of shape (n_rows, n_classes)
     classes : ndarray of shape (n_classes,)
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights.
 
     Returns
     -------
     table : dict of str to dict
         None where a ratio has nothing below the line.
     """
-    counts = confusion(codes, labels, classes.size)
+    counts = confusion(codes, labels, classes.size, weights)
     total, table = counts.sum(), {}
+    rows = np.bincount(codes, minlength=classes.size)
     for c, label in enumerate(classes.tolist()):
         hit, true, said = counts[c, c], counts[c].sum(), counts[:, c].sum()
         rest = total - true
         auc = None
         if 0 < true < total:
-            auc = float(roc_auc_score(codes == c, probabilities[:, c]))
+            auc = float(roc_auc_score(codes == c, probabilities[:, c], sample_weight=weights))
         table[str(label)] = {
-            "rows": int(true),
+            "rows": int(rows[c]),
             "sensitivity": _or_none(hit, true),
             "specificity": _or_none(rest - (said - hit), rest),
             "ppv": _or_none(hit, said),

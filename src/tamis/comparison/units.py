@@ -40,6 +40,11 @@ class Unit:
     fold: object
     shuffled: int | None = None
 
+    @property
+    def stage(self):
+        """What it is for: "cv", "pair", "batch" or "shuffled" with a number."""
+        return self.key.split("-", 1)[0]
+
 
 @dataclass
 class Outcome:
@@ -50,14 +55,15 @@ class Outcome:
     probabilities : ndarray of float32 of shape (n_levels, n_test, n_classes)
     used : ndarray of bool of shape (n_levels, n_features)
         Counted features that the models need.
-    n_used : ndarray of shape (n_levels, n_test)
-        Features that every test row needed, kept ones aside.
+    n_used, cost : ndarray of shape (n_levels, n_test)
+        Features that every test row needed, and what they cost; kept ones aside.
     seconds : float
     """
 
     probabilities: np.ndarray
     used: np.ndarray
     n_used: np.ndarray
+    cost: np.ndarray
     seconds: float
 
     def as_arrays(self):
@@ -67,6 +73,7 @@ class Outcome:
             "used": np.packbits(self.used, axis=1),
             "n_features": np.array(self.used.shape[1]),
             "n_used": self.n_used,
+            "cost": self.cost,
             "seconds": np.array(self.seconds),
         }
 
@@ -76,13 +83,20 @@ class Outcome:
         try:
             n_features = int(arrays["n_features"])
             used = np.unpackbits(arrays["used"], axis=1, count=n_features).astype(bool)
-            found = cls(arrays["probabilities"], used, arrays["n_used"], float(arrays["seconds"]))
+            found = cls(
+                arrays["probabilities"],
+                used,
+                arrays["n_used"],
+                arrays["cost"],
+                float(arrays["seconds"]),
+            )
         except (KeyError, ValueError, TypeError):
             return None
         n_levels, n_test = len(unit.levels), unit.fold.test.size
         if found.probabilities.shape != (n_levels, n_test, n_classes):
             return None
-        return found if found.n_used.shape == (n_levels, n_test) else None
+        shapes = {found.n_used.shape, found.cost.shape}
+        return found if shapes == {(n_levels, n_test)} else None
 
 
 def shuffle_labels(problem, seed):
@@ -119,6 +133,8 @@ def compute(problem, unit, seed):
     probabilities = np.zeros((n_levels, fold.test.size, n_classes), dtype=np.float32)
     used = np.zeros((n_levels, len(problem.names)), dtype=bool)
     n_used = np.zeros((n_levels, fold.test.size), dtype=np.float32)
+    cost = np.zeros((n_levels, fold.test.size), dtype=np.float32)
+    prices = np.where(problem.kept, 0.0, problem.costs)
     # One thread, whatever the number of workers: sums come out the same.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -131,9 +147,11 @@ def compute(problem, unit, seed):
                 found, asked = fitted.apply(X, with_gaps)
                 probabilities[at][:, part.known] = found
                 used[at, fitted.features] = True
-                counted = np.count_nonzero(used[at] & ~problem.kept)
-                n_used[at] = counted if asked is None else asked
-    return Outcome(probabilities, used, n_used, time.perf_counter() - start)
+                n_used[at] = np.count_nonzero(used[at] & ~problem.kept)
+                cost[at] = prices[used[at]].sum()
+                if asked is not None:
+                    n_used[at], cost[at] = asked
+    return Outcome(probabilities, used, n_used, cost, time.perf_counter() - start)
 
 
 def _work(problem, unit, seed, store):
@@ -167,7 +185,7 @@ def _watch(parent):
     threading.Thread(target=look, daemon=True).start()
 
 
-def run_units(problem, units, *, seed, store=None, n_jobs=1, stop=lambda: False):
+def run_units(problem, units, *, seed, store=None, n_jobs=1, skip=lambda unit: False, begin=None):
     """Run units that are not done yet, and yield every unit with its outcome.
 
     Parameters
@@ -178,8 +196,10 @@ def run_units(problem, units, *, seed, store=None, n_jobs=1, stop=lambda: False)
     store : Store or None
     n_jobs : int
         Processes.
-    stop : callable
-        Asked before every unit: True begins no more of them.
+    skip : callable
+        Asked before every unit is started: True leaves it undone.
+    begin : callable or None
+        Called with every unit that is started.
 
     Yields
     ------
@@ -197,18 +217,18 @@ def run_units(problem, units, *, seed, store=None, n_jobs=1, stop=lambda: False)
             left.append(unit)
         else:
             yield unit, outcome
-    if n_jobs == 1 or len(left) < 2:
+
+    def started():
         for unit in left:
-            if stop():
-                return
+            if not skip(unit):
+                if begin is not None:
+                    begin(unit)
+                yield unit
+
+    if n_jobs == 1 or len(left) < 2:
+        for unit in started():
             yield _work(problem, unit, seed, store)
         return
-
-    def tasks():
-        for unit in left:
-            if stop():
-                return
-            yield delayed(_work)(problem, unit, seed, store)
 
     pool = Parallel(
         n_jobs=min(n_jobs, len(left)),
@@ -218,4 +238,4 @@ def run_units(problem, units, *, seed, store=None, n_jobs=1, stop=lambda: False)
         initializer=_watch,
         initargs=(os.getpid(),),
     )
-    yield from pool(tasks())
+    yield from pool(delayed(_work)(problem, unit, seed, store) for unit in started())

@@ -26,6 +26,7 @@ def read_table(
     id_column: str | None = None,
     groups: str | None = None,
     batch: str | None = None,
+    weights: str | None = None,
     text: Iterable[str] = (),
     categorical: Iterable[str] = (),
     drop: Iterable[str] = (),
@@ -65,8 +66,9 @@ def read_table(
         first line names the samples.
     target_file : str or path, optional
         Labels in a file of their own: with names of rows, or one a line in the rows' order.
-    id_column, groups, batch : str, optional
-        Columns that name the rows, say whom they belong to, where they come from.
+    id_column, groups, batch, weights : str, optional
+        Columns that name the rows, say whom they belong to, where they come from, how much they
+        count.
     text, categorical, drop, include : list of str
         Columns to use for their words; as categories; not at all; although they look like names,
         dates or text. They overrule every guess.
@@ -87,7 +89,17 @@ def read_table(
     """
     path = check_path(path)
     wishes = Wishes(
-        target, id_column, groups, batch, text, categorical, drop, include, missing, require_target
+        target=target,
+        id_column=id_column,
+        groups=groups,
+        batch=batch,
+        weights=weights,
+        text=text,
+        categorical=categorical,
+        drop=drop,
+        include=include,
+        missing=missing,
+        require_target=require_target,
     )
     in_words = [target, id_column, groups, batch, *wishes.text]
     raw = read_raw(

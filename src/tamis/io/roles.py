@@ -7,7 +7,7 @@ from tamis.io.errors import InputError, counted, listed, require_names
 from tamis.io.features import check_values, decide_kinds
 from tamis.io.labels import as_labels, check_classes, require_target
 from tamis.io.raw import check_names, find_column, keep_columns
-from tamis.io.tokens import strings
+from tamis.io.tokens import parse_numbers, strings
 from tamis.preparation.table import Dataset, Table
 
 __all__ = ["Wishes", "assign_roles"]
@@ -22,6 +22,7 @@ class Wishes:
         id_column=None,
         groups=None,
         batch=None,
+        weights=None,
         text=(),
         categorical=(),
         drop=(),
@@ -35,6 +36,7 @@ class Wishes:
         self.id_column = id_column
         self.groups = groups
         self.batch = batch
+        self.weights = weights
         self.text = _names(text)
         self.categorical = _names(categorical)
         self.drop = _names(drop)
@@ -84,6 +86,7 @@ def assign_roles(raw, wishes, labels=None):
     ids = place.take(wishes.id_column, "id_column")
     groups = place.take(wishes.groups, "groups")
     batches = place.take(wishes.batch, "batch")
+    weights = place.take(wishes.weights, "weights")
     text, categorical, drop, include = (
         place.features(names, role)
         for names, role in (
@@ -126,11 +129,33 @@ def assign_roles(raw, wishes, labels=None):
     ids, groups, batches = (_rows_of(values, rows) for values in (ids, groups, batches))
     _require_whole(groups, wishes.groups, "groups")
     _require_whole(batches, wishes.batch, "batch")
+    weights = check_row_weights(weights, rows, wishes.weights)
     check_values(table, wishes.missing, notes)
     if not table.names:
         reason = notes[-1] if notes else "the table has no column beside the target"
         raise InputError(f"no feature is left: {reason}")
-    return Dataset(table, kinds, y, target, ids, groups, batches, notes)
+    return Dataset(table, kinds, y, target, ids, groups, batches, weights, notes)
+
+
+def check_row_weights(values, rows, name):
+    """Sample weights as numbers, of some rows; None where there are none."""
+    if values is None:
+        return None
+    values = values if rows is None else values[rows]
+    if values.dtype.kind in "biuf":
+        weights = values.astype(np.float64)
+    else:
+        weights, _ = parse_numbers([None if v is None else str(v) for v in values.tolist()])
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if wrong.size:
+        value = values[wrong[0]]
+        found = "no value" if value is None or value != value or value == "" else f"{value!s}"
+        raise InputError(
+            f"weights: row {wrong[0] + 1} has {found} in {name!r}; expected a number of at least 0"
+        )
+    if not weights.any():
+        raise InputError(f"weights: all weights in {name!r} are 0; expected some above 0")
+    return weights
 
 
 def _rows_of(values, rows):

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from tamis.preparation.words import count_words, find_words
 
-__all__ = ["N_CATEGORIES", "Preparation", "lay_out"]
+__all__ = ["N_CATEGORIES", "Preparation", "lay_out", "weighted_median"]
 
 # The most frequent categories have a column of their own; others are all zeros.
 N_CATEGORIES = 50
@@ -120,7 +120,7 @@ class Preparation:
             return np.asarray(parts[0], dtype=np.float64)
         return np.hstack(parts, dtype=np.float64)
 
-    def learn(self, encoded, columns=None):
+    def learn(self, encoded, columns=None, weights=None):
         """Learn from training rows what stands for missing values, and the rareness of words.
 
         Parameters
@@ -129,6 +129,8 @@ class Preparation:
             Training rows only.
         columns : ndarray of int or None
             Columns that may have missing values; None: all.
+        weights : ndarray of shape (n_rows,) or None
+            Sample weights: a weight of 2 is the row twice.
 
         Returns
         -------
@@ -141,20 +143,22 @@ class Preparation:
             some = where[start : start + 512]
             some = some[some < n_numbers]
             if some.size:
-                fill[some] = _medians(encoded[:, some])
+                fill[some] = _medians(encoded[:, some], weights)
         at = n_numbers
+        weights = np.ones(encoded.shape[0]) if weights is None else weights
         for known in self.categories.values():
             # The most frequent category, of those with a column and of the rest.
             part = encoded[:, at : at + len(known)]
             part = part.toarray() if sparse.issparse(part) else part
-            part = part[~np.isnan(part).any(axis=1)]
-            shares = np.append(part.sum(axis=0), (part.sum(axis=1) == 0).sum())
+            is_known = ~np.isnan(part).any(axis=1)
+            part, mass = part[is_known], weights[is_known]
+            shares = np.append(mass @ part, mass[part.sum(axis=1) == 0].sum())
             if shares.argmax() < len(known):
                 fill[at + shares.argmax()] = 1.0
             at += len(known)
         texts = {}
         for name, text in self.texts.items():
-            texts[name] = text.learn(encoded[:, at : at + len(text.words)])
+            texts[name] = text.learn(encoded[:, at : at + len(text.words)], weights)
             at += len(text.words)
         return replace(self, fill=fill, texts=texts)
 
@@ -305,12 +309,46 @@ def _dummies(values, known):
     return dummies
 
 
-def _medians(part):
+def _medians(part, weights=None):
     part = part.toarray() if sparse.issparse(part) else part
     missing = np.isnan(part)
+    medians = np.zeros(part.shape[1])
+    if weights is not None:
+        for j in range(part.shape[1]):
+            known = ~missing[:, j] & (weights > 0)
+            if known.any():
+                medians[j] = weighted_median(part[known, j], weights[known])
+        return medians
     if not missing.any():
         return np.median(part, axis=0)
-    medians = np.zeros(part.shape[1])
     some = ~missing.all(axis=0)  # a column without any value in these rows: 0
     medians[some] = np.nanmedian(part[:, some], axis=0)
     return medians
+
+
+def weighted_median(values, weights):
+    """Median of values of which each counts as often as its weight says.
+
+    Parameters
+    ----------
+    values, weights : ndarray of shape (n,)
+        Weights are positive.
+
+    Returns
+    -------
+    median : float
+        The middle of the two where the weights below and above are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_median(np.array([1.0, 5.0, 9.0]), np.array([1.0, 1.0, 2.0]))
+    7.0
+    """
+    order = np.argsort(values, kind="stable")
+    values, below = values[order], np.cumsum(weights[order])
+    half = below[-1] / 2
+    at = int(np.searchsorted(below, half * (1 - 1e-12)))
+    if abs(below[at] - half) <= 1e-12 * half and at + 1 < values.size:
+        return float((values[at] + values[at + 1]) / 2)
+    return float(values[at])

@@ -4,7 +4,7 @@ A wide table of numbers is one matrix, so 20,000 genes cost no more than their v
 that are not numbers are held one by one.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
@@ -82,6 +82,8 @@ class Dataset:
         Name of the labels.
     ids, groups, batches : ndarray of shape (n_rows,) or None
         Names of the rows; who they belong to (a patient); where they come from (a laboratory).
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights.
     notes : list of str
         What was guessed, left out or repaired, in words for the user.
     """
@@ -93,4 +95,21 @@ class Dataset:
     ids: np.ndarray | None = None
     groups: np.ndarray | None = None
     batches: np.ndarray | None = None
+    weights: np.ndarray | None = None
     notes: list = field(default_factory=list)
+
+    def take(self, rows):
+        """The data set of some rows."""
+
+        def some(values):
+            return None if values is None else values[rows]
+
+        return replace(
+            self,
+            table=self.table.take(rows),
+            y=some(self.y),
+            ids=some(self.ids),
+            groups=some(self.groups),
+            batches=some(self.batches),
+            weights=some(self.weights),
+        )

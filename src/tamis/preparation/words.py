@@ -36,12 +36,12 @@ class TextColumns:
     words: list
     idf: np.ndarray | None = None
 
-    def learn(self, counts):
-        """Learn how rare the words are from the counts of training rows."""
+    def learn(self, counts, weights):
+        """Learn how rare the words are from the counts, and the weights, of training rows."""
         if self.kind != "tfidf":
             return self
-        n_rows, n_with = counts.shape[0], (counts != 0).sum(axis=0)
-        return replace(self, idf=np.log((1 + n_rows) / (1 + np.asarray(n_with).ravel())) + 1.0)
+        n_with = np.asarray(weights @ sparse.csr_array(counts != 0)).ravel()
+        return replace(self, idf=np.log((1 + weights.sum()) / (1 + n_with)) + 1.0)
 
     def restrict(self, kept):
         """Some of the words."""

@@ -1,0 +1,15 @@
+"""Checks of the data and of the result: what could make a score too good, or a model wrong.
+
+Checks only tell; none of them drops or changes anything. What could happen by chance is corrected
+for the number of columns: a check fires where the expected number of such columns in data without
+any relation to the classes is below 0.01.
+"""
+
+from tamis.comparison.checks.check import Check
+from tamis.comparison.checks.columns import check_columns
+from tamis.comparison.checks.labels import check_labels
+from tamis.comparison.checks.leaks import check_leaks
+from tamis.comparison.checks.result import check_result
+from tamis.comparison.checks.rows import check_rows
+
+__all__ = ["Check", "check_columns", "check_labels", "check_leaks", "check_result", "check_rows"]

@@ -1,0 +1,43 @@
+"""What a check says."""
+
+from dataclasses import asdict, dataclass
+
+__all__ = ["CHANCE", "Check", "name_some"]
+
+# Largest number of columns that chance alone may be expected to make look so.
+CHANCE = 0.01
+
+
+@dataclass(frozen=True)
+class Check:
+    """A finding about the data or the result.
+
+    Attributes
+    ----------
+    code : str
+        Stable name, such as "separating-column".
+    level : {"note", "warning"}
+    sentence : str
+        What was found.
+    advice : str
+        What to do about it.
+    """
+
+    code: str
+    level: str
+    sentence: str
+    advice: str
+
+    def __str__(self):
+        return f"{self.level} ({self.code}): {self.sentence} {self.advice}"
+
+    def as_dict(self):
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def name_some(names, most=3):
+    """A few names for a sentence."""
+    names = list(map(str, names))
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

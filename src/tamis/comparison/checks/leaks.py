@@ -1,0 +1,292 @@
+"""Checks for leaks: columns, gaps and categories that alone reveal the class.
+
+A column that separates the classes is a leak only where it is far ahead of the next one: among
+thousands of genes several separate a few samples by chance, and strong markers come in families.
+Separation is judged out of fold, by a tree on that feature alone; only the features that are most
+associated with the classes (by the ranks of their values) are judged.
+"""
+
+import warnings
+
+import numpy as np
+from scipy import sparse, stats
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.tree import DecisionTreeClassifier
+
+from tamis._compile import compiled
+from tamis.comparison.checks.check import CHANCE, Check, name_some
+
+__all__ = ["check_leaks"]
+
+# Features that are judged one by one, and rows that they are judged on.
+_JUDGED = 20
+_MOST_ROWS, _FEWEST_ROWS, _MOST_VALUES = 20_000, 500, 4_000_000
+# Nearly no errors, and at least five times fewer than those of the next feature.
+_FEW_ERRORS, _AHEAD, _MOST_LEAKS = 0.02, 5.0, 3
+# Rows that show whether a mark (a gap, a category, a number that is not 0) belongs to one class.
+_FEWEST_MARKED = 10
+# Share of a class that marks must cover: numbers that are not 0, and categories.
+_COVERED_BY_NUMBERS, _COVERED_BY_CATEGORY = 0.2, 0.5
+# Difference in the share of gaps between a class and the others.
+_REVEALING = 0.5
+_MOST_CATEGORIES = 100
+_KNOWN_BEFORE = "Make sure that it is known before the class is"
+
+
+def check_leaks(table, problem):
+    """Columns, gaps and categories that alone reveal the class.
+
+    Parameters
+    ----------
+    table : Table
+        Raw columns.
+    problem : Problem
+        The same rows, encoded.
+
+    Returns
+    -------
+    checks : list of Check
+    """
+    rows = np.arange(problem.n_rows)
+    if problem.groups is not None:  # one row for every sample group
+        rows = np.unique(problem.groups, return_index=True)[1]
+    counts = np.bincount(problem.codes[rows], minlength=problem.classes.size)
+    rows = rows[counts[problem.codes[rows]] >= 2]
+    if np.count_nonzero(counts >= 2) < 2:
+        return []
+    codes = np.unique(problem.codes[rows], return_inverse=True)[1]
+    X = problem.encoded if rows.size == problem.n_rows else problem.encoded[rows]
+    n_numbers = len(problem.preparation.numbers)
+    return [
+        *_separating(X, codes, problem.feature_of, problem.names),
+        *_one_sided(X[:, :n_numbers], codes, problem.preparation.numbers),
+        *_revealing_gaps(table, rows, codes),
+        *_revealing_categories(table, rows, codes),
+    ]
+
+
+def _separating(X, codes, feature_of, names):
+    """Features that classify nearly without errors on their own, far ahead of the next."""
+    n_features = len(names)
+    if n_features < 2:
+        return
+    association = np.zeros(n_features)
+    np.maximum.at(association, feature_of, _associations(X, codes))
+    # Kruskal and Wallis: the number of features that would be as associated by chance.
+    expected = n_features * stats.chi2.sf(association * (codes.size - 1), codes.max())
+    order = np.argsort(-association, kind="stable")[:_JUDGED]
+    if expected[order[0]] >= CHANCE:
+        return
+    if all(_error_at_least(X, codes, feature_of == f) > _FEW_ERRORS for f in order):
+        return
+    errors = np.array([_error_alone(X, codes, feature_of == f) for f in order])
+    ranked = np.argsort(errors, kind="stable")
+    order, errors = order[ranked], errors[ranked]
+    half = 0.5 / np.bincount(codes).min()
+    for r in range(min(_MOST_LEAKS, order.size - 1)):
+        is_ahead = errors[r + 1] >= _AHEAD * (errors[r] + half)
+        if errors[r] <= _FEW_ERRORS and is_ahead and expected[order[r]] < CHANCE:
+            leaks = [names[f] for f in order[: r + 1]]
+            yield Check(
+                "separating-column",
+                "warning",
+                f"{name_some(leaks)} alone {'separates' if r == 0 else 'each separate'} the "
+                f"classes (out of fold {_percent(1 - errors[r])} right; the next feature "
+                f"{_percent(1 - errors[r + 1])}).",
+                f"{_KNOWN_BEFORE}; otherwise remove it with --drop {','.join(leaks)}.",
+            )
+            return
+
+
+def _percent(share):
+    return f"{100 * share:.1f} %"
+
+
+def _associations(X, codes):
+    """Share of the variance of ranks that the classes explain, for every column.
+
+    For sparse columns it is the variance of being zero or not. Of many values every n-th row.
+    """
+    every = max(1, X.shape[0] * X.shape[1] // _MOST_VALUES)
+    if every > 1 and not sparse.issparse(X):
+        every = min(every, max(1, X.shape[0] // _FEWEST_ROWS))
+        rows = np.argsort(codes, kind="stable")[::every]
+        X, codes = X[rows], codes[rows]
+    n_rows, n_classes = X.shape[0], int(codes.max()) + 1
+    counts = np.bincount(codes, minlength=n_classes).astype(np.float64)
+    if sparse.issparse(X):
+        mean = sparse.csr_array((1.0 / counts[codes], (codes, np.arange(n_rows))))
+        means = (mean @ sparse.csr_array(X != 0).astype(np.float64)).toarray()
+        share = counts @ means / n_rows
+        return _explained(means, counts, share * (1 - share))
+    sums, variance = np.zeros((n_classes, X.shape[1])), np.zeros(X.shape[1])
+    for j in range(X.shape[1]):
+        column = np.asarray(X[:, j], dtype=np.float64)
+        variance[j] = _add_ranks(column, np.argsort(column), codes, sums[:, j])
+    return _explained(sums / np.maximum(counts, 1)[:, None], counts, variance)
+
+
+@compiled
+def _add_ranks(column, order, codes, sums):
+    """Add the ranks of a column to the sums of their classes; returns the variance of the ranks.
+
+    Equal values share the mean of their ranks; missing ones, which are last, have the mean of all
+    others, so that they say nothing.
+    """
+    n_rows = order.size
+    n_known = n_rows
+    while n_known > 0 and np.isnan(column[order[n_known - 1]]):
+        n_known -= 1
+    middle = (n_known + 1) / 2
+    squares = 0.0
+    start = 0
+    while start < n_rows:
+        end = start + 1
+        rank = middle
+        if start < n_known:
+            while end < n_known and column[order[end]] == column[order[start]]:
+                end += 1
+            rank = (start + end + 1) / 2
+        for at in range(start, end):
+            sums[codes[order[at]]] += rank
+        squares += (end - start) * (rank - middle) ** 2
+        start = end
+    return squares / n_rows
+
+
+def _explained(means, counts, variance):
+    """Share of the variance that lies between the class means."""
+    shares = counts / counts.sum()
+    between = shares @ (means - shares @ means) ** 2
+    return np.divide(between, variance, out=np.zeros_like(between), where=variance > 0)
+
+
+def _tree_on(X, codes, columns):
+    """Some columns, and a tree for them alone; rows of every class where there are many."""
+    part = X[:, np.flatnonzero(columns)]
+    part = part.toarray() if sparse.issparse(part) else np.asarray(part)
+    if codes.size > _MOST_ROWS:
+        rows = np.linspace(0, codes.size - 1, _MOST_ROWS).astype(np.intp)
+        part, codes = part[rows], np.unique(codes[rows], return_inverse=True)[1]
+    tree = DecisionTreeClassifier(
+        max_leaf_nodes=2 * (int(codes.max()) + 1), class_weight="balanced", random_state=0
+    )
+    return part, codes, tree
+
+
+def _error_alone(X, codes, columns):
+    """Balanced error, out of fold, of a tree on some columns."""
+    part, codes, tree = _tree_on(X, codes, columns)
+    smallest = int(np.bincount(codes).min())
+    folds = StratifiedKFold(max(2, min(5, smallest)), shuffle=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes that are smaller than the folds
+        return _balanced_error(codes, cross_val_predict(tree, part, codes, cv=folds))
+
+
+def _error_at_least(X, codes, columns):
+    """Balanced error of a tree on the rows that it was grown on: too small."""
+    part, codes, tree = _tree_on(X, codes, columns)
+    return _balanced_error(codes, tree.fit(part, codes).predict(part))
+
+
+def _balanced_error(codes, labels):
+    right = np.bincount(codes, weights=labels == codes)
+    return float(1 - (right / np.bincount(codes)).mean())
+
+
+def _one_sided(X, codes, names):
+    """Numbers that are 0 except in one class."""
+    marked = sparse.csr_array(X != 0) if sparse.issparse(X) else (X != 0) & ~np.isnan(X)
+    leaks = [names[j] for j in _exclusive(marked, codes, len(names), _COVERED_BY_NUMBERS)]
+    if 0 < len(leaks) <= _MOST_LEAKS:
+        yield Check(
+            "one-sided-column",
+            "warning",
+            f"{name_some(leaks)} {'is' if len(leaks) == 1 else 'are'} zero except in one class.",
+            f"{_KNOWN_BEFORE}; otherwise remove it with --drop {','.join(leaks)}.",
+        )
+
+
+def _exclusive(marked, codes, n_columns, coverage, revealing=np.inf):
+    """Columns whose marks tell the class.
+
+    Parameters
+    ----------
+    marked : ndarray or sparse array of bool of shape (n_rows, n)
+    codes : ndarray of int of shape (n_rows,)
+    n_columns : int
+        Number of columns that were looked at.
+    coverage : float
+        Marks that are all in one class must cover this share of it.
+    revealing : float
+        Or their share in one class must be so much larger than in the others.
+
+    Yields
+    ------
+    column : int
+    """
+    n_rows, sizes = codes.size, np.bincount(codes).astype(np.float64)
+    member = sparse.csr_array((np.ones(n_rows), (codes, np.arange(n_rows))))
+    counts = member @ marked
+    counts = counts.toarray() if sparse.issparse(counts) else counts
+    total = counts.sum(axis=0)
+    for j in np.flatnonzero((total >= _FEWEST_MARKED) & (total < n_rows)):
+        c = int(np.argmax(counts[:, j] / sizes))
+        own = counts[c, j] / sizes[c]
+        others = (total[j] - counts[c, j]) / (n_rows - sizes[c])
+        if not (others == 0 and own >= coverage) and own - others < revealing:
+            continue
+        p_value = stats.hypergeom.sf(counts[c, j] - 1, n_rows, sizes[c], total[j])
+        if p_value * n_columns * sizes.size < CHANCE:
+            yield int(j)
+
+
+def _revealing_gaps(table, rows, codes):
+    """Missing values that tell the class."""
+    gaps, names = [], []
+    if not sparse.issparse(table.numeric) and table.numeric.size:
+        missing = np.isnan(np.asarray(table.numeric[rows]))
+        for j in np.flatnonzero(missing.any(axis=0)):
+            gaps.append(missing[:, j])
+            names.append(str(table.numeric_names[j]))
+    for name, values in table.others.items():
+        gaps.append(np.array([value is None for value in values[rows].tolist()]))
+        names.append(name)
+    if not names:
+        return
+    found = _exclusive(np.column_stack(gaps), codes, len(table.names), 0.0, _REVEALING)
+    leaks = [names[j] for j in found]
+    if leaks:
+        yield Check(
+            "revealing-missingness",
+            "warning",
+            f"Whether {name_some(leaks)} {'is' if len(leaks) == 1 else 'are'} missing reveals "
+            "the class.",
+            "Unless values will be missing for the same reason later, remove "
+            f"{'it' if len(leaks) == 1 else 'them'} with --drop {','.join(leaks[:3])}.",
+        )
+
+
+def _revealing_categories(table, rows, codes):
+    """Categories that only one class has, and most of it."""
+    leaks = []
+    for name, values in table.others.items():
+        known = np.array(["" if v is None else v for v in values[rows].tolist()])
+        categories, inverse = np.unique(known, return_inverse=True)
+        if not 2 <= categories.size <= _MOST_CATEGORIES:
+            continue
+        marked = inverse[:, None] == np.arange(categories.size)
+        n_looked_at = len(table.names) * categories.size
+        for j in _exclusive(marked, codes, n_looked_at, _COVERED_BY_CATEGORY):
+            if categories[j]:
+                leaks.append(f"{name} = {categories[j]}")
+    if leaks:
+        is_one = len(leaks) == 1
+        yield Check(
+            "revealing-category",
+            "warning" if len(leaks) <= _MOST_LEAKS else "note",
+            f"{name_some(leaks)} {'occurs' if is_one else 'each occur'} in one class only and "
+            f"{'covers' if is_one else 'cover'} most of it.",
+            f"{_KNOWN_BEFORE}.",
+        )

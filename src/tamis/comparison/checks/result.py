@@ -1,0 +1,108 @@
+"""Checks of what was found: folds that disagree, and scores that chance explains."""
+
+import numpy as np
+
+from tamis.comparison.checks.check import Check
+from tamis.comparison.results import score_rows
+
+__all__ = ["chance_level", "check_result"]
+
+_N_SHUFFLES = 2000
+_SURPRISE = 0.005
+
+
+def check_result(comparison):
+    """Whether folds disagree, and whether the score is better than chance.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        With a choice.
+
+    Returns
+    -------
+    checks : list of Check
+    """
+    return [*_disagreement(comparison), *_chance(comparison)]
+
+
+def chance_level(codes, scoring, weights=None):
+    """Score of knowing nothing: of the constant prediction that scores best.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+    scoring : str
+    weights : ndarray of shape (n_rows,) or None
+
+    Returns
+    -------
+    level : float
+    """
+    n_classes = int(codes.max()) + 1
+    if scoring == "roc_auc":
+        return 0.5
+    probabilities = np.zeros((codes.size, n_classes))
+    constants = [np.full(codes.size, c) for c in range(n_classes)]
+    return max(score_rows(codes, c, probabilities, scoring, weights) for c in constants)
+
+
+def _chance(comparison):
+    problem, honest = comparison.problem, comparison.honest
+    level = chance_level(problem.codes, comparison.settings.scoring, problem.weights)
+    if honest is None or not honest.low <= level:
+        return
+    yield Check(
+        "chance",
+        "warning",
+        f"The interval of the honest score, {honest.low:.3f} to {honest.high:.3f}, includes "
+        f"{level:.3f}, the score of a constant prediction.",
+        "These data do not show that any model works; do not use the features as findings.",
+    )
+
+
+def _disagreement(comparison):
+    """Folds whose scores differ more than when right and wrong rows are dealt at random.
+
+    A sample group is in one fold: it counts as one row, right where most of its rows are.
+    """
+    problem, (result, at) = comparison.problem, comparison.chosen
+    folds = [fold for fold in comparison.folds if fold.repeat == 0]
+    right = result.labels[at, 0] == problem.codes
+    codes = problem.codes
+    fold_of = np.empty(problem.n_rows, dtype=np.intp)
+    for fold in folds:
+        fold_of[fold.test] = fold.number
+    if problem.groups is not None:
+        right = np.bincount(problem.groups, weights=right) > 0.5 * np.bincount(problem.groups)
+        first = np.unique(problem.groups, return_index=True)[1]
+        fold_of, codes = fold_of[first], codes[first]
+    shape = (len(folds), problem.classes.size)
+    cell = fold_of * shape[1] + codes
+    sizes = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+    hits = np.bincount(cell, weights=right, minlength=shape[0] * shape[1]).reshape(shape)
+    generator = np.random.default_rng([comparison.settings.seed, 19])
+    dealt = [
+        generator.multivariate_hypergeometric(
+            sizes[:, c], int(hits[:, c].sum()), _N_SHUFFLES, method="marginals"
+        )
+        for c in range(shape[1])
+    ]
+    scores = _fold_scores(hits, sizes)
+    spread = _fold_scores(np.stack(dealt, axis=2), sizes).var(axis=1)
+    p_value = (1 + np.count_nonzero(spread >= scores.var() - 1e-12)) / (1 + _N_SHUFFLES)
+    if p_value < _SURPRISE:
+        yield Check(
+            "folds-disagree",
+            "warning",
+            f"The folds disagree more than chance explains: between {100 * scores.min():.0f} % "
+            f"and {100 * scores.max():.0f} % are right, classes counting the same.",
+            "Rows may belong together (--groups COL), or come from different places "
+            "(--batch COL).",
+        )
+
+
+def _fold_scores(hits, sizes):
+    """Mean over classes of the share that is right in every fold."""
+    shares = np.divide(hits, sizes, out=np.zeros(hits.shape), where=sizes > 0)
+    return shares.sum(axis=-1) / (sizes > 0).sum(axis=-1)

@@ -1,0 +1,82 @@
+"""How long units of work take: timed on a small part of the data, and scaled by size.
+
+Every method has a rule for how its work grows with the size. Where the rules say that all the work
+takes a while, one small task of every method is timed first, which tells how fast the method is on
+this machine. Estimates only inform: what is run does not depend on them.
+"""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from tamis.comparison.methods import find_method
+from tamis.comparison.units import compute
+from tamis.paths.folds import Fold
+
+__all__ = ["time_methods"]
+
+# Work that takes less, by the rules, is not worth timing.
+_WORTH_TIMING = 30.0
+_MOST_ROWS, _MOST_VALUES = 300, 200_000
+
+
+def time_methods(problem, units):
+    """Seconds that one unit of every method takes.
+
+    Parameters
+    ----------
+    problem : Problem
+    units : list of Unit
+
+    Returns
+    -------
+    seconds : dict of str to float
+    """
+    first = {}
+    for unit in units:
+        first.setdefault(unit.method, unit)
+    seconds = {name: _rule(problem, name) for name in first}
+    if sum(seconds[unit.method] for unit in units) < _WORTH_TIMING:
+        return seconds
+    small = _shrink(problem)
+    fold = Fold(0, 0, np.arange(small.n_rows), np.arange(small.n_rows), 0)
+    for name, unit in first.items():
+        levels = find_method(name).levels(small, small.max_features)
+        task = replace(unit, levels=tuple(levels), fold=fold, shuffled=None)
+        start = time.perf_counter()
+        try:
+            compute(small, task, 0)
+        except Exception:
+            continue  # the method itself will tell what is wrong
+        taken = time.perf_counter() - start
+        seconds[name] *= taken / _rule(small, name)
+    return seconds
+
+
+def _rule(problem, name):
+    n_rows, n_columns = problem.encoded.shape
+    n_stored = getattr(problem.encoded, "nnz", n_rows * n_columns)
+    return find_method(name).seconds(n_rows, n_columns, n_stored, problem.classes.size)
+
+
+def _shrink(problem):
+    """A problem of some rows of every class, with all columns."""
+    most = max(40, min(_MOST_ROWS, _MOST_VALUES // problem.encoded.shape[1]))
+    every = max(1, problem.n_rows // most)
+    rows = np.argsort(problem.codes, kind="stable")[::every]
+    codes = np.unique(problem.codes[rows], return_inverse=True)[1].astype(np.int64)
+
+    def some(values):
+        return None if values is None else values[rows]
+
+    return replace(
+        problem,
+        encoded=problem.encoded[rows],
+        codes=codes,
+        classes=np.unique(problem.classes[problem.codes[rows]]),
+        groups=None,
+        batches=None,
+        weights=some(problem.weights),
+        times=None,
+    )

@@ -1,0 +1,376 @@
+"""Every check has a case in which it speaks, a near miss, and stays quiet on shuffled labels."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
+from tamis.comparison.checks.result import chance_level, check_result
+from tamis.comparison.duplicates import handle_duplicates
+from tamis.paths.copies import find_copies
+from tamis.preparation import Dataset, Table, lay_out
+from tests.comparison.problems import make
+
+
+def table_of(X, others=None, names=None):
+    names = names or [f"x{j}" for j in range(X.shape[1])]
+    return Table(X, np.array(names), others or {})
+
+
+def leaks(X, y, others=None, **options):
+    """Codes of the leak checks."""
+    table = table_of(X, others)
+    kinds = dict.fromkeys(others or {}, "categorical")
+    problem = make(X, y, kinds=kinds, others=others, **options)
+    return [check.code for check in check_leaks(table, problem)]
+
+
+def noise(n=100, p=8, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, p)), np.arange(n) % 2, rng
+
+
+# Columns that separate the classes.
+
+
+def test_a_column_that_separates_the_classes_far_ahead_of_the_next_is_told():
+    X, y, rng = noise()
+    X[:, 3] = y + 0.01 * rng.normal(size=100)
+    assert leaks(X, y) == ["separating-column"]
+
+
+def test_a_label_that_is_there_twice_is_told():
+    X, y, _ = noise()
+    X[:, 3], X[:, 5] = y, 7 - 2 * y
+    assert "separating-column" in leaks(X, y)
+
+
+def test_a_class_number_in_no_order_is_told():
+    X = noise(150)[0]
+    y = np.arange(150) % 5
+    X[:, 2] = np.array([3.0, 0.0, 4.0, 1.0, 2.0])[y]
+    assert "separating-column" in leaks(X, y)
+
+
+def test_strong_markers_in_a_family_are_no_leak():
+    X, y, rng = noise()
+    X[:, :4] = y[:, None] * 4 + rng.normal(size=(100, 4))
+    assert leaks(X, y) == []
+
+
+def test_a_strong_marker_with_errors_is_no_leak():
+    X, y, rng = noise()
+    X[:, 3] = 2.5 * y + rng.normal(size=100)
+    assert leaks(X, y) == []
+
+
+def test_among_thousands_of_columns_chance_separates_a_few_samples():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(12, 5000)), np.arange(12) % 2
+    assert leaks(X, y) == []
+
+
+def test_a_number_that_is_zero_except_in_one_class_is_told():
+    X, y, rng = noise()
+    X[:, 6] = np.where((y == 1) & (rng.random(100) < 0.5), rng.lognormal(size=100), 0.0)
+    assert leaks(X, y) == ["one-sided-column"]
+
+
+def test_a_number_that_is_zero_except_in_few_rows_of_one_class_is_not():
+    X, y, _ = noise()
+    X[:, 6] = 0.0
+    X[[1, 3, 5], 6] = 2.0
+    assert leaks(X, y) == []
+
+
+def test_the_checks_work_on_sparse_data():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = rng.poisson(0.2, size=(200, 40)).astype(float)
+    X[:, 7] = np.where(y == 1, 1.0 + rng.poisson(1.0, size=200), 0.0)
+    assert set(leaks(sparse.csr_array(X), y)) == {"separating-column", "one-sided-column"}
+    X[:, 7] = rng.poisson(0.2, size=200)
+    assert leaks(sparse.csr_array(X), y) == []
+
+
+# Missing values and categories.
+
+
+def test_gaps_that_reveal_the_class_are_told():
+    X, y, rng = noise()
+    X[(y == 1) & (rng.random(100) < 0.7), 2] = np.nan
+    assert leaks(X, y) == ["revealing-missingness"]
+
+
+def test_gaps_that_are_a_little_more_frequent_in_one_class_are_not():
+    X, y, rng = noise()
+    X[rng.random(100) < np.where(y == 1, 0.4, 0.25), 2] = np.nan
+    assert leaks(X, y) == []
+
+
+def test_a_category_that_reveals_the_class_is_told():
+    X, y, rng = noise()
+    ward = np.where((y == 1) & (rng.random(100) < 0.8), "intensive", "general").astype(object)
+    assert leaks(X, y, {"ward": ward}) == ["revealing-category"]
+
+
+def test_a_category_that_is_more_frequent_in_one_class_does_not():
+    X, y, rng = noise()
+    is_red = rng.random(100) < np.where(y == 1, 0.8, 0.2)
+    assert leaks(X, y, {"color": np.where(is_red, "red", "blue").astype(object)}) == []
+
+
+# Identifiers, times and weights.
+
+
+def columns(**given):
+    X = np.column_stack(list(given.values())).astype(float)
+    return [check.code for check in check_columns(table_of(X, names=list(given)))]
+
+
+def test_numbers_that_count_the_rows_are_told():
+    assert columns(mrn=np.arange(60) * 10 + 4711.0) == ["identifier-in-disguise"]
+    steps = np.where(np.arange(60) == 30, 500, 1)  # a gap between two wards
+    assert columns(mrn=4711 + np.cumsum(steps)) == ["identifier-in-disguise"]
+
+
+def test_a_sorted_measurement_is_no_identifier():
+    ages = np.sort(np.random.default_rng(0).integers(200, 900, size=60))
+    assert columns(income=np.unique(ages * 100)) == []
+
+
+def test_times_that_are_written_as_numbers_are_told():
+    rng = np.random.default_rng(0)
+    days = 20240000 + 100 * rng.integers(1, 13, size=60) + rng.integers(1, 29, size=60)
+    assert columns(admitted=days) == ["time-in-disguise"]
+    assert columns(stamp=1.7e9 + rng.integers(0, 10**7, size=60)) == ["time-in-disguise"]
+
+
+def test_large_whole_numbers_are_no_times():
+    rng = np.random.default_rng(0)
+    assert columns(population=rng.integers(20_000_000, 20_999_999, size=60)) == []
+
+
+def test_survey_weights_are_told():
+    rng = np.random.default_rng(0)
+    assert columns(fnlwgt=rng.integers(10_000, 900_000, size=60)) == ["survey-weights"]
+    assert columns(weight=rng.gamma(4, 0.25, size=4000)) == ["survey-weights"]
+
+
+def test_the_weight_of_a_body_is_no_survey_weight():
+    assert columns(weight=np.random.default_rng(0).normal(70, 10, size=60)) == []
+
+
+# Rows.
+
+
+def rows(X, y, duplicates="group", others=None):
+    dataset = Dataset(table_of(X, others), {}, y)
+    dataset, copies, n_dropped = handle_duplicates(dataset, duplicates)
+    codes = np.unique(dataset.y, return_inverse=True)[1]
+    return check_rows(copies, codes, dataset.table.numeric, duplicates, n_dropped)
+
+
+def codes_of(checks):
+    return [check.code for check in checks]
+
+
+def test_copies_are_counted_and_the_choice_is_named():
+    X = np.repeat(np.random.default_rng(0).normal(size=(15, 4)), 6, axis=0)
+    y = np.repeat(np.arange(15) % 2, 6)
+    told = rows(X, y)
+    assert codes_of(told) == ["copies"] and "75 rows repeat another row" in told[0].sentence
+    assert "too good" in rows(X, y, "keep")[0].sentence
+    assert "75 rows repeated an earlier row and were dropped" in rows(X, y, "drop")[0].sentence
+
+
+def test_dropping_keeps_one_row_for_every_label():
+    X = np.repeat(np.random.default_rng(0).normal(size=(15, 4)), 6, axis=0)
+    y = np.arange(90) % 2
+    dataset, copies, n_dropped = handle_duplicates(Dataset(table_of(X), {}, y), "drop")
+    assert dataset.table.n_rows == 30 and n_dropped == 60
+    assert copies.n_copies == 15
+
+
+def test_words_tell_rows_apart():
+    X = np.ones((40, 1))
+    words = np.array([f"text number {i // 2} of many" for i in range(40)], dtype=object)
+    assert codes_of(rows(X, np.arange(40) // 2 % 2, others={"text": words})) == ["copies"]
+    words = np.array(["yes", "no"] * 20, dtype=object)
+    assert codes_of(rows(X, np.arange(40) % 2, others={"answer": words})) == []
+
+
+def test_rows_that_are_nearly_copies_are_told():
+    rng = np.random.default_rng(0)
+    X = rng.normal(8, 2, size=1) + rng.normal(size=(40, 300))
+    X[7] = X[3] + 0.01 * rng.normal(size=300)
+    told = rows(X, np.arange(40) % 2)
+    assert codes_of(told) == ["near-copies"] and "rows 4 and 8" in told[0].sentence
+
+
+def test_rows_that_are_alike_because_all_are_is_no_near_copy():
+    """Profiles of genes resemble each other: each gene has its own level."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(8, 3, size=300) + 0.3 * rng.normal(size=(40, 300))
+    assert codes_of(rows(X, np.arange(40) % 2)) == []
+
+
+def test_equal_rows_with_other_labels_are_told():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(200, 3)).astype(float)
+    told = rows(X, rng.permutation(np.arange(200) % 2))
+    assert codes_of(told) == ["conflicting-labels"] and told[0].level == "note"
+
+
+def test_few_equal_rows_with_other_labels_are_not():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(200, 3)).astype(float)
+    y = (X[:, 0] > 0).astype(int)
+    y[0] = 1 - y[0]
+    assert codes_of(rows(X, y)) == []
+
+
+# Labels.
+
+
+def labels(y, groups=None):
+    classes, codes = np.unique(y, return_inverse=True)
+    return [check.code for check in check_labels(codes, classes, "y", groups)]
+
+
+def test_small_classes_are_told():
+    assert labels(np.repeat(["a", "b"], [40, 9])) == ["small-class"]
+    assert labels(np.repeat(["a", "b"], [40, 10])) == []
+
+
+def test_groups_count_once_in_small_classes():
+    assert labels(np.repeat(["a", "b"], 40), np.arange(80) // 5) == ["small-class"]
+
+
+def test_a_number_with_many_values_is_told():
+    assert labels(np.repeat(np.arange(21), 10)) == ["numeric-target"]
+    assert labels(np.repeat(np.arange(20), 10)) == []
+    assert labels(np.repeat([f"kind {i}" for i in range(21)], 10)) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "sizes"),
+    [
+        ("Yes", "yes", [50, 50]),
+        ("stage a", "stagea", [50, 50]),
+        ("yes", "yse", [50, 10]),
+        ("benign", "bening", [100, 12]),
+        ("tumour", "tumor", [100, 12]),
+    ],
+)
+def test_labels_that_may_mean_the_same_are_told(one, other, sizes):
+    assert labels(np.repeat([one, other, "other thing"], [*sizes, 50])) == ["similar-labels"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "sizes"),
+    [
+        ("grade1", "grade2", [100, 12]),
+        ("cat", "car", [50, 50]),
+        ("male", "female", [100, 12]),
+        ("T1", "T2", [100, 12]),
+    ],
+)
+def test_labels_that_differ_are_not(one, other, sizes):
+    assert labels(np.repeat([one, other, "other thing"], [*sizes, 50])) == []
+
+
+# Results.
+
+
+def result(right, codes, fold_of, honest, groups=None):
+    folds = [
+        SimpleNamespace(repeat=0, number=f, test=np.flatnonzero(fold_of == f))
+        for f in range(fold_of.max() + 1)
+    ]
+    found = SimpleNamespace(labels=np.where(right, codes, 1 - codes)[None, None])
+    return SimpleNamespace(
+        problem=SimpleNamespace(
+            codes=codes, classes=np.arange(2), n_rows=codes.size, groups=groups, weights=None
+        ),
+        settings=SimpleNamespace(scoring="balanced_accuracy", seed=0),
+        folds=folds,
+        chosen=(found, 0),
+        honest=honest,
+    )
+
+
+GOOD = SimpleNamespace(low=0.7, high=0.9)
+CODES, FOLD_OF = np.arange(200) % 2, np.arange(200) // 2 % 5
+
+
+def test_folds_that_disagree_are_told():
+    rng = np.random.default_rng(0)
+    right = rng.random(200) < np.where(FOLD_OF == 2, 0.4, 0.9)
+    assert codes_of(check_result(result(right, CODES, FOLD_OF, GOOD))) == ["folds-disagree"]
+
+
+def test_folds_that_differ_by_chance_are_not():
+    alarms = 0
+    for seed in range(200):
+        right = np.random.default_rng(seed).random(200) < 0.8
+        alarms += bool(check_result(result(right, CODES, FOLD_OF, GOOD)))
+    assert alarms <= 4
+
+
+def test_a_score_whose_interval_includes_chance_is_told():
+    right = np.random.default_rng(0).random(200) < 0.55
+    honest = SimpleNamespace(low=0.44, high=0.6)
+    assert codes_of(check_result(result(right, CODES, FOLD_OF, honest))) == ["chance"]
+
+
+@pytest.mark.parametrize(
+    ("scoring", "expected"),
+    [
+        ("balanced_accuracy", 1 / 3),
+        ("accuracy", 0.6),
+        ("mcc", 0.0),
+        ("roc_auc", 0.5),
+        ("f1_macro", 0.25),
+    ],
+)
+def test_the_level_of_chance_is_that_of_a_constant(scoring, expected):
+    codes = np.repeat([0, 1, 2], [60, 30, 10])
+    assert chance_level(codes, scoring) == pytest.approx(expected)
+
+
+# False alarms.
+
+
+@pytest.mark.parametrize("n_rows", [24, 120])
+def test_shuffled_labels_raise_no_alarm(n_rows):
+    """At most one in a hundred, for all checks that look at the labels together."""
+    rng = np.random.default_rng(n_rows)
+    X = rng.normal(size=(n_rows, 30))
+    X[:, :8] = np.where(rng.random((n_rows, 8)) < 0.3, 0.0, X[:, :8])  # many zeros
+    X[:, 8:12][rng.random((n_rows, 4)) < 0.3] = np.nan
+    words = {f"c{j}": rng.choice(["a", "b", "c"], size=n_rows).astype(object) for j in range(3)}
+    table = table_of(X, words)
+    copies = find_copies([X], n_rows)
+    alarms = 0
+    for _ in range(100):
+        y = rng.permutation(np.arange(n_rows) % 2)
+        problem = make(X, y, kinds=dict.fromkeys(words, "categorical"), others=words)
+        found = check_leaks(table, problem)
+        found += check_rows(copies, problem.codes, problem.encoded, "group")
+        found += check_labels(problem.codes, problem.classes, "y")
+        alarms += bool(found)
+    assert alarms <= 1
+
+
+def test_a_dataset_lays_out_as_before():
+    """Nothing that a check looks at is changed by it."""
+    X, y, _ = noise()
+    table = table_of(X.copy())
+    _, encoded = lay_out(table, {})
+    before = encoded.copy()
+    check_leaks(table, make(X, y))
+    check_columns(table)
+    np.testing.assert_array_equal(table.numeric, before)
