@@ -4,7 +4,6 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
 
 from tamis._base import softmax
 
@@ -15,11 +14,9 @@ __all__ = [
     "fit_temperature",
     "half_samples",
     "largest",
-    "make_splits",
     "order_by_score",
     "score_decisions",
     "standard_error",
-    "weighted_splits",
 ]
 
 
@@ -36,41 +33,6 @@ def largest(scores, k):
     above = np.flatnonzero(scores > threshold)
     tied = np.flatnonzero(scores == threshold)[: k - above.size]
     return np.sort(np.concatenate([above, tied]))
-
-
-def make_splits(cv, X, y, groups=None):
-    """Training and test rows of every fold, as a list; integers are stratified folds."""
-    splits = [
-        tuple(_as_rows(part, X.shape[0]) for part in split)
-        for split in check_cv(cv, y, classifier=True).split(X, y, groups)
-    ]
-    if not splits:
-        raise ValueError(f"cv={cv!r} gave no split: at least one is needed.")
-    if any(train.size == 0 or test.size == 0 for train, test in splits):
-        raise ValueError(f"cv={cv!r} gave a split without training or without test rows.")
-    return splits
-
-
-def weighted_splits(splits, weights):
-    """Splits whose test rows have weight; training rows must have some."""
-    if weights is None:
-        return splits
-    for f, (train, _) in enumerate(splits):
-        if not weights[train].any():
-            raise ValueError(f"All training rows of split {f} have zero weight.")
-    kept = [(train, test) for train, test in splits if weights[test].any()]
-    if not kept:
-        raise ValueError("No split has a test row with weight.")
-    return kept
-
-
-def _as_rows(rows, n_samples):
-    """Row numbers, also from a mask."""
-    rows = np.asarray(rows)
-    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-    if rows.size and (rows.ndim != 1 or rows.min() < -n_samples or rows.max() >= n_samples):
-        raise ValueError(f"cv gave rows that are not among the {n_samples} samples.")
-    return rows
 
 
 def check_scoring(scoring):

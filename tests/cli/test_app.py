@@ -115,8 +115,7 @@ def test_force_throws_the_old_results_away_with_the_old_work(small, tmp_path, ta
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["settings"]["seed"] == 1
     assert {path.name for path in (run / "checkpoints").glob("*.npz")} == {
-        f"{stage}-centers-{fold}.npz"
-        for stage, fold in [("cv", "r0-f0"), ("cv", "r0-f1")]
+        f"{stage}-centers-{fold}.npz" for stage, fold in [("cv", "r0-f0"), ("cv", "r0-f1")]
     }
 
 

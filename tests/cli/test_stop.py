@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -83,6 +84,38 @@ def test_ctrl_c_with_workers_ends_all_of_them_quietly(words, tmp_path):
     assert "tamis: stopped; not finished: " in err and "Traceback" not in err
     assert "repeat the command to resume" in err
     assert 0 < units_in(run) < 2 * N_UNITS
+
+
+@posix
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_sigterm_ends_as_ctrl_c_does(words, tmp_path, n_jobs):
+    run = tmp_path / "run"
+    process = start(*words, "--permutations", 1, "--n-jobs", n_jobs, "-o", run)
+    assert wait_for(lambda: units_in(run) >= 1)
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert err.splitlines()[-1].endswith("repeat the command to resume.")
+    assert "Warning" not in err and "Traceback" not in err
+
+
+@posix
+def test_a_killed_worker_is_told_and_the_work_is_kept(words, tmp_path, tamis):
+    run = tmp_path / "run"
+    process = start(*words, "--permutations", 2, "--n-jobs", 2, "-o", run)
+    assert wait_for(lambda: units_in(run) >= 1)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    workers = [
+        int(pid) for pid in children if b"popen_loky" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    os.kill(workers[-1], signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    *_, why, last = err.splitlines()
+    assert why.startswith("tamis: a worker process was killed")
+    assert last.endswith("repeat the command to resume.")
+    assert "Warning" not in err and "Traceback" not in err
+    assert units_in(run) > 0
 
 
 @posix

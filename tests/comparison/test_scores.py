@@ -1,13 +1,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from tamis.comparison.scores import (
     SCORINGS,
     area_under_curve,
+    cautious_area,
     class_table,
     confusion,
     score_confusion,
+    wilson,
 )
 from tests.oracles import comparison as oracle
 
@@ -62,3 +65,34 @@ def test_a_ratio_of_nothing_is_none():
     codes, labels = np.array([0, 1, 2, 0]), np.array([0, 1, 1, 0])
     row = class_table(codes, labels, np.eye(3)[labels], np.array([5, 6, 7]))["7"]
     assert row["ppv"] is None and row["sensitivity"] == 0.0
+
+
+def separated(area, n_one, n_other, rng):
+    """Scores of two classes with a known area under the curve."""
+    shift = np.sqrt(2) * stats.norm.ppf(area)
+    return rng.normal(size=n_other), rng.normal(shift, size=n_one)
+
+
+@pytest.mark.parametrize("area", [0.7, 0.9, 0.97])
+@pytest.mark.parametrize("sizes", [(10, 10), (15, 60), (50, 50)])
+def test_intervals_of_the_area_cover_the_truth_and_are_no_wider_than_needed(area, sizes):
+    rng = np.random.default_rng(0)
+    covered, width, old_width = 0, 0.0, 0.0
+    for _ in range(300):
+        down, up = separated(area, *sizes, rng)
+        found = (up[:, None] > down).mean()
+        low, high = cautious_area(found, np.array(sizes))
+        covered += low <= area <= high
+        width += high - low
+        old = wilson(found * min(sizes), min(sizes))
+        old_width += old[1] - old[0]
+    assert covered >= 275  # 95 % of 300 is 285, less three standard errors
+    assert width < 0.87 * old_width
+
+
+def test_a_perfect_area_is_not_certain_and_symmetric():
+    low, high = cautious_area(1.0, np.array([10, 10]))
+    assert 0.6 < low < 0.95 and high == 1.0
+    assert_allclose(cautious_area(0.0, np.array([10, 10])), (0.0, 1 - low))
+    one, other = cautious_area(0.8, np.array([20, 7])), cautious_area(0.2, np.array([20, 7]))
+    assert_allclose(one, (1 - other[1], 1 - other[0]))

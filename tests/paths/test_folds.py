@@ -2,7 +2,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
+from sklearn.model_selection import KFold
 
+from tamis import (
+    DatumWiseClassifierCV,
+    LandmarkSearchCV,
+    PrimalDualClassifierCV,
+    SparseCenterClassifierCV,
+)
+from tamis.paths import splits
 from tamis.paths.folds import GroupFolds, make_folds, merge_groups
 
 
@@ -62,3 +71,41 @@ def test_merged_groups_are_the_connected_ones(seed):
 def test_groups_that_are_not_given_change_nothing():
     assert merge_groups(None, None) is None
     assert_array_equal(merge_groups(None, np.array([5, 5, 9])), [0, 0, 1])
+
+
+X, Y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) // 3 % 2
+GROUPS = np.arange(60) // 3
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SparseCenterClassifierCV(cv=4, n_resamples=0),
+        PrimalDualClassifierCV([0.5, 1.0], cv=4),
+        DatumWiseClassifierCV([0.1], learner="linear", n_iterations=1, cv=4, random_state=0),
+        LandmarkSearchCV(n_configurations=2, cv=4, random_state=0),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_cv_classes_keep_groups_whole_and_use_a_splitter_as_it_is(estimator, monkeypatch):
+    seen = []
+
+    class Watched(GroupFolds):
+        def split(self, X, y, groups):
+            for train, test in super().split(X, y, groups):
+                seen.append(set(groups[train]) & set(groups[test]))
+                yield train, test
+
+    monkeypatch.setattr(splits, "GroupFolds", Watched)
+    clone(estimator).fit(X, Y, groups=GROUPS)
+    assert seen == [set()] * 4
+    seen.clear()
+
+    class Own(KFold):
+        def split(self, X, y=None, groups=None):
+            seen.append(groups)
+            return super().split(X, y, groups)
+
+    clone(estimator).set_params(cv=Own(3, shuffle=True, random_state=0)).fit(X, Y, groups=GROUPS)
+    assert len(seen) == 1
+    assert_array_equal(seen[0], GROUPS)

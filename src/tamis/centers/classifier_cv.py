@@ -16,14 +16,13 @@ from tamis._selection import (
     choose_level,
     fit_temperature,
     half_samples,
-    make_splits,
     standard_error,
-    weighted_splits,
 )
 from tamis.centers._fitted import FittedCenters
 from tamis.centers.path import path_grid
 from tamis.centers.scoring import is_counted, score_path
 from tamis.centers.statistics import ClassMoments, summarise
+from tamis.paths.splits import make_splits, weighted_splits
 
 __all__ = ["SparseCenterClassifierCV"]
 
@@ -147,7 +146,8 @@ feature_names_in_
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, for training and for the scores.
         groups : array-like of shape (n_samples,), default=None
-            Passed to the splitter.
+            Sample groups (patients, copies of a row): with a number of folds they stay whole, a
+            splitter of yours gets them.
 
         Returns
         -------

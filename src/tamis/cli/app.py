@@ -3,7 +3,9 @@
 import contextlib
 import errno
 import os
+import signal
 import sys
+import threading
 from importlib import import_module
 
 from tamis.cli.parser import make_parser
@@ -39,7 +41,8 @@ def run(argv=None):
 
     try:
         command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")
-        code = command.run(options) or _DONE
+        with _sigterm_as_ctrl_c():
+            code = command.run(options) or _DONE
         # Here, and not when Python ends: a full disk is told, and counts as a failure.
         sys.stdout.flush()
         return code
@@ -86,6 +89,23 @@ def _say(line, code):
     with contextlib.suppress(OSError):
         print(f"tamis: {line}", file=sys.stderr)
     return code
+
+
+@contextlib.contextmanager
+def _sigterm_as_ctrl_c():
+    """Let SIGTERM end a command as Ctrl-C does: what is finished is told, and workers end."""
+
+    def stop(number, frame):
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _prepare_streams():

@@ -103,7 +103,7 @@ def run(options):
     total = sum(estimates[unit.method] for unit in units) / n_jobs
     say(f"about {tell_seconds(total)} on {n_jobs} core{'' if n_jobs == 1 else 's'}")
     with Progress(units, estimates, n_jobs) as progress:
-        comparison, interrupted = compare(
+        comparison, why_stopped = compare(
             loaded.problem,
             settings,
             store=store,
@@ -118,9 +118,9 @@ def run(options):
         say("no method was finished: there is nothing to recommend yet.")
     else:
         conclude(comparison, loaded, folder, options, left_out=left_out, start=start)
-    if interrupted or comparison.n_left:
-        _say_how_to_go_on(comparison, folder, interrupted)
-    return 1 if interrupted or comparison.choice is None else 0
+    if why_stopped or comparison.n_left:
+        _say_how_to_resume(comparison, folder, why_stopped or "--max-seconds was reached")
+    return 1 if why_stopped or comparison.choice is None else 0
 
 
 def _say_checks(checks):
@@ -316,8 +316,7 @@ def _n_jobs(wanted):
     return (os.cpu_count() or 1) if wanted == -1 else wanted
 
 
-def _say_how_to_go_on(comparison, folder, interrupted):
-    why = "stopped" if interrupted else "--max-seconds was reached"
+def _say_how_to_resume(comparison, folder, why):
     left = [name for name in comparison.unfinished if name not in comparison.failed]
     say(f"{why}; not finished: {', '.join(left) or 'the rest'}")
     if folder is None:

@@ -1,5 +1,6 @@
 """The comparison: every method on the same folds, a recommendation, and its honest score."""
 
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -221,8 +222,8 @@ def compare(
     Returns
     -------
     comparison : Comparison
-    interrupted : bool
-        Whether Ctrl-C ended it.
+    why_stopped : str or None
+        What ended it early: Ctrl-C, or a worker process that was killed.
     """
     folds, units = plan(problem, settings)
     first = next(u.method for u in units if not find_method(u.method).is_baseline)
@@ -231,7 +232,7 @@ def compare(
         is_needed = unit.method == first and unit.stage in ("cv", "pair")
         return not (at_least_one and is_needed) and stop()
 
-    done, failed, interrupted = {}, {}, False
+    done, failed, why_stopped = {}, {}, None
     try:
         for unit, outcome in run_units(
             problem,
@@ -249,7 +250,9 @@ def compare(
             if report is not None:
                 report(unit, None if isinstance(outcome, str) else outcome.seconds)
     except KeyboardInterrupt:
-        interrupted = True
+        why_stopped = "stopped"
+    except BrokenProcessPool:
+        why_stopped = "a worker process was killed (out of memory? --n-jobs 1 needs less)"
     n_left = len([u for u in units if u.key not in done and u.method not in failed])
     comparison = Comparison(problem, settings, folds, failed=failed, n_left=n_left)
     pairs = [unit.method for unit in units if unit.stage == "pair" and unit.key not in done]
@@ -260,7 +263,7 @@ def compare(
     ]
     if any(not result.method.is_baseline for result in comparison.results):
         _conclude(comparison, units, done)
-    return comparison, interrupted
+    return comparison, why_stopped
 
 
 def _gather(comparison, units, done, stage, folds, codes=None):

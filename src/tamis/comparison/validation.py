@@ -4,8 +4,9 @@ Intervals of scores are percentiles over 1,000 bootstrap samples of the rows. Al
 area under the curve depend on the confusion matrix only, and the cells of a bootstrap sample's are
 multinomial with the shares of the cells, so these are drawn themselves, whatever the number of
 rows. Rows that are all predicted right are so in every sample, too, so an interval is at least
-that of `cautious_interval`. Intervals of ratios are Wilson's, which make sense for 0 and for few
-rows, too.
+that of `cautious_interval`. Intervals of the area under the curve are Newcombe's (with more than
+two classes at least that, and that of the bootstrap), those of ratios Wilson's: both make sense at
+0 and 1 and for few rows.
 
 Calibration: with two classes the probabilities of one of them are compared with how often it
 comes; with more the largest probability is compared with how often it is right. The expected
@@ -106,6 +107,9 @@ def _area_interval(codes, probabilities, generator):
     score = area_under_curve(codes, probabilities, nothing=np.nan)
     if np.isnan(score):
         return {"score": None, "interval_95": None}
+    least, most = cautious_area(score, np.bincount(codes))
+    if probabilities.shape[1] == 2:
+        return {"score": float(score), "interval_95": [least, most]}
     n_draws, found = n_draws_for(n_rows), []
     size = max(1, min(n_draws, _CHUNK // n_rows))
     for start in range(0, n_draws, size):
@@ -118,7 +122,6 @@ def _area_interval(codes, probabilities, generator):
         weights = weights.astype(np.float64)
         found.append(area_under_curve(codes, probabilities, weights, nothing=np.nan))
     low, high = np.nanpercentile(np.concatenate(found), [2.5, 97.5])
-    least, most = cautious_area(score, np.bincount(codes))
     return {"score": float(score), "interval_95": [float(min(low, least)), float(max(high, most))]}
 
 

@@ -16,13 +16,13 @@ from tamis._selection import (
     check_scoring,
     choose_level,
     fit_temperature,
-    make_splits,
     score_decisions,
     standard_error,
 )
 from tamis.datumwise._fitted import FittedDatumWise
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
 from tamis.datumwise.process import check_cost_weights, find_class_losses, find_status, paid
+from tamis.paths.splits import make_splits
 
 __all__ = ["DatumWiseClassifierCV"]
 
@@ -161,7 +161,8 @@ feature_names_in_
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         groups : array-like of shape (n_samples,), default=None
-            Passed to the splitter.
+            Sample groups (patients, copies of a row): with a number of folds they stay whole, a
+            splitter of yours gets them.
 
         Returns
         -------

@@ -7,12 +7,10 @@ import joblib
 import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from tamis._base import as_seed, check_class_weight, steps, with_callbacks
-from tamis._selection import make_splits
 from tamis.landmarks._fitted import FittedLandmarks, find_nearest
 from tamis.landmarks._parameters import check_name
 from tamis.landmarks.ensemble import choose_size, combine, member_weights, pick_greedily
@@ -28,6 +26,7 @@ from tamis.landmarks.space import (
     is_count,
     list_configurations,
 )
+from tamis.paths.splits import make_splits
 
 __all__ = ["LandmarkSearchCV"]
 
@@ -165,7 +164,8 @@ class LandmarkSearchCV(FittedLandmarks):
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         groups : array-like of shape (n_samples,), default=None
-            Passed to the splitter.
+            Sample groups (patients, copies of a row): with a number of folds they stay whole, a
+            splitter of yours gets them.
 
         Returns
         -------
@@ -249,11 +249,10 @@ class LandmarkSearchCV(FittedLandmarks):
                 f"n_samples={codes.size} in {len(self.classes_)} classes are too few. Use fewer "
                 "folds, or LandmarkClassifier, which needs none."
             )
-        folds = StratifiedKFold(self.cv, shuffle=True, random_state=int(seed))
         with warnings.catch_warnings():
             # A class with fewer rows than folds is fine here: other folds can predict it.
             warnings.filterwarnings("ignore", message="The least populated class")
-            return list(folds.split(X, codes))
+            return make_splits(self.cv, X, codes, groups, int(seed))
 
     def _choose_rows(self, codes, seed):
         """All rows, or as many of every class as `max_samples` leaves it, at least one."""

@@ -14,11 +14,10 @@ from tamis._selection import (
     check_scoring,
     choose_level,
     fit_temperature,
-    make_splits,
     score_decisions,
     standard_error,
-    weighted_splits,
 )
+from tamis.paths.splits import make_splits, weighted_splits
 from tamis.primal_dual._fitted import FittedPrimalDual, check_radii, dispersion_of
 from tamis.primal_dual.path import add_wanted, choose_radii, follow, many_features
 from tamis.primal_dual.prediction import decide, distances, project
@@ -156,7 +155,8 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, for training and for the scores.
         groups : array-like of shape (n_samples,), default=None
-            Passed to the splitter.
+            Sample groups (patients, copies of a row): with a number of folds they stay whole, a
+            splitter of yours gets them.
 
         Returns
         -------

@@ -1,0 +1,70 @@
+"""Splits: the folds of the `...CV` classes, as scikit-learn users give them."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import check_consistent_length
+
+from tamis.paths.folds import GroupFolds
+
+__all__ = ["make_splits", "weighted_splits"]
+
+
+def make_splits(cv, X, y, groups=None, seed=None):
+    """Training and test rows of every fold.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test)
+        A number means stratified folds, in which sample groups stay whole where they are given; a
+        splitter is used as it is.
+    X : array of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+        Labels.
+    groups : array-like of shape (n_samples,) or None
+        Sample groups.
+    seed : int or None
+        Shuffles the folds of a number; None keeps the order of the rows.
+
+    Returns
+    -------
+    splits : list of (train, test)
+    """
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        if groups is not None:
+            check_consistent_length(X, groups)
+            cv = GroupFolds(int(cv), seed)
+        elif seed is not None:
+            cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
+    splits = [
+        tuple(_as_rows(part, X.shape[0]) for part in split)
+        for split in check_cv(cv, y, classifier=True).split(X, y, groups)
+    ]
+    if not splits:
+        raise ValueError(f"cv={cv!r} gave no split: at least one is needed.")
+    if any(train.size == 0 or test.size == 0 for train, test in splits):
+        raise ValueError(f"cv={cv!r} gave a split without training or without test rows.")
+    return splits
+
+
+def weighted_splits(splits, weights):
+    """Splits whose test rows have weight; training rows must have some."""
+    if weights is None:
+        return splits
+    for f, (train, _) in enumerate(splits):
+        if not weights[train].any():
+            raise ValueError(f"All training rows of split {f} have zero weight.")
+    kept = [(train, test) for train, test in splits if weights[test].any()]
+    if not kept:
+        raise ValueError("No split has a test row with weight.")
+    return kept
+
+
+def _as_rows(rows, n_samples):
+    """Row numbers, also from a mask."""
+    rows = np.asarray(rows)
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+    if rows.size and (rows.ndim != 1 or rows.min() < -n_samples or rows.max() >= n_samples):
+        raise ValueError(f"cv gave rows that are not among the {n_samples} samples.")
+    return rows

@@ -1,0 +1,105 @@
+"""Sample weights: a weight of 2 is the row twice, in training and in every score."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from tamis.comparison.choice import Draws
+from tamis.comparison.methods import BASELINES, METHODS, find_method
+from tamis.comparison.results import score_rows
+from tamis.preparation import Dataset, Table, lay_out
+from tamis.preparation.preparation import weighted_median
+from tests.comparison.problems import make
+
+EXACT = [method.name for method in (*METHODS, *BASELINES) if method.takes_weights]
+
+
+def data():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 5)) + np.eye(3, 5)[y] * 1.5
+    X[rng.random(X.shape) < 0.1] = np.nan
+    color = rng.choice(["red", "green", "blue"], size=60).astype(object)
+    color[::9] = None
+    return X, y, color, rng.integers(1, 4, size=60)
+
+
+def problem(X, y, color, weights=None):
+    found = make(X, y, kinds={"color": "categorical"}, others={"color": color})
+    object.__setattr__(found, "weights", weights)
+    return found
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_weight_of_two_is_the_row_twice(name):
+    X, y, color, weights = data()
+    again = np.repeat(np.arange(60), weights)
+    weighted = problem(X, y, color, weights.astype(float))
+    repeated = problem(X[again], y[again], color[again])
+    method = find_method(name)
+    levels = [1, 3, 6] if name not in ("l1-logistic", "most-frequent") else [0.3]
+    found = []
+    for one in (weighted, repeated):
+        part = one.train_part(np.arange(one.n_rows), one.codes, 0)
+        rows = part.test_rows(np.arange(one.n_rows))
+        shares = np.stack([fitted.apply(*rows)[0] for fitted in method.train(part, levels)])
+        found.append(shares)
+    assert_allclose(np.repeat(found[0], weights, axis=1), found[1], atol=2e-3)
+
+
+def test_what_stands_for_a_missing_value_is_that_of_the_rows_repeated():
+    X, y, color, weights = data()
+    again = np.repeat(np.arange(60), weights)
+    weighted = problem(X, y, color, weights.astype(float))
+    repeated = problem(X[again], y[again], color[again])
+    fills = [
+        one.train_part(np.arange(one.n_rows), one.codes, 0).preparation.fill
+        for one in (weighted, repeated)
+    ]
+    assert_allclose(*fills)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_weighted_median_is_that_of_the_values_repeated(seed):
+    rng = np.random.default_rng(seed)
+    values, weights = rng.integers(0, 9, size=12).astype(float), rng.integers(1, 5, size=12)
+    expected = np.median(np.repeat(values, weights))
+    assert weighted_median(values, weights.astype(float)) == expected
+
+
+@pytest.mark.parametrize(
+    "scoring", ["balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"]
+)
+def test_scores_are_those_of_the_rows_repeated(scoring):
+    rng = np.random.default_rng(1)
+    codes, p = rng.integers(0, 3, size=50), rng.dirichlet(np.ones(3), size=50)
+    weights = rng.integers(1, 4, size=50)
+    again = np.repeat(np.arange(50), weights)
+    labels = p.argmax(axis=1)
+    found = score_rows(codes, labels, p, scoring, weights.astype(float))
+    assert_allclose(found, score_rows(codes[again], labels[again], p[again], scoring))
+
+
+def test_a_class_without_weight_is_in_no_draw():
+    codes = np.repeat([0, 1, 2], 20)
+    weights = np.where(codes == 2, 0.0, 1.0)
+    weights[40:43] = 1.0
+    for drawn in Draws(codes, 3, None, 20, 0, weights):
+        assert (drawn[:, 40:43].max(axis=1) > 0).all()
+
+
+def test_rows_of_a_data_set_are_taken_with_all_that_belongs_to_them():
+    table = Table(np.arange(6.0)[:, None], np.array(["x"]))
+    dataset = Dataset(
+        table,
+        {},
+        np.arange(6),
+        groups=np.arange(6),
+        batches=np.arange(6),
+        ids=np.arange(6),
+        weights=np.arange(6.0),
+    )
+    some = dataset.take(np.array([1, 4]))
+    for values in (some.y, some.groups, some.batches, some.ids, some.weights):
+        assert values.tolist() == [1, 4]
+    assert lay_out(some.table, {})[1].ravel().tolist() == [1.0, 4.0]
