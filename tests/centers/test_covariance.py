@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg, sparse
+from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 
 from tamis import SparseCenterClassifier
 from tamis.centers import model
-from tamis.centers.covariance import pooled_whitening
+from tamis.centers.covariance import _CenteredRows, pooled_whitening
 
 
 def make_data(n=60, m=8, n_classes=2, seed=0):
@@ -31,7 +32,8 @@ def explicit_root(S):
 def test_whitening_is_the_inverse_root_of_the_pooled_covariance(kind, shape):
     X, y = make_data(*shape)
     means = np.array([X[y == c].mean(axis=0) for c in range(2)])
-    whitening = pooled_whitening(X, y, means, np.ones(shape[1]), kind)
+    offset = X[0]
+    whitening = pooled_whitening(X, y, offset, means - offset, np.ones(shape[1]), kind)
     R = within_class(X, y)
     S, shrinkage = ledoit_wolf(R, assume_centered=True)
     S = S if kind == "shrunk" else R.T @ R / len(R)
@@ -59,6 +61,52 @@ def test_sparse_equals_dense(shape, form, scaling):
     dense = estimator.fit(X, y, weight).decision_function(X)
     thin = estimator.fit(form(X), y, weight).decision_function(form(X))
     assert_allclose(dense, thin, atol=1e-8)
+
+
+def assert_sparse_fit_equals_dense_fit(estimator, X, y, weight, form):
+    dense = clone(estimator).fit(X, y, weight)
+    thin = clone(estimator).fit(form(X), y, weight)
+    expected = dense.decision_function(X)
+    assert_allclose(thin.decision_function(X), expected, rtol=1e-6, atol=1e-6)
+    assert_allclose(thin.decision_function(form(X)), expected, rtol=1e-6, atol=1e-6)
+    assert_array_equal(thin.predict(form(X)), dense.predict(X))
+    assert_array_equal(thin.path_predict(form(X), [1, 4]), dense.path_predict(X, [1, 4]))
+
+
+@pytest.mark.parametrize("offset", [1e5, 1e8, 1e12])
+@pytest.mark.parametrize("kind", ["shrunk", "empirical"])
+@pytest.mark.parametrize("scaling", [None, "spread"])
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array])
+def test_a_large_offset_of_sparse_data_costs_no_digits(offset, kind, scaling, form):
+    X, y = make_data(60, 8, n_classes=3)
+    X[:, :6] = np.rint(X[:, :6] * 2**8) / 2**8 + offset  # exact at every offset
+    X[:, 6:][np.abs(X[:, 6:]) < 1] = 0
+    weight = np.random.default_rng(1).integers(0, 3, y.size)
+    weight[:3] = 1
+    estimator = SparseCenterClassifier(4, covariance=kind, scaling=scaling)
+    assert_sparse_fit_equals_dense_fit(estimator, X, y, weight, form)
+
+
+def test_a_large_offset_of_sparse_data_costs_no_digits_in_more_features_than_rows():
+    X, y = make_data(20, 50, n_classes=3)
+    estimator = SparseCenterClassifier(4, covariance="shrunk")
+    assert_sparse_fit_equals_dense_fit(estimator, X + 1e8, y, None, sparse.csr_array)
+
+
+def test_sparse_classes_that_lie_far_apart_are_whitened_like_dense_ones():
+    X, y = make_data(60, 8, n_classes=3)
+    X[:, :4] += 1e9 * (y == 1)[:, None]  # together they spread widely, one by one they do not
+    estimator = SparseCenterClassifier(4, covariance="empirical", scaling=None)
+    assert_sparse_fit_equals_dense_fit(estimator, X, y, None, sparse.csr_array)
+
+
+def test_sparse_rows_are_not_made_dense_by_their_means():
+    X = sparse.random_array((300, 199), density=0.05, rng=np.random.default_rng(0))
+    X = sparse.hstack([X, np.full((300, 1), 7.0)], format="csr")
+    rows = _CenteredRows(
+        X, np.arange(300) % 2, np.zeros(200), np.ones((2, 200)), np.ones(200), np.ones(300)
+    )
+    assert rows.X.nnz <= 2 * X.nnz
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -110,7 +158,7 @@ def test_chunks_of_whitened_rows_give_the_same_path(scoring, monkeypatch):
     X, y = make_data(60, 8)
     fitted = SparseCenterClassifier(4, covariance="shrunk").fit(X, y)
     whole = fitted.path_score(X, y, [1, 4], scoring=scoring), fitted.path_predict(X, [1, 4])
-    monkeypatch.setattr(model, "_WHITENED_VALUES", 8 * 7)
+    monkeypatch.setattr(model, "_DENSE_VALUES", 8 * 7)
     assert_allclose(fitted.path_score(X, y, [1, 4], scoring=scoring), whole[0])
     assert_array_equal(fitted.path_predict(X, [1, 4]), whole[1])
 

@@ -54,17 +54,19 @@ class Whitening:
         return base * Z + ((Z @ self.vectors) * (factors - base)) @ self.vectors.T
 
 
-def pooled_whitening(X, codes, means, scale, kind, sample_weight=None):
-    """Whitening by the covariance of ``(X - class mean) / scale``.
+def pooled_whitening(X, codes, offset, means, scale, kind, sample_weight=None):
+    """Whitening by the covariance of ``(X - offset - class mean) / scale``.
 
     Parameters
     ----------
     X : ndarray or sparse container of shape (n_samples, n_features)
-        Data; sparse data are centered implicitly.
+        Data; sparse data stay sparse.
     codes : ndarray of shape (n_samples,)
         Class index of every row.
+    offset : ndarray of shape (n_features,)
+        Origin that `means` are relative to; it is subtracted first, so that no digits are lost.
     means : ndarray of shape (n_classes, n_features)
-        Class means in the units of X.
+        Class means.
     scale : ndarray of shape (n_features,)
         Divisors of the features.
     kind : {"empirical", "shrunk"}
@@ -78,7 +80,7 @@ def pooled_whitening(X, codes, means, scale, kind, sample_weight=None):
     """
     n_samples, n_features = X.shape
     weights = np.ones(n_samples) if sample_weight is None else sample_weight
-    rows = _CenteredRows(X, codes, means, scale, weights)
+    rows = _CenteredRows(X, codes, offset, means, scale, weights)
     total = weights.sum()
     wide = n_features > n_samples
     eigenvalues, vectors = linalg.eigh(rows.gram() if wide else rows.scatter())
@@ -124,22 +126,32 @@ def _ledoit_wolf(eigenvalues, squared_norms, weights, n_features):
 
 
 class _CenteredRows:
-    """A = sqrt(w) (X - class mean) / scale, never formed for sparse X."""
+    """A = sqrt(w) (X - offset - class mean) / scale, never formed as a whole for sparse X.
 
-    def __init__(self, X, codes, means, scale, weights):
+    Where more than half of a class (by weight) has a stored value in a column, the mean is
+    subtracted from all of these entries; the result has at most twice as many entries as X when
+    the rows are equally heavy. Elsewhere the mean is subtracted from the products below. There
+    the zeros alone make the variance at least as large as the squared mean, so nothing cancels.
+    """
+
+    def __init__(self, X, codes, offset, means, scale, weights):
         self.root_weights = np.sqrt(weights)
-        self.means = means / scale
         self.codes = codes
         self.sparse = sparse.issparse(X)
-        if self.sparse:
-            self.X = X @ sparse.diags_array(1.0 / scale)
-            self.membership = sparse.csr_array(
-                (np.ones(codes.size), (np.arange(codes.size), codes)),
-                shape=(codes.size, means.shape[0]),
-            )
-        else:
-            self.A = (X - means[codes]) / scale
+        if not self.sparse:
+            self.A = ((X - offset) - means[codes]) / scale
             self.A *= self.root_weights[:, None]
+            return
+        self.membership = sparse.csr_array(
+            (np.ones(codes.size), (np.arange(codes.size), codes)),
+            shape=(codes.size, means.shape[0]),
+        )
+        full = _mostly_stored(X, self.membership, weights)
+        for part in (np.broadcast_to(offset, means.shape), means):
+            if full.any():
+                X = X - self.membership @ sparse.csr_array(np.where(full, part, 0.0))
+        self.X = X @ sparse.diags_array(1.0 / scale)
+        self.means = np.where(full, 0.0, offset + means) / scale
 
     def gram(self):
         """A A', of shape (n_samples, n_samples)."""
@@ -177,3 +189,13 @@ class _CenteredRows:
         own = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
         cross = (self.X @ self.means.T)[np.arange(self.codes.size), self.codes]
         return own - 2 * cross + (self.means**2).sum(axis=1)[self.codes]
+
+
+def _mostly_stored(X, membership, weights):
+    """Which (class, column) have stored values in more than half of the class, by weight."""
+    stored = sparse.csr_array(X)
+    stored = sparse.csr_array(
+        (np.ones(stored.nnz), stored.indices, stored.indptr), shape=stored.shape
+    )
+    weighted = membership.T @ sparse.diags_array(weights)
+    return (weighted @ stored).toarray() > 0.5 * weighted.sum(axis=1)[:, None]

@@ -33,8 +33,8 @@ from tamis.centers.statistics import summarise
 
 __all__ = ["CenterModel", "train", "train_from_moments"]
 
-# Whitened rows are dense: this many values at a time.
-_WHITENED_VALUES = 1 << 22
+# Rows that are made dense: this many values at a time.
+_DENSE_VALUES = 1 << 22
 
 
 @dataclass
@@ -124,8 +124,8 @@ class CenterModel:
 
     def row_chunks(self, X):
         """Slices of the rows that `transform` may take at once: all, or few to be whitened."""
-        size = X.shape[0] if self.whitening is None else max(1, _WHITENED_VALUES // X.shape[1])
-        return [slice(start, start + size) for start in range(0, X.shape[0], size)]
+        n_rows, n_features = X.shape
+        return [slice(0, n_rows)] if self.whitening is None else _chunks(n_rows, n_features)
 
     def terms(self, columns):
         """Summands of the decisions for features in rank order."""
@@ -199,9 +199,15 @@ class CenterModel:
         weights, columns, origin, common, bias = self.linear(support)
         bias = bias - weights @ common
         if sparse.issparse(X):
+            # Columns with an origin have hardly any zeros, so their rows are as well dense.
+            far = origin != 0
             full = np.zeros((X.shape[1], bias.size))
-            full[columns] = weights.T
-            return X @ full + (bias - weights @ origin)
+            full[columns[~far]] = weights.T[~far]
+            decisions = X @ full + bias
+            for rows in _chunks(X.shape[0], np.count_nonzero(far)):
+                part = X[rows][:, columns[far]].toarray() - origin[far]
+                decisions[rows] += part @ weights.T[far]
+            return decisions
         part = X if columns.size == X.shape[1] else X[:, columns]
         if np.any(origin):
             part = part - origin
@@ -341,8 +347,9 @@ def _spread_over(model, seen, log_prior):
 
 def _whiten(model, X, codes, kind, sample_weight):
     statistics = model.statistics
-    means = statistics.centers + statistics.offset
-    whitening = pooled_whitening(X, codes, means, model.scale, kind, sample_weight)
+    whitening = pooled_whitening(
+        X, codes, statistics.offset, statistics.centers, model.scale, kind, sample_weight
+    )
     centers = whitening.apply((statistics.centers - statistics.common) / model.scale)
     model.whitening = whitening
     model.whitened_centers = centers
@@ -359,3 +366,9 @@ def _whiten(model, X, codes, kind, sample_weight):
 def _floored(dispersion, gain):
     """Dispersion, but not below a small part of what separates the centers."""
     return np.maximum(np.maximum(dispersion, 1e-9 * gain), np.finfo(np.float64).tiny)
+
+
+def _chunks(n_rows, n_columns):
+    """Slices of the rows, each with few enough values to be made dense; none without columns."""
+    size = max(1, _DENSE_VALUES // max(1, n_columns))
+    return [slice(start, start + size) for start in range(0, n_rows if n_columns else 0, size)]
