@@ -105,7 +105,7 @@ def test_ties_are_decided_exactly_when_no_common_denominator_fits(form):
     assert_equals_oracle(class_medians(form(column), y, 10), column, y)
 
 
-def test_fractions_decide_a_tie_that_floats_cannot_see(monkeypatch):
+def test_integers_decide_a_tie_that_floats_cannot_see(monkeypatch):
     # 2/3 + 3/7 + ... : shares that sum to exactly C/2 only in exact arithmetic.
     sizes = [9, 49, 121, 169, 289, 361, 529, 841, 961, 1369]
     y = np.repeat(np.arange(10), sizes)
@@ -114,14 +114,43 @@ def test_fractions_decide_a_tie_that_floats_cannot_see(monkeypatch):
     for c in range(0, 10, 2):  # pairs of classes: (n - 1)/2n is not reached by one class alone
         column[start[c] : start[c + 1]] = 1.0
     called = []
-    exact = segments.common_median_by_fractions
-    monkeypatch.setattr(
-        segments, "common_median_by_fractions", lambda *a: called.append(1) or exact(*a)
-    )
+    exact = segments.exact_intervals
+    monkeypatch.setattr(segments, "exact_intervals", lambda *a: called.append(1) or exact(*a))
     result = class_medians(column[:, None], y, 10)
     assert called  # five classes at 0 and five at 1: exactly one half
     assert result.common[0] == 0.5
     assert_equals_oracle(result, column[:, None], y)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("heavy", [10**13, 2**53, 10**18, 10**30])
+@pytest.mark.parametrize("seed", range(8))
+def test_whole_weights_of_any_ratio_are_decided_exactly(form, heavy, seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(14) % 2
+    X = rng.integers(-2, 3, size=(14, 5)).astype(float)
+    weight = rng.choice(np.array([1, 2, 3, heavy, 2 * heavy], dtype=float), 14)
+    result = class_medians(form(X), y, 2, weight)
+    shares = class_weights(y, weight)
+    for j in range(5):
+        assert result.common[j] == weighted_median(list(X[:, j]), shares)
+        for c in range(2):
+            rows = np.flatnonzero(y == c)
+            mine = [shares[i] for i in rows]
+            assert result.median[c, j] == weighted_median(list(X[rows, j]), mine)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("seed", range(8))
+def test_light_zeros_of_sparse_columns_count_next_to_heavy_rows(form, seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(14) % 2
+    X = rng.integers(-2, 3, size=(14, 5)).astype(float)
+    weight = rng.choice([0.5, 1.25, 1e13 + 0.5, 2e13 + 1.0], 14)
+    dense, thin = class_medians(X, y, 2, weight), class_medians(form(X), y, 2, weight)
+    assert_array_equal(dense.median, thin.median)
+    assert_array_equal(dense.common, thin.common)
+    assert_allclose(dense.gain, thin.gain, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("factor", [0.1, 1 / 3, 1e-3])

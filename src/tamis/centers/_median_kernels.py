@@ -53,7 +53,7 @@ def count_below(values, value):
 
 @compiled
 def class_interval(values, cumulated, total, slack):
-    # Lower and upper median of one class, eq. (16), and where the lower one's run ends.
+    # Lower and upper median of one class, eq. (16), and whether a tie is within rounding.
     low, high = 0, values.size - 1
     while low < high:  # first position with cumulated weight >= one half
         middle = (low + high) >> 1
@@ -62,10 +62,11 @@ def class_interval(values, cumulated, total, slack):
         else:
             low = middle + 1
     lower = values[low]
+    close = slack > 0 and 2 * cumulated[low] <= total + slack
     after = count_at_most(values, lower)
     if after < values.size and 2 * cumulated[after - 1] <= total + slack:
-        return lower, values[after]
-    return lower, lower
+        return lower, values[after], close
+    return lower, lower, close
 
 
 @compiled
@@ -166,16 +167,14 @@ def common_interval(
 
 
 @compiled
-def gain_of_column(
-    j, values, starts, cumulated, cumulated_starts, below, weight, class_slack, common
-):
+def gain_of_column(j, values, starts, cumulated, cumulated_starts, below, weight, lower, upper):
+    # From the median intervals of the classes, and last that of all classes together.
     gain = 0.0
     for c in range(weight.size):
         s = j * weight.size + c
         v = values[starts[s] : starts[s + 1]]
         w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
-        lower, upper = class_interval(v, w, weight[c], class_slack[c])
-        gain += class_cost(v, w, below[s], weight[c], lower, upper, common)
+        gain += class_cost(v, w, below[s], weight[c], lower[c], upper[c], lower[weight.size])
     return gain
 
 
@@ -273,15 +272,17 @@ def medians_of_segments(
     for block in prange((gain.size + _COLUMNS - 1) // _COLUMNS):
         low = np.empty(n_classes, np.int64)
         high = np.empty(n_classes, np.int64)
-        lower = np.empty(n_classes)
-        upper = np.empty(n_classes)
+        lower = np.empty(n_classes + 1)
+        upper = np.empty(n_classes + 1)
         for j in range(block * _COLUMNS, min((block + 1) * _COLUMNS, gain.size)):
             lowest, highest = np.inf, -np.inf
+            near = False
             for c in range(n_classes):
                 s = j * n_classes + c
                 v = values[starts[s] : starts[s + 1]]
                 w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
-                lower[c], upper[c] = class_interval(v, w, weight[c], class_slack[c])
+                lower[c], upper[c], tied = class_interval(v, w, weight[c], class_slack[c])
+                near |= tied
                 lowest, highest = min(lowest, lower[c]), max(highest, lower[c])
                 median[j, c] = 0.5 * lower[c] + 0.5 * upper[c]
             common[j, 0], common[j, 1], close[j] = common_interval(
@@ -299,10 +300,8 @@ def medians_of_segments(
                 low,
                 high,
             )
-            total = 0.0
-            for c in range(n_classes):
-                s = j * n_classes + c
-                v = values[starts[s] : starts[s + 1]]
-                w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
-                total += class_cost(v, w, below[s], weight[c], lower[c], upper[c], common[j, 0])
-            gain[j] = total
+            close[j] |= near
+            lower[n_classes] = common[j, 0]
+            gain[j] = gain_of_column(
+                j, values, starts, cumulated, cumulated_starts, below, weight, lower, upper
+            )

@@ -21,7 +21,7 @@ from the near end of that interval to the common median. The integrand is a step
 never changes sign, with whole numbers as steps when the weights are whole: the sum has no
 cancellation and is exactly 0 when the median intervals of the classes share a point.
 Whether :math:`\sum_c W_c(t) / W_c` has reached C/2 is decided in whole numbers too (multiples of
-1 / lcm(W_c)) if these are exact in float64, otherwise with fractions for the columns that come
+1 / lcm(W_c)) if these are exact in float64, otherwise in Python integers for the columns that come
 within rounding of a tie. Weights that are not whole numbers tie when they are within rounding.
 """
 
@@ -68,11 +68,8 @@ def class_medians(X, codes, n_classes, sample_weight=None):
     """
     if sample_weight is None:
         weight = count_classes(codes, n_classes).astype(np.float64)
-        whole = True
     else:
-        whole = bool(np.all(sample_weight == np.floor(sample_weight)))
         weight = np.bincount(codes, weights=sample_weight, minlength=n_classes)
-        whole = whole and weight.sum() < 2**53
     n_features = X.shape[1]
     result = ClassMedians(
         weight,
@@ -81,7 +78,7 @@ def class_medians(X, codes, n_classes, sample_weight=None):
         np.zeros((n_classes, n_features)),
         np.zeros(n_features),
     )
-    rule = TieRule(weight, whole)
+    rule = TieRule(X, codes, sample_weight, weight)
     fill = fill_sparse if sparse.issparse(X) else _fill_dense
     fill(X, codes, sample_weight, rule, result)
     check_finite((result.dispersion, result.gain), X)

@@ -5,16 +5,17 @@ cumulated weights; what it leaves out on its left is one number, `below`.
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import lcm
 
 import numpy as np
+from scipy import sparse
 
 from tamis.centers._median_kernels import (
     gain_of_column,
     medians_of_segments,
     weighted_deviations,
 )
+from tamis.centers.exact_medians import exact_intervals
 
 __all__ = ["ClassMedians", "TieRule", "fill_columns"]
 
@@ -45,29 +46,52 @@ class ClassMedians:
 
 
 class TieRule:
-    """How sums of weights are compared with one half: exactly where that is possible."""
+    """How sums of weights are compared with one half: exactly where the weights are whole.
 
-    def __init__(self, weight, whole):
+    Parameters
+    ----------
+    X : ndarray or sparse container of shape (n_samples, n_features)
+    codes : ndarray of shape (n_samples,)
+        Class index of every row.
+    sample_weight : ndarray of shape (n_samples,) or None
+    weight : ndarray of shape (n_classes,)
+        Sums of the sample weights.
+    """
+
+    def __init__(self, X, codes, sample_weight, weight):
         n_classes = weight.size
+        self.data = X, codes, sample_weight
         self.weight = weight
-        self.whole = whole
-        common = lcm(*(int(w) for w in weight)) if whole else 0
-        self.exact = whole and 2 * common * n_classes < 2**53
+        self.whole = sample_weight is None or bool(
+            np.all(sample_weight == np.floor(sample_weight))
+        )
+        # Whether every sum over weights is exact.
+        self.sums_exactly = self.whole and weight.sum() < 2**53
+        common = lcm(*(int(w) for w in weight)) if self.sums_exactly else 0
+        exact = self.sums_exactly and 2 * common * n_classes < 2**53
+        rounding = max(1e-12, 2 * codes.size * np.finfo(np.float64).eps)
         # sum_c share_c W_c(t) is compared with `half`, up to `slack`.
-        if self.exact:
+        if exact:
             self.share = np.array([2.0 * (common // int(w)) for w in weight])
             self.half = float(common * n_classes)
             self.slack = 0.0
         else:
             self.share = 2.0 / weight
             self.half = float(n_classes)
-            self.slack = 1e-12 * n_classes
-        self.class_slack = np.zeros(n_classes) if whole else 1e-12 * weight
+            self.slack = rounding * n_classes
+        self.class_slack = np.zeros(n_classes) if self.sums_exactly else rounding * weight
+        # Whether ties that come within rounding are decided in integers.
+        self.settles_ties = self.whole and not exact
 
-    @property
-    def needs_fractions(self):
-        """Whether a tie may be too close for floats."""
-        return self.whole and not self.exact
+    def exact_intervals(self, columns):
+        """`exact_intervals` of several columns, one after the other."""
+        X, codes, sample_weight = self.data
+        block = X[:, columns]
+        block = block.tocsc() if sparse.issparse(block) else block
+        for j in range(columns.size):
+            x = block[:, [j]]
+            x = x.toarray() if sparse.issparse(x) else x
+            yield exact_intervals(x.ravel(), codes, sample_weight, self.weight.size)
 
 
 def fill_columns(columns, values, starts, cumulated, cumulated_starts, below, sums, rule, result):
@@ -94,11 +118,12 @@ def fill_columns(columns, values, starts, cumulated, cumulated_starts, below, su
     medians_of_segments.choose(8 * values.size)(
         *arguments, rule.share, rule.half, rule.slack, median, common, gain, close
     )
-    if rule.needs_fractions:
-        for j in np.flatnonzero(close):
-            low, high = common_median_by_fractions(j, *arguments[:5], rule.weight)
-            common[j] = low, high
-            gain[j] = gain_of_column(j, *arguments, low)
+    if rule.settles_ties:
+        tied = np.flatnonzero(close)
+        for j, (lower, upper) in zip(tied, rule.exact_intervals(columns[tied]), strict=True):
+            median[j] = 0.5 * lower[:-1] + 0.5 * upper[:-1]
+            common[j] = lower[-1], upper[-1]
+            gain[j] = gain_of_column(j, *arguments[:6], lower, upper)
     if sums is None:
         sums = np.empty(starts.size - 1)
         weighted_deviations(values, starts, cumulated, median.ravel(), sums)
@@ -106,41 +131,3 @@ def fill_columns(columns, values, starts, cumulated, cumulated_starts, below, su
     result.dispersion[:, columns] = sums.reshape(-1, n_classes).T / rule.weight[:, None]
     result.common[columns] = 0.5 * common[:, 0] + 0.5 * common[:, 1]
     result.gain[columns] = gain
-
-
-def common_median_by_fractions(j, values, starts, cumulated, cumulated_starts, below, weight):
-    """Lower and upper common median of one column, in exact arithmetic."""
-    n_classes = weight.size
-    candidates, masses = [], []
-    for c in range(n_classes):
-        s = j * n_classes + c
-        size = starts[s + 1] - starts[s]
-        at = cumulated_starts[s]
-        candidates.append(values[starts[s] : starts[s + 1]])
-        masses.append(np.diff(cumulated[at : at + size], prepend=below[s]))
-    labels = np.repeat(np.arange(n_classes), [v.size for v in candidates])
-    merged = np.concatenate(candidates)
-    order = np.argsort(merged, kind="stable")
-    merged, labels, masses = merged[order], labels[order], np.concatenate(masses)[order]
-    # Floats bring the search near the middle; only the last steps need fractions.
-    before = below[j * n_classes : (j + 1) * n_classes]
-    approximate = np.cumsum(masses / weight[labels]) + (before / weight).sum()
-    half = Fraction(n_classes, 2)
-    first = int(np.searchsorted(approximate, n_classes / 2 - 1e-6))
-    reached = sum(
-        (
-            Fraction(int(before[c] + masses[:first][labels[:first] == c].sum()), int(weight[c]))
-            for c in range(n_classes)
-        ),
-        Fraction(0),
-    )
-    position = first
-    while True:
-        value = merged[position]
-        while position < merged.size and merged[position] == value:
-            reached += Fraction(int(masses[position]), int(weight[labels[position]]))
-            position += 1
-        if reached > half:
-            return value, value
-        if reached == half:
-            return value, merged[position]

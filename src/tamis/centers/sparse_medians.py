@@ -41,10 +41,15 @@ def fill_sparse(X, codes, sample_weight, rule, result):
     for first in range(0, columns.size, width):
         some = columns[first : first + width]
         if counted is not None:
-            entries = _entries_of_counts(counted, some)
+            segment, value, mass = _entries_of_counts(counted, some)
         else:
-            entries = _entries_of_columns(X[:, some].tocsc(), codes, n_classes, sample_weight)
-        values, starts, cumulated = _sorted_segments(*entries, some.size, rule.weight)
+            block = X[:, some].tocsc()
+            segment, value, mass = _entries_of_columns(block, codes, n_classes, sample_weight)
+        absent = np.tile(rule.weight, some.size)
+        absent -= np.bincount(segment, weights=mass, minlength=absent.size)
+        if not rule.sums_exactly:
+            _settle_small_differences(absent, segment, block, codes, sample_weight)
+        values, starts, cumulated = _sorted_segments(segment, value, mass, absent)
         fill_columns(some, values, starts, cumulated, starts, None, None, rule, result)
 
 
@@ -75,23 +80,31 @@ def _entries_of_counts(counted, columns):
     return segment[stored], value[stored], mass[stored]
 
 
-def _sorted_segments(segment, value, mass, n_columns, weight):
+def _settle_small_differences(absent, segment, block, codes, sample_weight):
+    """Sum the weights of the zeros themselves where the difference is mostly rounding."""
+    weight = np.bincount(codes, weights=sample_weight)
+    n_absent = np.tile(np.bincount(codes[sample_weight > 0]), block.shape[1])
+    n_absent -= np.bincount(segment, minlength=absent.size)
+    absent[n_absent == 0] = 0.0
+    doubtful = (n_absent > 0) & (absent < 1e-6 * np.tile(weight, block.shape[1]))
+    for s in np.flatnonzero(doubtful):
+        j, c = divmod(int(s), weight.size)
+        zero = (block[:, [j]].toarray().ravel() == 0) & (codes == c)
+        absent[s] = sample_weight[zero].sum()
+
+
+def _sorted_segments(segment, value, mass, absent):
     """Values of every (column, class), sorted, with cumulated weights.
 
-    One entry stands for all the zeros of a class.
+    One entry stands for all the zeros of a class, with the weight that is `absent`.
     """
-    n_classes = weight.size
-    segment, value, mass = _merge_equal_counts(segment, value, mass, n_columns * n_classes)
-    present = np.bincount(segment, weights=mass, minlength=n_columns * n_classes)
-    absent = np.tile(weight, n_columns) - present
-    # Cumulated rounding must not make zeros out of nothing.
-    absent[absent < 1e-12 * np.tile(weight, n_columns)] = 0.0
+    segment, value, mass = _merge_equal_counts(segment, value, mass, absent.size)
     zeros = np.flatnonzero(absent)
     segment = np.concatenate([segment, zeros])
     value = np.concatenate([value, np.zeros(zeros.size)])
     mass = np.concatenate([mass, absent[zeros]])
     order = np.lexsort((value, segment))
-    starts = np.searchsorted(segment[order], np.arange(n_columns * n_classes + 1))
+    starts = np.searchsorted(segment[order], np.arange(absent.size + 1))
     cumulated = np.empty(order.size)
     _cumulate(mass[order], starts, cumulated)
     return value[order], starts, cumulated
