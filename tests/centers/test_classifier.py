@@ -378,27 +378,6 @@ def test_large_offsets_change_nothing(metric):
     assert_allclose(near.decision_function(X), far.decision_function(X + 2**30), rtol=1e-6)
 
 
-def test_values_whose_squares_overflow_are_told_for_l2_and_fine_for_l1():
-    X, y = make_data(n_classes=2)
-    with pytest.raises(ValueError, match=r"values up to .*e\+300: sums over them overflow"):
-        SparseCenterClassifier(3).fit(X * 1e300, y)
-    huge = SparseCenterClassifier(3, metric="l1").fit(X * 2.0**990, y)
-    plain = SparseCenterClassifier(3, metric="l1").fit(X, y)
-    assert_array_equal(huge.predict(X * 2.0**990), plain.predict(X))
-    with pytest.raises(ValueError, match="overflow"):
-        SparseCenterClassifier(3, metric="l1").fit(X * 2.0**1021, y)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_values_whose_squares_vanish_count_as_constant_for_l2_and_are_fine_for_l1(form):
-    X, y = make_data()
-    with pytest.warns(UserWarning, match="only 0 separate.*its squares vanish: multiply"):
-        SparseCenterClassifier(3).fit(form(X * 2.0**-900), y)
-    tiny = SparseCenterClassifier(3, metric="l1").fit(form(X * 2.0**-900), y)
-    plain = SparseCenterClassifier(3, metric="l1").fit(form(X), y)
-    assert_array_equal(tiny.predict(form(X * 2.0**-900)), plain.predict(form(X)))
-
-
 @METRICS
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

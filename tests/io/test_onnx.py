@@ -75,6 +75,25 @@ def test_a_graph_agrees_with_its_model(name, tmp_path):
     assert_agree(model, tmp_path / "model.onnx", new_rows(), names)
 
 
+@pytest.mark.parametrize("metric", ["l2", "l1"])
+@pytest.mark.parametrize("size", [2.0**-1000, 2.0**1000])
+def test_a_graph_has_the_units_of_its_model(metric, size, tmp_path):
+    X, y = data()
+    X = np.asarray(X) * size
+    model = SparseCenterClassifier(3, metric=metric).fit(X, y)
+    export_onnx(model, tmp_path / "model.onnx")
+    assert_agree(model, tmp_path / "model.onnx", X, [f"x{j}" for j in range(X.shape[1])])
+
+
+def test_a_graph_of_medians_takes_values_of_any_size(tmp_path):
+    X, y = data()
+    model = SparseCenterClassifier(3, metric="l1").fit(np.asarray(X), y)
+    export_onnx(model, tmp_path / "model.onnx")
+    X = new_rows()
+    X[::2, model.support_[0]] *= 1e300
+    assert_agree(model, tmp_path / "model.onnx", X, [f"x{j}" for j in range(X.shape[1])])
+
+
 @pytest.mark.parametrize("distance", ["euclidean", "angle"])
 @pytest.mark.parametrize("kernel", ["linear", "gaussian", "sigmoid", "cauchy"])
 def test_every_distance_and_kernel_agrees(distance, kernel, tmp_path):

@@ -16,7 +16,7 @@ from tamis._base import (
 )
 from tamis._selection import check_scoring
 from tamis.centers._training import CenterTraining
-from tamis.centers.path import path_labels
+from tamis.centers.path import path_labels, require_finite_decisions
 from tamis.centers.scoring import score_path
 
 __all__ = ["FittedCenters"]
@@ -48,12 +48,16 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
     @property
     def class_centers_(self):
         """Class means or medians of all features, in the units of X."""
-        return self._attribute("class_centers_", lambda: self._class_centers + self._offset)
+        return self._attribute(
+            "class_centers_", lambda: self._statistics.in_units_of_X(self._class_centers)
+        )
 
     @property
     def common_center_(self):
         """The center that all classes share where a feature is left out."""
-        return self._attribute("common_center_", lambda: self._common + self._offset)
+        return self._attribute(
+            "common_center_", lambda: self._statistics.in_units_of_X(self._common)
+        )
 
     @property
     def ranking_(self):
@@ -95,14 +99,15 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
     # Decisions.
 
     def _check_X(self, X):
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            accept_large_sparse=True,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # in sums of finite values
+            X = validate_data(
+                self,
+                X,
+                reset=False,
+                accept_sparse=("csr", "csc"),
+                dtype=[np.float64, np.float32],
+                accept_large_sparse=True,
+            )
         if self._metric == "l1" and sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()  # |a + b| is not |a| + |b|
@@ -111,7 +116,8 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
     def _decisions(self, X):
         """Decisions of all classes, (n_samples, n_classes)."""
         model = self._fitted_model()
-        return model.decisions(self._check_X(X), self.support_)
+        with np.errstate(over="ignore", invalid="ignore"):  # told in an error
+            return model.decisions(self._check_X(X), self.support_)
 
     def explain(self, X):
         """Contribution of every feature to the decision of every sample.
@@ -130,7 +136,10 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
         """
         model = self._fitted_model()
         X = self._check_X(X)
-        values, base = model.contributions(X, self.support_)
+        with np.errstate(over="ignore", invalid="ignore"):  # told in an error
+            values, base = model.contributions(X, self.support_)
+        for change in values:
+            require_finite_decisions(change.data if sparse.issparse(change) else change, X)
         values, base = [v / self.temperature_ for v in values], base / self.temperature_
         return self._explanation(values, base, X)
 

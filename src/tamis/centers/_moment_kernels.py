@@ -162,13 +162,14 @@ def csc_sums(data, indices, indptr, codes, weights, step, sums, squares):
 
 
 @compiled
-def mean_and_variance(sums, squares, usual, count, weight, tolerance):
+def mean_and_variance(sums, squares, usual, count, weight, tolerance, largest):
     # One class after the other: the inner loop is then simple enough for vector instructions.
     n_classes, n_features = sums.shape
     mean = np.empty((n_classes, n_features))
     variance = np.empty((n_classes, n_features))
     all_sums = np.zeros(n_features)
     all_squares = np.zeros(n_features)
+    sizes = np.zeros(n_features)
     for c in range(n_classes):
         w = weight[c] if weight[c] > 0 else 1.0
         inverse = 1.0 / w
@@ -180,6 +181,7 @@ def mean_and_variance(sums, squares, usual, count, weight, tolerance):
                 q += usual * usual * count[c, j]
             all_sums[j] += s
             all_squares[j] += q
+            sizes[j] += abs(s)
             # A true division: equal shares of the same value must give equal means.
             average = s / w
             deviation = (q - s * average) * inverse
@@ -188,7 +190,11 @@ def mean_and_variance(sums, squares, usual, count, weight, tolerance):
             variance[c, j] = 0.0 if deviation < 0 else deviation
     total = weight.sum()
     lost = np.empty(n_features, np.bool_)
+    unsafe = np.empty(n_features, np.bool_)
     for j in range(n_features):
-        s, q = all_sums[j], all_squares[j] * total
-        lost[j] = q - s * s < tolerance * q
-    return mean, variance, lost
+        s, q = all_sums[j], all_squares[j]
+        # NaN is neither safe nor nothing.
+        safe = total / largest <= q <= total * largest
+        unsafe[j] = not (safe or (q == 0 and sizes[j] == 0))
+        lost[j] = q * total - s * s < tolerance * (q * total)
+    return mean, variance, lost, unsafe

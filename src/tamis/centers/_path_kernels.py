@@ -26,6 +26,16 @@ def record(i, k, sums, sharp, tolerance, log_prior, labels, decisions):
         labels[i, k] = c
 
 
+@compiled
+def mark_overflow(i, sums, labels):
+    # What has overflowed on the way is not finite at the end either.
+    finite = True
+    for c in range(sums.size):
+        finite &= np.isfinite(sums[c])
+    if labels.size and not finite:
+        labels[i] = -1
+
+
 @twins
 def dense_path(
     X,
@@ -34,6 +44,7 @@ def dense_path(
     slope,
     shift,
     absolute,
+    bounds,
     stops,
     sharpness,
     tolerance,
@@ -52,6 +63,7 @@ def dense_path(
                 while r < stops[k]:
                     v = np.float64(X[i, columns[r]])
                     if absolute:
+                        v = min(max(v, bounds[r, 0]), bounds[r, 1])
                         for c in range(n_classes):
                             sums[c] -= abs(v - shift[r, c]) * slope[r, c]
                     else:
@@ -60,6 +72,7 @@ def dense_path(
                             sums[c] += slope[r, c] * v - shift[r, c]
                     r += 1
                 record(i, place[k], sums, sharpness[k], tolerance[k], log_prior, labels, decisions)
+            mark_overflow(i, sums, labels)
 
 
 @twins
@@ -73,6 +86,7 @@ def csr_path(
     slope,
     shift,
     absolute,
+    bounds,
     zero,
     base,
     sharpness,
@@ -96,6 +110,8 @@ def csr_path(
                 if k < n_levels:
                     r = rank[j]
                     v = np.float64(data[np.uint64(p)])
+                    if absolute:
+                        v = min(max(v, bounds[r, 0]), bounds[r, 1])
                     for c in range(n_classes):
                         if absolute:
                             term = -abs(v - shift[r, c]) * slope[r, c]
@@ -111,6 +127,7 @@ def csr_path(
                 record(
                     i, place[k], total, sharpness[k], tolerance[k], log_prior, labels, decisions
                 )
+            mark_overflow(i, sums, labels)
 
 
 @twins
@@ -123,6 +140,7 @@ def dense_above(
     slopes,
     centers,
     absolute,
+    bounds,
     stops,
     threshold,
     rows,
@@ -150,10 +168,13 @@ def dense_above(
                     j = columns[q]
                     if absolute:
                         a, b, f = centers[q, 0], centers[q, 1], slopes[q, 0]
-                        s0 += (abs(X[i0, j] - a) - abs(X[i0, j] - b)) * f
-                        s1 += (abs(X[i1, j] - a) - abs(X[i1, j] - b)) * f
-                        s2 += (abs(X[i2, j] - a) - abs(X[i2, j] - b)) * f
-                        s3 += (abs(X[i3, j] - a) - abs(X[i3, j] - b)) * f
+                        low, high = bounds[q, 0], bounds[q, 1]
+                        v0, v1 = min(max(X[i0, j], low), high), min(max(X[i1, j], low), high)
+                        v2, v3 = min(max(X[i2, j], low), high), min(max(X[i3, j], low), high)
+                        s0 += (abs(v0 - a) - abs(v0 - b)) * f
+                        s1 += (abs(v1 - a) - abs(v1 - b)) * f
+                        s2 += (abs(v2 - a) - abs(v2 - b)) * f
+                        s3 += (abs(v3 - a) - abs(v3 - b)) * f
                     else:
                         f, o, h = slope[q], origin[q], shift[q]
                         s0 += f * (X[i0, j] - o) - h
@@ -163,6 +184,8 @@ def dense_above(
                     q += 1
                 h = threshold[k]
                 count[k] += w0 * (s0 > h) + w1 * (s1 > h) + (w2 * (s2 > h) + w3 * (s3 > h))
+            if not np.isfinite(s0 + s1 + s2 + s3):
+                count[0] = np.nan
 
 
 @twins
@@ -189,7 +212,8 @@ def csr_above(data, indices, indptr, record, absolute, threshold, codes, weights
                     term = column[1] * v
                     if absolute:
                         a, b = column[2], column[3]
-                        term = column[1] * (abs(v - a) - abs(a) - (abs(v - b) - abs(b)))
+                        v = min(max(v, column[4]), column[5])
+                        term = column[1] * (abs(v - a) - abs(v - b)) - column[6]
                     change[np.int64(column[0]), lane] += term
             for lane in range(lanes, 4):
                 four[lane] = 0.0
@@ -203,6 +227,8 @@ def csr_above(data, indices, indptr, record, absolute, threshold, codes, weights
                 s3 += change[k, 3]
                 h = threshold[k]
                 count[k] += w0 * (s0 > h) + w1 * (s1 > h) + (w2 * (s2 > h) + w3 * (s3 > h))
+            if not np.isfinite(s0 + s1 + s2 + s3):
+                count[0] = np.nan
             change[:] = 0.0
             r += lanes
 

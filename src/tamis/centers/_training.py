@@ -16,8 +16,9 @@ from tamis._base import (
 )
 from tamis.centers.covariance import Whitening
 from tamis.centers.groups import FeatureGroups, make_groups
-from tamis.centers.model import CenterModel, train, train_from_moments
+from tamis.centers.model import CenterModel
 from tamis.centers.ranking import CenterStatistics
+from tamis.centers.train import train, train_from_moments
 
 __all__ = ["CenterTraining"]
 
@@ -152,8 +153,16 @@ class CenterTraining(TamisEstimator):
         self._common = statistics.common
         self._dispersion = statistics.dispersion
         self._raw_gains = statistics.gain
-        self.gains_ = model.gains
-        self.scale_ = model.scale
+        self.gains_ = model.in_units_of_X(model.gains)
+        self.scale_ = model.scale_in_units_of_X
+        self._units = None
+        if statistics.unit is not None:
+            self._units = {
+                "unit": statistics.unit,
+                "scale": model.scale,
+                "gains": model.gains,
+                "reference": model.reference,
+            }
         self.class_prior_ = np.exp(model.log_prior)
         self._log_priors = model.log_prior
         self._whitening = None
@@ -176,10 +185,10 @@ class CenterTraining(TamisEstimator):
         self.n_groups_ = self.n_features_
         if self._group_of is not None:
             self.n_groups_ = int(np.unique(self._group_of[self.support_]).size)
-        self.dispersion_ = float(model.dispersion(self.support_))
-        self.objective_ = model.objective(self.support_)
+        self.dispersion_ = float(model.in_units_of_X(model.dispersion(self.support_)))
+        self.objective_ = float(model.in_units_of_X(model.objective(self.support_)))
 
-    def _warn_of_few_features(self, k, asked, X):
+    def _warn_of_few_features(self, k, asked):
         found, kind = self.n_features_, "features"
         if self._group_of is not None:
             found = int(np.count_nonzero(~self._kept[np.unique(self._group_of[self.support_])]))
@@ -187,26 +196,32 @@ class CenterTraining(TamisEstimator):
             kind += " besides those to keep" if self._kept.any() else ""
         if found >= k or asked is None:
             return
-        message = (
+        warnings.warn(
             f"{k} {kind} were asked for, but only {found} separate the class "
-            f"centers (metric={self.metric!r}); those are selected."
+            f"centers (metric={self.metric!r}); those are selected.",
+            UserWarning,
+            stacklevel=4,
         )
-        values = X.data if sparse.issparse(X) else X
-        if self.metric == "l2" and 0 < np.abs(values).max(initial=0.0) < 1e-140:
-            message += " X is so small that its squares vanish: multiply it by a constant."
-        warnings.warn(message, UserWarning, stacklevel=4)
 
     @property
-    def _model(self):
-        statistics = CenterStatistics(
+    def _statistics(self):
+        return CenterStatistics(
             self.class_count_,
             self._offset,
             self._class_centers,
             self._common,
             self._dispersion,
             self._raw_gains,
+            None if self._units is None else self._units["unit"],
         )
-        model = CenterModel(self._metric, statistics, self.scale_, self.gains_, self._log_priors)
+
+    @property
+    def _model(self):
+        scale, gains, reference = self.scale_, self.gains_, 1.0
+        if self._units is not None:
+            scale, gains, reference = (self._units[n] for n in ("scale", "gains", "reference"))
+        model = CenterModel(self._metric, self._statistics, scale, gains, self._log_priors)
+        model.reference = reference
         model.temperature = self.temperature_
         model.groups = self._groups
         if self._whitening is not None:

@@ -166,7 +166,7 @@ class SparseCenterClassifier(FittedCenters):
             self._store(model)
             self._n_rows = X.shape[0]
             self._select(k)
-        self._warn_of_few_features(k, self.n_features_to_select, X)
+        self._warn_of_few_features(k, self.n_features_to_select)
         return self
 
     @available_if(_can_learn_online)
@@ -220,6 +220,7 @@ class SparseCenterClassifier(FittedCenters):
                 self._class_centers,
                 self._dispersion,
                 self._n_rows,
+                self._statistics.unit,
             )
             moments = seen.merge(moments)
         if not moments.weight.any():

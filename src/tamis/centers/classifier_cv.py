@@ -203,7 +203,7 @@ feature_names_in_
         if n_done:
             self.stability_ = counts / n_done
         self.temperature_ = self._calibrate(X, codes, weights, splits, evaluated, n_classes, k)
-        self._warn_of_few_features(k, k, X)
+        self._warn_of_few_features(k, k)
         return self
 
     def _in_threads(self, tasks):

@@ -30,7 +30,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from tamis._base import check_finite, count_classes
+from tamis._base import count_classes
 from tamis.centers._median_kernels import (
     absolute_deviations,
     copy_windows,
@@ -39,9 +39,12 @@ from tamis.centers._median_kernels import (
 )
 from tamis.centers.segments import ClassMedians, TieRule, fill_columns
 from tamis.centers.sparse_medians import fill_sparse
+from tamis.centers.units import divide, heavy_rows, units_of
 
 __all__ = ["class_medians"]
 
+# Distances between numbers of this size can be summed, and divided by each other.
+_LARGEST = 2.0**900
 # Columns are gathered until a block has about this many values (8 MiB).
 _BLOCK_VALUES = 1 << 20
 # Classes with more rows than this on average are not sorted whole.
@@ -66,6 +69,24 @@ def class_medians(X, codes, n_classes, sample_weight=None):
     -------
     medians : ClassMedians
     """
+    result = _medians_as_they_are(X, codes, n_classes, sample_weight)
+    spread = result.dispersion.sum(axis=0) + result.gain
+    safe = (spread == 0) | ((spread > 1 / _LARGEST) & (spread < _LARGEST))
+    safe &= np.abs(result.median).max(axis=0, initial=0.0) < _LARGEST
+    columns = np.flatnonzero(~safe)
+    if columns.size:
+        block, *rest = heavy_rows(X[:, columns], codes, sample_weight)
+        unit = units_of(block)
+        part = _medians_as_they_are(divide(block, unit), rest[0], n_classes, rest[1])
+        result.unit = np.ones(X.shape[1])
+        result.unit[columns] = unit
+        for name in ("median", "common", "dispersion", "gain"):
+            getattr(result, name)[..., columns] = getattr(part, name)
+    return result
+
+
+def _medians_as_they_are(X, codes, n_classes, sample_weight):
+    """Medians, dispersions and gains in the units of X."""
     if sample_weight is None:
         weight = count_classes(codes, n_classes).astype(np.float64)
     else:
@@ -80,8 +101,8 @@ def class_medians(X, codes, n_classes, sample_weight=None):
     )
     rule = TieRule(X, codes, sample_weight, weight)
     fill = fill_sparse if sparse.issparse(X) else _fill_dense
-    fill(X, codes, sample_weight, rule, result)
-    check_finite((result.dispersion, result.gain), X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        fill(X, codes, sample_weight, rule, result)
     return result
 
 

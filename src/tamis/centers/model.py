@@ -17,21 +17,13 @@ import numpy as np
 from scipy import sparse
 
 from tamis._selection import order_by_score
-from tamis.centers.covariance import Whitening, pooled_whitening
+from tamis.centers.covariance import Whitening
 from tamis.centers.groups import FeatureGroups
-from tamis.centers.medians import class_medians
-from tamis.centers.path import PathTerms, path_decisions
-from tamis.centers.ranking import (
-    CenterStatistics,
-    from_medians,
-    from_moments,
-    scale_of,
-    scaled_by,
-    select_largest,
-)
-from tamis.centers.statistics import summarise
+from tamis.centers.path import PathTerms, bounds_of, path_decisions, require_finite_decisions
+from tamis.centers.ranking import CenterStatistics, scaled_by, select_largest
+from tamis.centers.units import divide, in_units_of_X
 
-__all__ = ["CenterModel", "train", "train_from_moments"]
+__all__ = ["CenterModel"]
 
 # Rows that are made dense: this many values at a time.
 _DENSE_VALUES = 1 << 22
@@ -45,9 +37,9 @@ class CenterModel:
     ----------
     metric : {"l2", "l1"}
     statistics : CenterStatistics
-        In the units of X.
+        In the units of X, or in units of their own: see `tamis.centers.units`.
     scale : ndarray of shape (n_features,)
-        Divisors of the features.
+        Divisors of the features in these units.
     gains : ndarray of shape (n_features,)
         Gains on the scaled (and whitened) data.
     log_prior : ndarray of shape (n_classes,)
@@ -58,6 +50,8 @@ class CenterModel:
         What decisions are divided by.
     groups : FeatureGroups or None
         Features that are selected together, or always; k counts groups then.
+    reference : float
+        What scaled features have to be multiplied with where units of X matter.
     """
 
     metric: str
@@ -70,11 +64,25 @@ class CenterModel:
     whitened_dispersion: np.ndarray | None = None
     temperature: float = 1.0
     groups: FeatureGroups | None = None
+    reference: float = 1.0
 
     @property
     def power(self):
         """Exponent of the distances: 1 for l1, 2 for l2."""
         return 1 if self.metric == "l1" else 2
+
+    @property
+    def scale_in_units_of_X(self):
+        """Divisors of the features as they are in X."""
+        return in_units_of_X(self.scale, self.reference, self.statistics)
+
+    def in_units_of_X(self, values):
+        """Gains or dispersions of the features scaled as `scale_in_units_of_X` does."""
+        if self.reference == 1.0:
+            return values
+        with np.errstate(under="ignore"):
+            values = values * self.reference
+            return values if self.power == 1 else values * self.reference
 
     def _dispersion_of(self, columns):
         """Within-class dispersion of some features as the distances see it, mean over classes."""
@@ -112,10 +120,11 @@ class CenterModel:
             kept = np.zeros_like(self.whitened_centers)
             kept[:, support] = self.whitened_centers[:, support]
             centers = self.whitening.undo(kept) * self.scale + statistics.common
-        return centers + statistics.offset
+        return statistics.in_units_of_X(centers)
 
     def transform(self, X):
-        """Whitened rows of X (dense), or X as it is without a covariance."""
+        """Whitened rows of X (dense), or X as it is without a covariance, in own units."""
+        X = divide(X, self.statistics.unit)
         if self.whitening is None:
             return X
         dense = X.toarray() if sparse.issparse(X) else X
@@ -187,10 +196,12 @@ class CenterModel:
         decisions, probabilities and labels alike.
         """
         terms = self.terms(support)
+        X = divide(X, self.statistics.unit)
         if self.metric == "l1":
             decisions = path_decisions(X, terms, [support.size])[:, 0]
         else:
             decisions = self._linear_decisions(X, support)
+            require_finite_decisions(decisions[:, np.isfinite(self.log_prior)], X)
         largest = decisions.max(axis=1, keepdims=True)
         near = largest - decisions < terms.tolerance[-1]
         return np.where(near, largest, decisions) / self.temperature
@@ -220,6 +231,7 @@ class CenterModel:
         stored contributes nothing.
         """
         n_classes = self.log_prior.size
+        X = divide(X, self.statistics.unit)
         if self.metric == "l2":
             weights, columns, origin, common, bias = self.linear(support)
             if sparse.issparse(X):
@@ -233,22 +245,28 @@ class CenterModel:
             return values, bias
         sharp = 1.0 / self.dispersion(support) / self.scale[support]
         centers = self.statistics.centers[:, support]
+        low, high = bounds_of(centers)
         if sparse.issparse(X):
             stored = sparse.csr_array(X)
-            full = np.zeros((n_classes + 1, X.shape[1]))  # centers, then 0 outside the support
-            full[:, support] = np.vstack([centers, sharp])
-            at = full[:, stored.indices]
-            change = (np.abs(at[:-1]) - np.abs(stored.data - at[:-1])) * at[-1]
+            zero = np.clip(np.zeros(support.size), low, high)
+            full = np.zeros((n_classes + 4, X.shape[1]))  # 0 outside the support
+            full[:, support] = np.vstack([centers, zero, low, high, sharp])
+            *at, nothing, low, high, factor = full[:, stored.indices]
+            new = np.clip(stored.data, low, high)
+            changes = [(np.abs(nothing - c) - np.abs(new - c)) * factor for c in at]
             values = [
-                sparse.csr_array((row, stored.indices, stored.indptr), X.shape) for row in change
+                sparse.csr_array((change, stored.indices, stored.indptr), X.shape)
+                for change in changes
             ]
-            return values, self.log_prior - (np.abs(centers) * sharp).sum(axis=1)
+            return values, self.log_prior - (np.abs(zero - centers) * sharp).sum(axis=1)
         common = self.statistics.common[support]
         base = self.log_prior - (np.abs(common - centers) * sharp).sum(axis=1)
+        new = np.clip(X[:, support], low, high)
         values = [np.zeros(X.shape) for _ in range(n_classes)]
         for c in range(n_classes):
-            change = np.abs(common - centers[c]) - np.abs(X[:, support] - centers[c])
-            values[c][:, support] = change * sharp
+            values[c][:, support] = (
+                np.abs(common - centers[c]) - np.abs(new - centers[c])
+            ) * sharp
         return values, base
 
     def order(self):
@@ -273,94 +291,6 @@ class CenterModel:
         if self.groups is not None:
             return self.groups.select(self.gains, k)
         return select_largest(self.gains, k)
-
-
-def train(X, codes, n_classes, *, metric, scaling, covariance, log_prior, sample_weight=None):
-    """Statistics, scales and gains of the data: everything but the choice of k.
-
-    `log_prior` is a function of the class weights. Classes without weight take no part.
-    """
-    if metric == "l2" and covariance is None:
-        moments = summarise(X, codes, n_classes, sample_weight)
-        return train_from_moments(moments, scaling=scaling, log_prior=log_prior)
-    weight = np.bincount(codes, weights=sample_weight, minlength=n_classes).astype(np.float64)
-    seen = np.flatnonzero(weight > 0)
-    if seen.size < n_classes:
-        rows = np.flatnonzero(weight[codes] > 0)
-        X, codes = X[rows], np.searchsorted(seen, codes[rows])
-        sample_weight = None if sample_weight is None else sample_weight[rows]
-    moments = None
-    if metric == "l2" or scaling in ("std", "variance"):
-        moments = summarise(X, codes, seen.size, sample_weight)
-    power = 1 if metric == "l1" else 2
-    if metric == "l1":
-        statistics = from_medians(class_medians(X, codes, seen.size, sample_weight))
-    else:
-        statistics = from_moments(moments)
-    scale = scale_of(statistics, scaling, power, moments)
-    model = CenterModel(
-        metric,
-        statistics,
-        scale,
-        scaled_by(statistics.gain, scale, power),
-        log_prior(weight)[seen],
-    )
-    if covariance is not None:
-        _whiten(model, X, codes, covariance, sample_weight)
-    return model if seen.size == n_classes else _spread_over(model, seen, log_prior(weight))
-
-
-def train_from_moments(moments, *, scaling, log_prior):
-    """The l2 model of class moments; classes without weight take no part."""
-    seen = np.flatnonzero(moments.weight > 0)
-    present = moments if seen.size == moments.weight.size else moments.take(seen)
-    statistics = from_moments(present)
-    scale = scale_of(statistics, scaling, 2, present)
-    log_priors = log_prior(moments.weight)
-    gains = scaled_by(statistics.gain, scale, 2)
-    model = CenterModel("l2", statistics, scale, gains, log_priors[seen])
-    if seen.size == moments.weight.size:
-        return model
-    return _spread_over(model, seen, log_priors)
-
-
-def _spread_over(model, seen, log_prior):
-    """The same model with all classes: the ones that were not seen are never predicted."""
-    statistics = model.statistics
-    weight = np.zeros(log_prior.size)
-    weight[seen] = statistics.weight
-    centers = np.tile(statistics.common, (log_prior.size, 1))
-    centers[seen] = statistics.centers
-    dispersion = np.zeros_like(centers)
-    dispersion[seen] = statistics.dispersion
-    model.statistics = CenterStatistics(
-        weight, statistics.offset, centers, statistics.common, dispersion, statistics.gain
-    )
-    model.log_prior = log_prior
-    if model.whitening is not None:
-        for name in ("whitened_centers", "whitened_dispersion"):
-            full = np.zeros_like(centers)
-            full[seen] = getattr(model, name)
-            setattr(model, name, full)
-    return model
-
-
-def _whiten(model, X, codes, kind, sample_weight):
-    statistics = model.statistics
-    whitening = pooled_whitening(
-        X, codes, statistics.offset, statistics.centers, model.scale, kind, sample_weight
-    )
-    centers = whitening.apply((statistics.centers - statistics.common) / model.scale)
-    model.whitening = whitening
-    model.whitened_centers = centers
-    model.whitened_dispersion = np.zeros_like(centers)
-    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    for rows in model.row_chunks(X):
-        deviations = model.transform(X[rows]) - centers[codes[rows]]
-        squares = deviations**2 * weights[rows, None]
-        np.add.at(model.whitened_dispersion, codes[rows], squares)
-    model.whitened_dispersion /= statistics.weight[:, None]
-    model.gains = (centers**2).sum(axis=0)
 
 
 def _floored(dispersion, gain):

@@ -26,11 +26,21 @@ from tamis.centers._path_kernels import (
 )
 from tamis.centers.usual_counts import unsigned
 
-__all__ = ["PathTerms", "path_confusion", "path_decisions", "path_grid", "path_labels"]
+__all__ = [
+    "PathTerms",
+    "bounds_of",
+    "path_confusion",
+    "path_decisions",
+    "path_grid",
+    "path_labels",
+    "require_finite_decisions",
+]
 
 # Decisions that differ by less, relative to the terms they are sums of, are equal: sums in another
 # order differ by as much.
 _TIE = 1e-12
+# Far outside the centers, in multiples of their range.
+_REACH = 2.0**20
 _ROWS = 64
 # Labels of this many (row, k) pairs are held at a time.
 _CONFUSION_VALUES = 16_000_000
@@ -80,11 +90,36 @@ class PathTerms:
         total = np.concatenate([[0.0], np.cumsum(size)]) * self.sharpness
         self.tolerance = _TIE * np.maximum(1.0 + total, temperature)
 
+    @property
+    def bounds(self):
+        """l1: what values are clipped to, of shape (n_ranked, 2); see `bounds_of`."""
+        return np.stack(bounds_of(self.shift.T), axis=1)
+
     def at_zero(self):
         """Terms of a value 0, of shape (n_ranked, n_classes)."""
         if self.absolute:
-            return -np.abs(self.shift) * self.slope
+            zero = np.clip(np.zeros(self.columns.size), *self.bounds.T)
+            return -np.abs(zero[:, None] - self.shift) * self.slope
         return -self.origin[:, None] * self.slope - self.shift
+
+
+def bounds_of(centers):
+    """Where values may be clipped without changing differences of l1 distances.
+
+    Beyond the outermost centers the distances to all centers grow alike. Clipping far outside
+    keeps the digits of their differences next to values of any size.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (n_classes, n_features)
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_features,)
+    """
+    low, high = centers.min(axis=0), centers.max(axis=0)
+    reach = _REACH * (high - low)
+    return low - reach, high + reach
 
 
 def path_grid(n_features, every=128, per_doubling=16):
@@ -96,11 +131,26 @@ def path_grid(n_features, every=128, per_doubling=16):
     return np.unique(np.concatenate([np.arange(1, every + 1), np.rint(more).astype(np.int64)]))
 
 
+def require_finite_decisions(decisions, X):
+    """Raise if decisions overflowed."""
+    if not np.isfinite(decisions).all():
+        _refuse(X)
+
+
+def _refuse(X):
+    values = X.data if sparse.issparse(X) else X
+    raise ValueError(
+        f"X has values up to {np.abs(values).max():.3g}, so far from the training data that their "
+        "distances to the class centers overflow. Correct or remove these rows."
+    )
+
+
 def path_decisions(X, terms, ks):
     """Decisions of every row for every k: an array of shape (n_samples, len(ks), n_classes)."""
     out = np.empty((X.shape[0], len(ks), terms.log_prior.size))
     nothing = np.empty((0, 0), dtype=np.int32)
     _run(X, terms, ks, nothing, out)
+    require_finite_decisions(out[..., np.isfinite(terms.log_prior)], X)
     return out
 
 
@@ -108,6 +158,8 @@ def path_labels(X, terms, ks):
     """Class index of every row for every k: an array of shape (n_samples, len(ks))."""
     labels = np.empty((X.shape[0], len(ks)), dtype=np.int32)
     _run(X, terms, ks, labels, np.empty((0, 0, 0)))
+    if labels.min(initial=0) < 0:
+        _refuse(X)
     return labels
 
 
@@ -142,6 +194,7 @@ def _count_above(X, terms, ks, codes, n_classes, weights):
     count = _above_in_sparse_rows if sparse.issparse(X) else _above_in_dense_rows
     above = np.empty((len(stops), n_classes))
     above[order] = count(X, terms, stops[order], threshold, codes, n_classes, weights).T
+    require_finite_decisions(above, X)
     return above
 
 
@@ -167,6 +220,7 @@ def _above_in_dense_rows(X, terms, stops, threshold, codes, n_classes, weights):
             terms.slope,
             terms.shift,
             terms.absolute,
+            terms.bounds,
             stops,
             threshold,
             rows,
@@ -180,14 +234,16 @@ def _above_in_dense_rows(X, terms, stops, threshold, codes, n_classes, weights):
 
 def _above_in_sparse_rows(X, terms, stops, threshold, codes, n_classes, weights):
     X = X.tocsr()
-    level, _, _, base = _levels(terms, stops, X.shape[1])
+    level, _, zero, base = _levels(terms, stops, X.shape[1])
     # What a stored value adds to the decision's difference, and from which level on: all that
     # is needed of a column on one cache line.
-    record = np.zeros((X.shape[1], 4))
+    record = np.zeros((X.shape[1], 8 if terms.absolute else 2))
     record[:, 0] = level
     if terms.absolute:
         record[terms.columns, 1] = terms.slope[:, 0]
-        record[terms.columns, 2:] = terms.shift
+        record[terms.columns, 2:4] = terms.shift
+        record[terms.columns, 4:6] = terms.bounds
+        record[terms.columns, 6] = zero[:, 1] - zero[:, 0]
     else:
         record[terms.columns, 1] = terms.slope[:, 1] - terms.slope[:, 0]
     threshold = threshold - (base[:, 1] - base[:, 0])
@@ -247,6 +303,7 @@ def _run(X, terms, ks, labels, decisions):
             terms.slope,
             terms.shift,
             terms.absolute,
+            terms.bounds,
             zero,
             base,
             *shared,
@@ -259,6 +316,7 @@ def _run(X, terms, ks, labels, decisions):
             terms.slope,
             terms.shift,
             terms.absolute,
+            terms.bounds,
             sorted_stops,
             *shared,
         )

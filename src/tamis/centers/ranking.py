@@ -48,7 +48,9 @@ class CenterStatistics:
     dispersion : ndarray of shape (n_classes, n_features)
         Mean squared (l2) or absolute (l1) deviation from the class center.
     gain : ndarray of shape (n_features,)
-        What leaving the feature out costs, in the units of X.
+        What leaving the feature out costs.
+    unit : ndarray of shape (n_features,) or None
+        Units of the features, powers of two, where they are not all those of X.
     """
 
     weight: np.ndarray
@@ -57,11 +59,17 @@ class CenterStatistics:
     common: np.ndarray
     dispersion: np.ndarray
     gain: np.ndarray
+    unit: np.ndarray | None = None
 
     @property
     def spread(self):
         """Cost of the feature when it is left out: within-class dispersions plus gain."""
         return self.dispersion.sum(axis=0) + self.gain
+
+    def in_units_of_X(self, centers):
+        """Centers that are relative to the offset and in these units, as they are in X."""
+        centers = centers + self.offset
+        return centers if self.unit is None else centers * self.unit
 
 
 def from_moments(moments):
@@ -72,7 +80,7 @@ def from_moments(moments):
     """
     common, gain = _between_class_gain(moments.mean, moments.variance, moments.n_rows)
     return CenterStatistics(
-        moments.weight, moments.offset, moments.mean, common, moments.variance, gain
+        moments.weight, moments.offset, moments.mean, common, moments.variance, gain, moments.unit
     )
 
 
@@ -80,7 +88,13 @@ def from_medians(medians):
     """Statistics of the l1 centers from class medians."""
     offset = np.zeros_like(medians.common)
     return CenterStatistics(
-        medians.weight, offset, medians.median, medians.common, medians.dispersion, medians.gain
+        medians.weight,
+        offset,
+        medians.median,
+        medians.common,
+        medians.dispersion,
+        medians.gain,
+        medians.unit,
     )
 
 

@@ -36,6 +36,8 @@ class ClassMedians:
         Mean absolute deviation from the class median, eq. (18).
     gain : ndarray of shape (n_features,)
         What leaving the feature out costs, d - sum_c d_c >= 0; exactly 0 where nothing.
+    unit : ndarray of shape (n_features,) or None
+        Powers of two that columns were divided by, where sums would overflow or vanish.
     """
 
     weight: np.ndarray
@@ -43,6 +45,7 @@ class ClassMedians:
     common: np.ndarray
     dispersion: np.ndarray
     gain: np.ndarray
+    unit: np.ndarray | None = None
 
 
 class TieRule:

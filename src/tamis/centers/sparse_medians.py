@@ -6,9 +6,9 @@ half of the class, the median is 0 and the dispersion the mean of the absolute v
 
 import numpy as np
 
-from tamis._base import check_finite
 from tamis._compile import compiled
 from tamis.centers.segments import fill_columns
+from tamis.centers.units import require_finite_entries
 from tamis.centers.usual_counts import count_usual_values, unsigned
 
 __all__ = ["fill_sparse"]
@@ -34,7 +34,7 @@ def fill_sparse(X, codes, sample_weight, rule, result):
         weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)
         count = _csc_signs if X.format == "csc" else _csr_signs
         count(X.data, unsigned(X.indices), X.indptr, codes, weights, step, signs)
-    check_finite((signs,), X)
+    require_finite_entries(signs, X)
     settled = _settle_zero_medians(signs, rule.weight, rule.class_slack, result.dispersion)
     columns = np.flatnonzero(~settled)
     width = max(1, _BLOCK_VALUES * columns.size // max(1, X.nnz))

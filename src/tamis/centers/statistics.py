@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import assert_all_finite
 
-from tamis._base import check_finite, count_classes
+from tamis._base import count_classes
 from tamis.centers._moment_kernels import (
     csc_sums,
     csr_sums,
@@ -28,6 +29,7 @@ from tamis.centers._moment_kernels import (
     dense_sums_by_column,
     mean_and_variance,
 )
+from tamis.centers.units import LARGE, divide, heavy_rows, units_of
 from tamis.centers.usual_counts import count_usual_values, unsigned
 
 __all__ = ["ClassMoments", "summarise"]
@@ -53,6 +55,8 @@ class ClassMoments:
         Weighted mean of squared deviations from the class mean.
     n_rows : int
         Rows seen, for the bound on rounding errors.
+    unit : ndarray of shape (n_features,) or None
+        Powers of two that columns were divided by, where squares would overflow or vanish.
     """
 
     weight: np.ndarray
@@ -60,9 +64,14 @@ class ClassMoments:
     mean: np.ndarray
     variance: np.ndarray
     n_rows: int
+    unit: np.ndarray | None = None
 
     def merge(self, other):
         """Moments of the rows of both, relative to the origin of `self`."""
+        if self.unit is not other.unit:
+            unit = np.maximum(self._size_of_unit(), other._size_of_unit())
+            unit[unit == 0] = 1.0
+            self, other = self._in(unit), other._in(unit)
         weight = self.weight + other.weight
         share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
         step = (other.offset - self.offset) + other.mean - self.mean
@@ -72,7 +81,27 @@ class ClassMoments:
         # A class that only one side has seen keeps that side's numbers as they are.
         alone = (self.weight == 0) & (other.weight > 0)
         mean[alone] = (other.mean + (other.offset - self.offset))[alone]
-        return ClassMoments(weight, self.offset, mean, variance, self.n_rows + other.n_rows)
+        n_rows = self.n_rows + other.n_rows
+        return ClassMoments(weight, self.offset, mean, variance, n_rows, self.unit)
+
+    def _size_of_unit(self):
+        """Units, and 0 for columns of zeros, which any unit suits."""
+        unit = np.ones_like(self.offset) if self.unit is None else self.unit
+        empty = (self.offset == 0) & ~self.mean.any(axis=0) & ~self.variance.any(axis=0)
+        return np.where(empty, 0.0, unit)
+
+    def _in(self, unit):
+        """The same moments in other units, at least as large."""
+        ratio = (1.0 if self.unit is None else self.unit) / unit
+        with np.errstate(under="ignore"):
+            return ClassMoments(
+                self.weight,
+                self.offset * ratio,
+                self.mean * ratio,
+                self.variance * ratio * ratio,
+                self.n_rows,
+                unit,
+            )
 
     def take(self, classes):
         """Moments of some of the classes."""
@@ -82,6 +111,7 @@ class ClassMoments:
             self.mean[classes],
             self.variance[classes],
             self.n_rows,
+            self.unit,
         )
 
 
@@ -91,8 +121,8 @@ def summarise(X, codes, n_classes, sample_weight=None):
     Parameters
     ----------
     X : ndarray, CSR or CSC container of shape (n_samples, n_features)
-        float32 or float64; sums are float64. NaN, infinity and values whose squares overflow
-        raise ValueError; they are looked for in the sums, not in `X`.
+        float32 or float64; sums are float64. NaN and infinity raise ValueError; they are looked
+        for in the sums, not in `X`.
     codes : ndarray of shape (n_samples,)
         Class index of every row, integers in 0..n_classes-1.
     n_classes : int
@@ -104,6 +134,15 @@ def summarise(X, codes, n_classes, sample_weight=None):
     -------
     moments : ClassMoments
     """
+    moments, unsafe = _summarise_as_it_is(X, codes, n_classes, sample_weight)
+    columns = np.flatnonzero(unsafe)
+    if columns.size:
+        _recompute_in_own_units(moments, X, codes, sample_weight, columns)
+    return moments
+
+
+def _summarise_as_it_is(X, codes, n_classes, sample_weight):
+    """Moments in the units of X, and the columns in which squares overflow or vanish."""
     if sample_weight is None:
         weight = count_classes(codes, n_classes).astype(np.float64)
     else:
@@ -115,13 +154,29 @@ def summarise(X, codes, n_classes, sample_weight=None):
     else:
         sums, squares = _sums(X, codes, n_classes, sample_weight)
         usual, count = 0.0, _NOTHING
-    check_finite((squares,), X)
-    mean, variance, lost = mean_and_variance(sums, squares, usual, count, weight, _CANCELLATION)
+    mean, variance, lost, unsafe = mean_and_variance(
+        sums, squares, usual, count, weight, _CANCELLATION, LARGE**2
+    )
     moments = ClassMoments(weight, np.zeros(X.shape[1]), mean, variance, X.shape[0])
     columns = np.flatnonzero(lost)
     if columns.size:
         _recompute_relative_to_first_row(moments, X, codes, sample_weight, columns)
-    return moments
+    return moments, unsafe
+
+
+def _recompute_in_own_units(moments, X, codes, sample_weight, columns):
+    """Replace the moments of `columns` by those of the columns divided by powers of two."""
+    block = X[:, columns]
+    assert_all_finite(block.data if sparse.issparse(block) else block, input_name="X")
+    block, codes, sample_weight = heavy_rows(block, codes, sample_weight)
+    unit = units_of(block)
+    block = divide(block, unit)
+    part, _ = _summarise_as_it_is(block, codes, moments.weight.size, sample_weight)
+    moments.unit = np.ones(X.shape[1])
+    moments.unit[columns] = unit
+    moments.offset[columns] = part.offset
+    moments.mean[:, columns] = part.mean
+    moments.variance[:, columns] = part.variance
 
 
 def _sums(X, codes, n_classes, sample_weight):
@@ -166,7 +221,9 @@ def _recompute_relative_to_first_row(moments, X, codes, sample_weight, columns):
             block = X[:, some].astype(np.float64, copy=False)
             origin = block[0].copy()
             sums, squares = _sums(block - origin, codes, n_classes, sample_weight)
-        mean, variance, _ = mean_and_variance(sums, squares, 0.0, _NOTHING, moments.weight, 0.0)
+        mean, variance, _, _ = mean_and_variance(
+            sums, squares, 0.0, _NOTHING, moments.weight, 0.0, np.inf
+        )
         moments.offset[some] = origin
         moments.mean[:, some] = mean
         moments.variance[:, some] = variance

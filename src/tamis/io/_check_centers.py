@@ -16,6 +16,7 @@ ATTRIBUTES = (
     "_raw_gains",
     "gains_",
     "scale_",
+    "_units",
     "class_prior_",
     "_log_priors",
     "_whitening",
@@ -56,6 +57,8 @@ def check_centers(state, m, C):
     _check_groups(state, m)
     if "_n_rows" in state:
         integer(state["_n_rows"], "_n_rows")
+    if state["_units"] is not None:
+        _check_units(state["_units"], m)
     if state["_whitening"] is not None:
         _check_whitening(state["_whitening"], m, C)
         require(state["_metric"] == "l2", "_metric", "'l2' with a covariance")
@@ -90,6 +93,14 @@ def check_path(path, where, columns, scores):
         array(path[name], f"{where}.{name}", (n_levels,), kinds, finite=False, nan=True)
     array(path[scores], f"{where}.{scores}", (None, n_levels), finite=False, nan=True)
     return n_levels
+
+
+def _check_units(parts, m):
+    record(parts, "_units", ("unit", "scale", "gains", "reference"))
+    for name in ("unit", "scale"):
+        array(parts[name], f"_units.{name}", (m,), above=0.0)
+    array(parts["gains"], "_units.gains", (m,), low=0.0)
+    number(parts["reference"], "_units.reference", above=0.0)
 
 
 def _check_whitening(parts, m, C):

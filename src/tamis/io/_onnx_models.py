@@ -58,7 +58,11 @@ def add_classifier(graph, model, x):
 def _centers(graph, model, x):
     fitted, support = model._model, model.support_
     terms = fitted.terms(support)
+    if fitted.statistics.unit is not None:
+        x = graph("Div", x, fitted.statistics.unit[columns_of(model)])
     if fitted.metric == "l1":
+        low, high = terms.bounds.T.copy()
+        x = graph("Min", graph("Max", x, low), high)
         away = graph("Abs", graph.apart(x, terms.shift.T.astype(np.float64)))
         scaled = graph("Mul", away, terms.slope.T[None].astype(np.float64))
         total = graph.sum(scaled, 2)
