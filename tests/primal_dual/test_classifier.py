@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import balanced_accuracy_score
 
 from tamis import PrimalDualClassifier
+from tamis.io import load_model, save_model
 from tamis.primal_dual import classifier as module
 from tests.oracles import primal_dual as oracle
 
@@ -414,6 +415,25 @@ def test_constant_columns_are_never_selected(form, ball, seed):
 
 
 @forms
+@balls
+@pytest.mark.parametrize("size", [1.0, -1e8, 1e12, 1e16])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_that_vary_by_rounding_only_leave_the_certificate_true(form, ball, size, weighted):
+    X, y = make_data()
+    rng = np.random.default_rng(1)
+    X[:, 2] = size * (1 + rng.integers(-3, 4, y.size) * 2.0**-52)
+    X[:, 5] = size * (1 + 1e-15 * X[:, 0])
+    X[:, 7] = size
+    weight = rng.integers(0, 4, y.size).astype(float) if weighted else None
+    model = fit(form(X), y, weight, ball=ball, radius=0.8, tol=1e-6, feature_weights=[2.0] * 8)
+    assert not set(model.support_) & {2, 5, 7}
+    assert_array_equal(model.scale_[[2, 5, 7]], [np.inf, np.inf, 1.0])
+    used = [0, 1, 3, 4, 6]
+    rest = fit(X[:, used], y, weight, ball=ball, radius=0.8, tol=1e-6, feature_weights=[2.0] * 5)
+    assert model.objective_ == pytest.approx(rest.objective_, rel=3e-6)
+
+
+@forms
 @losses
 @pytest.mark.parametrize("ball", ["l1", "nuclear"])
 @pytest.mark.parametrize("d", [1, 90])
@@ -591,6 +611,17 @@ def test_explanations_have_the_shape_of_the_decisions(k):
     assert dense.values.shape == ((60, 8) if k == 2 else (60, 8, 3))
     assert_allclose(thin.decision, dense.decision, atol=1e-9)
     assert dense.names.tolist() == [f"x{j}" for j in range(8)]
+
+
+@pytest.mark.parametrize("ending", ["json", "skops"])
+def test_columns_that_vary_by_rounding_only_go_into_a_model_file(ending, tmp_path):
+    X, y = make_data()
+    X[:, 2] = 1e16 * (1 + 1e-15 * X[:, 0])
+    model = fit(X, y)
+    save_model(model, tmp_path / f"model.{ending}")
+    again = load_model(tmp_path / f"model.{ending}")
+    assert_array_equal(again.scale_, model.scale_)
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_a_fitted_classifier_survives_pickling():

@@ -56,7 +56,7 @@ def check_primal_dual(state, m, C):
     array(state["class_weight_"], "class_weight_", (C,), low=0.0)
     array(state["weights_"], "weights_", (m, C))
     array(state["mean_"], "mean_", (m,))
-    array(state["scale_"], "scale_", (m,), above=0.0)
+    array(state["scale_"], "scale_", (m,), above=0.0, finite=False)
     number(state["rho_"], "rho_", above=0.0, none=True)
     number(state["_class_size"], "_class_size", finite=False)
     integer(state["n_features_"], "n_features_")

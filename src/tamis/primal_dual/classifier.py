@@ -88,6 +88,8 @@ class PrimalDualClassifier(FittedPrimalDual):
         The weights of the classes that were used.
     mean_, scale_ : ndarray of shape (n_features_in_,)
         Standardization: ``(X - mean_) / scale_``, the weights of the features being in `scale_`.
+        A column that varies by no more than rounding has an infinite scale, so that it counts for
+        nothing.
     dispersion_, temperature_ : float
         Scale of the residuals, by which decisions are divided, and 1.
     n_iter_ : int

@@ -40,8 +40,8 @@ class TrainingData:
     rows : ndarray of int of shape (n_rows,)
         Which samples these are.
     mean, scale : ndarray of shape (n_features,)
-        Standardized (and weighted) columns are ``(X - mean) / scale``; constant ones have scale
-        1.
+        Standardized (and weighted) columns are ``(X - mean) / scale``. Constant columns have
+        scale 1, those that vary by no more than rounding an infinite one: both count for nothing.
     """
 
     matrix: Standardized
@@ -114,13 +114,28 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
     first = X[:1].toarray()[0] if sparse.issparse(X) else X[0]
     mean[constant] = first[constant]
     scale = np.where(constant, 1.0, np.sqrt(variance))
+    scale[_differ_from(X, constant & (variance > 0), first)] = np.inf
     far = ~constant & (np.abs(mean) > _FAR * scale)
     if feature_weights is not None:
-        scale = np.where(constant, 1.0, scale / feature_weights)
+        scale = np.where(constant, scale, scale / feature_weights)
     inverse = np.where(constant, 0.0, 1.0 / scale)
     return TrainingData(
         _standardized(X, mean, inverse, far), codes, n_classes, weights, rows, mean, scale
     )
+
+
+def _differ_from(X, chosen, row):
+    """Those of the chosen columns that have another value than `row` somewhere."""
+    columns = np.flatnonzero(chosen)
+    block = X[:, columns]
+    if sparse.issparse(block):
+        block = block.tocsc()
+        stored = np.repeat(np.arange(columns.size), np.diff(block.indptr))
+        differ = np.bincount(stored, block.data != row[columns][stored], columns.size) > 0
+        differ |= (np.diff(block.indptr) < X.shape[0]) & (row[columns] != 0)
+    else:
+        differ = (block != row[columns]).any(axis=0)
+    return columns[differ]
 
 
 def _standardized(X, mean, inverse, far):
