@@ -26,6 +26,20 @@ from tamis import (
 )
 from tamis.selectors import OddsRatioSelector, SparseNaiveBayesSelector
 
+# Every public estimator as it comes.
+DEFAULTS = [
+    SparseCenterClassifier(),
+    SparseCenterClassifierCV(),
+    PrimalDualClassifier(),
+    PrimalDualClassifierCV(),
+    LandmarkTransformer(),
+    LandmarkClassifier(),
+    LandmarkSearchCV(),
+    DatumWiseClassifier(),
+    DatumWiseClassifierCV(),
+    OddsRatioSelector(),
+    SparseNaiveBayesSelector(),
+]
 CENTERS = [
     SparseCenterClassifier(3),
     SparseCenterClassifier(3, metric="l1"),
@@ -104,7 +118,7 @@ all_estimators = pytest.mark.parametrize(
 )
 
 
-@parametrize_with_checks(CLASSIFIERS + SELECTORS + LANDMARKS + DATUM_WISE + MAPS)
+@parametrize_with_checks(DEFAULTS + CLASSIFIERS + SELECTORS + LANDMARKS + DATUM_WISE + MAPS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

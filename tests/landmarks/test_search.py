@@ -87,8 +87,8 @@ def test_equal_votes_go_to_the_better_members():
 def test_the_automatic_size_errs_least_and_is_small():
     truth = np.array([0, 0, 1, 1])
     labels = np.array([[0, 0, 1, 0], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0]])
-    assert choose_size(labels, truth, 2) == 3
-    assert choose_size(truth[None], truth, 2) == 1
+    assert choose_size(labels, truth, np.ones(2)) == 3
+    assert choose_size(truth[None], truth, np.ones(2)) == 1
 
 
 def test_greedy_picks_lower_the_loss_of_the_average_at_every_step():
@@ -106,7 +106,7 @@ def test_greedy_picks_lower_the_loss_of_the_average_at_every_step():
     for size in range(1, 7):
         options = [loss(counts + np.eye(8, dtype=int)[m]) for m in range(8)]
         counts[int(np.argmin(options))] += 1
-        places, found = pick_greedily(shares, truth, 3, size)
+        places, found = pick_greedily(shares, truth, np.ones(3), size)
         assert_array_equal(np.bincount(np.repeat(places, found), minlength=8), counts)
 
 
@@ -135,6 +135,31 @@ def test_predictions_probabilities_and_decisions_agree(parameters, n_classes):
     assert_array_equal(model.predict(X), columns.argmax(axis=1))
     assert_allclose(shares.sum(axis=1), 1.0)
     assert model.explain(X).rows.shape == (75, 3)
+
+
+def test_balanced_weights_given_as_a_dict_change_nothing():
+    rows = np.r_[0:24, 25:49, 50:62]  # every fold has the same shares of the classes
+    X_few, Y_few = X[rows], Y[rows]
+    balanced = {c: 60 / (3 * np.count_nonzero(Y_few == c)) for c in range(3)}
+    one, other = (
+        LandmarkSearchCV(n_configurations=30, class_weight=weight, random_state=0).fit(
+            X_few, Y_few
+        )
+        for weight in ("balanced", balanced)
+    )
+    assert one.best_configuration_ == other.best_configuration_
+    found, expected = (m.configurations_["balanced_error"] for m in (other, one))
+    assert_allclose(found, expected, atol=1e-12)
+    assert_array_equal(other.predict(X), one.predict(X))
+
+
+def test_errors_of_a_heavy_class_rank_the_configurations():
+    rng = np.random.default_rng(0)
+    points, y = 20 * rng.normal(size=(60, 2)), np.arange(60) % 2
+    search = LandmarkSearchCV(class_weight={0: 1000.0, 1: 1e-4}, random_state=0).fit(points, y)
+    assert search.best_score_ > 0.999
+    new = 20 * rng.normal(size=(200, 2))
+    assert np.mean(search.predict(new) == 0) > 0.9
 
 
 def test_the_number_of_threads_changes_nothing():

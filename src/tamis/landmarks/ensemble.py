@@ -54,7 +54,7 @@ def _one_hot(labels, n_classes):
     return (labels[:, None] == np.arange(n_classes)).astype(np.float64)
 
 
-def choose_size(labels, truth, n_classes):
+def choose_size(labels, truth, importance):
     """Size of the ensemble of best members whose majority errs least; the smallest of equals.
 
     Parameters
@@ -62,33 +62,35 @@ def choose_size(labels, truth, n_classes):
     labels : ndarray of int of shape (n_configurations, n_samples)
         Out-of-fold predictions, best configuration first.
     truth : ndarray of int of shape (n_samples,)
-    n_classes : int
+    importance : ndarray of shape (n_classes,)
+        Weights of the classes in the error.
     """
     most = min(labels.shape[0], max(_SIZES))
     weights = member_weights(most, "majority")
-    votes = np.zeros((truth.size, n_classes))
+    votes = np.zeros((truth.size, importance.size))
     rows = np.arange(truth.size)
     errors = {}
     for r in range(most):
         votes[rows, labels[r]] += weights[r]
         if r + 1 in _SIZES:
-            errors[r + 1] = balanced_errors(votes.argmax(axis=1)[None], truth, n_classes)[0]
+            errors[r + 1] = balanced_errors(votes.argmax(axis=1)[None], truth, importance)[0]
     return min(errors, key=lambda size: (errors[size], size))
 
 
-def pick_greedily(probabilities, truth, n_classes, size):
+def pick_greedily(probabilities, truth, importance, size):
     """Members picked one at a time, each the one that helps the average most; with repetition.
 
     The loss is the mean over classes of the mean squared distance between the average of the
-    members' out-of-fold probabilities and the truth: it sees every class the same, as the
-    balanced error does, but changes with every probability.
+    members' out-of-fold probabilities and the truth: it sees the classes as the balanced error
+    does, but changes with every probability.
 
     Parameters
     ----------
     probabilities : ndarray of shape (n_configurations, n_samples, n_classes)
         Out-of-fold probabilities, best configuration first.
     truth : ndarray of int of shape (n_samples,)
-    n_classes : int
+    importance : ndarray of shape (n_classes,)
+        Weights of the classes in the loss.
     size : int
         How many are picked.
 
@@ -99,8 +101,9 @@ def pick_greedily(probabilities, truth, n_classes, size):
     counts : ndarray of int
         How often each was.
     """
+    n_classes = importance.size
     count = np.bincount(truth, minlength=n_classes)
-    weight = 1.0 / (np.count_nonzero(count) * count[truth])
+    weight = importance[truth] / (importance[count > 0].sum() * count[truth])
     flat = probabilities.reshape(probabilities.shape[0], -1).astype(np.float64)
     root = np.repeat(np.sqrt(weight), n_classes)
     flat = flat * root

@@ -152,7 +152,7 @@ def _classify(Z_train, Z_test, y, weights, placed, soft):
                 yield place, codes[s], share
 
 
-def balanced_errors(labels, truth, n_classes):
+def balanced_errors(labels, truth, importance):
     """One minus the mean recall of the classes, for every row of `labels`.
 
     Parameters
@@ -161,13 +161,13 @@ def balanced_errors(labels, truth, n_classes):
         Predictions.
     truth : ndarray of int of shape (n_samples,)
         Classes; those that do not occur do not count.
-    n_classes : int
+    importance : ndarray of shape (n_classes,)
+        Weights of the classes in the mean.
 
     Returns
     -------
     errors : ndarray of shape (n_configurations,)
     """
-    recalls = [
-        (labels[:, truth == c] == c).mean(axis=1) for c in range(n_classes) if np.any(truth == c)
-    ]
-    return 1.0 - np.mean(recalls, axis=0)
+    present = np.unique(truth)
+    recalls = [(labels[:, truth == c] == c).mean(axis=1) for c in present]
+    return 1.0 - np.average(recalls, axis=0, weights=importance[present])

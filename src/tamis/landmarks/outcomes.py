@@ -22,14 +22,19 @@ class Outcomes:
         True classes.
     splits : list of (train, test)
     n_classes : int
+    class_weight : None, "balanced" or ndarray of shape (n_classes,)
+        Weights of the classes; None and "balanced" give every class the same say in the errors.
     soft : bool
         Whether probabilities are kept, too.
     """
 
-    def __init__(self, configurations, codes, splits, n_classes, soft):
+    def __init__(self, configurations, codes, splits, n_classes, class_weight, soft):
         self.configurations = configurations
         self.truth = np.concatenate([codes[test] for _, test in splits])
         self.n_classes = n_classes
+        self.importance = np.ones(n_classes)
+        if isinstance(class_weight, np.ndarray):
+            self.importance = class_weight * np.bincount(self.truth, minlength=n_classes)
         ends = np.cumsum([test.size for _, test in splits])
         self.folds = [
             np.arange(end - test.size, end) for end, (_, test) in zip(ends, splits, strict=True)

@@ -62,7 +62,8 @@ class LandmarkSearchCV(FittedLandmarks):
         Whether members vote or their probabilities are averaged. Equal votes: the better-ranked
         members decide.
     class_weight : {"balanced"}, dict or None, default=None
-        Weights of the classes in every member, also in the search.
+        Weights of the classes in every member, and in the errors that rank the configurations:
+        None and "balanced" rank by the balanced error, a dict by the error weighted so.
     cv : int, splitter or iterable of (train, test), default=3
         Folds; an integer means that many shuffled stratified ones. References are chosen anew in
         every fold.
@@ -82,13 +83,13 @@ class LandmarkSearchCV(FittedLandmarks):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     configurations_ : dict of ndarray
-        What was evaluated, a column for every parameter and "balanced_error", best first; a table
-        for ``pandas.DataFrame``.
+        What was evaluated, a column for every parameter and "balanced_error" (weighted where
+        `class_weight` is a dict), best first; a table for ``pandas.DataFrame``.
     best_configuration_ : dict
         Parameters of the best configuration, for ``LandmarkClassifier(**best_configuration_)``.
     best_score_ : float
-        Its balanced accuracy on out-of-fold predictions: good for choosing, too optimistic as an
-        estimate.
+        One minus its error on out-of-fold predictions, the balanced accuracy without weights:
+        good for choosing, too optimistic as an estimate.
     members_ : list of dict
         "configuration", "seed", "weight" and "model" of every member, as plain records.
     path_ : dict of ndarray
@@ -182,9 +183,9 @@ class LandmarkSearchCV(FittedLandmarks):
         if kept.size < codes.size:
             X, codes, splits = X[kept], codes[kept], restrict(splits, kept, codes.size)
         configurations = self._configurations(values, streams[2])
-        outcomes = Outcomes(
-            configurations, codes, splits, len(self.classes_), self.selection == "greedy"
-        )
+        greedy = self.selection == "greedy"
+        n_classes = len(self.classes_)
+        outcomes = Outcomes(configurations, codes, splits, n_classes, class_weight, greedy)
         key = joblib.hash((X, codes, splits, class_weight, seed)) if self.warm_start else None
         self._resume(outcomes, key)
 
@@ -335,7 +336,7 @@ class LandmarkSearchCV(FittedLandmarks):
         """Set `configurations_` and what belongs to it, best first."""
         places, columns = outcomes.usable()
         errors = balanced_errors(
-            outcomes.labels[np.ix_(places, columns)], outcomes.truth[columns], outcomes.n_classes
+            outcomes.labels[np.ix_(places, columns)], outcomes.truth[columns], outcomes.importance
         )
         order = np.argsort(errors, kind="stable")
         self._order, self._columns = places[order], columns
@@ -355,12 +356,12 @@ class LandmarkSearchCV(FittedLandmarks):
         truth = outcomes.truth[columns]
         if self.selection == "greedy":
             shares = outcomes.probabilities[np.ix_(order, columns)]
-            chosen, weights = pick_greedily(shares, truth, outcomes.n_classes, self.ensemble_size)
+            chosen, weights = pick_greedily(shares, truth, outcomes.importance, self.ensemble_size)
         else:
             size = self.ensemble_size
             if size == "auto":
                 labels = outcomes.labels[np.ix_(order, columns)]
-                size = choose_size(labels, truth, outcomes.n_classes)
+                size = choose_size(labels, truth, outcomes.importance)
             chosen = np.arange(min(size, order.size))
             weights = member_weights(chosen.size, self.vote)
         configurations = [outcomes.configurations[order[m]] for m in chosen]
