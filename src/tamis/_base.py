@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, column_or_1d
 
 from tamis._compile import compiled
+from tamis._input import decode_labels, require_unmasked
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -92,7 +93,7 @@ def encode_labels(y, classes=None):
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels of any type.
+        Labels of any type; bytes are decoded as UTF-8.
     classes : ndarray or None
         The classes when they are known already; a label outside them is an error.
 
@@ -102,7 +103,7 @@ def encode_labels(y, classes=None):
     codes : ndarray of shape (n_samples,)
         Integers; `y` itself when it is 0, 1, ... already.
     """
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(decode_labels(y), warn=True)
     if classes is None and y.dtype.kind in "iub" and y.dtype.isnative and y.size:
         # Integers in a small range need no sorting.
         low, high = int(y.min()), int(y.max())
@@ -230,6 +231,7 @@ def check_weights(sample_weight, X):
     """Sample weights as float64, or None for none; negative weights are an error."""
     if sample_weight is None:
         return None
+    sample_weight = require_unmasked(sample_weight, "sample_weight")
     if isinstance(sample_weight, Number):
         sample_weight = np.full(X.shape[0], sample_weight, dtype=np.float64)
     weight = check_array(
@@ -357,6 +359,24 @@ class DecisionMixin:
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy on samples and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        score : float
+        """
+        return super().score(X, decode_labels(y), sample_weight)
 
     def predict_reject(self, X, threshold):
         """Labels, and which samples are better referred to a person.

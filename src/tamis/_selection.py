@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
 from tamis._base import softmax
+from tamis._input import decode_labels
 
 __all__ = [
     "ScoringMixin",
@@ -162,11 +163,9 @@ class ScoringMixin:
         score : float
         """
         decisions, known = self._decisions(X), np.arange(len(self.classes_))
-        scoring = self.scoring or "accuracy"
+        scoring, y = self.scoring or "accuracy", np.asarray(decode_labels(y))
         return float(
-            score_decisions(
-                scoring, decisions, self.classes_, known, X, np.asarray(y), sample_weight
-            )
+            score_decisions(scoring, decisions, self.classes_, known, X, y, sample_weight)
         )
 
 

@@ -5,8 +5,7 @@ import copy
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from tamis._base import (
     DecisionMixin,
@@ -14,6 +13,7 @@ from tamis._base import (
     encode_labels,
     resolve_n_features,
 )
+from tamis._input import FeatureSelectorMixin, validate
 from tamis._selection import check_scoring
 from tamis.centers._training import CenterTraining
 from tamis.centers.path import path_labels, require_finite_decisions
@@ -22,7 +22,7 @@ from tamis.centers.scoring import score_path
 __all__ = ["FittedCenters"]
 
 
-class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTraining):
+class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, CenterTraining):
     """Base of the sparse center classifiers: predictions, explanations and the path.
 
     A fitted classifier keeps arrays, numbers and strings only. The arrays describe all features;
@@ -100,7 +100,7 @@ class FittedCenters(SelectorMixin, DecisionMixin, ClassifierMixin, CenterTrainin
 
     def _check_X(self, X):
         with np.errstate(over="ignore", invalid="ignore"):  # in sums of finite values
-            X = validate_data(
+            X = validate(
                 self,
                 X,
                 reset=False,

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from tamis._base import (
     TamisEstimator,
@@ -14,6 +13,7 @@ from tamis._base import (
     require_class_weights,
     require_two_classes,
 )
+from tamis._input import validate
 from tamis.centers.covariance import Whitening
 from tamis.centers.groups import FeatureGroups, make_groups
 from tamis.centers.model import CenterModel
@@ -56,7 +56,7 @@ class CenterTraining(TamisEstimator):
 
     def _validate(self, X, y, sample_weight, *, reset=True, classes=None, n_classes_needed=2):
         """Checked data, class indices and weights; sets `classes_`."""
-        X, y = validate_data(
+        X, y = validate(
             self,
             X,
             y,

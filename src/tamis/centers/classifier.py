@@ -5,6 +5,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
 from tamis._base import resolve_n_features, steps, with_callbacks
+from tamis._input import decode_labels
 from tamis.centers._fitted import FittedCenters
 from tamis.centers.statistics import ClassMoments, summarise
 
@@ -201,7 +202,7 @@ class SparseCenterClassifier(FittedCenters):
             )
         known = None if first else self.classes_
         if classes is not None:
-            named = np.unique(column_or_1d(classes))
+            named = np.unique(column_or_1d(decode_labels(classes)))
             if known is not None and not np.array_equal(known, named):
                 raise ValueError(
                     f"classes={named.tolist()} differs from the first call's {known.tolist()}. "

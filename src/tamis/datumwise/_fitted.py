@@ -2,7 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import (
     DecisionMixin,
@@ -11,6 +11,7 @@ from tamis._base import (
     require_two_classes,
     softmax,
 )
+from tamis._input import validate
 from tamis.datumwise.acquisition import Acquired, Acquisition, Questions
 from tamis.datumwise.process import find_class_losses, find_status, make_process, paid
 
@@ -29,7 +30,7 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
 
     def _validate(self, X, y):
         """Checked rows and class indices; sets `classes_`."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        X, y = validate(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         self.classes_, codes = encode_labels(y)
         require_two_classes(self)
         return X, codes
@@ -61,7 +62,7 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
     def _run(self, X, known=None, trace=False):
         """Checked samples, what is known of them, and the policy's run."""
         check_is_fitted(self, "policy_")
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        X = validate(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         known = _check_known(known, X)
         process = self.process_
         status = find_status(process.block_of, process.n_blocks, X, known)

@@ -5,9 +5,10 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import DecisionMixin, TamisEstimator, encode_labels, require_two_classes
+from tamis._input import validate
 from tamis.landmarks._parameters import as_rows
 from tamis.landmarks.model import landmark_distances
 from tamis.landmarks.space import SPARSE_SCALINGS
@@ -58,7 +59,7 @@ class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
 
     def _validate(self, X, y):
         """Checked rows and class indices; sets `classes_`."""
-        X, y = validate_data(
+        X, y = validate(
             self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
         )
         self.classes_, codes = encode_labels(y)
@@ -67,7 +68,7 @@ class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
 
     def _check_X(self, X):
         check_is_fitted(self, self._fitted_attribute)
-        X = validate_data(
+        X = validate(
             self, X, reset=False, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
         )
         return as_rows(X, is_new=True)

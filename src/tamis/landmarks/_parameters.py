@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
+from tamis._input import require_unmasked
 from tamis.landmarks.distances import DISTANCES
 from tamis.landmarks.kernels import KERNELS
 from tamis.landmarks.neighbors import METRICS, MOST_NEIGHBORS, WEIGHTS
@@ -153,7 +154,7 @@ def check_references(references, X):
     """The user's references: an array of rows, or indices of rows of X."""
     if not sparse.issparse(references):
         try:
-            references = np.asarray(references)
+            references = np.asarray(require_unmasked(references, "references"))
         except ValueError as error:
             raise ValueError(f"references must be a regular array ({error}).") from error
     elif references.ndim == 2:

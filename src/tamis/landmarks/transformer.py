@@ -2,9 +2,10 @@
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import TamisEstimator, as_seed, encode_labels, steps, with_callbacks
+from tamis._input import validate
 from tamis.landmarks._parameters import as_rows, make_configuration
 from tamis.landmarks.model import apply_map, train_map
 from tamis.landmarks.space import SPARSE_SCALINGS
@@ -131,10 +132,10 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
                     "LandmarkTransformer(per_class=True) requires y to be passed, but the target "
                     "y is None: references are chosen in every class."
                 )
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            X, y = validate(self, X, y, accept_sparse="csr", dtype=np.float64)
             _, codes = encode_labels(y)
         else:
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+            X = validate(self, X, accept_sparse="csr", dtype=np.float64)
         X = as_rows(X)
         configuration, given = make_configuration(self, X)
         seed = as_seed(self.random_state)
@@ -176,7 +177,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         Z : ndarray of shape (n_samples, n_references_)
         """
         check_is_fitted(self, "sigma_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = validate(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         return apply_map(self._map, as_rows(X, is_new=True))
 
     @property

@@ -7,8 +7,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import (
     DecisionMixin,
@@ -20,6 +19,7 @@ from tamis._base import (
     require_class_weights,
     require_two_classes,
 )
+from tamis._input import FeatureSelectorMixin, validate
 from tamis.primal_dual.balls import BALLS
 from tamis.primal_dual.losses import make_loss
 from tamis.primal_dual.prediction import (
@@ -69,7 +69,7 @@ class History:
         return {name: np.array([row[c] for row in self.rounds]) for c, name in enumerate(names)}
 
 
-class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
+class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
     """Base of the primal-dual classifiers.
 
     A fitted classifier keeps arrays, numbers and strings only.
@@ -123,7 +123,7 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
 
     def _validate(self, X, y, sample_weight):
         """Checked data, class indices and weights (samples times classes); sets `classes_`."""
-        X, y = validate_data(
+        X, y = validate(
             self,
             X,
             y,
@@ -252,7 +252,7 @@ class FittedPrimalDual(SelectorMixin, DecisionMixin, ClassifierMixin, TamisEstim
     def _distances(self, X):
         """Checked samples, and their distances to the centers."""
         check_is_fitted(self, "support_")
-        X = validate_data(
+        X = validate(
             self,
             X,
             reset=False,

@@ -5,8 +5,7 @@ from numbers import Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import (
     TamisEstimator,
@@ -16,11 +15,12 @@ from tamis._base import (
     steps,
     with_callbacks,
 )
+from tamis._input import FeatureSelectorMixin, validate
 
 __all__ = ["ClassSelector", "check_smoothing"]
 
 
-class ClassSelector(SelectorMixin, TamisEstimator):
+class ClassSelector(FeatureSelectorMixin, TamisEstimator):
     """Base of the selectors: `fit` reads the data, `_select` scores it and picks."""
 
     @with_callbacks
@@ -42,9 +42,7 @@ class ClassSelector(SelectorMixin, TamisEstimator):
             The fitted selector.
         """
         self._check_parameters()
-        X, y = validate_data(
-            self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32)
-        )
+        X, y = validate(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         weight = check_weights(sample_weight, X)
         if weight is not None and not weight.all():
             if not weight.any():

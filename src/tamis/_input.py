@@ -1,0 +1,150 @@
+"""What users hand in: arrays that scikit-learn would take silently for something else."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import validate_data
+
+__all__ = ["FeatureSelectorMixin", "decode_labels", "require_unmasked", "validate"]
+
+# The largest integer up to which all integers are floating-point numbers.
+_LARGEST_INTEGER = 2**53
+
+
+def validate(estimator, X, y="no_validation", **options):
+    """`validate_data` of scikit-learn, after a look at masks and at large integers.
+
+    Masked entries are missing: NaN where that is accepted, otherwise an error. Integers beyond
+    2**53 cannot all be told apart as floating-point numbers, so they are an error too.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y
+        As for `validate_data`.
+    **options : dict
+        As for `validate_data`.
+
+    Returns
+    -------
+    out : checked X, or tuple of checked X and y
+    """
+    if isinstance(X, list | tuple):
+        X = _integers_of_list(X)
+    _require_exact_integers(X)
+    if options.get("ensure_all_finite") == "allow-nan" and isinstance(X, np.ma.MaskedArray):
+        X = X.astype(np.float64).filled(np.nan)
+    X = require_unmasked(X, "X")
+    if not isinstance(y, str):
+        y = require_unmasked(y, "y")
+    return validate_data(estimator, X, y, **options)
+
+
+def require_unmasked(values, name):
+    """`values`, as a plain array where it was a masked one; masked entries are an error."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    masked = np.argwhere(np.ma.getmaskarray(values))
+    if masked.size:
+        at = f"row {masked[0, 0]}" + (f", column {masked[0, 1]}" if values.ndim == 2 else "")
+        raise ValueError(
+            f"{name} has {len(masked)} masked entries, the first in {at}, and must be complete. "
+            f"Fill them with {name}.filled(...), or leave these rows out."
+        )
+    return values.data
+
+
+def decode_labels(y):
+    """Labels, those of bytes as strings; bytes that are not UTF-8 are an error."""
+    labels = np.asarray(y)
+    is_bytes = labels.dtype.kind == "S"
+    if labels.dtype.kind == "O" and labels.size:
+        is_bytes = all(isinstance(label, bytes) for label in labels.ravel())
+    if not is_bytes:
+        return y
+    try:
+        decoded = [label.decode("utf-8") for label in labels.ravel().tolist()]
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"y has labels of bytes, and {error.object!r} is not UTF-8. Decode the labels, for "
+            "instance with np.char.decode(y, 'latin-1')."
+        ) from error
+    return np.array(decoded).reshape(labels.shape)
+
+
+class FeatureSelectorMixin(SelectorMixin):
+    """scikit-learn's `SelectorMixin`, with masked entries an error."""
+
+    def transform(self, X):
+        """Reduce X to the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        X_r : array of shape (n_samples, n_selected_features)
+        """
+        return super().transform(require_unmasked(X, "X"))
+
+
+def _integers_of_list(values):
+    """A list of lists of integers as an array; anything else as it is."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # of different lengths: told by scikit-learn
+        return values
+    return array if array.dtype.kind in "iu" else values
+
+
+def _require_exact_integers(X):
+    """Raise if X has 64-bit integers beyond 2**53, with the column that has them."""
+    for column, low, high in _integer_ranges(X):
+        for value in (low, high):
+            try:
+                value = int(value)
+            except (TypeError, ValueError):  # a column without a value
+                continue
+            if abs(value) > _LARGEST_INTEGER:
+                raise ValueError(
+                    f"Column {column!r} of X has the integer {value}, and integers beyond 2**53 = "
+                    f"{_LARGEST_INTEGER} are not exact as floating-point numbers. Leave the "
+                    "column out if it holds identifiers, or convert it with astype(float)."
+                )
+
+
+def _integer_ranges(X):
+    """Column, smallest and largest value of every 64-bit integer column."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        yield from _ranges_of_frame(X)
+        return
+    is_array = isinstance(X, np.ndarray) or sparse.issparse(X)
+    if not is_array or X.ndim != 2 or X.dtype.kind not in "iu" or X.dtype.itemsize < 8:
+        return
+    coo = X.tocoo() if sparse.issparse(X) else None
+    values = X if coo is None else coo.data
+    if values.size == 0 or max(-int(values.min()), int(values.max())) <= _LARGEST_INTEGER:
+        return
+    if coo is None:
+        yield from zip(range(X.shape[1]), X.min(axis=0), X.max(axis=0), strict=True)
+    else:
+        place = int(np.argmax(np.abs(coo.data.astype(np.float64))))
+        yield int(coo.col[place]), coo.data[place], coo.data[place]
+
+
+def _ranges_of_frame(X):
+    names, of_type = list(X.columns), {}
+    for j, dtype in enumerate(X.dtypes):
+        if str(dtype).lower().startswith(("int64", "uint64")):
+            of_type.setdefault(str(dtype), []).append(j)
+    for places in of_type.values():
+        if hasattr(X, "iloc"):  # pandas
+            part = X.iloc[:, places]
+            lows, highs = part.min(), part.max()
+            yield from zip((names[j] for j in places), lows, highs, strict=True)
+        else:  # polars
+            part = X[:, places]
+            lows, highs = part.min().row(0), part.max().row(0)
+            yield from zip((names[j] for j in places), lows, highs, strict=True)
