@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from tamis.io.errors import InputError, listed
+from tamis.io.integers import TOO_LARGE, large_columns
 from tamis.io.raw import RawTable, as_floats, check_names
 from tamis.io.source import name_of
 from tamis.io.tokens import strings
@@ -19,6 +20,9 @@ def checked_csr(matrix):
     """A sparse matrix as CSR whose indices are all inside, so that damaged files do no harm."""
     matrix = sparse.csr_array(matrix)
     matrix.check_format(full_check=True)
+    if large_columns(matrix.data).size:
+        place = np.argmax(np.abs(matrix.data.astype(np.float64)))
+        raise InputError(f"column {matrix.indices[place]}, counted from 0, {TOO_LARGE}")
     if matrix.dtype not in (np.float32, np.float64):
         matrix = sparse.csr_array(
             (as_floats(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape
@@ -102,9 +106,22 @@ def read_npz(path, transpose=False):
     if X.dtype.kind in "US":
         raw.others = {name: strings(X[:, j]) for j, name in enumerate(names)}
     else:
-        raw.numeric, raw.numeric_names = X if sparse.issparse(X) else as_floats(X, source), names
+        raw.numeric, raw.numeric_names = X, names
+        if not sparse.issparse(X):
+            raw.numeric, raw.numeric_names, raw.others = _take_numbers(X, names, source)
+            raw.order = names
     raw.categorical = _categorical_of(arrays.get("categorical"), names)
     return raw
+
+
+def _take_numbers(X, names, source):
+    """Columns of an array: numbers, their names, and those of large integers as words."""
+    large = large_columns(X).tolist()
+    if not large:
+        return as_floats(X, source), names, {}
+    keep = [j for j in range(len(names)) if j not in large]
+    others = {names[j]: strings(X[:, j]) for j in large}
+    return as_floats(X[:, keep], source), [names[j] for j in keep], others
 
 
 def _matrix_of(arrays, source):
@@ -157,7 +174,7 @@ def read_npy(path, transpose=False):
     if X.dtype.kind in "US":
         others = {name: strings(X[:, j]) for j, name in enumerate(names)}
         return RawTable(np.empty((X.shape[0], 0)), [], others, is_named=False)
-    return RawTable(as_floats(X, source), names, is_named=False)
+    return RawTable(*_take_numbers(X, names, source), order=names, is_named=False)
 
 
 def _read_structured(X, source):
@@ -166,11 +183,13 @@ def _read_structured(X, source):
     kinds = {name: X.dtype[name] for name in X.dtype.names}
     numbers = [name for name, dtype in kinds.items() if dtype.kind in "biuf" and not dtype.shape]
     words = [name for name, dtype in kinds.items() if dtype.kind in "US"]
-    left_out = [name for name in kinds if name not in {*numbers, *words}]
+    large = [name for name in numbers if large_columns(X[name]).size]
+    numbers = [name for name in numbers if name not in large]
+    left_out = [name for name in kinds if name not in {*numbers, *words, *large}]
     numeric = np.empty((X.size, len(numbers)))
     for j, name in enumerate(numbers):
         numeric[:, j] = X[name]
-    raw = RawTable(numeric, numbers, {name: strings(X[name]) for name in words})
+    raw = RawTable(numeric, numbers, {name: strings(X[name]) for name in [*words, *large]})
     if left_out:
         raw.notes.append(f"left out {listed(left_out)}: neither numbers nor words")
     return raw

@@ -13,6 +13,7 @@ import numpy as np
 
 from tamis.io.dialect import records, split
 from tamis.io.errors import EmptyTableError, InputError
+from tamis.io.integers import EXACT, is_large_integer
 from tamis.io.raw import RawTable
 from tamis.io.source import name_of
 from tamis.io.tokens import MISSING, Cleaned, is_number
@@ -103,6 +104,7 @@ class ChunkParser:
         self.numbers = list(numbers)
         self.words = list(words)
         self.gaps = set()
+        self.large = set()  # columns with integers beyond 2**53
         self.n_failures = 0
 
     def parse(self, lines):
@@ -117,7 +119,16 @@ class ChunkParser:
             matrix, odd = number_rows(rows, self.dialect.decimal)
         else:
             words = self._fast_words(lines)
+        self._find_large(matrix, lines)
         return matrix, words, odd
+
+    def _find_large(self, matrix, lines):
+        """Note the columns that have an integer beyond 2**53, written as one."""
+        suspects = {self.numbers[k] for k in np.flatnonzero((np.abs(matrix) > EXACT).any(axis=0))}
+        suspects -= self.large
+        if suspects:
+            for row in (split(line, self.dialect) for line in lines):
+                self.large |= {j for j in suspects if is_large_integer(row[j])}
 
     def _fast_numbers(self, lines):
         if not self.numbers:
@@ -230,6 +241,7 @@ def read_delimited(path, dialect, *, encoding=None, raw=()):
             found[j].extend(map(cleaned[j].__getitem__, column))
     if not blocks:
         raise EmptyTableError(f"{name_of(path)} has a header and no rows")
+    late |= parser.large
     if late:
         found |= _second_reading(path, dialect, encoding, sorted(late))
         keep = [k for k, j in enumerate(numbers) if j not in late]

@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from tamis.io.errors import InputError, counted, listed
-from tamis.io.kinds import guess_words, numeric_guesses
+from tamis.io.integers import TOO_LARGE, is_large_integer
+from tamis.io.kinds import Guess, guess_words, looks_like_id, numeric_guesses
 from tamis.io.raw import keep_columns
 from tamis.io.tokens import strings
 from tamis.preparation.table import Table
@@ -55,6 +56,10 @@ def decide_kinds(table, text, categorical, include, notes, decimal="."):
             continue
         guess = guess_words(values, decimal)
         kind = guess.kind
+        if kind == "number" and any(map(is_large_integer, values.tolist())):
+            if not looks_like_id(name) or name in include:
+                raise InputError(f"column {name} {TOO_LARGE}")
+            guess = Guess(kind := "identifier", "large integers")
         if name in include and kind in _LEFT_OUT:
             kind = "categorical"
         if kind == "text" and name not in include:

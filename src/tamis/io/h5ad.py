@@ -147,7 +147,10 @@ def _of_codes(codes, categories):
 
 def _decoded(values):
     if values.dtype.kind == "S" or values.dtype == object:
-        words = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in values]
+        try:
+            words = [v.decode("utf-8") if isinstance(v, bytes) else v for v in values]
+        except UnicodeDecodeError:
+            words = values.tolist()  # an error only where the column has a role
         out = np.empty(len(words), dtype=object)
         out[:] = words
         return out

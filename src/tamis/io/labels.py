@@ -3,7 +3,8 @@
 import numpy as np
 
 from tamis.io.errors import InputError, listed, nearest
-from tamis.io.tokens import MISSING, is_number
+from tamis.io.integers import is_large_integer
+from tamis.io.tokens import MISSING, as_text, is_number
 
 __all__ = ["as_labels", "check_classes", "match_labels", "require_target"]
 
@@ -13,7 +14,8 @@ _MANY_VALUES = 20
 
 def _words(values):
     """Labels as stripped words, "" where there is none."""
-    return np.array(["" if v is None else str(v).strip() for v in values.tolist()], dtype=object)
+    values = [as_text(v) if isinstance(v, bytes) else v for v in values.tolist()]
+    return np.array(["" if v is None else str(v).strip() for v in values], dtype=object)
 
 
 def as_labels(values):
@@ -36,7 +38,7 @@ def as_labels(values):
     if values.dtype.kind == "b":
         return values, np.ones(len(values), dtype=bool)
     if values.dtype.kind == "S":
-        values = np.char.decode(values, "utf-8", "replace")
+        values = values.astype(object)
     if values.dtype.kind in "OU":
         if values.dtype == object and all(isinstance(v, (bool, np.bool_)) for v in values):
             return values.astype(bool), np.ones(len(values), dtype=bool)
@@ -51,7 +53,7 @@ def as_labels(values):
         if not known or not all(map(is_number, known)):
             return words.astype(str), is_known
         numbers = {word: float(word) for word in known}
-        if len(set(numbers.values())) < len(numbers):
+        if len(set(numbers.values())) < len(numbers) or any(map(is_large_integer, known)):
             return words.astype(str), is_known  # "01" and "1" are two labels
         values = np.array([numbers.get(word, np.nan) for word in words.tolist()])
     if values.dtype.kind in "iu":
@@ -122,7 +124,7 @@ def match_labels(values, classes):
         if isinstance(label, (bool, np.bool_)):
             return str(bool(label))
         text = str(label).strip()
-        return float(text) if is_number(text) else text
+        return float(text) if is_number(text) and not is_large_integer(text) else text
 
     of_key = {key(label): label for label in classes.tolist()}
     y = np.empty(len(labels), dtype=object)

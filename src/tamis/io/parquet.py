@@ -3,6 +3,7 @@
 import numpy as np
 
 from tamis.io.errors import EmptyTableError, InputError, listed
+from tamis.io.integers import EXACT
 from tamis.io.raw import RawTable, check_names
 from tamis.io.source import name_of
 
@@ -34,6 +35,32 @@ def _kind(dtype):
     if types.is_string(dtype) or types.is_large_string(dtype) or is_date:
         return "word"
     return "word" if types.is_null(dtype) or types.is_string_view(dtype) else None
+
+
+def _is_large(column):
+    """Whether a column of integers has one beyond 2**53."""
+    from pyarrow import compute, types
+
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    is_decimal = types.is_decimal(column.type) and column.type.scale == 0
+    if not types.is_integer(column.type) and not is_decimal:
+        return False
+    ends = compute.min_max(column).as_py().values()
+    return any(end is not None and abs(end) > EXACT for end in ends)
+
+
+def _exact(column):
+    """A column as it is; one of large integers as words, which floats could not tell apart."""
+    import pyarrow as pa
+
+    if not _is_large(column):
+        return column
+    from pyarrow import types
+
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string())
 
 
 def _values(column):
@@ -75,6 +102,7 @@ def read_parquet(path):
         table = file.read(columns=known)
     if table.num_rows == 0:
         raise EmptyTableError(f"{source} has no rows")
+    kinds |= {name: "word" for name in known if _is_large(table.column(name))}
     numbers = [name for name in known if kinds[name] == "number"]
     numeric = np.empty((table.num_rows, len(numbers)))
     booleans = {}
@@ -82,7 +110,8 @@ def read_parquet(path):
         numeric[:, j] = values = _chunked_values(table.column(name))
         if values.dtype == bool:
             booleans[name] = values
-    others = {name: _chunked_values(table.column(name)) for name in known if kinds[name] == "word"}
+    words = [name for name in known if kinds[name] == "word"]
+    others = {name: _chunked_values(_exact(table.column(name))) for name in words}
     raw = RawTable(numeric, numbers, others, booleans=booleans)
     left_out = [name for name, kind in kinds.items() if kind is None]
     if left_out:
@@ -99,4 +128,4 @@ def iter_parquet(path, wanted, chunk_rows, check):
         columns = [name for name in dict.fromkeys(wanted) if name in set(known)]
         for batch in file.iter_batches(batch_size=chunk_rows, columns=columns):
             if batch.num_rows:
-                yield {name: _values(batch.column(name)) for name in columns}
+                yield {name: _values(_exact(batch.column(name))) for name in columns}

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from tamis.io.errors import InputError, listed
+from tamis.io.integers import TOO_LARGE, large_columns
 
 __all__ = ["RawTable", "as_floats", "check_names", "find_column", "keep_columns"]
 
@@ -111,6 +112,9 @@ def as_floats(values, source="X"):
         return values
     if values.dtype.kind == "c" or values.dtype.kind not in "fiub":
         raise InputError(f"{source} must hold numbers, got {values.dtype}")
+    large = large_columns(values)
+    if large.size:
+        raise InputError(f"{source}: column {large[0]}, counted from 0, {TOO_LARGE}")
     is_small = values.dtype.itemsize <= 2
     return values.astype(np.float32 if is_small else np.float64)
 

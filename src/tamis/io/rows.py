@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from tamis.io.errors import EmptyTableError, InputError, listed, nearest
+from tamis.io.integers import TOO_LARGE, is_large_integer
 from tamis.io.readers import read_raw
 from tamis.io.source import check_path, format_of, name_of, readable
 from tamis.io.tokens import parse_numbers, strings
@@ -185,6 +186,7 @@ class _Wanted:
             values = np.array([np.nan if v is None else float(v) for v in values])
         else:
             words = [None if v is None else str(v) for v in values.tolist()]
+            self.refuse_large(name, any(map(is_large_integer, words)))
             values, odd = parse_numbers(words, decimal)
             self.count_odd(name, len(odd))
         return self.refuse_infinite(name, values)
@@ -192,6 +194,10 @@ class _Wanted:
     def count_odd(self, name, n_odd):
         if n_odd:
             self.odd[name] = self.odd.get(name, 0) + n_odd
+
+    def refuse_large(self, name, is_large):
+        if is_large:
+            raise InputError(f"{self.source}: column {name} {TOO_LARGE}")
 
     def refuse_infinite(self, name, values):
         if np.isinf(values).any():
@@ -235,6 +241,8 @@ def _text_rows(path, wanted, delimiter, encoding, chunk_rows):
         matrix, columns, odd = parser.parse(lines)
         for _, j in odd:
             wanted.count_odd(order[j], 1)
+        for name in order:
+            wanted.refuse_large(name, at[name] in parser.large)
         if np.isinf(matrix).any():
             for j, name in enumerate(order):
                 wanted.refuse_infinite(name, matrix[:, j])

@@ -2,7 +2,18 @@
 
 import numpy as np
 
-__all__ = ["MISSING", "Cleaned", "canonical", "is_number", "parse_numbers", "strings"]
+from tamis.io.errors import InputError
+from tamis.io.integers import EXACT, is_large_integer
+
+__all__ = [
+    "MISSING",
+    "Cleaned",
+    "as_text",
+    "canonical",
+    "is_number",
+    "parse_numbers",
+    "strings",
+]
 
 #: What stands for a value that is not there; the first is the empty word.
 _NOTHING = " NA na N/A n/a #N/A <NA> NaN nan NAN -nan NaT null NULL Null None none NONE ? - ."
@@ -35,6 +46,16 @@ def is_number(word):
     except ValueError:
         return False
     return "_" not in word
+
+
+def as_text(value):
+    """Bytes as text; an error where they are not UTF-8."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{value!r:.60} is not UTF-8 text: save the column as strings, or as UTF-8"
+        ) from error
 
 
 def parse_numbers(words, decimal="."):
@@ -80,13 +101,17 @@ def canonical(value):
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
+        value = as_text(value)
+    if isinstance(value, int | np.integer):
+        return str(int(value))
     if isinstance(value, str):
         text = value.strip()
         if text in MISSING:
             return None
         if text[0].isalpha() or not is_number(text):  # no finite number starts with a letter
             return text
+        if is_large_integer(text):
+            return str(int(text))
         number = float(text)
         if not np.isfinite(number):
             return text
@@ -97,7 +122,7 @@ def canonical(value):
             return str(value)
         if np.isnan(number):
             return None
-    if abs(number) < 1e15 and number == int(number):
+    if abs(number) <= EXACT and number == int(number):
         return str(int(number))
     # The shortest form in the type it was stored in: 0.1 as float32 is "0.1" too.
     return str(value) if isinstance(value, np.floating) else str(number)

@@ -5,6 +5,7 @@ import numpy as np
 from tamis.io.delimited import chunks, number_rows
 from tamis.io.dialect import sniff, split
 from tamis.io.errors import EmptyTableError, InputError
+from tamis.io.integers import is_large_integer
 from tamis.io.raw import RawTable, check_names
 from tamis.io.source import name_of
 from tamis.io.tokens import Cleaned
@@ -26,6 +27,7 @@ def read_transposed(path, delimiter=None, encoding=None, as_written=()):
         heads = [row.pop(0).strip() for row in rows]
         matrix, odd = number_rows(rows, dialect.decimal)
         wordy = {i for i, _ in odd} | {i for i, name in enumerate(heads) if name in as_written}
+        wordy |= {i for i, row in enumerate(rows) if any(map(is_large_integer, row))}
         for i in sorted(wordy):
             keep = heads[i] in as_written
             values = [word.strip() if keep else cleaned[word] for word in rows[i]]
