@@ -35,6 +35,7 @@ bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/kms/run.py --splits 20 --max-rows 1000
 	$(BIN)/python benchmarks/papers/datumwise/run.py
 	$(BIN)/python benchmarks/honest_scores.py
+	$(BIN)/python benchmarks/accuracy/priors.py > benchmarks/results/priors.md
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
