@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis.datumwise.linear import LinearPolicy
 from tamis.datumwise.process import KNOWN, MISSING, OPEN, Process
-from tamis.datumwise.rollouts import blocks_as_lists, chain_of_blocks
+from tamis.datumwise.runs import blocks_as_lists, chain_of_blocks
 
 
 def make_process(rng, n_features=8, n_blocks=None, n_classes=3, budgets=True):

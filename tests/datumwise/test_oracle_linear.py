@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tamis.datumwise.linear import LinearPolicy
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Process
 from tamis.datumwise.regression import fit_scores
-from tamis.datumwise.rollouts import blocks_as_lists, chain_of_blocks, expected_returns
+from tamis.datumwise.rollouts import expected_returns
+from tamis.datumwise.runs import blocks_as_lists, chain_of_blocks
 from tests.oracles.datumwise import World, find_return, follow, regress
 
 CASES = {

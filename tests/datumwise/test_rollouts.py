@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tamis._selection import order_by_score
 from tamis.datumwise.linear import draw_masks
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, find_status, paid
-from tamis.datumwise.rollouts import _returns, expected_returns, first_largest
+from tamis.datumwise.rollouts import _returns, expected_returns
+from tamis.datumwise.runs import first_largest
 from tests.datumwise.helpers import (
     follow,
     make_policy,

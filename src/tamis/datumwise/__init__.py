@@ -7,9 +7,9 @@ groups of features, budgets and class weights are the user's (`process`).
 
 Data flow: `process` -> a learner -> a policy, which runs samples from what is known to a label ->
 `classifier`, `classifier_cv` -> `acquisition`, for many samples or for one in a conversation.
-`learners` has the learners by name: the paper's (`linear`, with `candidates`, `rollouts` and
-`regression`), and forests on a lattice of feature sets (`forest_learner`, with `lattice`,
-`forest`, `evidence`, `induction` and `forest_policy`).
+`learners` has the learners by name: the paper's (`linear`, with `candidates`, `rollouts`,
+`runs` and `regression`), and forests on a lattice of feature sets (`forest_learner`, with
+`lattice`, `forest`, `evidence`, `induction` and `forest_policy`).
 """
 
 from tamis.datumwise.acquisition import Acquired, Acquisition, Questions

@@ -25,12 +25,8 @@ from tamis._selection import fit_temperature
 from tamis.datumwise.candidates import choose_candidates, find_scaling, standardize
 from tamis.datumwise.process import ASK, Run, find_status, paid
 from tamis.datumwise.regression import fit_scores
-from tamis.datumwise.rollouts import (
-    blocks_as_lists,
-    chain_of_blocks,
-    expected_returns,
-    run_batch,
-)
+from tamis.datumwise.rollouts import expected_returns
+from tamis.datumwise.runs import blocks_as_lists, chain_of_blocks, run_batch
 
 __all__ = ["LinearPolicy", "learn_linear_path"]
 
