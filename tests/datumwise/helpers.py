@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from tamis.datumwise.budgets import budget_digits
 from tamis.datumwise.linear import LinearPolicy
 from tamis.datumwise.process import KNOWN, MISSING, OPEN, Process
 from tamis.datumwise.runs import blocks_as_lists, chain_of_blocks
+from tests.oracles.datumwise import as_written
 
 
 def make_process(rng, n_features=8, n_blocks=None, n_classes=3, budgets=True):
@@ -63,7 +65,12 @@ def make_policy(rng, process, eagerness=0.0, fixed=False):
     if fixed:
         start, columns = blocks_as_lists(process.block_of, process.n_blocks)
         policy.chain, policy.chain_scores = chain_of_blocks(
-            bias, for_known, start, columns, process.costs, process.max_blocks, process.max_cost
+            bias,
+            for_known,
+            start,
+            columns,
+            *budget_digits(process.costs, process.max_cost),
+            process.max_blocks,
         )
     return policy
 
@@ -84,10 +91,8 @@ def score(x, bought, scores, process):
 def may_buy(x, bought, paid_for, b, process):
     """Whether block b may be bought; `paid_for` are the blocks that count for the budgets."""
     has_value = not np.isnan(x[process.block_of == b]).all()
-    spent = 0.0
-    for other in paid_for:
-        spent += process.costs[other]
-    fits = len(paid_for) < process.max_blocks and spent + process.costs[b] <= process.max_cost
+    total = sum(as_written(process.costs[other]) for other in [*paid_for, b])
+    fits = len(paid_for) < process.max_blocks and total <= as_written(process.max_cost)
     return b not in bought and has_value and fits
 
 

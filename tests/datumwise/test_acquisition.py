@@ -31,6 +31,17 @@ def make_model(learner, groups=None, **kwargs):
     return model.fit(frame, np.array(["u", "v", "w"])[y]), frame
 
 
+def test_the_cost_of_a_conversation_is_the_sum_of_the_decimals():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    model = DatumWiseClassifier("linear", 0.0, feature_costs=[0.1, 0.2, 0.3], random_state=0)
+    visit = model.fit(X, X.sum(axis=1) > 0).start()
+    costs = []
+    for _ in range(3):
+        costs.append(visit.answer(0.01).history[-1].cost)
+    assert sorted(costs) == [0.1, 0.2, 0.3]
+    assert visit.cost == 0.6
+
+
 PARAMETERS = {
     "plain": {"feature_costs": dict(zip(NAMES, np.arange(1.0, 9.0), strict=True))},
     "fixed": {"order": "fixed"},

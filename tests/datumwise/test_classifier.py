@@ -1,4 +1,6 @@
 import pickle
+from fractions import Fraction
+from itertools import permutations
 
 import numba
 import numpy as np
@@ -11,6 +13,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from tamis import DatumWiseClassifier
+from tamis.io import load_model, save_model
 
 LEARNERS = {
     "linear": {"learner": "linear", "n_states": 400, "n_iterations": 4, "random_state": 0},
@@ -69,6 +72,55 @@ def test_budgets_bind(fit, order):
     prices = np.arange(1.0, 9.0)
     cheap = fit(X, y, cost_weight=0.0, max_cost=7, feature_costs=prices, order=order).acquire(X)
     assert 0 < cheap.cost.max() <= 7
+
+
+def make_sums(n_features=3):
+    """Every feature is needed: the class is the sign of their sum."""
+    X = np.random.default_rng(0).normal(size=(300, n_features))
+    return X, (X.sum(axis=1) > 0).astype(int)
+
+
+@pytest.mark.parametrize("order", ["free", "fixed"])
+@pytest.mark.parametrize("prices", list(permutations([0.1, 0.2, 0.3])))
+def test_three_prices_use_their_sum_up_in_every_order(fit, prices, order):
+    X, y = make_sums()
+    settings = {"cost_weight": 0.0, "feature_costs": prices, "order": order}
+    acquired = fit(X, y, max_cost=0.6, **settings).acquire(X)
+    assert acquired.n_questions.max() == 3
+    assert acquired.cost.max() == 0.6
+    less = fit(X, y, max_cost=np.nextafter(0.6, 0.0), **settings).acquire(X)
+    assert less.n_questions.max() == 2
+    assert set(less.cost) <= {0.0, 0.1, 0.2, 0.3, 0.4, 0.5}
+
+
+def test_seven_tenths_are_seven_questions_of_a_tenth(fit):
+    X, y = make_sums(9)
+    model = fit(X, y, cost_weight=0.0, feature_costs=np.full(9, 0.1), max_cost=0.7)
+    acquired = model.acquire(X)
+    assert acquired.n_questions.max() == 7
+    assert acquired.cost.max() == 0.7
+    questions = model.explain(X)
+    assert set(questions.cost[~np.isnan(questions.cost)]) <= {n / 10 for n in range(8)}
+    single = model.set_params(feature_costs=np.full(9, 0.1, dtype=np.float32))
+    short = clone(single).set_params(max_cost=np.float32(0.7)).fit(X, y).acquire(X)
+    assert_array_equal(short.cost, acquired.cost)
+
+
+def test_costs_of_the_training_rows_do_not_depend_on_their_order(fit):
+    X, y = make_data()
+    model = fit(X, y, feature_costs=np.arange(1, 9) / 10, cost_weight=0.001)
+    cost = model.acquire(X).cost
+    total = sum(Fraction(repr(value)) for value in cost.tolist())
+    assert model.mean_cost_ == float(total / len(X))
+
+
+def test_budgets_of_saved_policies_are_kept_exactly(fit, tmp_path):
+    X, y = make_sums()
+    model = fit(X, y, cost_weight=0.0, feature_costs=[0.3, 0.2, 0.1], max_cost=0.6)
+    save_model(model, tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json").acquire(X)
+    assert again.cost.max() == 0.6
+    assert_array_equal(again.order, model.acquire(X).order)
 
 
 @pytest.mark.parametrize("budget", [{"max_features": 0}, {"max_cost": 0}, {"max_cost": 0.5}])

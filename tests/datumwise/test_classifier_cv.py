@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -5,6 +7,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
 
 from tamis import DatumWiseClassifier, DatumWiseClassifierCV
+from tamis.datumwise.prices import mean_paid
 
 LEARNERS = {
     "linear": {"learner": "linear", "n_states": 300, "n_iterations": 4, "random_state": 0},
@@ -42,6 +45,23 @@ def test_the_path_is_that_of_the_folds(fit, small):
     assert_array_equal(model.path_["mean"], model.path_["scores"].mean(axis=0))
     assert_array_equal(model.path_["cost_weight"], [0.2, 0.03, 0.003])
     assert model.path_["n_features"][0] < model.path_["n_features"][-1]
+
+
+def test_questions_and_costs_of_the_path_are_exact_means(fit, small):
+    X, y = make_data()
+    splits = list(StratifiedKFold(3).split(X, y))
+    prices = np.arange(1, 11) / 10
+    model = fit(X, y, cv=splits, feature_costs=prices)
+    plain = DatumWiseClassifier(**small, feature_costs=prices)
+    counts, costs = [], []
+    for train, test in splits:
+        path = plain.fit_path(X[train], y[train], [0.2, 0.03, 0.003])
+        orders = [one.acquire(X[test]).order for one in path]
+        counts.append([Fraction(np.count_nonzero(order >= 0), test.size) for order in orders])
+        costs.append([mean_paid(order, prices) for order in orders])
+    for at in range(3):
+        assert model.path_["n_features"][at] == float(sum(fold[at] for fold in counts) / 3)
+        assert model.path_["cost"][at] == float(sum(fold[at] for fold in costs) / 3)
 
 
 def test_the_chosen_level_is_that_of_the_path_on_all_data(fit, small):

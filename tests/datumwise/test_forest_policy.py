@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis.datumwise.forest_learner import learn_forest_path
-from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Process, find_status, paid
+from tamis.datumwise.prices import paid
+from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Process, find_status
 from tests.oracles.datumwise import follow_forest
 
 WORDS = {ASK: "ask", KNOWN: "known", MISSING: "missing", OPEN: "open"}

@@ -1,10 +1,12 @@
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from tamis.datumwise.induction import Rule, Solution, solve, visits
+from tamis.datumwise.prices import whole_prices
 from tests.oracles.datumwise import solve_lattice
 
 QUANTILES = np.linspace(0.05, 0.95, 16)
@@ -70,7 +72,7 @@ def test_rules_and_values_are_those_of_a_slow_induction(seed, cost_weight):
         case.moves, case.own, case.prices, cost_weight, case.fold_of, QUANTILES, (0.5, 1.0)
     )
     for blocks in SETS:
-        assert_allclose(found.values[blocks], values[blocks], rtol=1e-12)
+        assert_allclose(found.value(blocks), values[blocks], rtol=1e-12)
         # Rules of the same cost are as good as each other.
         chosen, best = as_tuple(found.rules[blocks]), rules[blocks]
         assert_allclose(sum(costs[blocks][chosen]), sum(costs[blocks][best]), rtol=1e-12)
@@ -92,8 +94,8 @@ def test_the_value_of_a_row_comes_of_the_rule_that_other_folds_choose():
     case.own[0, 1].loss[inside] = 1e-9  # by far the best there, and the others cannot know it
     case.own[0, 1].loss[~inside] = 5.0
     found = solve(case, case, case.prices, 0.03)
-    going = 0.03 * case.prices[:, 2] + found.values[0, 1, 2]
-    assert_allclose(found.values[0, 1][inside], going[inside])
+    going = 0.03 * case.prices[:, 2] + found.value((0, 1, 2))
+    assert_allclose(found.value((0, 1))[inside], going[inside])
 
 
 def test_outcomes_are_values_when_losses_are_what_came_true():
@@ -103,10 +105,10 @@ def test_outcomes_are_values_when_losses_are_what_came_true():
     for weight in (0.0, 0.05):
         found = solve(case, case, case.prices, weight)
         for blocks in SETS:
-            assert_allclose(found.outcomes[blocks], found.values[blocks], rtol=1e-12)
+            assert_allclose(found.outcome(blocks), found.value(blocks), rtol=1e-12)
     case.own[()].outcome = case.own[()].outcome + 1.0
     dear = solve(case, case, case.prices, 1e6)
-    assert_allclose(dear.outcomes[()], dear.values[()] + 1.0)
+    assert_allclose(dear.outcome(()), dear.value(()) + 1.0)
 
 
 def test_the_chain_alone_uses_no_other_set():
@@ -154,11 +156,26 @@ def test_visits_follow_the_rules_of_every_row():
 
 def test_a_move_costs_the_prices_of_what_is_new():
     case = Case(3)
-    values = {blocks: np.full(60, 10.0 * len(blocks)) for blocks in SETS}
-    found = Solution(0.5, case.moves, {}, values, {}).move_values(case.prices, (1,))
+    losses = {blocks: np.full(60, 10.0 * len(blocks)) for blocks in SETS}
+    paid = {blocks: np.zeros(60) for blocks in SETS}
+    found = Solution(0.5, case.moves, {}, losses, {}, paid).move_values(case.prices, (1,))
     for m, larger in enumerate(case.moves[1,]):
         new = [b for b in larger if b != 1]
         assert_allclose(found[:, m], 0.5 * case.prices[:, new].sum(axis=1) + 10.0 * len(larger))
+
+
+@pytest.mark.parametrize("costs", list(permutations([0.1, 0.2, 0.3])))
+def test_ways_to_the_same_purchases_cost_the_same_and_the_first_is_taken(costs):
+    case = Case(6)
+    one_more = {a: [b for b in case.moves[a] if len(b) == len(a) + 1] for a in SETS}
+    case.moves = one_more
+    for blocks in SETS:  # nothing is worth anything but all three
+        case.own[blocks].loss[:] = case.own[blocks].stop[:] = 0.0 if len(blocks) == 3 else 5.0
+    whole, unit = whole_prices(np.array(costs))
+    found = solve(case, case, np.tile(whole, (case.n_samples, 1)), 0.01 * unit)
+    for blocks in SETS[:-1]:
+        assert found.rules[blocks] == Rule("go", 0)
+        assert len(set(found.move_values(np.tile(whole, (60, 1)), blocks).ravel())) == 1
 
 
 def test_a_threshold_is_not_decided_by_the_last_bit():

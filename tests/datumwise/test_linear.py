@@ -4,7 +4,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis.datumwise.candidates import choose_candidates, find_scaling, standardize
 from tamis.datumwise.linear import learn_linear_path
-from tamis.datumwise.process import Process, find_status, paid
+from tamis.datumwise.prices import paid
+from tamis.datumwise.process import Process, find_status
 
 
 def make_process(n_features, cost_weight=0.01, **kwargs):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from tamis.datumwise.budgets import budget_digits
 from tamis.datumwise.linear import LinearPolicy
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Process
 from tamis.datumwise.regression import fit_scores
@@ -102,9 +103,8 @@ class Case:
                 for_known,
                 start,
                 columns,
-                policy.costs,
+                *budget_digits(policy.costs, policy.max_cost),
                 policy.max_blocks,
-                policy.max_cost,
             )
         return policy
 

@@ -58,6 +58,11 @@ def test_costs_by_name_and_by_group():
     assert build(feature_costs=mixed).costs.tolist() == [1.0, 2.5, 1.0, 0.0]
 
 
+def test_prices_of_short_floats_are_the_decimals_that_they_print():
+    assert build(feature_costs=np.float32([0.1, 0.2, 0.3, 1])).costs.tolist() == [0.1, 0.2, 0.3, 1]
+    assert build(max_cost=np.float32(0.7)).max_cost == 0.7
+
+
 @pytest.mark.parametrize(
     ("costs", "message"),
     [

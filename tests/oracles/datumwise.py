@@ -8,6 +8,7 @@ A `world` holds what both need, see `World`; blocks are sets of columns bought t
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -34,18 +35,23 @@ class World:
         """Blocks that can still be asked for, in the order of their numbers."""
         if len(bought) + 1 > self.max_blocks:
             return []
-        spent = sum(self.costs[g] for g in bought)
+        spent = sum(as_written(self.costs[g]) for g in bought)
         return [
             g
             for g in range(len(self.blocks))
             if g not in bought
             and g not in free
             and g not in self.never
-            and spent + self.costs[g] <= self.max_cost
+            and spent + as_written(self.costs[g]) <= as_written(self.max_cost)
         ]
 
     def loss(self, label, y):
         return 0.0 if label == y else self.losses[y]
+
+
+def as_written(number):
+    """A float as the decimal number that it is printed as; infinity is itself."""
+    return number if np.isinf(number) else Fraction(repr(float(number)))
 
 
 def make_world(n_features, **parameters):

@@ -13,7 +13,8 @@ from tamis._base import (
 )
 from tamis._input import validate
 from tamis.datumwise.acquisition import Acquired, Acquisition, Questions
-from tamis.datumwise.process import find_class_losses, find_status, make_process, paid
+from tamis.datumwise.prices import mean_paid, paid, paid_so_far
+from tamis.datumwise.process import find_class_losses, find_status, make_process
 
 __all__ = ["FittedDatumWise"]
 
@@ -54,7 +55,7 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         wrong = run.decisions.argmax(axis=1) != codes
         loss = np.where(wrong, process.class_losses[codes], 0.0).mean()
         self.mean_n_features_ = float((run.order >= 0).sum(axis=1).mean())
-        self.mean_cost_ = float(paid(run.order, process.costs).mean())
+        self.mean_cost_ = float(mean_paid(run.order, process.costs))
         self.risk_ = float(loss + process.cost_weight * self.mean_cost_)
 
     # Acquiring.
@@ -123,9 +124,7 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         _, _, run = self._run(X, known, trace=True)
         asked = run.order >= 0
         names = np.where(asked, self.process_.names[run.order], "")
-        prices = np.where(asked, self.process_.costs[run.order], np.nan)
-        nothing = np.zeros((prices.shape[0], 1))
-        cost = np.cumsum(np.hstack([nothing, prices]), axis=1)
+        cost = paid_so_far(run.order, self.process_.costs)
         return Questions(names, run.order, softmax(run.trace), cost)
 
     def start(self, known=None):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis._base import softmax
+from tamis.datumwise.prices import exact_sum
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
 
 __all__ = ["Acquired", "Acquisition", "Answer", "Prediction", "Questions"]
@@ -25,7 +26,7 @@ class Acquired:
     order : ndarray of int32 of shape (n_samples, length)
         Questions in the order they were asked, padded with -1: indices of features, or of groups.
     cost : ndarray of shape (n_samples,)
-        Sum of the prices paid.
+        Sum of the prices paid, the prices being the decimal numbers that they are printed as.
     n_questions : ndarray of int of shape (n_samples,)
         How many questions.
     probabilities : ndarray of shape (n_samples, n_classes)
@@ -117,7 +118,7 @@ class Acquisition:
     @property
     def cost(self):
         """Sum of the prices of all answers."""
-        return float(sum(answer.cost for answer in self.history))
+        return exact_sum(answer.cost for answer in self.history)
 
     def next_feature(self):
         """Name of the feature, or group, that is asked for; None when there is nothing to ask."""

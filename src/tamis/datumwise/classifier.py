@@ -43,7 +43,7 @@ class DatumWiseClassifier(FittedDatumWise):
         Most questions for a sample; a group is one question. 0 asks nothing and predicts the
         prior.
     max_cost : float or None, default=None
-        Largest sum of prices for a sample.
+        Largest sum of prices for a sample. Sums are exact: prices of 0.1, 0.2 and 0.3 fit 0.6.
     class_weight : {"balanced"}, dict or None, default=None
         Loss :math:`\ell_c` of a wrong label for a sample of each class. None: 1 each. "balanced"
         gives all classes the same say.

@@ -3,6 +3,7 @@
 import copy
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 from numbers import Integral
 
 import numpy as np
@@ -21,7 +22,8 @@ from tamis._selection import (
 )
 from tamis.datumwise._fitted import FittedDatumWise
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
-from tamis.datumwise.process import check_cost_weights, find_class_losses, find_status, paid
+from tamis.datumwise.prices import exact_sum, mean_paid
+from tamis.datumwise.process import check_cost_weights, find_class_losses, find_status
 from tamis.paths.splits import make_splits
 
 __all__ = ["DatumWiseClassifierCV"]
@@ -220,7 +222,8 @@ feature_names_in_
         sizes = np.bincount(codes, minlength=process.n_classes) * process.class_losses
         prior = (sizes.sum() - sizes.max()) / codes.size
         priced = process.costs[process.costs > 0]
-        largest = 0.5 * prior / (priced.mean() if priced.size else 1.0)
+        price = exact_sum(priced.tolist()) / priced.size if priced.size else 1.0
+        largest = 0.5 * prior / price
         return [float(w) for w in np.geomspace(largest, _SPAN * largest, given)]
 
     def _evaluate_fold(self, X, codes, split, process, train):
@@ -251,25 +254,22 @@ feature_names_in_
             everything[:, known] = run.decisions
             fold["scores"].append(score)
             fold["decisions"].append(everything)
-            fold["n_features"].append((run.order >= 0).sum(axis=1).mean())
-            fold["cost"].append(paid(run.order, process.costs).mean())
+            fold["n_features"].append(Fraction(np.count_nonzero(run.order >= 0), test.size))
+            fold["cost"].append(mean_paid(run.order, process.costs))
         return fold
 
     def _summarise(self, weights, process, policies, evaluated, splits, X, codes):
         """The path as a table, calibrated policies, and the level that is chosen."""
         n_levels = len(weights)
-        table = {
-            name: np.array([fold[name] for fold in evaluated]).reshape(-1, n_levels)
-            for name in ("scores", "n_features", "cost")
-        }
+        scores = np.array([fold["scores"] for fold in evaluated]).reshape(-1, n_levels)
         nothing = np.full(n_levels, np.nan)  # stopped before the first fold
         self.path_ = {
             "cost_weight": np.array(weights),
-            "mean": table["scores"].mean(axis=0) if evaluated else nothing,
-            "se": standard_error(table["scores"]) if evaluated else nothing,
-            "scores": table["scores"],
-            "n_features": table["n_features"].mean(axis=0) if evaluated else nothing,
-            "cost": table["cost"].mean(axis=0) if evaluated else nothing,
+            "mean": scores.mean(axis=0) if evaluated else nothing,
+            "se": standard_error(scores) if evaluated else nothing,
+            "scores": scores,
+            "n_features": _mean_of_folds(evaluated, "n_features") if evaluated else nothing,
+            "cost": _mean_of_folds(evaluated, "cost") if evaluated else nothing,
         }
         self._levels = []
         for at, (weight, policy) in enumerate(zip(weights, policies, strict=True)):
@@ -351,6 +351,12 @@ feature_names_in_
         other = copy.copy(self)
         other._select(self._level_of(n_features))
         return other
+
+
+def _mean_of_folds(evaluated, name):
+    """Means of the fractions of all folds, one per level, rounded once."""
+    levels = zip(*(fold[name] for fold in evaluated), strict=True)
+    return np.array([float(sum(level) / len(level)) for level in levels])
 
 
 def _find_temperature(evaluated, splits, codes, losses, at):

@@ -23,6 +23,7 @@ from tamis.datumwise.forest import grow
 from tamis.datumwise.forest_policy import ForestPolicy, Stage
 from tamis.datumwise.induction import by_size, follow, moves_made, solve, visits
 from tamis.datumwise.lattice import Lattice
+from tamis.datumwise.prices import whole_prices
 from tamis.datumwise.process import MISSING, find_status
 
 __all__ = ["learn_forest_path"]
@@ -128,7 +129,8 @@ class _Learner:
         n_folds = _MORE_FOLDS if codes.size <= _FEW_ROWS else _FOLDS
         self.gatherer = Gatherer(X, codes, self.process, n_trees, n_folds, seed)
         missing = find_status(self.process.block_of, self.blocks.size, X) == MISSING
-        self.prices = np.where(missing, 0.0, self.process.costs)
+        whole, self.unit = whole_prices(self.process.costs)
+        self.prices = np.where(missing, 0.0, whole)
         self.can_be_had = np.flatnonzero(~missing.all(axis=0))
         self.lattice = None
 
@@ -145,7 +147,7 @@ class _Learner:
         spread = np.linspace(0, len(cost_weights) - 1, _GROWN_FOR).round().astype(int)
         onward = {}
         for at in sorted(set(spread.tolist())):
-            solution = solve(lattice, self.gatherer, self.prices, cost_weights[at])
+            solution = solve(lattice, self.gatherer, self.prices, cost_weights[at] * self.unit)
             for blocks, rows in visits(self.gatherer, solution, self.prices).items():
                 if blocks not in onward or rows.sum() > onward[blocks].sum():
                     onward[blocks] = rows
@@ -173,11 +175,12 @@ class _Learner:
         promise must be more than its standard error.
         """
         lattice, gatherer, prices = self.lattice, self.gatherer, self.prices
-        free = solve(lattice, gatherer, prices, cost_weight)
+        weight = cost_weight * self.unit
+        free = solve(lattice, gatherer, prices, weight)
         if lattice.is_complete() or lattice.chain_only:
             return free
-        plain = solve(lattice, gatherer, prices, cost_weight, lattice.chain)
-        gain = plain.outcomes[()] - free.outcomes[()]
+        plain = solve(lattice, gatherer, prices, weight, lattice.chain)
+        gain = plain.outcome(()) - free.outcome(())
         clear = gain.mean() > _CLEAR * gain.std() / np.sqrt(gain.size)
         return free if clear else plain
 

@@ -1,6 +1,7 @@
 """ForestPolicy: goes from set to set of a lattice, with a forest for each, until it stops."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from tamis._base import softmax
 from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise.evidence import SetForest, expected_loss
 from tamis.datumwise.induction import Rule, choose_moves
+from tamis.datumwise.prices import whole_prices
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Run
 
 __all__ = ["ForestPolicy", "Stage"]
@@ -174,7 +176,9 @@ class _Walk:
         for move, new in enumerate(stage.new):
             status = self.status[np.ix_(rows, new)]
             free = (status == KNOWN) | (status == MISSING)
-            expected[:, move] -= self.policy.cost_weight * (free * self.policy.costs[new]).sum(1)
+            if free.any():
+                prices, weight = self._whole_prices
+                expected[:, move] -= weight * (free * prices[new]).sum(axis=1)
             in_vain[:, move] = (status == MISSING).all(axis=1)
         # Nothing is learned by a move all of whose blocks cannot be had, but where there is no
         # other, it leads on to sets with more.
@@ -201,6 +205,12 @@ class _Walk:
                 self.n_bought[buying] += 1
                 going = going[status != OPEN]
             self.at[going] = target
+
+    @cached_property
+    def _whole_prices(self):
+        """Prices as whole numbers of a unit, and what the unit costs."""
+        prices, unit = whole_prices(self.policy.costs)
+        return prices, self.policy.cost_weight * unit
 
     def _fill(self, steps):
         """Decisions after every purchase; inside a move they are those before it."""

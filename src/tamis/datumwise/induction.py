@@ -13,7 +13,8 @@ largest sets to the smallest, a set chooses one of these rules:
 The rule with the smallest mean cost is chosen. What V_z holds for the rows of a fold comes of the
 rule that the other folds choose, so that choosing is not rewarded for luck, at no extra work.
 Since V_a is what the policy really goes on to do, a block that is only worth asking for what it
-lets one ask next is asked for: nothing here is greedy.
+lets one ask next is asked for: nothing here is greedy. Losses and prices are kept apart until they
+are compared, so that two ways to the same purchases and the same loss cost exactly the same.
 """
 
 from dataclasses import dataclass
@@ -67,33 +68,45 @@ class Solution:
         From every set to the list of sets that can come next.
     rules : dict
         From every set to its `Rule`.
-    values : dict
-        From every set to V, of shape (n_samples,).
+    losses : dict
+        From every set to the `loss` that each row ends with from there, of shape (n_samples,).
     outcomes : dict
-        The same with the losses that came true instead of `loss`.
+        The same for the losses that came true.
+    paid : dict
+        From every set to what each row pays from there on, of shape (n_samples,).
     """
 
     cost_weight: float
     moves: dict
     rules: dict
-    values: dict
+    losses: dict
     outcomes: dict
+    paid: dict
+
+    def value(self, blocks):
+        """V of a set, of shape (n_samples,)."""
+        return self.losses[blocks] + self.cost_weight * self.paid[blocks]
+
+    def outcome(self, blocks):
+        """The same with the losses that came true."""
+        return self.outcomes[blocks] + self.cost_weight * self.paid[blocks]
 
     def move_values(self, prices, blocks):
         """What each move from a set costs each row: (n_samples, n_moves)."""
-        return self.move_prices(prices, blocks) + self._after_moves(self.values, blocks)
+        paid = self.paid_by_moves(prices, blocks)
+        return self.after_moves(self.losses, blocks) + self.cost_weight * paid
 
-    def move_prices(self, prices, blocks):
-        """Cost weight times what each move from a set buys each row: (n_samples, n_moves)."""
+    def paid_by_moves(self, prices, blocks):
+        """What each row pays with each move from a set and after it: (n_samples, n_moves)."""
         own = set(blocks)
         columns = []
         for larger in self.moves[blocks]:
             new = [block for block in larger if block not in own]
-            columns.append(self.cost_weight * prices[:, new].sum(axis=1))
+            columns.append(prices[:, new].sum(axis=1) + self.paid[larger])
         return np.stack(columns, axis=1)
 
-    def _after_moves(self, table, blocks):
-        """The column of `values` or `outcomes` for each move from a set."""
+    def after_moves(self, table, blocks):
+        """The column of `losses` or `outcomes` for each move from a set."""
         return np.stack([table[larger] for larger in self.moves[blocks]], axis=1)
 
 
@@ -107,9 +120,10 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
     gatherer : Gatherer
         Evidence of the sets.
     prices : ndarray of shape (n_samples, n_blocks)
-        What each block costs each row: nothing where it cannot be had.
+        What each block costs each row: nothing where it cannot be had. Whole numbers have sums
+        that do not depend on the order (`prices.whole_prices`).
     cost_weight : float
-        Lambda.
+        Lambda, for the unit of `prices`.
     sets : list or None
         The sets that may be used; None: all of them.
 
@@ -120,29 +134,30 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
     moves = lattice.moves
     if sets is not None:
         moves = {blocks: [to for to in moves[blocks] if to in sets] for blocks in sets}
-    solution = Solution(cost_weight, moves, {}, {}, {})
+    solution = Solution(cost_weight, moves, {}, {}, {}, {})
     for blocks in reversed(by_size(moves)):
         evidence = gatherer.evidence(blocks)
         if not moves[blocks]:
             solution.rules[blocks] = Rule("stop")
-            solution.values[blocks] = evidence.loss
+            solution.losses[blocks] = evidence.loss
             solution.outcomes[blocks] = evidence.outcome
+            solution.paid[blocks] = np.zeros(evidence.loss.size)
             continue
-        paid = solution.move_prices(prices, blocks)
-        values = paid + solution._after_moves(solution.values, blocks)
+        paid = solution.paid_by_moves(prices, blocks)
+        losses = solution.after_moves(solution.losses, blocks)
+        outcomes = solution.after_moves(solution.outcomes, blocks)
+        values = losses + cost_weight * paid
         rules = _possible_rules(evidence.stop, values, bool(blocks))
         local = evidence.local_means(values) if blocks else values
         actions = [act(rule, evidence.stop, values, local) for rule in rules]
         costs = np.array([_spend(*action, evidence.loss, values) for action in actions])
         best, chosen = _choose(costs, gatherer.fold_of)
         solution.rules[blocks] = rules[best]
-        solution.values[blocks] = costs[chosen, np.arange(chosen.size)]
-        onward = paid + solution._after_moves(solution.outcomes, blocks)
-        outcome = np.empty(chosen.size)
-        for rule in np.unique(chosen):
-            rows = chosen == rule
-            outcome[rows] = _spend(*actions[rule], evidence.outcome, onward)[rows]
-        solution.outcomes[blocks] = outcome
+        every = np.arange(chosen.size)
+        stops, move = (np.stack(parts)[chosen, every] for parts in zip(*actions, strict=True))
+        solution.losses[blocks] = _spend(stops, move, evidence.loss, losses)
+        solution.outcomes[blocks] = _spend(stops, move, evidence.outcome, outcomes)
+        solution.paid[blocks] = _spend(stops, move, 0.0, paid)
     return solution
 
 

@@ -15,9 +15,9 @@ A move goes from a set to a larger one, and buys what is new one block after the
 budget are left out, so no policy can go over it.
 """
 
-from itertools import permutations
-
 import numpy as np
+
+from tamis.datumwise.budgets import budget_units
 
 __all__ = ["Lattice"]
 
@@ -30,8 +30,6 @@ _LATER_SIZES = 7
 _AHEAD = 3
 # Children that a set gets at once; the first sets get twice as many.
 _CHILDREN = 4
-# So many prices are summed in all orders.
-_ALL_ORDERS = 5
 # A set with fewer samples of the training rows gets none.
 _FEW = 12
 
@@ -64,6 +62,7 @@ class Lattice:
     def __init__(self, gains, blocks, process, n_sets, chain_only):
         self.gains, self.process, self.n_sets, self.chain_only = gains, process, n_sets, chain_only
         self.n_blocks = blocks.size
+        self._units, self._budget = budget_units(process.costs, process.max_cost)
         overall = gains.mean(axis=0)
         # The most for the price comes first; what is free before everything else.
         prices = process.costs[blocks]
@@ -80,11 +79,8 @@ class Lattice:
 
     def is_affordable(self, blocks):
         """Whether a set is within the budgets."""
-        process = self.process
-        return (
-            len(blocks) <= process.max_blocks
-            and _largest_sum(process.costs[list(blocks)]) <= process.max_cost
-        )
+        within = sum(self._units[block] for block in blocks) <= self._budget
+        return within and len(blocks) <= self.process.max_blocks
 
     def can_grow(self):
         """Whether there may be more sets."""
@@ -119,18 +115,15 @@ class Lattice:
 
     def _make_chain(self, order):
         """Prefixes of an order, without what would go over the budget."""
-        kept, spent = [], 0.0
+        kept = []
         for block in order.tolist():
-            price = self.process.costs[block]
-            if len(kept) < self.process.max_blocks and spent + price <= self.process.max_cost:
+            if self.is_affordable([*kept, block]):
                 kept.append(block)
-                spent += price
         every = min(_EVERY_SIZE, len(kept))
         later = np.geomspace(max(every, 1), max(len(kept), 1), _LATER_SIZES)
         sizes = {0, len(kept), *range(every), *(round(size) for size in later)}
         sizes = sorted(size for size in sizes if size <= len(kept))
-        prefixes = [tuple(sorted(kept[:size])) for size in sizes]
-        return [prefix for prefix in prefixes if self.is_affordable(prefix)]
+        return [tuple(sorted(kept[:size])) for size in sizes]
 
     def _take_all(self, blocks):
         for subset in range(2 ** len(blocks)):
@@ -161,17 +154,3 @@ class Lattice:
             for larger in of_size.get(len(blocks) + 1, []):
                 if members[blocks] < members[larger] and larger not in moves:
                     moves.append(larger)
-
-
-def _largest_sum(prices):
-    """The largest sum of prices over the orders they may be paid in.
-
-    It depends on the order in its last bits: 0.1 + 0.2 + 0.3 is more than 0.3 + 0.2 + 0.1. Few
-    are summed in all orders, many get a bound, unless they are so round that all sums are exact.
-    """
-    total = float(prices.sum())
-    if (prices * 1024 % 1 == 0).all() and total < 2**40:
-        return total
-    if prices.size <= _ALL_ORDERS:
-        return max(sum(order) for order in permutations(prices.tolist()))
-    return total * (1 + 2 * prices.size * np.finfo(float).eps)

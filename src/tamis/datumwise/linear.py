@@ -22,8 +22,10 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from tamis._selection import fit_temperature
+from tamis.datumwise.budgets import budget_digits, draw_masks
 from tamis.datumwise.candidates import choose_candidates, find_scaling, standardize
-from tamis.datumwise.process import ASK, Run, find_status, paid
+from tamis.datumwise.prices import mean_paid
+from tamis.datumwise.process import ASK, Run, find_status
 from tamis.datumwise.regression import fit_scores
 from tamis.datumwise.rollouts import expected_returns
 from tamis.datumwise.runs import blocks_as_lists, chain_of_blocks, run_batch
@@ -149,9 +151,8 @@ class LinearPolicy:
             self.for_value,
             start,
             columns,
-            self.costs,
+            *budget_digits(self.costs, self.max_cost),
             self.max_blocks,
-            self.max_cost,
             self.chain,
             self.chain_scores,
             scores,
@@ -318,7 +319,7 @@ class _Learner:
         run = policy.run(self.X, self.status)
         wrong = run.decisions.argmax(axis=1) != self.codes
         loss = float(np.where(wrong, process.class_losses[self.codes], 0.0).mean())
-        cost = float(paid(run.order, self.all_costs).mean())
+        cost = float(mean_paid(run.order, self.all_costs))
         return replace(policy, loss=loss, cost=cost, risk=loss + process.cost_weight * cost)
 
     def calibrate(self, policy):
@@ -351,9 +352,8 @@ class _Learner:
                 policy.for_known,
                 start,
                 columns,
-                process.costs,
+                *budget_digits(process.costs, process.max_cost),
                 process.max_blocks,
-                process.max_cost,
             )
         return policy
 
@@ -383,37 +383,3 @@ class _Learner:
             self.process.block_of,
             fixed=self.fixed,
         )
-
-
-def draw_masks(available, process, rng):
-    """Random masks: a size that is uniform from 0 to the most possible, and random blocks.
-
-    Without budgets that is the same as every block with probability p, and p uniform.
-
-    Parameters
-    ----------
-    available : ndarray of bool of shape (n_states, n_blocks)
-        Which blocks each state can have.
-    process : Process
-        For the budgets: blocks that do not fit `max_cost` when their turn comes are left out.
-    rng : RandomState
-
-    Returns
-    -------
-    masks : ndarray of bool of shape (n_states, n_blocks)
-    """
-    n_states, n_blocks = available.shape
-    tickets = np.where(available, rng.random_sample((n_states, n_blocks)), 2.0)
-    order = tickets.argsort(axis=1)
-    most = np.minimum(available.sum(axis=1), process.max_blocks)
-    size = (rng.random_sample(n_states) * (most + 1)).astype(np.int64)
-    taken = np.arange(n_blocks) < size[:, None]
-    if process.max_cost < np.inf:
-        spent = np.zeros(n_states)
-        for t in range(n_blocks):
-            price = process.costs[order[:, t]]
-            taken[:, t] &= spent + price <= process.max_cost
-            spent += np.where(taken[:, t], price, 0.0)
-    masks = np.zeros((n_states, n_blocks), dtype=bool)
-    np.put_along_axis(masks, order, taken, axis=1)
-    return masks

@@ -18,6 +18,7 @@ import numpy as np
 
 from tamis._base import check_class_weight, is_real
 from tamis._groups import name_some, read_groups
+from tamis.datumwise.prices import as_float
 
 __all__ = [
     "ASK",
@@ -31,7 +32,6 @@ __all__ = [
     "find_class_losses",
     "find_status",
     "make_process",
-    "paid",
 ]
 
 # Status of a block of one sample.
@@ -153,13 +153,6 @@ def find_status(block_of, n_blocks, X, known=None):
     return status
 
 
-def paid(order, costs):
-    """Sum of the prices of every sample's purchases, added in their order."""
-    prices = np.where(order >= 0, costs[order], 0.0)
-    # Budgets are kept to the last bit, on which the order of a sum has a say.
-    return np.cumsum(prices, axis=1)[:, -1] if prices.shape[1] else np.zeros(len(prices))
-
-
 def make_process(
     feature_names,
     *,
@@ -253,7 +246,7 @@ def _read_max_cost(max_cost):
             "max_cost must be a number >= 0 (0: buy only what is free), or None for no limit; got "
             f"{max_cost!r}."
         )
-    return float(max_cost)
+    return as_float(max_cost)
 
 
 def _read_costs(feature_costs, names, kind):
@@ -283,11 +276,9 @@ def _read_costs(feature_costs, names, kind):
             f"feature_costs must have one price for each of the {len(names)} {kind}s, got "
             + (f"shape {costs.shape}." if costs.ndim else f"{feature_costs!r}.")
         )
-    if costs.dtype.kind == "O" and all(is_real(cost) for cost in costs.tolist()):
-        costs = costs.astype(np.float64)
-    if costs.dtype.kind not in "fiu":
+    if not all(is_real(cost) for cost in costs):
         raise ValueError(f"feature_costs must be numbers, got {feature_costs!r}.")
-    costs = costs.astype(np.float64)
+    costs = np.array([as_float(cost) for cost in costs], dtype=np.float64)
     wrong = np.flatnonzero(~((costs >= 0) & (costs <= _LARGEST)))
     if wrong.size:
         raise ValueError(

@@ -16,13 +16,14 @@ Definitions, so that a slow version can say the same:
   mask in ascending order, then every purchase as it is made; within a block its columns are added
   up first, in ascending order.
 - A block *may be bought* when it is not bought yet, has at least one value in this row, and fits
-  both budgets: one more block is at most `max_blocks`, and the prices of all bought blocks, added
-  in the order of the purchases (mask first, ascending), plus its own are at most `max_cost`.
+  both budgets: one more block is at most `max_blocks`, and the exact sum of the prices of all
+  bought blocks and its own (`budgets`) is at most `max_cost`.
 - The *policy* takes the action of the largest score among the classes and the blocks that may be
   bought. Ties go to the lower action: classes before blocks, lower index first.
 - The *return* of an action in a state is the sum of rewards until a class is named: every purchase
   of b gives ``-cost_weight * costs[b]``, naming a wrong class for a row of class y gives
-  ``-class_losses[y]``, the right one 0.
+  ``-class_losses[y]``, the right one 0. Prices are whole numbers of a unit (`prices`), summed
+  before they are weighted, so that their order does not matter.
 - The *return of block b at (x, mask)* takes b out of the mask first, if it is there, then buys it
   and follows the policy. For a bought block this is the return of the policy from the mask itself
   less the block's price, so one rollout serves all bought blocks.
@@ -35,7 +36,9 @@ all have a place below k on the other way are the first k of it.
 import numpy as np
 
 from tamis._compile import compiled, prange, twins
-from tamis.datumwise.runs import blocks_as_lists, first_largest, forbid_dear
+from tamis.datumwise.budgets import budget_digits, forbid_dear, is_dear, pay
+from tamis.datumwise.prices import whole_prices
+from tamis.datumwise.runs import blocks_as_lists, first_largest
 
 __all__ = ["expected_returns"]
 
@@ -43,7 +46,7 @@ _N_CHUNKS = 64
 
 
 @compiled
-def _follow(scores, keys, gains, n_classes, costs, prices, budget, count, spent, places, way):
+def _follow(scores, keys, gains, n_classes, costs, prices, left, n_left, places, way):
     """Follow the policy from the scores of a state to its class.
 
     Parameters
@@ -52,9 +55,14 @@ def _follow(scores, keys, gains, n_classes, costs, prices, budget, count, spent,
         Scores, forbidden blocks -inf, and their bits; overwritten.
     gains : ndarray of shape (n_blocks, n_actions)
         What buying a block adds to the scores; -inf to its own.
-    budget : (max_blocks, max_cost)
-    count, spent : int, float
-        Blocks bought so far and the sum of their prices.
+    costs : ndarray of int64 of shape (n_digits, n_blocks)
+        Prices as digits.
+    prices : ndarray of shape (n_blocks,)
+        Prices as floats.
+    left : ndarray of int64 of shape (n_digits,)
+        What is left of the budget; overwritten.
+    n_left : int
+        How many more blocks may be bought.
     places : ndarray of int64 of shape (n_blocks,)
         Place of every block on the way of another rollout from the same state; n_blocks for those
         that are not on it.
@@ -67,10 +75,9 @@ def _follow(scores, keys, gains, n_classes, costs, prices, budget, count, spent,
     label : int
         The class; -1 when the rollout has met the other one.
     price : float
-        Weighted prices of the blocks bought here, without the first purchase.
+        Sum of the prices of the blocks bought here, without the first purchase.
     """
-    max_blocks, max_cost = budget
-    n_actions, n_blocks = scores.size, costs.size
+    n_actions, n_blocks = scores.size, prices.size
     length, furthest = 0, -1
     if n_blocks and way[0] >= 0:
         length, furthest = 1, places[way[0]]
@@ -78,18 +85,18 @@ def _follow(scores, keys, gains, n_classes, costs, prices, budget, count, spent,
     while True:
         if length > 0 and furthest == length - 1:
             return -1, price
-        action = first_largest(scores, keys, n_actions if count < max_blocks else n_classes)
+        action = first_largest(scores, keys, n_actions if n_left > 0 else n_classes)
         if action < n_classes:
             break
         b = action - n_classes
         gain = gains[b]
         for k in range(n_actions):
             scores[k] += gain[k]
-        count += 1
-        spent += costs[b]
+        n_left -= 1
         price += prices[b]
-        if max_cost < np.inf:
-            forbid_dear(scores, n_classes, costs, spent, max_cost)
+        if left.size > 0:
+            pay(left, costs, b)
+            forbid_dear(scores, n_classes, costs, left)
         way[length] = b
         length += 1
         furthest = max(furthest, places[b])
@@ -124,48 +131,53 @@ def _returns(
     start,
     columns,
     costs,
-    prices,
-    losses,
+    budget,
     max_blocks,
-    max_cost,
+    prices,
+    cost_weight,
+    losses,
     returns,
 ):
     n_states, n_blocks = masks.shape
     n_actions = bias.size
     n_classes = n_actions - n_blocks
+    limited = budget.size > 0
     for chunk in prange(_N_CHUNKS):
         gains = np.empty((n_blocks, n_actions))
         base, scores = np.empty(n_actions), np.empty(n_actions)
         keys = scores.view(np.int64)
         places, nowhere = np.empty(n_blocks, np.int64), np.full(n_blocks, n_blocks)
         way, other = np.empty(n_blocks, np.int64), np.empty(n_blocks, np.int64)
+        left_here, left = np.empty(budget.size, np.int64), np.empty(budget.size, np.int64)
         for s in range(chunk, n_states, _N_CHUNKS):
             i = rows[s]
             mask = masks[s]
             base[:] = bias
-            count, spent = 0, 0.0
+            left_here[:] = budget
+            n_left = max_blocks
             for b in range(n_blocks):
                 _add_block(gains[b], X[i], present[i], b, start, columns, for_known, for_value)
                 # Nothing is bought twice.
                 gains[b, n_classes + b] = -np.inf
                 if mask[b]:
                     base += gains[b]
-                    count += 1
-                    spent += costs[b]
+                    n_left -= 1
+                    if limited:
+                        pay(left_here, costs, b)
             for b in range(n_blocks):
                 if not available[i, b]:
                     base[n_classes + b] = -np.inf
-            if max_cost < np.inf:
-                forbid_dear(base, n_classes, costs, spent, max_cost)
+            if limited:
+                forbid_dear(base, n_classes, costs, left_here)
 
             # The policy's own way from here.
             scores[:] = base
             way[:] = -1
-            budget = (max_blocks, max_cost)
-            label, price = _follow(
-                scores, keys, gains, n_classes, costs, prices, budget, count, spent, nowhere, way
+            left[:] = left_here
+            label, own_price = _follow(
+                scores, keys, gains, n_classes, costs, prices, left, n_left, nowhere, way
             )
-            own = -price - (0.0 if label == codes[i] else losses[codes[i]])
+            own_wrong = 0.0 if label == codes[i] else losses[codes[i]]
             places[:] = n_blocks
             for t in range(n_blocks):
                 if way[t] < 0:
@@ -174,35 +186,28 @@ def _returns(
 
             for b in range(n_blocks):
                 if mask[b]:
-                    returns[s, b] = own - prices[b]
+                    returns[s, b] = -cost_weight * (prices[b] + own_price) - own_wrong
                     continue
-                if not available[i, b] or count >= max_blocks or spent + costs[b] > max_cost:
+                dear = limited and is_dear(costs, b, left_here)
+                if dear or not available[i, b] or n_left <= 0:
                     returns[s, b] = np.nan
                     continue
                 gain = gains[b]
                 for k in range(n_actions):
                     scores[k] = base[k] + gain[k]
-                if max_cost < np.inf:
-                    forbid_dear(scores, n_classes, costs, spent + costs[b], max_cost)
+                if limited:
+                    left[:] = left_here
+                    pay(left, costs, b)
+                    forbid_dear(scores, n_classes, costs, left)
                 other[0] = b
                 label, price = _follow(
-                    scores,
-                    keys,
-                    gains,
-                    n_classes,
-                    costs,
-                    prices,
-                    budget,
-                    count + 1,
-                    spent + costs[b],
-                    places,
-                    other,
+                    scores, keys, gains, n_classes, costs, prices, left, n_left - 1, places, other
                 )
                 if label < 0:
-                    returns[s, b] = own
+                    returns[s, b] = -cost_weight * own_price - own_wrong
                 else:
                     wrong = 0.0 if label == codes[i] else losses[codes[i]]
-                    returns[s, b] = -prices[b] - price - wrong
+                    returns[s, b] = -cost_weight * (prices[b] + price) - wrong
 
 
 def expected_returns(X, present, codes, rows, masks, scores, process):
@@ -235,6 +240,7 @@ def expected_returns(X, present, codes, rows, masks, scores, process):
     for b in range(process.n_blocks):
         available[:, b] = present[:, columns[start[b] : start[b + 1]]].any(axis=1)
     bias, for_known, for_value = scores
+    prices, unit = whole_prices(process.costs)
     returns = np.empty(masks.shape)
     work = rows.size * process.n_blocks * bias.size
     _returns.choose(work)(
@@ -249,11 +255,11 @@ def expected_returns(X, present, codes, rows, masks, scores, process):
         for_value,
         start,
         columns,
-        process.costs,
-        process.cost_weight * process.costs,
-        process.class_losses,
+        *budget_digits(process.costs, process.max_cost),
         process.max_blocks,
-        process.max_cost,
+        prices,
+        process.cost_weight * unit,
+        process.class_losses,
         returns,
     )
     return returns

@@ -3,9 +3,10 @@
 import numpy as np
 
 from tamis._compile import compiled, prange, twins
+from tamis.datumwise.budgets import forbid_dear, pay
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
 
-__all__ = ["blocks_as_lists", "chain_of_blocks", "first_largest", "forbid_dear", "run_batch"]
+__all__ = ["blocks_as_lists", "chain_of_blocks", "first_largest", "run_batch"]
 
 # Standardized training values are far below this; new ones beyond it are cut, so that no score
 # overflows.
@@ -41,14 +42,6 @@ def first_largest(scores, keys, size):
             if scores[first] == 0.0:
                 return first
     return k
-
-
-@compiled
-def forbid_dear(scores, n_classes, costs, spent, max_cost):
-    """Take the blocks beyond the budget out of the choice; they stay out, prices being >= 0."""
-    for b in range(costs.size):
-        if spent + costs[b] > max_cost:
-            scores[n_classes + b] = -np.inf
 
 
 def blocks_as_lists(block_of, n_blocks):
@@ -88,8 +81,8 @@ def run_batch(
     start,
     columns,
     costs,
+    budget,
     max_blocks,
-    max_cost,
     chain,
     chain_scores,
     decisions,
@@ -106,13 +99,14 @@ def run_batch(
     n_samples, n_blocks = X.shape[0], blocks.size
     n_actions = bias.size
     n_classes = n_actions - n_blocks
-    tracing = trace.shape[1] > 0
+    tracing, limited = trace.shape[1] > 0, budget.size > 0
     for chunk in prange(_N_CHUNKS):
         scores, gain = np.empty(n_actions), np.empty(n_actions)
         keys = scores.view(np.int64)
+        left = np.empty(budget.size, np.int64)
         for i in range(chunk, n_samples, _N_CHUNKS):
             request[i] = -1
-            length, spent = 0, 0.0
+            length = 0
             plain = chain.size > 0
             if plain:
                 for b in range(n_blocks):
@@ -148,8 +142,9 @@ def run_batch(
                 now = status[i, blocks[b]]
                 if now in (KNOWN, MISSING):
                     scores[n_classes + b] = -np.inf
-            if max_cost < np.inf:
-                forbid_dear(scores, n_classes, costs, spent, max_cost)
+            if limited:
+                left[:] = budget
+                forbid_dear(scores, n_classes, costs, left)
             if tracing:
                 trace[i, 0] = scores[:n_classes]
             while True:
@@ -164,9 +159,9 @@ def run_batch(
                 _buy(scores, gain, X, i, b, start, columns, where, scaling, for_known, for_value,
                      n_actions)  # fmt: skip
                 scores[action] = -np.inf
-                spent += costs[b]
-                if max_cost < np.inf:
-                    forbid_dear(scores, n_classes, costs, spent, max_cost)
+                if limited:
+                    pay(left, costs, b)
+                    forbid_dear(scores, n_classes, costs, left)
                 order[i, length] = blocks[b]
                 length += 1
                 if tracing:
@@ -175,19 +170,19 @@ def run_batch(
 
 
 @compiled
-def chain_of_blocks(bias, for_known, start, columns, costs, max_blocks, max_cost):
+def chain_of_blocks(bias, for_known, start, columns, costs, budget, max_blocks):
     """The order in which a fixed-order policy buys, were it never to stop, and the scores.
 
     Made with the very additions of `run_batch`, for a sample that can have every block.
     """
-    n_blocks = costs.size
+    n_blocks = start.size - 1
     n_classes = bias.size - n_blocks
     scores, gain = bias.copy(), np.empty(bias.size)
     keys = scores[n_classes:].copy()
     order, at = np.empty(n_blocks, np.int64), np.empty(n_blocks)
-    spent, length = 0.0, 0
-    if max_cost < np.inf:
-        forbid_dear(scores, n_classes, costs, spent, max_cost)
+    length, left, limited = 0, budget.copy(), budget.size > 0
+    if limited:
+        forbid_dear(scores, n_classes, costs, left)
     while length < min(max_blocks, n_blocks):
         keys[:] = scores[n_classes:]
         b = int(keys.argmax())
@@ -202,7 +197,7 @@ def chain_of_blocks(bias, for_known, start, columns, costs, max_blocks, max_cost
         for k in range(bias.size):
             scores[k] += gain[k]
         scores[n_classes + b] = -np.inf
-        spent += costs[b]
-        if max_cost < np.inf:
-            forbid_dear(scores, n_classes, costs, spent, max_cost)
+        if limited:
+            pay(left, costs, b)
+            forbid_dear(scores, n_classes, costs, left)
     return order[:length], at[:length]

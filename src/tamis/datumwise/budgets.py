@@ -1,0 +1,164 @@
+"""The budget of a sample, kept exactly: prices and what is left of the budget as integers.
+
+Whether one more block may be bought is decided on whole numbers of a unit in which all prices and
+the budget are whole (see `prices`). In compiled code these are rows of digits in base 2**62, the
+first counting most, of type int64: one digit unless prices have very many decimals. No digits at
+all mean that there is no budget, or one that is enough for everything.
+
+Numba's cache does not see that a kernel which calls these functions must be compiled again when
+one of them changes: touch `runs` and `rollouts`.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from tamis._compile import compiled
+from tamis.datumwise.prices import as_integers
+
+__all__ = ["budget_digits", "budget_units", "draw_masks", "forbid_dear", "is_dear", "pay"]
+
+_BITS = 62
+_BASE = 2**_BITS
+
+
+def budget_units(costs, max_cost):
+    """Prices and the budget as integers of the same unit.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_blocks,)
+        Prices.
+    max_cost : float
+        Budget; infinity when there is none.
+
+    Returns
+    -------
+    units : list of int
+        Prices. Those beyond the budget are all one more than it; without a budget all are 0.
+    budget : int
+    """
+    if max_cost == np.inf:
+        return [0] * costs.size, 0
+    (*units, budget), _ = as_integers([*np.minimum(costs, max_cost).tolist(), max_cost])
+    is_beyond = (costs > max_cost).tolist()
+    return [
+        budget + 1 if dear else price for price, dear in zip(units, is_beyond, strict=True)
+    ], budget
+
+
+def budget_digits(costs, max_cost):
+    """Prices and the budget as digits, for the functions below.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_blocks,)
+        Prices.
+    max_cost : float
+        Budget; infinity when there is none.
+
+    Returns
+    -------
+    digits : ndarray of int64 of shape (n_digits, n_blocks)
+        Prices.
+    budget : ndarray of int64 of shape (n_digits,)
+    """
+    digits, budget = _digits_of(np.asarray(costs, dtype=np.float64).tobytes(), max_cost)
+    return digits, budget.copy()  # it is there to be spent
+
+
+@lru_cache(maxsize=16)  # the same policy is asked again and again, often for a single row
+def _digits_of(costs, max_cost):
+    units, budget = budget_units(np.frombuffer(costs), max_cost)
+    n_digits = -(-(budget + 1).bit_length() // _BITS) if sum(units) > budget else 0
+    digits = np.empty((n_digits, len(units) + 1), dtype=np.int64)
+    for d in range(n_digits):
+        shift = _BITS * (n_digits - 1 - d)
+        digits[d] = [(number >> shift) % _BASE for number in (*units, budget)]
+    return digits[:, :-1].copy(), digits[:, -1].copy()
+
+
+@compiled
+def is_dear(costs, b, left):
+    """Whether the price of block b is more than what is left."""
+    for d in range(left.size):
+        if costs[d, b] != left[d]:
+            return costs[d, b] > left[d]
+    return False
+
+
+@compiled
+def pay(left, costs, b):
+    """Take the price of block b from what is left."""
+    for d in range(left.size - 1, -1, -1):
+        left[d] -= costs[d, b]
+        if left[d] < 0 and d > 0:
+            left[d] += _BASE
+            left[d - 1] -= 1
+
+
+@compiled
+def forbid_dear(scores, n_classes, costs, left):
+    """Take the blocks beyond the budget, of which there is one, out of the choice.
+
+    They stay out, prices being >= 0.
+    """
+    first, most = costs[0], left[0]
+    for b in range(first.size):
+        if first[b] > most:
+            scores[n_classes + b] = -np.inf
+    if left.size > 1:
+        for b in range(first.size):
+            if first[b] == most and is_dear(costs, b, left):
+                scores[n_classes + b] = -np.inf
+
+
+@compiled
+def _leave_out_dear(order, taken, costs, budget):
+    """Leave out what each row cannot pay for when its turn comes.
+
+    Parameters
+    ----------
+    order : ndarray of int64 of shape (n_rows, n_blocks)
+        Blocks in the order of their turns.
+    taken : ndarray of bool of shape (n_rows, n_blocks)
+        Whether the block is to be bought at its turn; overwritten.
+    costs, budget : ndarray of int64
+        Digits.
+    """
+    for i in range(order.shape[0]):
+        left = budget.copy()
+        for t in range(order.shape[1]):
+            if taken[i, t]:
+                taken[i, t] = not is_dear(costs, order[i, t], left)
+                if taken[i, t]:
+                    pay(left, costs, order[i, t])
+
+
+def draw_masks(available, process, rng):
+    """Random masks: a size that is uniform from 0 to the most possible, and random blocks.
+
+    Without budgets that is the same as every block with probability p, and p uniform.
+
+    Parameters
+    ----------
+    available : ndarray of bool of shape (n_states, n_blocks)
+        Which blocks each state can have.
+    process : Process
+        For the budgets: blocks that do not fit `max_cost` when their turn comes are left out.
+    rng : RandomState
+
+    Returns
+    -------
+    masks : ndarray of bool of shape (n_states, n_blocks)
+    """
+    n_states, n_blocks = available.shape
+    tickets = np.where(available, rng.random_sample((n_states, n_blocks)), 2.0)
+    order = tickets.argsort(axis=1)
+    most = np.minimum(available.sum(axis=1), process.max_blocks)
+    size = (rng.random_sample(n_states) * (most + 1)).astype(np.int64)
+    taken = np.arange(n_blocks) < size[:, None]
+    _leave_out_dear(order, taken, *budget_digits(process.costs, process.max_cost))
+    masks = np.zeros((n_states, n_blocks), dtype=bool)
+    np.put_along_axis(masks, order, taken, axis=1)
+    return masks

@@ -1,0 +1,163 @@
+"""Prices as the decimal numbers that the user wrote, and their exact sums.
+
+0.1 + 0.2 + 0.3 is 0.6 in any order, but the sum of these binary floats depends on the order and,
+with the built-in `sum`, on the version of Python. So a price stands for its `repr`: the shortest
+decimal number that reads back as the same float. Prices are added up as integers over a common
+denominator, and the total is rounded once, to the nearest float.
+"""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+__all__ = [
+    "as_float",
+    "as_integers",
+    "exact_sum",
+    "mean_paid",
+    "paid",
+    "paid_so_far",
+    "whole_prices",
+]
+
+# Integers up to this one are exact as floats.
+_EXACT = 2**53
+
+
+def as_float(number):
+    """A number as a float; one of NumPy's shorter floats stands for the decimal that it prints."""
+    is_short = isinstance(number, np.floating) and not isinstance(number, float)
+    return float(str(number)) if is_short else float(number)
+
+
+def as_integers(numbers):
+    """Floats, read as decimal numbers, as integers over a common denominator.
+
+    Parameters
+    ----------
+    numbers : iterable of float
+        Finite numbers.
+
+    Returns
+    -------
+    integers : list of int
+    denominator : int
+    """
+    ratios = [Decimal(repr(float(number))).as_integer_ratio() for number in numbers]
+    denominator = math.lcm(*(below for _, below in ratios))
+    return [above * (denominator // below) for above, below in ratios], denominator
+
+
+def exact_sum(numbers):
+    """The float that is nearest to the sum of decimal numbers."""
+    integers, denominator = as_integers(numbers)
+    return sum(integers) / denominator
+
+
+def paid(order, costs):
+    """What every sample has paid.
+
+    Parameters
+    ----------
+    order : ndarray of int of shape (n_samples, length)
+        Blocks bought, padded with -1.
+    costs : ndarray of shape (n_blocks,)
+        Prices.
+
+    Returns
+    -------
+    paid : ndarray of shape (n_samples,)
+        The floats nearest to the exact sums.
+    """
+    units, denominator = _units(order, costs)
+    return _to_floats(units[order].sum(axis=1), denominator)
+
+
+def paid_so_far(order, costs):
+    """What every sample had paid before its first purchase, after it, after the second, ...
+
+    Parameters
+    ----------
+    order : ndarray of int of shape (n_samples, length)
+        Blocks bought, padded with -1.
+    costs : ndarray of shape (n_blocks,)
+        Prices.
+
+    Returns
+    -------
+    paid : ndarray of shape (n_samples, length + 1)
+        The floats nearest to the exact sums, padded with NaN.
+    """
+    units, denominator = _units(order, costs)
+    running = np.zeros((order.shape[0], order.shape[1] + 1))
+    running[:, 1:] = _to_floats(np.cumsum(units[order], axis=1), denominator)
+    running[:, 1:][order < 0] = np.nan
+    return running
+
+
+def mean_paid(order, costs):
+    """Mean over the samples of what they have paid, as a fraction.
+
+    Parameters
+    ----------
+    order : ndarray of int of shape (n_samples, length)
+        Blocks bought, padded with -1.
+    costs : ndarray of shape (n_blocks,)
+        Prices.
+
+    Returns
+    -------
+    mean : Fraction
+    """
+    counts = np.bincount(order[order >= 0], minlength=costs.size)
+    blocks = np.flatnonzero(counts)
+    integers, denominator = as_integers(costs[blocks].tolist())
+    total = sum(n * price for n, price in zip(counts[blocks].tolist(), integers, strict=True))
+    return Fraction(total, denominator * order.shape[0])
+
+
+def whole_prices(costs):
+    """Prices as whole numbers of some unit, so that sums of floats do not depend on the order.
+
+    They are for expected costs, which are estimates. Where they would need more than 53 bits, the
+    prices are returned as they are, with the unit 1.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_blocks,)
+        Prices.
+
+    Returns
+    -------
+    whole : ndarray of shape (n_blocks,)
+        Floats; a price is ``whole * unit``.
+    unit : float
+    """
+    integers, denominator = as_integers(costs.tolist())
+    common = math.gcd(*integers) or 1
+    integers = [price // common for price in integers]
+    if sum(integers) > _EXACT:
+        return costs, 1.0
+    return np.array(integers, dtype=np.float64), common / denominator
+
+
+def _units(order, costs):
+    """Integer prices of the blocks bought, with a last one, 0, for the padding; denominator."""
+    is_bought = np.zeros(costs.size + 1, dtype=bool)
+    is_bought[order] = True
+    blocks = np.flatnonzero(is_bought[:-1])
+    integers, denominator = as_integers(costs[blocks].tolist())
+    fits = max(integers, default=0) * max(1, order.shape[1]) <= np.iinfo(np.int64).max
+    units = np.zeros(costs.size + 1, dtype=np.int64 if fits else object)
+    units[blocks] = integers
+    return units, denominator
+
+
+def _to_floats(totals, denominator):
+    """Integers over a denominator as the nearest floats."""
+    if totals.dtype == np.int64 and max(totals.max(initial=0), denominator) <= _EXACT:
+        return totals / denominator  # a single rounding, that of the division
+    floats = [int(total) / denominator for total in totals.flat]
+    return np.array(floats, dtype=np.float64).reshape(totals.shape)
