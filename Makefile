@@ -1,19 +1,42 @@
 # Everything a newcomer needs: `make demo`, then `make test`. Both make the environment first.
 # Python: 3.11 or newer; another one with `make PYTHON=python3.13 demo`.
 PYTHON ?= python3
+# The versions that pyproject.toml promises, for `make test-pythons`.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+# Processes that run the tests.
+WORKERS ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Compiled bytecode and numba's cache make every later start quick.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint bench bench-papers clean
+.PHONY: demo test test-only test-pythons lint bench bench-papers clean
 
 demo: $(STAMP)
 	$(BIN)/tamis fit
 
-test: $(STAMP) lint
-	$(BIN)/python -m pytest -n auto
+test: lint test-only
+
+test-only: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+# Looks for each version on the PATH, then among those that pyenv has installed.
+test-pythons:
+	@passed= failed= missing=; \
+	for version in $(PYTHONS); do \
+	    found=; \
+	    for python in python$$version "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$$version.*/bin/python; do \
+	        if [ "$$("$$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>&1)" = $$version ]; \
+	        then found=$$python; break; fi; \
+	    done; \
+	    if [ -z "$$found" ]; then missing="$$missing $$version"; continue; fi; \
+	    echo "Python $$version: $$found, environment .venv-$$version"; \
+	    if $(MAKE) --no-print-directory test-only PYTHON="$$found" VENV=.venv-$$version; \
+	    then passed="$$passed $$version"; else failed="$$failed $$version"; fi; \
+	done; \
+	echo "Passed:$${passed:- none}. Failed:$${failed:- none}. Not found:$${missing:- none}."; \
+	[ -n "$$passed" ] && [ -z "$$failed" ]
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -43,4 +66,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(PYTHONS:%=.venv-%) .pytest_cache .ruff_cache .import_linter_cache

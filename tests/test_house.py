@@ -1,14 +1,17 @@
 """The package as a whole: what an import loads, what the metadata say."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
 import tamis
 
+ROOT = Path(__file__).parents[1]
 HEAVY = ["numba", "pandas", "matplotlib", "sklearn", "dask", "torch", "scipy"]
 
 
@@ -30,6 +33,12 @@ def test_estimators_load_no_extras():
 
 def test_the_version_is_that_of_the_package():
     assert metadata.version("tamis") == tamis.__version__
+
+
+def test_make_runs_the_tests_on_every_python_that_is_promised():
+    promised = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    tested = re.search(r"^PYTHONS \?= (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert tested.group(1).split() == promised
 
 
 @pytest.mark.parametrize("extra", ["plot", "cli", "dask", "torch", "onnx", "all", "dev"])
