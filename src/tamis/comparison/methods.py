@@ -178,7 +178,7 @@ class PrimalDual(Method):
             weights = np.where(problem.kept[part.feature_of], _KEPT_WEIGHT, 1.0)
         estimator = PrimalDualClassifier(
             ball="l1",
-            huber_delta=1.0,
+            huber_delta=0.1,
             class_weight=part.class_weight,
             feature_weights=weights,
             tol=1e-3,
