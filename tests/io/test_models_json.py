@@ -319,7 +319,7 @@ EDITS = {
     ),
     "a place in the list": set_state("scale_", {"$shared": 0}),
     "'classes' is not that of its content": lambda f: f.update(classes=["one", "two"]),
-    "'notes' is not that": lambda f: f.update(notes="hello"),
+    "'notes', which does not belong there": lambda f: f.update(notes="hello"),
     "its n_features_in_ must be an integer": set_state("n_features_in_", 6.0),
     "lacks 'content'": lambda f: f.pop("content"),
     "its state.scale_ must be there": lambda f: f["content"]["state"].pop("scale_"),

@@ -144,6 +144,8 @@ def _from_document(document):
     for key in (*_HEADER, "content"):
         if key not in document:
             raise InputError(f"it lacks {key!r}")
+    if type(document["tamis_version"]) is not str:
+        raise InputError("its tamis_version must be a string")
     model = Decoder(document.get("shared", []), build).decode(document["content"])
     if not is_estimator(model):
         if type(model).__name__ != "TableClassifier" or not is_record(model):
@@ -153,9 +155,12 @@ def _from_document(document):
     said = {key: value for key, value in document.items() if key not in _HEADER[:3]}
     said.pop("content")
     said.pop("shared", None)
-    if said != expected:
-        wrong = sorted(k for k in {*said, *expected} if said.get(k) != expected.get(k))
-        raise InputError(f"its {wrong[0][:60]!r} is not that of its content")
+    for key in said:
+        if key not in expected:
+            raise InputError(f"it has {key[:60]!r}, which does not belong there")
+    for key, value in expected.items():
+        if key not in said or said[key] != value:
+            raise InputError(f"its {key!r} is not that of its content")
     return model
 
 
