@@ -37,7 +37,7 @@ def run(argv=None):
     if options.command is None:
         parser.print_help()
         return _WRONG
-    from tamis.io.errors import InputError
+    from tamis.io.errors import Failure, InputError
 
     try:
         command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")
@@ -48,6 +48,8 @@ def run(argv=None):
         return code
     except InputError as error:
         return _say(f"error: {error}", _WRONG)
+    except Failure as error:
+        return _say(f"error: {error}", _FAILED)
     except BrokenPipeError:
         # Whoever read the output has seen enough.
         _silence(sys.stdout)

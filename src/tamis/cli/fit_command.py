@@ -168,7 +168,7 @@ def conclude(comparison, loaded, folder, options, *, choice=None, left_out=None,
         name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
     }
     if folder is not None:
-        for line in folder.write_model(model):
+        for line in folder.write_model(model, loaded.dataset.table):
             say(line)
         folder.write_features(records)
         folder.write_json("metrics.json", metrics)

@@ -6,12 +6,16 @@ import json
 import warnings
 from pathlib import Path
 
-from tamis.io.errors import InputError
+import numpy as np
+
+from tamis.io.errors import Failure, InputError
 from tamis.io.files import write_atomically
 
 __all__ = ["RunFolder", "find_model"]
 
 _RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json")
+# Training rows that a saved model has to predict as before, and how far probabilities may differ.
+_CHECKED_ROWS, _TOLERANCE = 10_000, 1e-12
 
 
 class RunFolder:
@@ -89,8 +93,12 @@ class RunFolder:
         with write_atomically(self.path / "features.csv") as out:
             out.write(file.getvalue().encode())
 
-    def write_model(self, model):
-        """Write the model in both formats, and return what has to be said about it."""
+    def write_model(self, model, table):
+        """Write the model in both formats, and return what has to be said about it.
+
+        Both files are read again and must predict rows of `table`, the training data, as the
+        model does; otherwise nothing is left of them.
+        """
         from tamis.io import save_model
 
         said = []
@@ -103,6 +111,11 @@ class RunFolder:
                 said.append(str(error))
                 # One of an earlier run would be another model than that of model.json.
                 (self.path / "model.skops").unlink(missing_ok=True)
+        try:
+            _check_saved(sorted(self.path.glob("model.*")), model, table)
+        except Failure:
+            self.clear()
+            raise
         said += dict.fromkeys(str(w.message) for w in caught)
         return said
 
@@ -119,6 +132,28 @@ def _flatten(record):
                 center = "; ".join(f"{part} {share:.3g}" for part, share in center.items())
             flat[f"center_{label}"] = center
     return flat
+
+
+def _check_saved(paths, model, table):
+    """Raise unless the models of some files predict training rows as the one in memory does."""
+    from tamis.io import load_model
+
+    rows = np.linspace(0, table.n_rows - 1, min(table.n_rows, _CHECKED_ROWS)).astype(np.intp)
+    table = table.select(model.required).take(rows)
+    try:
+        expected = model.predict_rows(table)
+        for path in paths:
+            found = load_model(path).predict_rows(table)
+            if not np.array_equal(found.labels, expected.labels) or not np.allclose(
+                found.probabilities, expected.probabilities, rtol=0.0, atol=_TOLERANCE
+            ):
+                raise ValueError(f"{path.name} predicts something else")
+    except Exception as error:
+        raise Failure(
+            f"the model was removed because it failed on its own training data: "
+            f"{' '.join(str(error).split())}. This is a bug in tamis, please report it; another "
+            "point of the curve may still work (tamis pick)."
+        ) from error
 
 
 def find_model(path):

@@ -2,7 +2,15 @@
 
 from difflib import get_close_matches
 
-__all__ = ["EmptyTableError", "InputError", "counted", "listed", "nearest", "require_names"]
+__all__ = [
+    "EmptyTableError",
+    "Failure",
+    "InputError",
+    "counted",
+    "listed",
+    "nearest",
+    "require_names",
+]
 
 
 class InputError(ValueError):
@@ -10,6 +18,10 @@ class InputError(ValueError):
 
     def __init__(self, message):
         super().__init__(" ".join(str(message).split()))
+
+
+class Failure(RuntimeError):
+    """Work that went wrong although the input is fine: one line with what to do."""
 
 
 class EmptyTableError(InputError):

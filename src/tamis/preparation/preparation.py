@@ -113,8 +113,8 @@ class Preparation:
         for name, text in self.texts.items():
             parts.append(count_words(table.others[name], text))
         if self.is_sparse:
-            if len(parts) == 1:
-                return _narrow(sparse.csr_array(parts[0]).astype(np.float64, copy=False))
+            # Numbers and categories are dense, also where no word is left beside them.
+            parts = [sparse.csr_array(part) for part in parts]
             return _narrow(sparse.hstack(parts, format="csr", dtype=np.float64))
         if len(parts) == 1:
             return np.asarray(parts[0], dtype=np.float64)
