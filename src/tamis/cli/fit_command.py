@@ -85,7 +85,9 @@ def run(options):
     if folder is not None:
         folder.make()
         try:
-            store = Store(folder.checkpoints, manifest(words, loaded, settings), options.force)
+            store = Store(
+                folder.checkpoints, manifest(words, loaded, settings), options.force, tell=say
+            )
         except ManifestMismatch as error:
             raise InputError(
                 f"{folder.path} holds the work of another call ({error}). Use another folder, or "

@@ -6,6 +6,7 @@ from pathlib import Path
 from tamis.cli.data import load
 from tamis.cli.fit_command import conclude, make_settings, manifest
 from tamis.cli.folder import RunFolder
+from tamis.cli.progress import say
 from tamis.cli.show import count
 from tamis.comparison import compare
 from tamis.comparison.choice import Choice
@@ -35,7 +36,7 @@ def run(options):
     settings = make_settings(words, loaded)
     settings = replace(settings, methods=tuple(words["compared"]))
     try:
-        store = Store(source.checkpoints, manifest(words, loaded, settings))
+        store = Store(source.checkpoints, manifest(words, loaded, settings), tell=say)
     except ManifestMismatch as error:
         raise InputError(
             f"{source.path} was made with other data or versions ({error}); run tamis fit again."

@@ -6,9 +6,11 @@ manifest says which data, options and versions they belong to.
 """
 
 import contextlib
+import hashlib
 import json
 import time
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,10 @@ __all__ = ["ManifestMismatch", "Store"]
 
 # Nothing is written for so many seconds: an older file is that of a process that was killed.
 _OLD = 3600.0
+# Name of the array that has the digest of the others.
+_DIGEST = "sha256"
+# What a file that was changed can raise when it is unpacked.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
 
 class ManifestMismatch(Exception):
@@ -36,6 +42,8 @@ class Store:
         What the checkpoints belong to: plain JSON.
     force : bool
         Whether checkpoints of another manifest are thrown away.
+    tell : callable or None
+        Takes a line for the user: which checkpoints are damaged.
 
     Attributes
     ----------
@@ -43,9 +51,10 @@ class Store:
         Whether there were such checkpoints.
     """
 
-    def __init__(self, folder, manifest, force=False):
+    def __init__(self, folder, manifest, force=False, tell=None):
         self.folder = Path(folder)
         self.manifest = manifest
+        self.tell = tell
         self.folder.mkdir(parents=True, exist_ok=True)
         self.was_cleared = False
         known = self._read_manifest()
@@ -91,15 +100,37 @@ class Store:
     def save(self, key, arrays):
         """Write a unit."""
         with write_atomically(self.path(key)) as file:
-            np.savez_compressed(file, **arrays)
+            np.savez_compressed(file, **arrays, **{_DIGEST: digest(arrays)})
 
     def load(self, key):
-        """Read a unit; None where it is not there, or not whole."""
+        """Read a unit; None where it is not there, or was damaged."""
         try:
             with np.load(self.path(key), allow_pickle=False) as file:
-                return {name: file[name] for name in file.files}
-        except (FileNotFoundError, ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError):
+                arrays = {name: file[name] for name in file.files}
+            if np.array_equal(arrays.pop(_DIGEST), digest(arrays)):
+                return arrays
+        except FileNotFoundError:
             return None
+        except (*_DAMAGED, ValueError, OSError, EOFError, KeyError, MemoryError):
+            pass
+        self.discard(key)
+        return None
+
+    def discard(self, key):
+        """Remove a unit that cannot be used, and say so: it is done again."""
+        self.path(key).unlink(missing_ok=True)
+        if self.tell is not None:
+            self.tell(f"{self.path(key)} is damaged: it is thrown away and computed again")
+
+
+def digest(arrays):
+    """SHA-256 of named arrays, as an array of bytes."""
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {np.shape(arrays[name])}".encode())
+        found.update(array.data)
+    return np.frombuffer(found.digest(), dtype=np.uint8)
 
 
 def differences(known, wanted):

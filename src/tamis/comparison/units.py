@@ -18,6 +18,9 @@ from tamis.comparison.methods import find_method
 
 __all__ = ["Outcome", "Unit", "run_units"]
 
+# How far the sum of some float32 probabilities may be from 1.
+_ROUNDING = 1e-3
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -78,10 +81,11 @@ class Outcome:
         }
 
     @classmethod
-    def from_arrays(cls, arrays, unit, n_classes):
-        """From a checkpoint; None where it is not of this unit."""
+    def from_arrays(cls, arrays, unit, n_classes, n_features):
+        """From a checkpoint; None where it is not what this unit could have found."""
         try:
-            n_features = int(arrays["n_features"])
+            if int(arrays["n_features"]) != n_features:
+                return None
             used = np.unpackbits(arrays["used"], axis=1, count=n_features).astype(bool)
             found = cls(
                 arrays["probabilities"],
@@ -93,10 +97,16 @@ class Outcome:
         except (KeyError, ValueError, TypeError):
             return None
         n_levels, n_test = len(unit.levels), unit.fold.test.size
-        if found.probabilities.shape != (n_levels, n_test, n_classes):
+        p = found.probabilities
+        has_shape = p.shape == (n_levels, n_test, n_classes) and p.dtype == np.float32
+        if not has_shape or found.n_used.shape != p.shape[:2] or len(used) != n_levels:
             return None
-        shapes = {found.n_used.shape, found.cost.shape}
-        return found if shapes == {(n_levels, n_test)} else None
+        # Written so that NaN is refused, too.
+        are_shares = (p >= 0).all() and (np.abs(p.sum(axis=2) - 1) <= _ROUNDING).all()
+        are_counts = (found.n_used >= 0).all() and (found.n_used <= n_features).all()
+        are_costs = found.cost.shape == p.shape[:2] and (found.cost >= 0).all()
+        is_whole = are_shares and are_counts and are_costs and found.seconds >= 0
+        return found if is_whole else None
 
 
 def shuffle_labels(problem, seed):
@@ -210,9 +220,12 @@ def run_units(problem, units, *, seed, store=None, n_jobs=1, skip=lambda unit: F
     left = []
     for unit in units:
         arrays = store.load(unit.key) if store is not None else None
-        outcome = (
-            None if arrays is None else Outcome.from_arrays(arrays, unit, problem.classes.size)
-        )
+        outcome = None
+        if arrays is not None:
+            sizes = problem.classes.size, len(problem.names)
+            outcome = Outcome.from_arrays(arrays, unit, *sizes)
+            if outcome is None:
+                store.discard(unit.key)
         if outcome is None:
             left.append(unit)
         else:

@@ -1,0 +1,114 @@
+"""Checkpoints that were damaged or changed: named, thrown away, and computed again."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tamis.comparison.store import Store
+from tests.cli.conftest import HEADER, make_rows, write_csv
+from tests.cli.processes import outcome
+
+FAST = ("--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write_csv(tmp_path_factory.mktemp("data") / "data.csv", HEADER, make_rows(60, 0))
+
+
+def flip(path):
+    """Change bytes in the middle of the largest member, which zlib notices."""
+    raw = bytearray(path.read_bytes())
+    at = raw.index(b"probabilities.npy") + 60
+    raw[at : at + 20] = bytes(20)
+    path.write_bytes(raw)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def rewrite(change):
+    """Change arrays and write them as numpy does, so that the archive itself is sound."""
+
+    def damage(path):
+        with np.load(path) as file:
+            arrays = dict(file)
+        change(arrays)
+        np.savez_compressed(path, **arrays)
+
+    return damage
+
+
+def reseal(change):
+    """The same, with a digest that fits: whoever did this knows the format."""
+
+    def damage(path):
+        store = Store(path.parent, json.loads((path.parent / "manifest.json").read_text()))
+        arrays = store.load(path.stem)
+        change(arrays)
+        store.save(path.stem, arrays)
+
+    return damage
+
+
+def put(name, value):
+    def change(arrays):
+        arrays[name] = arrays[name].copy()
+        arrays[name].flat[0] = value
+
+    return change
+
+
+def shorten(arrays):
+    arrays["probabilities"] = arrays["probabilities"][:, :-1]
+
+
+def widen(arrays):
+    arrays["n_features"] = arrays["n_features"] + 8
+    arrays["used"] = np.hstack([arrays["used"], arrays["used"]])
+
+
+CONTENTS = {
+    "not a number": put("probabilities", np.nan),
+    "a probability of -5": put("probabilities", -5),
+    "a probability of 1.2": put("probabilities", 1.2),
+    "a sum of 1.5": put("probabilities", 0.9999),
+    "a row less": shorten,
+    "more features": widen,
+    "features that are infinite": put("n_used", np.inf),
+}
+DAMAGES = {
+    "bytes": flip,
+    "end": cut,
+    **{f"{name}, changed": rewrite(change) for name, change in CONTENTS.items()},
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_checkpoint_is_named_and_computed_again(name, data, tmp_path, tamis):
+    words = ["fit", data, "--target", "y", *FAST, "-o", tmp_path / "run"]
+    assert tamis(*words)[0] == 0
+    before = outcome(tmp_path / "run")
+    path = tmp_path / "run" / "checkpoints" / "cv-centers-r0-f1.npz"
+    DAMAGES[name](path)
+    code, _, err = tamis(*words)
+    assert code == 0, err
+    assert f"{path} is damaged" in err
+    assert outcome(tmp_path / "run") == before
+    code, _, err = tamis(*words)
+    assert code == 0 and "damaged" not in err
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_contents_are_looked_at_whatever_the_digest_says(name, data, tmp_path, tamis):
+    words = ["fit", data, "--target", "y", *FAST, "-o", tmp_path / "run"]
+    assert tamis(*words)[0] == 0
+    before = outcome(tmp_path / "run")
+    path = tmp_path / "run" / "checkpoints" / "cv-centers-r0-f1.npz"
+    reseal(CONTENTS[name])(path)
+    code, _, err = tamis(*words)
+    assert code == 0, err
+    assert f"{path} is damaged" in err
+    assert outcome(tmp_path / "run") == before
