@@ -272,3 +272,11 @@ def test_what_a_killed_process_had_begun_to_write_is_swept_away(tmp_path):
     os.utime(old, (0, 0))
     Store(tmp_path, {})
     assert not old.exists() and young.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores are given by Linux")
+def test_by_default_the_command_takes_the_cores_that_it_is_given(words):
+    core = {min(os.sched_getaffinity(0))}
+    code, _, err = call(*words, preexec_fn=lambda: os.sched_setaffinity(0, core))
+    assert code == 0, err
+    assert "s on 1 core\n" in err

@@ -1,10 +1,10 @@
 """`tamis fit`: compare, recommend, and write the folder of a run."""
 
 import json
-import os
 import time
 from dataclasses import replace
 
+import joblib
 import numpy as np
 
 from tamis import __version__
@@ -315,7 +315,8 @@ def _as_json(words):
 def _n_jobs(wanted):
     if wanted == 0 or wanted < -1:
         raise InputError(f"--n-jobs {wanted}: expected 1 or more, or -1 for all cores.")
-    return (os.cpu_count() or 1) if wanted == -1 else wanted
+    # Cores that this process may use: containers and batch systems may allow fewer than there are.
+    return joblib.cpu_count() if wanted == -1 else wanted
 
 
 def _say_how_to_resume(comparison, folder, why):
