@@ -104,11 +104,15 @@ def test_stray_quotes_in_tabs_are_letters(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "word", ["", "NA", "NaN", "nan", "null", "None", "?", "N/A", "-", ".", " NA "]
+    ("word", "listed"),
+    [(w, None) for w in ("", "NA", "NaN", "nan", "null", "N/A", "#N/A", "<NA>", " NA ")]
+    + [(w, ["?", "-", "none", "-9", "don't know"]) for w in ("?", "-", "none", "-9.0", " - ", "")]
+    + [("don't know", ["don't know"])],
 )
-def test_missing_values_have_many_names(tmp_path, word):
+def test_missing_values_have_many_names(tmp_path, word, listed):
     rows = [[1, word, "a"], [2, 3, "b"], [word, 5, "a"], [4, 6, "b"]]
-    data = read_table(write(tmp_path / "t.csv", lines(",", rows)), "y")
+    path = write(tmp_path / "t.csv", lines(",", rows))
+    data = read_table(path, "y", missing_values=listed)
     assert_array_equal(data.table.numeric, [[1, np.nan], [2, 3], [np.nan, 5], [4, 6]])
     assert any("2 values missing" in note for note in data.notes)
 

@@ -35,6 +35,7 @@ READING = (
     "drop",
     "include",
     "missing",
+    "missing_values",
 )
 
 
@@ -101,6 +102,7 @@ def load(words):
         groups=groups,
         vectorizer=words["vectorizer"],
         ngrams=tuple(words["ngrams"]),
+        missing=dataset.missing,
     )
     for column, kind in dataset.kinds.items():
         if kind == "text" and column not in preparation.texts:

@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis import __version__
 from tamis.cli.folder import find_model
-from tamis.cli.new_rows import read_new
+from tamis.cli.new_rows import missing_words, read_new
 from tamis.cli.output import check_output, write_json
 from tamis.cli.priors import read_priors
 from tamis.cli.progress import say
@@ -114,8 +114,9 @@ def _find_codes(values, model, options, notes):
     """Class indices of the rows that have a label, and which rows these are."""
     from tamis.io.labels import as_labels, match_labels
 
-    written, is_known = as_labels(values)
-    matched = match_labels(values, model.classes_)
+    missing = missing_words(options, model)
+    written, is_known = as_labels(values, missing, model.classes_.tolist())
+    matched = match_labels(values, model.classes_, missing)
     place = {label: c for c, label in enumerate(model.classes_.tolist())}
     codes = np.array([-1 if label is None else place[label] for label in matched])
     unknown = np.unique(written[is_known & (codes < 0)].astype(str)).tolist()

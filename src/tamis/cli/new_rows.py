@@ -4,8 +4,9 @@ from itertools import chain
 
 from tamis.cli.progress import say
 from tamis.io.errors import EmptyTableError, InputError, listed
+from tamis.preparation import MissingWords
 
-__all__ = ["read_new"]
+__all__ = ["missing_words", "read_new"]
 
 # Values of a chunk, and its rows.
 _VALUES, _MOST_ROWS, _FEWEST_ROWS = 2_000_000, 10_000, 50
@@ -52,6 +53,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
         encoding=options.encoding,
         layer=options.layer,
         transpose=options.transpose,
+        missing=missing_words(options, model),
         chunk_rows=max(_FEWEST_ROWS, min(_MOST_ROWS, _VALUES // width)),
         extra=list(dict.fromkeys(wanted)),
         notes=notes,
@@ -71,6 +73,13 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
     if options.id_column and options.id_column not in first[1]:
         raise InputError(f"--id {options.id_column}: {options.data} has no such column.")
     return name, _number(chain([first], found), options.id_column, notes, tell)
+
+
+def missing_words(options, model):
+    """Words that stand for missing values: those that are given, else those of training."""
+    if options.missing_values is None:
+        return model.preparation.missing
+    return MissingWords(list(options.missing_values))
 
 
 def _number(chunks, id_column, notes, tell):

@@ -52,6 +52,13 @@ def _add_reading(parser, *, training, labels=True):
     group.add_argument("--layer", help="h5ad: a layer instead of X")
     group.add_argument("--transpose", action="store_true", help="features are in rows")
     group.add_argument("--id", dest="id_column", metavar="COL", help="column of sample names")
+    group.add_argument(
+        "--missing-values",
+        type=_values,
+        metavar="WORDS",
+        help="what stands for a missing value beside the empty field, such as NA,-,? (default: "
+        + ("NA, NaN, NULL, N/A, #N/A, <NA>)" if training else "as in training)"),
+    )
     if labels:
         group.add_argument("--target-file", metavar="FILE", help="labels, joined by sample name")
     if not training:
@@ -247,6 +254,10 @@ def _names(text):
     if not names:
         raise argparse.ArgumentTypeError("expected names, separated by commas")
     return names
+
+
+def _values(text):
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
 def _ngrams(text):

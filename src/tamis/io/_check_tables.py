@@ -63,7 +63,20 @@ def _check_preparation(preparation):
     n_columns = preparation.n_columns
     require(n_columns > 0, where, "of one column at least")
     array(preparation.fill, f"{where}.fill", (n_columns,))
+    _check_missing(preparation.missing)
     return n_columns
+
+
+def _check_missing(missing):
+    where = "preparation.missing"
+    require(type(missing).__name__ == "MissingWords", where, "a MissingWords")
+    if missing.words is not None:
+        texts(missing.words, f"{where}.words")
+    categories = missing.categories
+    is_named = type(categories) is dict and all(type(key) is str for key in categories)
+    require(is_named, f"{where}.categories", "an object")
+    for name, words in categories.items():
+        texts(words, f"{where}.categories[{name[:40]!r}]")
 
 
 def _check_text(name, text):

@@ -24,6 +24,7 @@ RECORDS = {
     "Forest": "tamis.datumwise.forest",
     "ForestPolicy": "tamis.datumwise.forest_policy",
     "LinearPolicy": "tamis.datumwise.linear",
+    "MissingWords": "tamis.preparation.missing",
     "Preparation": "tamis.preparation.preparation",
     "Process": "tamis.datumwise.process",
     "Rule": "tamis.datumwise.induction",

@@ -16,7 +16,7 @@ from tamis.io.errors import EmptyTableError, InputError
 from tamis.io.integers import EXACT, is_large_integer
 from tamis.io.raw import RawTable
 from tamis.io.source import name_of
-from tamis.io.tokens import MISSING, Cleaned, is_number
+from tamis.io.tokens import Cleaned, is_number
 
 __all__ = ["ChunkParser", "chunks", "number_rows", "read_delimited"]
 
@@ -46,8 +46,17 @@ def chunks(path, dialect, encoding=None, n_rows=None):
         yield [line for _, line in block]
 
 
-def number_rows(rows, decimal="."):
+def number_rows(rows, missing, decimal="."):
     """Matrix of rows of words, NaN where one is missing; and where the odd words are.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        Fields.
+    missing : frozenset of str
+        Words that stand for a missing value.
+    decimal : {".", ","}
+        Decimal mark.
 
     Returns
     -------
@@ -64,11 +73,11 @@ def number_rows(rows, decimal="."):
         try:
             values[i] = np.fromiter(map(float, row), float, len(row))
         except ValueError:
-            words = ["nan" if word in MISSING else word for word in row]
+            words = ["nan" if word in missing else word for word in row]
             try:
                 values[i] = np.fromiter(map(float, words), float, len(words))
             except ValueError:
-                odd.extend((i, j) for j in _odd_words(words, values[i]))
+                odd.extend((i, j) for j in _odd_words(words, values[i], missing))
         # Python reads 1_000 as a number; in data it is a word.
         if "_" in "".join(row):
             for j, word in enumerate(row):
@@ -78,13 +87,13 @@ def number_rows(rows, decimal="."):
     return values, odd
 
 
-def _odd_words(words, out):
+def _odd_words(words, out, missing):
     for j, word in enumerate(words):
         try:
             out[j] = float(word)
         except ValueError:
             out[j] = np.nan
-            if word.strip() not in MISSING:
+            if word.strip() not in missing:
                 yield j
 
 
@@ -97,10 +106,13 @@ class ChunkParser:
         How the records are written.
     numbers, words : list of int
         Columns to read as numbers, and as words.
+    missing : frozenset of str
+        Words that stand for a missing value among numbers.
     """
 
-    def __init__(self, dialect, numbers, words):
+    def __init__(self, dialect, numbers, words, missing=frozenset()):
         self.dialect = dialect
+        self.missing = missing
         self.numbers = list(numbers)
         self.words = list(words)
         self.gaps = set()
@@ -116,7 +128,7 @@ class ChunkParser:
             words = [[row[j] for row in rows] for j in self.words]
             if len(self.numbers) < len(self.dialect.names):
                 rows = [[row[j] for j in self.numbers] for row in rows]
-            matrix, odd = number_rows(rows, self.dialect.decimal)
+            matrix, odd = number_rows(rows, self.missing, self.dialect.decimal)
         else:
             words = self._fast_words(lines)
         self._find_large(matrix, lines)
@@ -145,7 +157,7 @@ class ChunkParser:
             except ValueError as error:
                 # The message shows the word: a new name for a missing value is worth a new try.
                 shown = _UNREADABLE.search(str(error))
-                gaps = {shown[1]} & MISSING if shown else MISSING
+                gaps = self.missing & {shown[1]} if shown else set()
                 if gaps <= self.gaps:
                     self.n_failures += 1
                     return None
@@ -206,7 +218,7 @@ def _without_gaps(lines, gaps, delimiter):
     return text[1:-1].split("\n")
 
 
-def read_delimited(path, dialect, *, encoding=None, raw=()):
+def read_delimited(path, dialect, missing, *, encoding=None, raw=()):
     """All columns of a delimited file.
 
     Parameters
@@ -215,10 +227,12 @@ def read_delimited(path, dialect, *, encoding=None, raw=()):
         The file.
     dialect : Dialect
         How it is written.
+    missing : frozenset of str
+        Words that stand for a missing value among numbers; in columns of words they stay.
     encoding : str or None
         Its encoding.
     raw : collection of str
-        Columns that are wanted as they are written: labels, names of rows.
+        Columns that are words, even if they look like numbers: labels, names of rows.
 
     Returns
     -------
@@ -226,11 +240,11 @@ def read_delimited(path, dialect, *, encoding=None, raw=()):
         Columns whose values are all numbers or missing; all others as words.
     """
     names = dialect.names
-    raw_at = {j for j, name in enumerate(names) if name in set(raw)}
-    words = set(raw_at) | _wordy_columns(dialect)
+    words = {j for j, name in enumerate(names) if name in set(raw)}
+    words |= _wordy_columns(dialect, missing)
     numbers = [j for j in range(len(names)) if j not in words]
-    parser = ChunkParser(dialect, numbers, sorted(words))
-    cleaned = {j: Cleaned(missing=()) if j in raw_at else Cleaned() for j in words}
+    parser = ChunkParser(dialect, numbers, sorted(words), missing)
+    cleaned = {j: Cleaned() for j in words}
     found = {j: [] for j in words}
     blocks, late = [], set()
     for lines in chunks(path, dialect, encoding):
@@ -259,7 +273,7 @@ def read_delimited(path, dialect, *, encoding=None, raw=()):
     )
 
 
-def _wordy_columns(dialect):
+def _wordy_columns(dialect, missing):
     """Columns with a word among the first rows."""
     comma = dialect.decimal == ","
     wordy = set()
@@ -267,7 +281,7 @@ def _wordy_columns(dialect):
     for row in dialect.sample[:n_rows]:
         for j, word in enumerate(row[: len(dialect.names)]):
             text = word.replace(",", ".") if comma else word
-            if not is_number(text) and word.strip() not in MISSING:
+            if not is_number(text) and word.strip() not in missing:
                 wordy.add(j)
     return wordy
 

@@ -9,7 +9,8 @@ from itertools import islice
 from tamis.io.errors import InputError
 from tamis.io.raw import check_names
 from tamis.io.source import name_of, text_lines
-from tamis.io.tokens import MISSING, is_number
+from tamis.io.tokens import PLACEHOLDERS, is_number
+from tamis.preparation.missing import MissingWords
 
 __all__ = ["Dialect", "records", "sniff", "split"]
 
@@ -17,6 +18,8 @@ DELIMITERS = ("\t", ";", "|", ",")
 _SAMPLE_LINES = 100
 _SAMPLE_CHARACTERS = 1_000_000
 _LONGEST_RECORD = 10_000  # lines inside one pair of quotes
+# What is no name of a column, whatever it stands for.
+_NO_NAMES = MissingWords().spellings.union(PLACEHOLDERS)
 _COMMA_NUMBER = re.compile(r"^[-+]?\d*,\d+([eE][-+]?\d+)?$")
 
 
@@ -169,7 +172,8 @@ def _choose(path, delimiter, encoding):
 
 
 def _is_value(word):
-    return word.strip() in MISSING or is_number(word) or bool(_COMMA_NUMBER.match(word.strip()))
+    word = word.strip()
+    return word in _NO_NAMES or is_number(word) or bool(_COMMA_NUMBER.match(word))
 
 
 def _has_header(rows, expected):

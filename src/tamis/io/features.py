@@ -1,5 +1,8 @@
 """Features: the kind of every column, and what is missing in it."""
 
+import shlex
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -7,10 +10,10 @@ from tamis.io.errors import InputError, counted, listed
 from tamis.io.integers import TOO_LARGE, is_large_integer
 from tamis.io.kinds import Guess, guess_words, looks_like_id, numeric_guesses
 from tamis.io.raw import keep_columns
-from tamis.io.tokens import strings
+from tamis.io.tokens import PLACEHOLDERS, missing_in, strings, without
 from tamis.preparation.table import Table
 
-__all__ = ["check_values", "decide_kinds"]
+__all__ = ["check_values", "decide_kinds", "note_words"]
 
 _LEFT_OUT = {
     "identifier": "it names the rows",
@@ -19,7 +22,7 @@ _LEFT_OUT = {
 }
 
 
-def decide_kinds(table, text, categorical, include, notes, decimal="."):
+def decide_kinds(table, text, categorical, include, missing, notes, decimal="."):
     """Decide the kind of every column that is left, and note what was decided.
 
     Parameters
@@ -28,6 +31,8 @@ def decide_kinds(table, text, categorical, include, notes, decimal="."):
         Columns that have no other role.
     text, categorical, include : list of str
         What the user decided.
+    missing : MissingWords
+        Words that stand for missing values.
     notes : list of str
         Where decisions are told.
     decimal : {".", ","}
@@ -41,20 +46,24 @@ def decide_kinds(table, text, categorical, include, notes, decimal="."):
         Kinds of its columns of words.
     spotted : str or None
         A column that names the rows.
+    missing : MissingWords
+        With the categories that are written like missing values.
     """
     forced = {*text, *categorical}
     others, kinds, numbers, left_out = {}, {}, {}, {}
-    free_text, odd = [], []
+    free_text, odd, mixed = [], [], {}
     spotted = None
     for name, values in table.others.items():
         if name in text:
-            others[name] = np.array([v or None for v in values.tolist()], dtype=object)
-            kinds[name] = "text"
+            others[name], kinds[name] = without(values, missing.spellings), "text"
             continue
+        values = without(values, missing_in(values, missing))
         if name in categorical:
             others[name], kinds[name] = strings(values), "categorical"
             continue
         guess = guess_words(values, decimal)
+        if guess.odd:
+            mixed.setdefault(guess.odd, []).append(name)
         kind = guess.kind
         if kind == "number" and any(map(is_large_integer, values.tolist())):
             if not looks_like_id(name) or name in include:
@@ -106,6 +115,14 @@ def decide_kinds(table, text, categorical, include, notes, decimal="."):
         )
     if odd:
         notes.append(f"odd words among numbers: {listed(odd)}")
+    for words, columns in mixed.items():
+        notes.append(
+            f"{listed(columns)}: not read as numbers because of {' and '.join(map(repr, words))};"
+            f" if that stands for a missing value: --missing-values {_option(words)}"
+        )
+    known = {n: set(v.tolist()) for n, v in others.items() if kinds[n] == "categorical"}
+    hinted = {name for columns in mixed.values() for name in columns}
+    missing = note_words(known, "category", missing, notes, hinted)
     rest = lambda key: [name for name in found[key] if name not in gone]  # noqa: E731
     if rest("codes"):
         codes = rest("codes")
@@ -121,7 +138,57 @@ def decide_kinds(table, text, categorical, include, notes, decimal="."):
         )
     if rest("constant"):
         notes.append(f"{listed(rest('constant'))} never changes: it cannot help")
-    return Table(numeric, np.array(names, dtype=str), others), kinds, spotted
+    return Table(numeric, np.array(names, dtype=str), others), kinds, spotted, missing
+
+
+def note_words(known, role, missing, notes, hinted=()):
+    """Tell which words are values although they could stand for missing ones.
+
+    Parameters
+    ----------
+    known : dict of str to collection
+        Categories of columns, or classes of the labels.
+    role : {"category", "class"}
+        What they are called.
+    missing : MissingWords
+        Words that stand for missing values.
+    notes : list of str
+        Where it is told.
+    hinted : collection of str
+        Columns that were told about already.
+
+    Returns
+    -------
+    MissingWords
+        With these words as categories of their columns.
+    """
+    kept = {name: sorted(missing.spellings.intersection(words)) for name, words in known.items()}
+    kept = {name: words for name, words in kept.items() if words}
+    if kept:
+        columns = listed([f"{name} ({', '.join(words)})" for name, words in kept.items()])
+        words = sorted({word for words in kept.values() for word in words})
+        notes.append(
+            f"read as a {role} because the others are written in the same way: {columns};"
+            f" --missing-values {_option(words)} reads it as missing"
+        )
+    for word in PLACEHOLDERS:
+        columns = [
+            name
+            for name, words in known.items()
+            # A minus beside a plus is an answer.
+            if word in words and name not in hinted and not (word == "-" and "+" in words)
+        ]
+        if columns:
+            notes.append(
+                f"{word!r} is read as a {role} of {listed(columns)}; if it stands for a missing"
+                f" value: --missing-values {_option([word])}"
+            )
+    return replace(missing, categories=kept)
+
+
+def _option(words):
+    """Some words as the option takes them; NA first, so that none begins like an option."""
+    return shlex.quote(",".join(dict.fromkeys(["NA", *words])))
 
 
 def _note_left_out(left_out, identifiers, empty, notes):

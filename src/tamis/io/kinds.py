@@ -23,6 +23,10 @@ _DATE = re.compile(
 )
 
 
+# So few words among so many different numbers may stand for missing values.
+_FEW_WORDS, _FEWEST_NUMBERS = 3, 3
+
+
 class Guess:
     """What a column of words was taken for.
 
@@ -34,12 +38,15 @@ class Guess:
         In words for the user.
     values : ndarray or None
         The numbers of a column that is one.
+    odd : tuple of str
+        The few words because of which the numbers of the column are not read as numbers.
     """
 
     def __init__(self, kind, reason="", values=None):
         self.kind = kind
         self.reason = reason
         self.values = values
+        self.odd = ()
 
 
 def looks_like_id(name):
@@ -62,10 +69,20 @@ def guess_words(values, decimal="."):
     distinct = set(present)
     # Mostly words in a sample: no need to try every value.
     sample = present[:: max(1, n // 1000)]
-    if len(parse_numbers(sample, decimal)[1]) < 0.3 * len(sample):
+    odd = parse_numbers(sample, decimal)[1]
+    if len(odd) < 0.3 * len(sample):
         guess = _guess_numbers(values, present, list(distinct), decimal)
         if guess is not None:
             return guess
+    guess = _guess_kind(present, distinct)
+    words = set(odd)
+    if len(words) <= _FEW_WORDS and len(set(sample) - words) >= _FEWEST_NUMBERS:
+        guess.odd = tuple(sorted(words))
+    return guess
+
+
+def _guess_kind(present, distinct):
+    n = len(present)
     if len(distinct) <= 2:
         return Guess("categorical")
     some = present[:1000]

@@ -4,7 +4,9 @@ import numpy as np
 
 from tamis.io.errors import InputError, listed, nearest
 from tamis.io.integers import is_large_integer
-from tamis.io.tokens import MISSING, as_text, is_number
+from tamis.io.raw import without_numbers
+from tamis.io.tokens import as_text, is_number, missing_in
+from tamis.preparation.missing import MissingWords
 
 __all__ = ["as_labels", "check_classes", "match_labels", "require_target"]
 
@@ -18,13 +20,17 @@ def _words(values):
     return np.array(["" if v is None else str(v).strip() for v in values], dtype=object)
 
 
-def as_labels(values):
+def as_labels(values, missing=None, classes=()):
     """Labels of rows, and which rows have one.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,)
         Numbers, booleans, or words of which some may be missing.
+    missing : MissingWords or None
+        Words that are no label; None: the usual ones, unless they are evidently classes.
+    classes : sequence
+        Classes of a model: these are labels, whatever they look like.
 
     Returns
     -------
@@ -34,7 +40,7 @@ def as_labels(values):
     is_known : ndarray of bool of shape (n_rows,)
         False where a label is missing.
     """
-    values = np.asarray(values)
+    values, missing = np.asarray(values), missing or MissingWords()
     if values.dtype.kind == "b":
         return values, np.ones(len(values), dtype=bool)
     if values.dtype.kind == "S":
@@ -43,19 +49,17 @@ def as_labels(values):
         if values.dtype == object and all(isinstance(v, (bool, np.bool_)) for v in values):
             return values.astype(bool), np.ones(len(values), dtype=bool)
         words = _words(values)
-        distinct = set(words.tolist())
-        # "none" can be a class beside "mild" and "severe", and "-" one beside "+".
-        nothing = MISSING - {"None", "none", "NONE"}
-        if "+" in distinct:
-            nothing -= {"-"}
+        nothing = missing_in(words, missing).difference(map(str, classes))
         is_known = np.array([word not in nothing for word in words], dtype=bool)
-        known = distinct - nothing
+        known = set(words.tolist()) - nothing
         if not known or not all(map(is_number, known)):
             return words.astype(str), is_known
         numbers = {word: float(word) for word in known}
         if len(set(numbers.values())) < len(numbers) or any(map(is_large_integer, known)):
             return words.astype(str), is_known  # "01" and "1" are two labels
         values = np.array([numbers.get(word, np.nan) for word in words.tolist()])
+    if values.dtype.kind in "iuf":
+        values = without_numbers(values[:, None], missing.numbers)[:, 0]
     if values.dtype.kind in "iu":
         return values.astype(np.int64), np.ones(len(values), dtype=bool)
     if values.dtype.kind != "f":
@@ -102,7 +106,7 @@ def check_classes(y, target):
     return y
 
 
-def match_labels(values, classes):
+def match_labels(values, classes, missing=None):
     """Labels read from a file, written as a model's classes are.
 
     Parameters
@@ -111,6 +115,8 @@ def match_labels(values, classes):
         Labels as `read_rows` gives them: words or numbers.
     classes : ndarray of shape (n_classes,)
         What a model predicts.
+    missing : MissingWords or None
+        Words that are no label, as in the model's preparation; None: the usual ones.
 
     Returns
     -------
@@ -118,7 +124,7 @@ def match_labels(values, classes):
         The class of `classes` with the same value; None for a missing or unknown label.
     """
     classes = np.asarray(classes)
-    labels, is_known = as_labels(values)
+    labels, is_known = as_labels(values, missing, classes.tolist())
 
     def key(label):
         if isinstance(label, (bool, np.bool_)):

@@ -8,7 +8,14 @@ from scipy import sparse
 from tamis.io.errors import InputError, listed
 from tamis.io.integers import TOO_LARGE, large_columns
 
-__all__ = ["RawTable", "as_floats", "check_names", "find_column", "keep_columns"]
+__all__ = [
+    "RawTable",
+    "as_floats",
+    "check_names",
+    "find_column",
+    "keep_columns",
+    "without_numbers",
+]
 
 
 @dataclass
@@ -129,3 +136,19 @@ def keep_columns(matrix, keep):
     if sparse.issparse(matrix):
         return matrix.tocsc()[:, keep].tocsr()
     return matrix[:, keep]
+
+
+def without_numbers(matrix, numbers):
+    """The matrix with NaN for some numbers, which stand for missing values."""
+    if not numbers or not matrix.shape[1]:
+        return matrix
+    if sparse.issparse(matrix):
+        if 0.0 in numbers:
+            raise InputError(
+                "--missing-values 0: zeros of a sparse table are not stored, and cannot be missing"
+            )
+        return sparse.csr_array(
+            (without_numbers(matrix.data[:, None], numbers)[:, 0], matrix.indices, matrix.indptr),
+            shape=matrix.shape,
+        )
+    return np.where(np.isin(matrix, numbers), np.nan, matrix)

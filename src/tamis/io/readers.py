@@ -32,6 +32,7 @@ def read_table(
     drop: Iterable[str] = (),
     include: Iterable[str] = (),
     missing: str = "impute",
+    missing_values: Iterable[str] | None = None,
     require_target: bool = True,
 ) -> Dataset:
     """Read a table of features with the classes of its rows.
@@ -74,6 +75,10 @@ def read_table(
         dates or text. They overrule every guess.
     missing : {"impute", "error"}, default="impute"
         Whether missing values are only reported, or refused.
+    missing_values : list of str, optional
+        What stands for a missing value, exactly as it is written (numbers: by their value); the
+        empty field does, too. When not said: NA, NaN, NULL, N/A, #N/A and <NA> in upper or lower
+        case, unless such a word is evidently one of a column's categories (NA among DE, FR, ...).
     require_target : bool, default=True
         Whether a table without labels, or with too few of them to learn from, is refused.
 
@@ -99,6 +104,7 @@ def read_table(
         drop=drop,
         include=include,
         missing=missing,
+        missing_values=missing_values,
         require_target=require_target,
     )
     in_words = [target, id_column, groups, batch, *wishes.text]
@@ -110,6 +116,7 @@ def read_table(
         layer=layer,
         transpose=transpose,
         as_written=[name for name in in_words if name is not None],
+        missing=wishes.missing_words.spellings,
     )
     labels = None
     if target_file is not None:
@@ -136,6 +143,7 @@ def read_raw(
     layer=None,
     transpose=False,
     as_written=(),
+    missing=frozenset(),
     expected=None,
 ):
     """All columns of a file of any format.
@@ -147,7 +155,9 @@ def read_raw(
     format, delimiter, encoding, layer, transpose
         As in `read_table`.
     as_written : list of str or int
-        Columns whose words are wanted as they are: labels, names of rows.
+        Columns that are words, even if they look like numbers: labels, names of rows.
+    missing : frozenset of str
+        Words that stand for a missing value among numbers; in columns of words they stay.
     expected : list of str, optional
         Names some of which are in the header, where known.
 
@@ -164,7 +174,7 @@ def read_raw(
         raise InputError(f"transpose is for CSV, TSV, npz and npy files, not for {format}")
     with readable(path, format):
         if format in ("csv", "tsv"):
-            return _read_text(path, delimiter, encoding, transpose, as_written, expected)
+            return _read_text(path, delimiter, encoding, transpose, as_written, missing, expected)
         if format == "svmlight":
             from tamis.io.svmlight import read_svmlight
 
@@ -186,15 +196,15 @@ def read_raw(
         return read_h5ad(path, layer, transpose)
 
 
-def _read_text(path, delimiter, encoding, transpose, as_written, expected):
+def _read_text(path, delimiter, encoding, transpose, as_written, missing, expected):
     from tamis.io.delimited import read_delimited
     from tamis.io.dialect import sniff
     from tamis.io.transposed import read_transposed
 
     if transpose:
-        return read_transposed(path, delimiter, encoding, as_written)
+        return read_transposed(path, missing, delimiter, encoding, as_written)
     dialect = sniff(path, delimiter=delimiter, encoding=encoding, expected=expected)
     found = [find_column(name, dialect.names, dialect.has_header) for name in as_written]
     return read_delimited(
-        path, dialect, encoding=encoding, raw=[f for f in found if f is not None]
+        path, dialect, missing, encoding=encoding, raw=[f for f in found if f is not None]
     )

@@ -4,10 +4,11 @@ import numpy as np
 from scipy import sparse
 
 from tamis.io.errors import InputError, counted, listed, require_names
-from tamis.io.features import check_values, decide_kinds
+from tamis.io.features import check_values, decide_kinds, note_words
 from tamis.io.labels import as_labels, check_classes, require_target
-from tamis.io.raw import check_names, find_column, keep_columns
-from tamis.io.tokens import parse_numbers, strings
+from tamis.io.raw import check_names, find_column, keep_columns, without_numbers
+from tamis.io.tokens import missing_in, parse_numbers, strings, without
+from tamis.preparation.missing import MissingWords
 from tamis.preparation.table import Dataset, Table
 
 __all__ = ["Wishes", "assign_roles"]
@@ -28,6 +29,7 @@ class Wishes:
         drop=(),
         include=(),
         missing="impute",
+        missing_values=None,
         require_target=True,
     ):
         if missing not in ("impute", "error"):
@@ -42,6 +44,7 @@ class Wishes:
         self.drop = _names(drop)
         self.include = _names(include)
         self.missing = missing
+        self.missing_words = MissingWords(None if missing_values is None else list(missing_values))
         self.require_target = require_target
 
 
@@ -106,27 +109,32 @@ def assign_roles(raw, wishes, labels=None):
     place.used.update(drop)
 
     rows = None
+    missing = wishes.missing_words
     if y is not None:
-        y, is_known = as_labels(y)
+        y, is_known = as_labels(y, missing)
         if not is_known.all():
             rows = np.flatnonzero(is_known)
             without = counted(y.size - rows.size, "row")
             notes.append(f"{without} without a label in {target!r} left out")
             y = y[rows]
+        note_words({target: np.unique(y).tolist()}, "class", missing, notes)
         if wishes.require_target:
             check_classes(y, target)
         if y.dtype.kind == "f":
             y = strings(y).astype(str)
             notes.append(f"the labels in {target!r} are not whole numbers: they are used as words")
-    table = place.table(rows)
+    table = place.table(rows, missing.numbers)
     if table.n_rows == 0:
         raise InputError("the table has no rows")
-    table, kinds, spotted = decide_kinds(table, text, categorical, include, notes, raw.decimal)
+    table, kinds, spotted, missing = decide_kinds(
+        table, text, categorical, include, missing, notes, raw.decimal
+    )
     if ids is None:
         ids = raw.ids
     if ids is None and spotted is not None:
         ids = place.column(spotted)
     ids, groups, batches = (_rows_of(values, rows) for values in (ids, groups, batches))
+    groups, batches = (_known(values, missing) for values in (groups, batches))
     _require_whole(groups, wishes.groups, "groups")
     _require_whole(batches, wishes.batch, "batch")
     weights = check_row_weights(weights, rows, wishes.weights)
@@ -134,7 +142,7 @@ def assign_roles(raw, wishes, labels=None):
     if not table.names:
         reason = notes[-1] if notes else "the table has no column beside the target"
         raise InputError(f"no feature is left: {reason}")
-    return Dataset(table, kinds, y, target, ids, groups, batches, weights, notes)
+    return Dataset(table, kinds, y, target, ids, groups, batches, weights, notes, missing)
 
 
 def check_row_weights(values, rows, name):
@@ -162,6 +170,11 @@ def _rows_of(values, rows):
     if values is None:
         return None
     return strings(values if rows is None else values[rows])
+
+
+def _known(values, missing):
+    """Names of groups or batches, None where a word stands for none."""
+    return None if values is None else without(values, missing_in(values, missing))
 
 
 class _Places:
@@ -208,11 +221,11 @@ class _Places:
         require_names(absent, known, role)
         return [name for name in found if name is not None]
 
-    def table(self, rows):
+    def table(self, rows, missing_numbers):
         """The features that are left, of some rows."""
         raw = self.raw
         keep = [j for j, name in enumerate(raw.numeric_names) if name not in self.used]
-        numeric = keep_columns(raw.numeric, keep)
+        numeric = without_numbers(keep_columns(raw.numeric, keep), missing_numbers)
         names = np.array([raw.numeric_names[j] for j in keep], dtype=str)
         others = {name: values for name, values in raw.others.items() if name not in self.used}
         table = Table(numeric, names, others)

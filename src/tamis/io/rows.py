@@ -1,6 +1,7 @@
 """`read_rows`: rows for a model that exists, a chunk at a time, in constant memory."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from os import PathLike
 
 import numpy as np
@@ -8,9 +9,11 @@ from scipy import sparse
 
 from tamis.io.errors import EmptyTableError, InputError, listed, nearest
 from tamis.io.integers import TOO_LARGE, is_large_integer
+from tamis.io.raw import without_numbers
 from tamis.io.readers import read_raw
 from tamis.io.source import check_path, format_of, name_of, readable
-from tamis.io.tokens import parse_numbers, strings
+from tamis.io.tokens import parse_numbers, strings, without
+from tamis.preparation.missing import MissingWords
 from tamis.preparation.table import Table
 
 __all__ = ["read_rows"]
@@ -28,6 +31,7 @@ def read_rows(
     encoding: str | None = None,
     layer: str | None = None,
     transpose: bool = False,
+    missing: MissingWords | None = None,
     chunk_rows: int = 10_000,
     extra: Iterable[str] = (),
     notes: list | None = None,
@@ -48,6 +52,9 @@ def read_rows(
         Which of them are words; all others are numbers.
     format, delimiter, encoding, layer, transpose
         As in `read_table`.
+    missing : MissingWords, optional
+        Words that stand for missing values, as a model's preparation has them; when not said, the
+        usual ones.
     chunk_rows : int, default=10_000
         Most rows of a chunk.
     extra : list of str
@@ -72,7 +79,14 @@ def read_rows(
         When the file has columns and no rows.
     """
     path = check_path(path)
-    wanted = _Wanted(list(columns), dict(kinds or {}), list(extra), name_of(path), lacking)
+    wanted = _Wanted(
+        list(columns),
+        dict(kinds or {}),
+        list(extra),
+        name_of(path),
+        missing or MissingWords(),
+        lacking,
+    )
     with readable(path, format or "a table"):
         format = format_of(path, format)
     if format in ("csv", "tsv") and not transpose:
@@ -89,7 +103,12 @@ def read_rows(
     else:
         options = {"delimiter": delimiter, "encoding": encoding, "layer": layer}
         raw = read_raw(
-            path, format=format, transpose=transpose, as_written=wanted.needed_words, **options
+            path,
+            format=format,
+            transpose=transpose,
+            as_written=wanted.needed_words,
+            missing=wanted.missing.spellings,
+            **options,
         )
         found = _raw_rows(raw, wanted, chunk_rows)
     return _watched(found, path, format, wanted, notes)
@@ -101,7 +120,8 @@ def _watched(found, path, format, wanted, notes):
     with readable(path, format):
         for table, extras in found:
             n_rows += table.n_rows
-            yield wanted.with_lacking(table), extras
+            numeric = without_numbers(table.numeric, wanted.missing.numbers)
+            yield wanted.with_lacking(replace(table, numeric=numeric)), extras
     if n_rows == 0:
         raise EmptyTableError(f"{name_of(path)} has no rows")
     if notes is not None and wanted.odd:
@@ -112,12 +132,13 @@ def _watched(found, path, format, wanted, notes):
 class _Wanted:
     """Columns that are wanted, and how they are read."""
 
-    def __init__(self, columns, kinds, extra, source, lacking=None):
+    def __init__(self, columns, kinds, extra, source, missing, lacking=None):
         self.numbers = [name for name in columns if name not in kinds]
         self.words = [name for name in columns if name in kinds]
         self.kinds = kinds
         self.extra = extra
         self.source = source
+        self.missing = missing
         self.lacking = lacking
         self.odd = {}
 
@@ -175,8 +196,8 @@ class _Wanted:
         """A column of words as it was in training."""
         if self.kinds[name] == "text" and values.dtype == object:
             values = [None if v is None else str(v).strip() or None for v in values.tolist()]
-            return _objects(values)
-        return strings(values)
+            return without(_objects(values), self.missing.spellings)
+        return without(strings(values), self.missing.of(name))
 
     def numbers_of(self, name, values, decimal="."):
         """A column of numbers; words in it are missing, and counted."""
@@ -185,7 +206,8 @@ class _Wanted:
         elif values.dtype == object and all(not isinstance(v, str) for v in values):
             values = np.array([np.nan if v is None else float(v) for v in values])
         else:
-            words = [None if v is None else str(v) for v in values.tolist()]
+            words = [None if v is None else str(v).strip() for v in values.tolist()]
+            words = without(_objects(words), self.missing.spellings).tolist()
             self.refuse_large(name, any(map(is_large_integer, words)))
             values, odd = parse_numbers(words, decimal)
             self.count_odd(name, len(odd))
@@ -233,7 +255,7 @@ def _text_rows(path, wanted, delimiter, encoding, chunk_rows):
     place = [order.index(name) for name in wanted.numbers]
     extra = [name for name in wanted.extra if name in at]
     word_at = sorted({at[name] for name in [*wanted.words, *extra]})
-    parser = ChunkParser(dialect, numbers, word_at)
+    parser = ChunkParser(dialect, numbers, word_at, wanted.missing.spellings)
     names = np.array(wanted.numbers, dtype=str)
     # Rows of a wide file come in smaller chunks: its lines are held whole.
     n_rows = min(chunk_rows, max(1, _CHUNK_FIELDS // len(dialect.names)))

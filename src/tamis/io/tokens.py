@@ -1,42 +1,109 @@
 """Words in a table: which of them stand for nothing, which are numbers."""
 
+from collections import Counter
+
 import numpy as np
 
 from tamis.io.errors import InputError
 from tamis.io.integers import EXACT, is_large_integer
 
 __all__ = [
-    "MISSING",
+    "PLACEHOLDERS",
     "Cleaned",
     "as_text",
     "canonical",
     "is_number",
+    "missing_in",
     "parse_numbers",
     "strings",
+    "without",
 ]
 
-#: What stands for a value that is not there; the first is the empty word.
-_NOTHING = " NA na N/A n/a #N/A <NA> NaN nan NAN -nan NaT null NULL Null None none NONE ? - ."
-MISSING = frozenset(_NOTHING.split(" "))
+#: What people write where a value is missing, and what can just as well be one.
+PLACEHOLDERS = ("-", "?", ".")
+# A word such as NA is a category where so many others, in this share of their rows, are written
+# like it.
+_FEWEST_OTHERS, _ALIKE = 5, 0.95
 
 
 class Cleaned(dict):
-    """Every word met so far, without surrounding blanks; None where it stands for nothing.
+    """Every word met so far, without surrounding blanks; None where nothing is left.
 
     A dictionary, so that a column of few values is read at the speed of lookups and holds each
     value once.
     """
 
-    def __init__(self, missing=MISSING):
-        super().__init__()
-        self.missing = missing
-
     def __missing__(self, word):
         """Clean a word that was not met before."""
-        stripped = word.strip()
-        value = None if stripped in self.missing else stripped
-        self[word] = value
+        self[word] = value = word.strip() or None
         return value
+
+
+def without(values, missing):
+    """A column of words with None for those that stand for a missing value.
+
+    Parameters
+    ----------
+    values : ndarray of object of shape (n_rows,)
+        Words and None.
+    missing : frozenset of str
+    """
+    if missing.isdisjoint(values):
+        return values
+    out = np.empty(len(values), dtype=object)
+    out[:] = [None if value in missing else value for value in values.tolist()]
+    return out
+
+
+def missing_in(values, missing):
+    """Words that stand for a missing value in one column.
+
+    One of the usual words (NA, NaN, ...) is a category instead where that is evident: at least
+    five other words are written in the same way (as many letters, in upper or lower case: NA
+    beside DE, FR, US), nearly all other rows have one of these, and the word is in less than half
+    of the rows. Labels play no part. A list of the user's counts as it is.
+
+    Parameters
+    ----------
+    values : ndarray of object of shape (n_rows,)
+        Words and None.
+    missing : MissingWords
+
+    Returns
+    -------
+    frozenset of str
+
+    Examples
+    --------
+    >>> from tamis.preparation import MissingWords
+    >>> countries = np.array("DE FR US NA PL DE IT FR".split(), dtype=object)
+    >>> "NA" in missing_in(countries, MissingWords())
+    False
+    >>> "NA" in missing_in(countries, MissingWords(["NA"]))
+    True
+    >>> "NA" in missing_in(np.array("yes no NA yes".split(), dtype=object), MissingWords())
+    True
+    """
+    usual = missing.spellings
+    if missing.words is not None or usual.isdisjoint(values):
+        return usual
+    counts = Counter(values.tolist())
+    counts.pop(None, None)
+    others = Counter({word: n for word, n in counts.items() if word not in usual})
+    evident = set()
+    for word in usual.intersection(counts):
+        alike = [n for other, n in others.items() if _form(other) == _form(word)]
+        are_alike = len(alike) >= _FEWEST_OTHERS and sum(alike) >= _ALIKE * others.total()
+        if are_alike and counts[word] < counts.total() / 2:
+            evident.add(word)
+    return usual - evident
+
+
+def _form(word):
+    """How a word is written: "AA" for two capital letters, "a9" for a small one and a digit."""
+    return "".join(
+        "A" if c.isupper() else "a" if c.islower() else "9" if c.isdigit() else c for c in word
+    )
 
 
 def is_number(word):
@@ -59,14 +126,14 @@ def as_text(value):
 
 
 def parse_numbers(words, decimal="."):
-    """Numbers of a list of words, NaN for missing and odd ones.
+    """Numbers of a list of words, NaN for None and odd ones.
 
     Returns
     -------
     values : ndarray of float64
         The numbers.
     odd : list of str
-        The words that are neither numbers nor missing, one entry an occurrence.
+        The words that are not numbers, one entry per occurrence.
     """
     values = np.full(len(words), np.nan)
     odd = []
@@ -77,8 +144,7 @@ def parse_numbers(words, decimal="."):
         try:
             values[i] = float(text)
         except ValueError:
-            if word.strip() not in MISSING:
-                odd.append(word.strip())
+            odd.append(word.strip())
             continue
         if "_" in text:
             values[i] = np.nan
@@ -89,7 +155,7 @@ def parse_numbers(words, decimal="."):
 def canonical(value):
     """How a category is written: 1, 1.0 and "1.0" are all "1", whatever the file's format.
 
-    None where it is missing, and "NA" means the same in all formats.
+    None where there is nothing; a word such as "NA" stays a word.
 
     Examples
     --------
@@ -106,7 +172,7 @@ def canonical(value):
         return str(int(value))
     if isinstance(value, str):
         text = value.strip()
-        if text in MISSING:
+        if not text:
             return None
         if text[0].isalpha() or not is_number(text):  # no finite number starts with a letter
             return text
@@ -129,7 +195,7 @@ def canonical(value):
 
 
 def strings(values):
-    """Column of categories: an object array of canonical strings, None where missing."""
+    """Column of categories: an object array of canonical strings, None where there is nothing."""
     values = np.asarray(values)
     if values.dtype != object and values.dtype.kind in "fiub":
         unique, inverse = np.unique(values, return_inverse=True)

@@ -13,7 +13,7 @@ from tamis.io.tokens import Cleaned
 __all__ = ["read_transposed"]
 
 
-def read_transposed(path, delimiter=None, encoding=None, as_written=()):
+def read_transposed(path, missing, delimiter=None, encoding=None, as_written=()):
     """All features of a file that has one a row; a row with a word in it is a column of words."""
     dialect = sniff(path, delimiter=delimiter, encoding=encoding)
     source = name_of(path)
@@ -25,14 +25,12 @@ def read_transposed(path, delimiter=None, encoding=None, as_written=()):
     for lines in chunks(path, dialect, encoding):
         rows = [split(line, dialect) for line in lines]
         heads = [row.pop(0).strip() for row in rows]
-        matrix, odd = number_rows(rows, dialect.decimal)
+        matrix, odd = number_rows(rows, missing, dialect.decimal)
         wordy = {i for i, _ in odd} | {i for i, name in enumerate(heads) if name in as_written}
         wordy |= {i for i, row in enumerate(rows) if any(map(is_large_integer, row))}
         for i in sorted(wordy):
-            keep = heads[i] in as_written
-            values = [word.strip() if keep else cleaned[word] for word in rows[i]]
             check_names([heads[i], *others], source)
-            others[heads[i]] = np.array(values, dtype=object)
+            others[heads[i]] = np.array([cleaned[word] for word in rows[i]], dtype=object)
         kept = [i for i in range(len(rows)) if i not in wordy]
         blocks.append(matrix if not wordy else matrix[kept])
         names += [heads[i] for i in kept]

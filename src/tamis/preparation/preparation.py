@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import sparse
 
+from tamis.preparation.missing import MissingWords
 from tamis.preparation.words import count_words, find_words
 
 __all__ = ["N_CATEGORIES", "Preparation", "lay_out", "weighted_median"]
@@ -42,6 +43,8 @@ class Preparation:
         Whether the matrix is sparse.
     fill : ndarray of shape (n_columns,)
         What stands for a missing value, in every column of the matrix.
+    missing : MissingWords
+        Words that are missing values, so that new rows are read as those of training were.
     """
 
     numbers: list
@@ -50,6 +53,7 @@ class Preparation:
     groups: dict
     is_sparse: bool
     fill: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    missing: MissingWords = field(default_factory=MissingWords)
 
     # Names: the matrix has numbers first, then categories, then words.
 
@@ -228,10 +232,11 @@ class Preparation:
         fill = self.fill[columns] if self.fill.size else self.fill
         present = {*numbers, *categories, *texts}
         groups = {name: group for name, group in self.groups.items() if name in present}
-        return Preparation(numbers, categories, texts, groups, self.is_sparse, fill)
+        missing = self.missing.restrict(present)
+        return Preparation(numbers, categories, texts, groups, self.is_sparse, fill, missing)
 
 
-def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1)):
+def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1), missing=None):
     """Which columns the matrix of a table has; labels play no part.
 
     Parameters
@@ -245,6 +250,8 @@ def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1)):
         What becomes of free text.
     ngrams : tuple of int
         Shortest and longest sequence of words that is counted.
+    missing : MissingWords or None
+        Words that were read as missing values; None: the usual ones.
 
     Returns
     -------
@@ -269,7 +276,14 @@ def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1)):
                 texts[name] = words
     numbers = table.numeric_names.tolist()
     is_sparse = table.is_sparse or bool(texts)
-    preparation = Preparation(numbers, categories, texts, dict(groups or {}), is_sparse)
+    preparation = Preparation(
+        numbers,
+        categories,
+        texts,
+        dict(groups or {}),
+        is_sparse,
+        missing=missing or MissingWords(),
+    )
     encoded = preparation.encode(table)
     if texts and vectorizer == "hashing":
         # Places that no word falls on are no features: nothing is counted or tested there.

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import sparse
 
+from tamis.preparation.missing import MissingWords
+
 __all__ = ["Dataset", "Table"]
 
 
@@ -86,6 +88,8 @@ class Dataset:
         Sample weights.
     notes : list of str
         What was guessed, left out or repaired, in words for the user.
+    missing : MissingWords
+        Which words were read as missing values.
     """
 
     table: Table
@@ -97,6 +101,7 @@ class Dataset:
     batches: np.ndarray | None = None
     weights: np.ndarray | None = None
     notes: list = field(default_factory=list)
+    missing: MissingWords = field(default_factory=MissingWords)
 
     def take(self, rows):
         """The data set of some rows."""

@@ -1,0 +1,76 @@
+"""Words that stand for a value that is not there."""
+
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import product
+
+__all__ = ["USUAL", "MissingWords"]
+
+#: What programs write for a missing value, in upper or lower case; and the empty field.
+USUAL = ("NA", "NaN", "NULL", "N/A", "#N/A", "<NA>")
+
+
+@dataclass(frozen=True)
+class MissingWords:
+    """Which words of a table stand for missing values; the empty field always does.
+
+    Attributes
+    ----------
+    words : list of str or None
+        Exactly these words, and numbers by their value; None: `USUAL`.
+    categories : dict of str to list of str
+        Columns in which some of the words are categories like others: NA for Namibia.
+
+    Examples
+    --------
+    >>> missing = MissingWords(categories={"country": ["NA"]})
+    >>> "na" in missing.spellings, "none" in missing.spellings, "NA" in missing.of("country")
+    (True, False, False)
+    >>> MissingWords(["-", "-999"]).numbers
+    (-999.0,)
+    """
+
+    words: list | None = None
+    categories: dict = field(default_factory=dict)
+
+    @property
+    def spellings(self):
+        """All words that can stand for a missing value."""
+        return _spellings(None if self.words is None else tuple(self.words))
+
+    @property
+    def numbers(self):
+        """Numbers that do."""
+        return _numbers(tuple(self.words or ()))
+
+    def of(self, column):
+        """Words that stand for a missing value in one column."""
+        return self.spellings.difference(self.categories.get(column, ()))
+
+    def restrict(self, columns):
+        """What is known about some columns."""
+        return replace(self, categories={c: w for c, w in self.categories.items() if c in columns})
+
+
+@cache
+def _spellings(words):
+    if words is not None:
+        return frozenset(["", *words, *map(_shortest, _numbers(words))])
+    cases = (product(*zip(word.lower(), word.upper(), strict=True)) for word in USUAL)
+    return frozenset(["", *("".join(letters) for case in cases for letters in case)])
+
+
+@cache
+def _numbers(words):
+    found = []
+    for word in words:
+        try:
+            found.append(float(word))
+        except ValueError:
+            continue
+    return tuple(number for number in found if number == number)
+
+
+def _shortest(number):
+    """A number as categories are written: -999 for -999.0."""
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else str(number)
