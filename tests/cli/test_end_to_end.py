@@ -164,10 +164,10 @@ BAD = {
     "labels only": (text(("y",), *["a", "b"] * 9), ["--target", "y"], "no feature is left"),
     "an empty file": (b"", ["--target", "y"], "is empty"),
     "a header only": (b"u,v,y\n", ["--target", "y"], "row"),
-    "names twice": (
-        text(("u", "u", "y"), *numbered(20, lambda i: "ab"[i % 2])),
+    "a target twice": (
+        text(("u", "y", "y"), *numbered(20, lambda i: "ab"[i % 2])),
         ["--target", "y"],
-        "same name",
+        "several columns are called 'y'",
     ),
     "ragged rows": (TABLE + b"1,2\n", ["--target", "state"], "line 32: expected 3 fields"),
     "another encoding": (

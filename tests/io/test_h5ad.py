@@ -110,7 +110,6 @@ def test_old_files_keep_categories_beside(tmp_path):
         ("obs/type/codes", np.full(N, 5)),
         ("obs/type/codes", np.full(N, 0.5)),
         ("obs/_index", np.array([b"a"])),
-        ("var/gene", np.array([b"a", b"b", b"a", b"c"])),
         ("var/gene", np.array([b"a"])),
     ],
 )

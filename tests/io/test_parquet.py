@@ -78,9 +78,15 @@ def test_rows_come_in_chunks(tmp_path):
 
 
 def test_twice_the_same_name(tmp_path):
-    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    columns = [pa.array([1, 2]), pa.array([["x"], ["y"]]), pa.array(["p", "q"]), pa.array([5, 7])]
+    table = pa.Table.from_arrays(columns, names=["a", "b", "a", "b"])
     pq.write_table(table, tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="same name"):
+    data = read_table(tmp_path / "t.parquet", require_target=False)
+    assert data.table.numeric.tolist() == [[1, 5], [2, 7]]
+    assert data.table.names == ["a", "b.1", "a.1"]
+    (rows, _), *_ = read_rows(tmp_path / "t.parquet", ["b.1", "a.1"], {"a.1": "categorical"})
+    assert rows.numeric.tolist() == [[5], [7]] and rows.others["a.1"].tolist() == ["p", "q"]
+    with pytest.raises(InputError, match="several columns are called 'a'"):
         read_table(tmp_path / "t.parquet", "a")
 
 

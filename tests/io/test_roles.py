@@ -218,10 +218,12 @@ def test_constant_columns_stay_and_are_told(tmp_path):
     assert noted(data, "a never changes")
 
 
-def test_names_that_stand_twice_are_refused(tmp_path):
-    (tmp_path / "t.csv").write_text("a,b,a,y\n1,2,3,p\n4,5,6,q\n")
-    with pytest.raises(InputError, match=r"same name: 'a'.*rename"):
-        read_table(tmp_path / "t.csv", "y")
+def test_names_that_stand_twice_get_a_number(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,a,a,y\n1,2,3,0,p\n4,5,6,1,q\n1,2,5,1,p\n4,5,6,0,q\n")
+    data = read_table(tmp_path / "t.csv", "y")
+    assert data.table.names == ["a", "b", "a.1", "a.2"]
+    assert noted(data, "several columns have the same name ('a')")
+    assert read_table(tmp_path / "t.csv", "y", drop=["a.1"]).table.names == ["a", "b", "a.2"]
 
 
 def test_labels_can_lie_in_a_file_of_their_own(tmp_path):

@@ -98,6 +98,7 @@ def _read_target_file(options, target, notes):
         layer=options.layer,
         transpose=options.transpose,
         as_written=[options.id_column] if options.id_column else [],
+        drop=options.drop,
     )
     _, values, _ = read_labels(
         options.target_file,

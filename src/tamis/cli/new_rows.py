@@ -53,6 +53,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
         encoding=options.encoding,
         layer=options.layer,
         transpose=options.transpose,
+        drop=options.drop,
         missing=missing_words(options, model),
         chunk_rows=max(_FEWEST_ROWS, min(_MOST_ROWS, _VALUES // width)),
         extra=list(dict.fromkeys(wanted)),

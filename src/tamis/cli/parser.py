@@ -62,6 +62,14 @@ def _add_reading(parser, *, training, labels=True):
     if labels:
         group.add_argument("--target-file", metavar="FILE", help="labels, joined by sample name")
     if not training:
+        group.add_argument(
+            "--drop",
+            type=_names,
+            action=_More,
+            default=(),
+            metavar="COLS",
+            help="with --transpose: columns that are no samples",
+        )
         return
     group.add_argument(
         "--text", type=_names, action=_More, default=(), metavar="COLS", help="free text columns"
@@ -72,7 +80,12 @@ def _add_reading(parser, *, training, labels=True):
     group.add_argument("--ngrams", type=_ngrams, default=(1, 1), metavar="N", help="1, 2 or 1-3")
     group.add_argument("--categorical", type=_names, action=_More, default=(), metavar="COLS")
     group.add_argument(
-        "--drop", type=_names, action=_More, default=(), metavar="COLS", help="leave these out"
+        "--drop",
+        type=_names,
+        action=_More,
+        default=(),
+        metavar="COLS",
+        help="leave these features out; with --transpose also columns that are no samples",
     )
     group.add_argument(
         "--include",

@@ -5,7 +5,7 @@ from scipy import sparse
 
 from tamis.io.errors import InputError, listed
 from tamis.io.integers import TOO_LARGE, large_columns
-from tamis.io.raw import RawTable, as_floats, check_names
+from tamis.io.raw import RawTable, as_floats, unique_names
 from tamis.io.source import name_of
 from tamis.io.tokens import strings
 
@@ -83,7 +83,7 @@ def read_npz(path, transpose=False):
         )
     is_named = names is not None
     names = _words_of(names) if is_named else [f"x{j}" for j in range(n_columns)]
-    check_names(names, source)
+    names, repeated = unique_names(names)
     ids = next((arrays[key] for key in _IDS if key in arrays), None)
     if ids is not None and ids.shape != (n_rows,):
         raise InputError(f"{source}: {n_rows:,} rows and ids of shape {ids.shape}")
@@ -102,6 +102,7 @@ def read_npz(path, transpose=False):
         own_target="y" if "y" in side else None,
         ids=None if ids is None else strings(ids),
         is_named=is_named,
+        repeated=repeated,
     )
     if X.dtype.kind in "US":
         raw.others = {name: strings(X[:, j]) for j, name in enumerate(names)}

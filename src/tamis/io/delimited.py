@@ -270,6 +270,7 @@ def read_delimited(path, dialect, missing, *, encoding=None, raw=()):
         is_named=dialect.has_header,
         decimal=dialect.decimal,
         notes=list(dialect.notes),
+        repeated=dialect.repeated,
     )
 
 

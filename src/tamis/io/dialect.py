@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tamis.io.errors import InputError
-from tamis.io.raw import check_names
+from tamis.io.raw import unique_names
 from tamis.io.source import name_of, text_lines
 from tamis.io.tokens import PLACEHOLDERS, is_number
 from tamis.preparation.missing import MissingWords
@@ -43,6 +43,8 @@ class Dialect:
         Fields of the first rows.
     notes : list of str
         What was guessed.
+    repeated : list of str
+        Names that the header has more than once; in `names` all but the first have a number.
     """
 
     delimiter: str
@@ -52,6 +54,7 @@ class Dialect:
     has_header: bool = True
     sample: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+    repeated: list = field(default_factory=list)
 
 
 def split(line, dialect):
@@ -236,8 +239,8 @@ def sniff(path, *, delimiter=None, encoding=None, expected=None):
         dialect.sample = rows[1:]
         if rows[1:] and all(len(row) == len(names) + 1 for row in rows[1:]):
             names.insert(0, "")  # R writes no name above the names of the rows
-        dialect.names = [name or f"unnamed: {j}" for j, name in enumerate(names)]
-        check_names(dialect.names, source)
+        names = [name or f"unnamed: {j}" for j, name in enumerate(names)]
+        dialect.names, dialect.repeated = unique_names(names)
     else:
         dialect.names = [f"x{j}" for j in range(len(rows[0]))]
         dialect.sample = rows

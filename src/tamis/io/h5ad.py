@@ -5,7 +5,7 @@ from scipy import sparse
 
 from tamis.io.arrays import checked_csr
 from tamis.io.errors import InputError, listed
-from tamis.io.raw import RawTable, as_floats, check_names
+from tamis.io.raw import RawTable, as_floats, unique_names
 from tamis.io.source import name_of
 from tamis.io.tokens import strings
 
@@ -47,12 +47,12 @@ def read_h5ad(path, layer=None, transpose=False):
     names = [str(name) for name in names] if is_named else [f"x{j}" for j in range(n_columns)]
     if len(names) != n_columns:
         raise InputError(f"{source}: {n_columns:,} columns and {len(names):,} names in {var}")
-    check_names(names, source)
+    names, repeated = unique_names(names)
     side = {name: values for name, values in obs.items() if len(values) == n_rows}
     if ids is not None and len(ids) != n_rows:
         raise InputError(f"{source}: {n_rows:,} rows and {len(ids):,} names in obs")
     ids = None if ids is None else strings(ids)
-    return RawTable(X, names, side=side, ids=ids, is_named=is_named)
+    return RawTable(X, names, side=side, ids=ids, is_named=is_named, repeated=repeated)
 
 
 def _matrix_of(file, layer, source):

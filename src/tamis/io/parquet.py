@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis.io.errors import EmptyTableError, InputError, listed
 from tamis.io.integers import EXACT
-from tamis.io.raw import RawTable, check_names
+from tamis.io.raw import RawTable, unique_names
 from tamis.io.source import name_of
 
 __all__ = ["iter_parquet", "read_parquet"]
@@ -91,18 +91,34 @@ def _chunked_values(column):
     return np.concatenate(chunks) if chunks else np.empty(0)
 
 
+class _Names:
+    """Columns of a file under names that differ; several of them may share one in the file."""
+
+    def __init__(self, schema):
+        self.unique, self.repeated = unique_names(schema.names)
+        self.written = dict(zip(self.unique, schema.names, strict=True))
+        self.kinds = {
+            name: _kind(field.type) for name, field in zip(self.unique, schema, strict=True)
+        }
+
+    def renamed(self, table):
+        """A table or batch that was read, under these names."""
+        left = {}
+        for name, written in self.written.items():
+            left.setdefault(written, []).append(name)
+        return table.rename_columns([left[written].pop(0) for written in table.schema.names])
+
+
 def read_parquet(path):
     """All columns: booleans and numbers as numbers; strings, categories and dates as words."""
     source = name_of(path)
     with _open(path) as file:
-        schema = file.schema_arrow
-        check_names(schema.names, source)
-        kinds = {name: _kind(schema.field(name).type) for name in schema.names}
-        known = [name for name, kind in kinds.items() if kind is not None]
-        table = file.read(columns=known)
+        names = _Names(file.schema_arrow)
+        known = [name for name in names.unique if names.kinds[name] is not None]
+        table = names.renamed(file.read(columns=[names.written[name] for name in known]))
     if table.num_rows == 0:
         raise EmptyTableError(f"{source} has no rows")
-    kinds |= {name: "word" for name in known if _is_large(table.column(name))}
+    kinds = names.kinds | {name: "word" for name in known if _is_large(table.column(name))}
     numbers = [name for name in known if kinds[name] == "number"]
     numeric = np.empty((table.num_rows, len(numbers)))
     booleans = {}
@@ -112,7 +128,7 @@ def read_parquet(path):
             booleans[name] = values
     words = [name for name in known if kinds[name] == "word"]
     others = {name: _chunked_values(_exact(table.column(name))) for name in words}
-    raw = RawTable(numeric, numbers, others, booleans=booleans)
+    raw = RawTable(numeric, numbers, others, booleans=booleans, repeated=names.repeated)
     left_out = [name for name, kind in kinds.items() if kind is None]
     if left_out:
         raw.notes.append(f"left out {listed(left_out)}: neither numbers nor words")
@@ -122,10 +138,12 @@ def read_parquet(path):
 def iter_parquet(path, wanted, chunk_rows, check):
     """Chunks of some columns as dictionaries of arrays; `check` is shown all names first."""
     with _open(path) as file:
-        schema = file.schema_arrow
-        known = [name for name in schema.names if _kind(schema.field(name).type) is not None]
-        check(known)
+        names = _Names(file.schema_arrow)
+        known = [name for name in names.unique if names.kinds[name] is not None]
+        check(known, names.repeated)
         columns = [name for name in dict.fromkeys(wanted) if name in set(known)]
-        for batch in file.iter_batches(batch_size=chunk_rows, columns=columns):
+        written = list(dict.fromkeys(names.written[name] for name in columns))
+        for batch in file.iter_batches(batch_size=chunk_rows, columns=written):
             if batch.num_rows:
+                batch = names.renamed(batch)
                 yield {name: _values(_exact(batch.column(name))) for name in columns}

@@ -11,9 +11,11 @@ from tamis.io.integers import TOO_LARGE, large_columns
 __all__ = [
     "RawTable",
     "as_floats",
-    "check_names",
     "find_column",
     "keep_columns",
+    "refuse_repeated",
+    "tell_repeated",
+    "unique_names",
     "without_numbers",
 ]
 
@@ -49,6 +51,10 @@ class RawTable:
         Decimal mark of words that are numbers.
     notes : list of str
         What the reader guessed.
+    repeated : list of str
+        Names that several columns have in the file; here all but the first have a number.
+    dropped : list of str
+        What the reader has left out because the user said so.
     """
 
     numeric: np.ndarray
@@ -63,6 +69,8 @@ class RawTable:
     categorical: list = field(default_factory=list)
     decimal: str = "."
     notes: list = field(default_factory=list)
+    repeated: list = field(default_factory=list)
+    dropped: list = field(default_factory=list)
 
     @property
     def n_rows(self):
@@ -98,19 +106,55 @@ def find_column(name, names, is_named):
     return names[at] if is_place and -len(names) <= at < len(names) else None
 
 
-def check_names(names, source):
-    """Refuse names that stand for two columns."""
-    if len(set(names)) == len(names):
-        return
-    seen, twice = set(), []
+def unique_names(names):
+    """Names of columns that differ: the second of two gets ".1", the third ".2", and so on.
+
+    Returns
+    -------
+    unique : list of str
+        The names, those that come back with a number that no other name has.
+    repeated : list of str
+        The names that come back.
+
+    Examples
+    --------
+    >>> unique_names(["TP53", "MYC", "TP53", "TP53"])
+    (['TP53', 'MYC', 'TP53.1', 'TP53.2'], ['TP53'])
+    """
+    taken = set(names)
+    if len(taken) == len(names):
+        return list(names), []
+    unique, last = [], {}
     for name in names:
-        if name in seen and name not in twice:
-            twice.append(name)
-        seen.add(name)
-    raise InputError(
-        f"{source}: two columns have the same name: {listed(map(repr, twice))};"
-        " --drop cannot tell them apart: rename them"
+        if name not in last:
+            last[name] = 0
+            unique.append(name)
+            continue
+        other = name
+        while other in taken:
+            last[name] += 1
+            other = f"{name}.{last[name]}"
+        taken.add(other)
+        unique.append(other)
+    return unique, [name for name, number in last.items() if number]
+
+
+def tell_repeated(repeated):
+    """In words: how columns of the same name are told apart."""
+    first = repeated[0]
+    return (
+        f"several columns have the same name ({listed(map(repr, repeated))}): the second is called"
+        f" {first + '.1'!r}, the third {first + '.2'!r}, and so on"
     )
+
+
+def refuse_repeated(name, repeated, role):
+    """Refuse a role for a name that several columns have."""
+    if name in repeated:
+        raise InputError(
+            f"{role}: several columns are called {name!r}; rename them, so that it is clear which"
+            " one is meant"
+        )
 
 
 def as_floats(values, source="X"):

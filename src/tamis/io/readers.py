@@ -72,7 +72,8 @@ def read_table(
         count.
     text, categorical, drop, include : list of str
         Columns to use for their words; as categories; not at all; although they look like names,
-        dates or text. They overrule every guess.
+        dates or text. They overrule every guess. With `transpose`, `drop` can also name columns of
+        a text file that are no samples, such as descriptions of the features.
     missing : {"impute", "error"}, default="impute"
         Whether missing values are only reported, or refused.
     missing_values : list of str, optional
@@ -116,6 +117,7 @@ def read_table(
         layer=layer,
         transpose=transpose,
         as_written=[name for name in in_words if name is not None],
+        drop=wishes.drop,
         missing=wishes.missing_words.spellings,
     )
     labels = None
@@ -143,6 +145,7 @@ def read_raw(
     layer=None,
     transpose=False,
     as_written=(),
+    drop=(),
     missing=frozenset(),
     expected=None,
 ):
@@ -156,6 +159,8 @@ def read_raw(
         As in `read_table`.
     as_written : list of str or int
         Columns that are words, even if they look like numbers: labels, names of rows.
+    drop : list of str
+        Columns that are no samples, where features lie in rows.
     missing : frozenset of str
         Words that stand for a missing value among numbers; in columns of words they stay.
     expected : list of str, optional
@@ -173,8 +178,12 @@ def read_raw(
     if transpose and format in ("svmlight", "parquet"):
         raise InputError(f"transpose is for CSV, TSV, npz and npy files, not for {format}")
     with readable(path, format):
+        if format in ("csv", "tsv") and transpose:
+            from tamis.io.transposed import read_transposed
+
+            return read_transposed(path, missing, delimiter, encoding, as_written, drop)
         if format in ("csv", "tsv"):
-            return _read_text(path, delimiter, encoding, transpose, as_written, missing, expected)
+            return _read_text(path, delimiter, encoding, as_written, missing, expected)
         if format == "svmlight":
             from tamis.io.svmlight import read_svmlight
 
@@ -196,13 +205,10 @@ def read_raw(
         return read_h5ad(path, layer, transpose)
 
 
-def _read_text(path, delimiter, encoding, transpose, as_written, missing, expected):
+def _read_text(path, delimiter, encoding, as_written, missing, expected):
     from tamis.io.delimited import read_delimited
     from tamis.io.dialect import sniff
-    from tamis.io.transposed import read_transposed
 
-    if transpose:
-        return read_transposed(path, missing, delimiter, encoding, as_written)
     dialect = sniff(path, delimiter=delimiter, encoding=encoding, expected=expected)
     found = [find_column(name, dialect.names, dialect.has_header) for name in as_written]
     return read_delimited(

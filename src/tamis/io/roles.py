@@ -6,7 +6,13 @@ from scipy import sparse
 from tamis.io.errors import InputError, counted, listed, require_names
 from tamis.io.features import check_values, decide_kinds, note_words
 from tamis.io.labels import as_labels, check_classes, require_target
-from tamis.io.raw import check_names, find_column, keep_columns, without_numbers
+from tamis.io.raw import (
+    find_column,
+    keep_columns,
+    refuse_repeated,
+    tell_repeated,
+    without_numbers,
+)
 from tamis.io.tokens import missing_in, parse_numbers, strings, without
 from tamis.preparation.missing import MissingWords
 from tamis.preparation.table import Dataset, Table
@@ -82,8 +88,9 @@ def assign_roles(raw, wishes, labels=None):
     Dataset
         Features, kinds, labels and notes.
     """
-    check_names([*raw.numeric_names, *raw.others], "the table")
     notes = list(raw.notes)
+    if raw.repeated:
+        notes.append(tell_repeated(raw.repeated))
     place = _Places(raw)
     target, y = _target(raw, wishes, labels, place)
     ids = place.take(wishes.id_column, "id_column")
@@ -95,7 +102,7 @@ def assign_roles(raw, wishes, labels=None):
         for names, role in (
             (wishes.text, "text"),
             (wishes.categorical, "categorical"),
-            (wishes.drop, "drop"),
+            ([name for name in wishes.drop if name not in raw.dropped], "drop"),
             (wishes.include, "include"),
         )
     )
@@ -204,6 +211,7 @@ class _Places:
         found = self.raw.find(name)
         if found is None:
             require_names([str(name)], self.raw.names, role)
+        refuse_repeated(found, self.raw.repeated, role)
         self.used.add(found)
         return self.column(found)
 
@@ -242,5 +250,6 @@ def _target(raw, wishes, labels, place):
         if known is None:
             return None, None
     name = require_target(wishes.target, raw)
+    refuse_repeated(name, raw.repeated, "target")
     place.used.add(name)
     return name, place.column(name)

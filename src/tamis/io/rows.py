@@ -7,9 +7,9 @@ from os import PathLike
 import numpy as np
 from scipy import sparse
 
-from tamis.io.errors import EmptyTableError, InputError, listed, nearest
+from tamis.io.errors import EmptyTableError, InputError, listed, nearest, require_names
 from tamis.io.integers import TOO_LARGE, is_large_integer
-from tamis.io.raw import without_numbers
+from tamis.io.raw import refuse_repeated, tell_repeated, without_numbers
 from tamis.io.readers import read_raw
 from tamis.io.source import check_path, format_of, name_of, readable
 from tamis.io.tokens import parse_numbers, strings, without
@@ -31,6 +31,7 @@ def read_rows(
     encoding: str | None = None,
     layer: str | None = None,
     transpose: bool = False,
+    drop: Iterable[str] = (),
     missing: MissingWords | None = None,
     chunk_rows: int = 10_000,
     extra: Iterable[str] = (),
@@ -52,6 +53,8 @@ def read_rows(
         Which of them are words; all others are numbers.
     format, delimiter, encoding, layer, transpose
         As in `read_table`.
+    drop : list of str
+        Columns of a transposed text file that are no samples.
     missing : MissingWords, optional
         Words that stand for missing values, as a model's preparation has them; when not said, the
         usual ones.
@@ -89,6 +92,11 @@ def read_rows(
     )
     with readable(path, format or "a table"):
         format = format_of(path, format)
+    if drop and not (format in ("csv", "tsv") and transpose):
+        raise InputError(
+            "--drop is for columns of a --transpose text file that are no samples; columns that"
+            " the model does not need are ignored anyway"
+        )
     if format in ("csv", "tsv") and not transpose:
         found = _text_rows(path, wanted, delimiter, encoding, chunk_rows)
     elif format == "parquet" and not transpose:
@@ -107,9 +115,11 @@ def read_rows(
             format=format,
             transpose=transpose,
             as_written=wanted.needed_words,
+            drop=list(drop),
             missing=wanted.missing.spellings,
             **options,
         )
+        require_names([n for n in drop if n not in raw.dropped], raw.names, "drop")
         found = _raw_rows(raw, wanted, chunk_rows)
     return _watched(found, path, format, wanted, notes)
 
@@ -124,6 +134,8 @@ def _watched(found, path, format, wanted, notes):
             yield wanted.with_lacking(replace(table, numeric=numeric)), extras
     if n_rows == 0:
         raise EmptyTableError(f"{name_of(path)} has no rows")
+    if notes is not None and wanted.repeated:
+        notes.append(tell_repeated(wanted.repeated))
     if notes is not None and wanted.odd:
         words = [f"{name} ({count:,})" for name, count in wanted.odd.items()]
         notes.append(f"words among numbers, read as missing: {listed(words)}")
@@ -141,6 +153,7 @@ class _Wanted:
         self.missing = missing
         self.lacking = lacking
         self.odd = {}
+        self.repeated = []
 
     @property
     def columns(self):
@@ -158,8 +171,12 @@ class _Wanted:
     def extra_in(self, names):
         return [name for name in self.extra if name in names]
 
-    def check(self, present):
+    def check(self, present, repeated=()):
         """Refuse a file that lacks a column, or do without it where that is allowed."""
+        for name in self.extra:
+            refuse_repeated(name, repeated, "labels or names of rows")
+        needed = {*self.columns, *(name.rpartition(".")[0] for name in self.columns)}
+        self.repeated = [name for name in repeated if name in needed]
         known = set(present)
         absent = [name for name in self.columns if name not in known]
         if not absent:
@@ -247,7 +264,7 @@ def _text_rows(path, wanted, delimiter, encoding, chunk_rows):
     from tamis.io.dialect import sniff
 
     dialect = sniff(path, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
-    wanted.check(dialect.names)
+    wanted.check(dialect.names, dialect.repeated)
     at = {name: j for j, name in enumerate(dialect.names)}
     # loadtxt wants each column once and in order; the table wants them as the model does.
     order = sorted(set(wanted.numbers), key=at.get)
@@ -299,7 +316,7 @@ def _svmlight_rows(path, wanted, chunk_rows):
 
 def _raw_rows(raw, wanted, chunk_rows):
     known = [*raw.numeric_names, *raw.others]
-    wanted.check(known)
+    wanted.check(known, raw.repeated)
     at = {name: j for j, name in enumerate(raw.numeric_names)}
     from_numeric = [name for name in wanted.numbers if name in at]
     is_plain = len(from_numeric) == len(wanted.numbers)

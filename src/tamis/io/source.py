@@ -47,6 +47,9 @@ _BYTE_ORDER_MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+_ADDRESS = re.compile(r"^[A-Za-z][A-Za-z\d+.-]+://")
+# How JSON begins, and hardly any header of a table.
+_JSON = re.compile(r"^\s*(\{\s*[\"}]|\[\s*[\[{\"\]])")
 _SVMLIGHT_LINE = re.compile(
     r"^[-+]?[\d.]+([eE][-+]?\d+)?(\s+qid:\d+)?(\s+\d+:[-+\d.eE]+)+\s*(#.*)?$"
 )
@@ -59,6 +62,8 @@ def name_of(path):
 
 def check_path(path):
     """Refuse what is not a file with something in it."""
+    if _ADDRESS.match(str(path)):
+        raise InputError(f"{path} is an address, not a file: download it first (curl -O {path})")
     path = Path(path)
     try:
         if path.is_dir():
@@ -138,6 +143,12 @@ def format_of(path, format=None):
     if suffixes and suffixes[-1] in (".xlsx", ".xls", ".ods"):
         raise InputError(f"{name_of(path)} is a spreadsheet: save it as CSV first")
     head = _head(path)
+    is_json = suffixes and suffixes[-1] in (".json", ".jsonl", ".ndjson")
+    if is_json or _JSON.match(head.decode("latin-1")):
+        raise InputError(
+            f"{name_of(path)} is JSON, not a table: convert it first, for instance with"
+            " pandas.read_json(...).to_csv(...)"
+        )
     for magic, found in _FORMAT_OF_MAGIC.items():
         if head.startswith(magic):
             return found

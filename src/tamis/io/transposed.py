@@ -6,42 +6,69 @@ from tamis.io.delimited import chunks, number_rows
 from tamis.io.dialect import sniff, split
 from tamis.io.errors import EmptyTableError, InputError
 from tamis.io.integers import is_large_integer
-from tamis.io.raw import RawTable, check_names
+from tamis.io.raw import RawTable, tell_repeated, unique_names
 from tamis.io.source import name_of
 from tamis.io.tokens import Cleaned
 
 __all__ = ["read_transposed"]
 
 
-def read_transposed(path, missing, delimiter=None, encoding=None, as_written=()):
-    """All features of a file that has one a row; a row with a word in it is a column of words."""
+def read_transposed(path, missing, delimiter=None, encoding=None, as_written=(), drop=()):
+    """All features of a file that has one a row; a row with a word in it is a column of words.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    missing : frozenset of str
+        Words that stand for a missing value among numbers.
+    delimiter, encoding : str or None
+        As in `read_table`.
+    as_written : collection of str
+        Features that are words, even if they look like numbers.
+    drop : collection of str
+        Columns of the file that are no samples, such as a description of the features.
+
+    Returns
+    -------
+    RawTable
+        Features in columns.
+    """
     dialect = sniff(path, delimiter=delimiter, encoding=encoding)
     source = name_of(path)
-    if len(dialect.names) < 2:
+    samples = dialect.names[1:]
+    keep = [j for j, name in enumerate(samples, 1) if name not in drop]
+    if not keep:
         raise InputError(f"{source}: expected names of features and at least one sample")
-    ids = dialect.names[1:] if dialect.has_header else None
     cleaned = Cleaned()
-    names, blocks, others = [], [], {}
+    heads, blocks, others = [], [], {}
     for lines in chunks(path, dialect, encoding):
         rows = [split(line, dialect) for line in lines]
-        heads = [row.pop(0).strip() for row in rows]
+        first = len(heads)
+        heads += [row[0].strip() for row in rows]
+        rows = [[row[j] for j in keep] for row in rows]
         matrix, odd = number_rows(rows, missing, dialect.decimal)
-        wordy = {i for i, _ in odd} | {i for i, name in enumerate(heads) if name in as_written}
+        wordy = {i for i, _ in odd}
+        wordy |= {i for i in range(len(rows)) if heads[first + i] in as_written}
         wordy |= {i for i, row in enumerate(rows) if any(map(is_large_integer, row))}
-        for i in sorted(wordy):
-            check_names([heads[i], *others], source)
-            others[heads[i]] = np.array([cleaned[word] for word in rows[i]], dtype=object)
-        kept = [i for i in range(len(rows)) if i not in wordy]
-        blocks.append(matrix if not wordy else matrix[kept])
-        names += [heads[i] for i in kept]
+        for i in wordy:
+            words = [cleaned[word] for word in rows[i]]
+            others[first + i] = np.array(words, dtype=object)
+        numeric = [i for i in range(len(rows)) if i not in wordy]
+        blocks.append(matrix if not wordy else matrix[numeric])
     if not blocks:
         raise EmptyTableError(f"{source} has a header and no rows")
-    check_names([*names, *others], source)
+    names, repeated = unique_names(heads)
+    ids = [samples[j - 1] for j in keep] if dialect.has_header else None
+    notes = [*dialect.notes, *([tell_repeated(dialect.repeated)] if dialect.repeated else [])]
     return RawTable(
         np.concatenate(blocks).T,
-        names,
-        others,
+        [name for i, name in enumerate(names) if i not in others],
+        {names[i]: others[i] for i in sorted(others)},
         ids=None if ids is None else np.array(ids, dtype=object),
+        order=names,
         decimal=dialect.decimal,
-        notes=list(dialect.notes),
+        notes=notes,
+        repeated=repeated,
+        dropped=[name for name in samples if name in drop],
     )
