@@ -147,7 +147,7 @@ def _read(words, descriptions):
     options = {name: words[name] for name in READING}
     choices = [n for n, d in descriptions.items() if d.get("type") in ("choice", "yes/no")]
     options["categorical"] = tuple(dict.fromkeys([*options["categorical"], *choices]))
-    return read_table(words["data"], words["target"], **options)
+    return read_table(words["data"], words["target"], max_size=words["max_size"], **options)
 
 
 def _embedded(words):

@@ -99,6 +99,7 @@ def _read_target_file(options, target, notes):
         transpose=options.transpose,
         as_written=[options.id_column] if options.id_column else [],
         drop=options.drop,
+        max_size=options.max_size,
     )
     _, values, _ = read_labels(
         options.target_file,
@@ -107,6 +108,7 @@ def _read_target_file(options, target, notes):
         id_column=options.id_column,
         encoding=options.encoding,
         notes=notes,
+        max_size=options.max_size,
     )
     return values
 

@@ -55,6 +55,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
         transpose=options.transpose,
         drop=options.drop,
         missing=missing_words(options, model),
+        max_size=options.max_size,
         chunk_rows=max(_FEWEST_ROWS, min(_MOST_ROWS, _VALUES // width)),
         extra=list(dict.fromkeys(wanted)),
         notes=notes,

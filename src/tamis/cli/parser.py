@@ -59,6 +59,12 @@ def _add_reading(parser, *, training, labels=True):
         help="what stands for a missing value beside the empty field, such as NA,-,? (default: "
         + ("NA, NaN, NULL, N/A, #N/A, <NA>)" if training else "as in training)"),
     )
+    group.add_argument(
+        "--max-size",
+        type=_size,
+        metavar="SIZE",
+        help="memory that the data may take, such as 8GB (default: half of what is available)",
+    )
     if labels:
         group.add_argument("--target-file", metavar="FILE", help="labels, joined by sample name")
     if not training:
@@ -271,6 +277,15 @@ def _names(text):
 
 def _values(text):
     return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def _size(text):
+    from tamis.io.limits import parse_size
+
+    size = parse_size(text)
+    if not size:
+        raise argparse.ArgumentTypeError(f"expected a size such as 500MB or 8GB, got {text!r}")
+    return size
 
 
 def _ngrams(text):

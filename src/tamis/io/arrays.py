@@ -1,10 +1,14 @@
 """Arrays of numpy and scipy: npz, sparse npz and npy."""
 
+import math
+import zipfile
+
 import numpy as np
 from scipy import sparse
 
 from tamis.io.errors import InputError, listed
 from tamis.io.integers import TOO_LARGE, large_columns
+from tamis.io.limits import COLUMN, WORD, tell_size
 from tamis.io.raw import RawTable, as_floats, unique_names
 from tamis.io.source import name_of
 from tamis.io.tokens import strings
@@ -14,6 +18,51 @@ __all__ = ["checked_csr", "read_npy", "read_npz"]
 _SPARSE_PARTS = {"format", "shape", "data"}
 _NAMES = ("feature_names", "features", "columns", "var_names")
 _IDS = ("ids", "sample_names", "sample_ids", "obs_names")
+
+
+def table_bytes(shape, dtype, transpose=False):
+    """Bytes that an array takes when it becomes a table, beside those that it has itself."""
+    n_values = math.prod(shape)
+    n_columns = shape[0 if transpose else 1] if len(shape) == 2 else 0
+    if dtype.kind in "US":
+        value = WORD
+    elif dtype.names:
+        value = WORD * len(dtype.names)
+    else:
+        value = 0 if dtype in (np.float32, np.float64) else 4 if dtype.itemsize <= 2 else 8
+    return n_values * value + COLUMN * n_columns
+
+
+def _declared(file, n_bytes, name):
+    """Shape and type that the beginning of an npy file declares, which must be what it holds."""
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+    else:  # records with names that are not ASCII
+        return (), np.dtype("V")
+    n_declared = math.prod(shape) * dtype.itemsize
+    if n_declared > n_bytes and not dtype.hasobject:
+        raise InputError(
+            f"{name} declares {tell_size(n_declared)} and holds {tell_size(n_bytes)}: it is"
+            " damaged or cut off"
+        )
+    return shape, dtype
+
+
+def _check_archive(path, source, budget, transpose):
+    """Refuse an npz file by what its parts declare, before any of them is unpacked."""
+    n_bytes = 0
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            n_bytes += entry.file_size
+            if entry.filename.endswith(".npy"):
+                with archive.open(entry) as file:
+                    name = f"{source}: {entry.filename}"
+                    shape, dtype = _declared(file, entry.file_size, name)
+                n_bytes += table_bytes(shape, dtype, transpose) if len(shape) == 2 else 0
+    budget.spend(n_bytes, is_all=True)
 
 
 def checked_csr(matrix):
@@ -37,13 +86,15 @@ def _words_of(array):
             for value in array.tolist()]  # fmt: skip
 
 
-def _sparse_of(parts, source):
+def _sparse_of(parts, source, budget, transpose):
     """The matrix of a file that scipy's `save_npz` wrote."""
     kind = parts["format"].item()
     kind = kind.decode("ascii") if isinstance(kind, bytes) else str(kind)
     shape = tuple(int(n) for n in parts["shape"])
     if len(shape) != 2:
         raise InputError(f"{source}: a sparse matrix must have 2 dimensions, got {len(shape)}")
+    n_rows, n_columns = shape[::-1] if transpose else shape
+    budget.spend(16 * n_rows + COLUMN * n_columns, is_all=True)
     if kind in ("csr", "csc"):
         make = sparse.csr_array if kind == "csr" else sparse.csc_array
         matrix = make((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
@@ -55,17 +106,16 @@ def _sparse_of(parts, source):
     return checked_csr(matrix)
 
 
-def read_npz(path, transpose=False):
+def read_npz(path, budget, transpose=False):
     """Arrays `X`, `y`, `feature_names`, `ids`, ... of an npz file; a sparse matrix of scipy.
 
     Arrays with one value a row are labels, groups or batches by their names.
     """
     source = name_of(path)
+    _check_archive(path, source, budget, transpose)
     with np.load(path, allow_pickle=False) as file:
-        if not hasattr(file, "files"):
-            raise InputError(f"{source} is no npz file")
         if _SPARSE_PARTS.issubset(file.files) and "X" not in file.files:
-            X = _sparse_of(file, source)
+            X = _sparse_of(file, source, budget, transpose)
             arrays = {}
         else:
             arrays = {name: file[name] for name in file.files}
@@ -154,9 +204,12 @@ def _categorical_of(array, names):
     return [names[j] for j in array.tolist() if 0 <= j < len(names)]
 
 
-def read_npy(path, transpose=False):
+def read_npy(path, budget, transpose=False):
     """A matrix of numbers, mapped and not loaded; or a structured array with named columns."""
     source = name_of(path)
+    with open(path, "rb") as file:
+        shape, dtype = _declared(file, path.stat().st_size, source)
+    budget.spend(table_bytes(shape, dtype, transpose), is_all=True)
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
     except ValueError:

@@ -14,6 +14,7 @@ import numpy as np
 from tamis.io.dialect import records, split
 from tamis.io.errors import EmptyTableError, InputError
 from tamis.io.integers import EXACT, is_large_integer
+from tamis.io.limits import COLUMN, WORD
 from tamis.io.raw import RawTable
 from tamis.io.source import name_of
 from tamis.io.tokens import Cleaned, is_number
@@ -25,12 +26,12 @@ _UNREADABLE = re.compile(r"could not convert string '(.*)' to", re.DOTALL)
 _EDGE = 8  # words among the first or last fields are found without splitting the whole line
 
 
-def chunks(path, dialect, encoding=None, n_rows=None):
+def chunks(path, dialect, encoding, budget, n_rows=None):
     """Lists of records with their line numbers; every record has as many fields as names."""
     width = len(dialect.names)
     if n_rows is None:
         n_rows = max(1, _CHUNK_FIELDS // width)
-    source = records(path, dialect.delimiter, dialect.is_quoted, encoding)
+    source = records(path, dialect.delimiter, dialect.is_quoted, encoding, budget)
     if dialect.has_header:
         next(source, None)
     while block := list(islice(source, n_rows)):
@@ -218,7 +219,7 @@ def _without_gaps(lines, gaps, delimiter):
     return text[1:-1].split("\n")
 
 
-def read_delimited(path, dialect, missing, *, encoding=None, raw=()):
+def read_delimited(path, dialect, missing, budget, *, encoding=None, raw=()):
     """All columns of a delimited file.
 
     Parameters
@@ -229,6 +230,8 @@ def read_delimited(path, dialect, missing, *, encoding=None, raw=()):
         How it is written.
     missing : frozenset of str
         Words that stand for a missing value among numbers; in columns of words they stay.
+    budget : Budget
+        Memory that the table may take.
     encoding : str or None
         Its encoding.
     raw : collection of str
@@ -247,17 +250,19 @@ def read_delimited(path, dialect, missing, *, encoding=None, raw=()):
     cleaned = {j: Cleaned() for j in words}
     found = {j: [] for j in words}
     blocks, late = [], set()
-    for lines in chunks(path, dialect, encoding):
+    budget.spend(COLUMN * len(names))
+    for lines in chunks(path, dialect, encoding, budget):
         matrix, columns, odd = parser.parse(lines)
+        budget.spend(matrix.nbytes)
         blocks.append(matrix)
         late.update(numbers[j] for _, j in odd)
         for j, column in zip(parser.words, columns, strict=True):
-            found[j].extend(map(cleaned[j].__getitem__, column))
+            _extend(found[j], cleaned[j], column, budget)
     if not blocks:
         raise EmptyTableError(f"{name_of(path)} has a header and no rows")
     late |= parser.large
     if late:
-        found |= _second_reading(path, dialect, encoding, sorted(late))
+        found |= _second_reading(path, dialect, encoding, sorted(late), budget)
         keep = [k for k, j in enumerate(numbers) if j not in late]
         numbers = [numbers[k] for k in keep]
         blocks = [block[:, keep] for block in blocks]
@@ -287,14 +292,22 @@ def _wordy_columns(dialect, missing):
     return wordy
 
 
-def _second_reading(path, dialect, encoding, at):
+def _second_reading(path, dialect, encoding, at, budget):
     parser = ChunkParser(dialect, [], at)
     found = {j: [] for j in at}
     cleaned = {j: Cleaned() for j in at}
-    for lines in chunks(path, dialect, encoding):
+    for lines in chunks(path, dialect, encoding, budget):
         for j, column in zip(at, parser.parse(lines)[1], strict=True):
-            found[j].extend(map(cleaned[j].__getitem__, column))
+            _extend(found[j], cleaned[j], column, budget)
     return found
+
+
+def _extend(words, cleaned, column, budget):
+    """Add words of a chunk; each of them is held once."""
+    n_known = len(cleaned)
+    words.extend(map(cleaned.__getitem__, column))
+    # The words of a column are a list first, then an array.
+    budget.spend(16 * len(column) + 2 * WORD * (len(cleaned) - n_known))
 
 
 def _objects(values):

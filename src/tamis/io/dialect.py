@@ -4,6 +4,7 @@ import csv
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from tamis.io.errors import InputError
@@ -95,18 +96,21 @@ def _is_open(line, delimiter):
         csv.field_size_limit(limit)
 
 
-def records(path, delimiter, is_quoted=True, encoding=None):
+def records(path, delimiter, is_quoted, encoding, budget):
     """Records of a delimited file with the number of their first line; blank lines are skipped."""
-    lines = enumerate(text_lines(path, encoding), start=1)
+    lines = enumerate(text_lines(path, encoding, budget), start=1)
     for number, line in lines:
         if not line or line.isspace():
             continue
         if delimiter == " ":
             line = " ".join(line.split())
         if is_quoted and '"' in line and line.count('"') % 2 and _is_open(line, delimiter):
-            parts = [line]
+            parts, size = [line], len(line)
             for _, more in islice(lines, _LONGEST_RECORD):
                 parts.append(more)
+                size += len(more)
+                if size > budget.longest_line:
+                    budget.refuse_line()
                 if more.count('"') % 2:
                     break
             else:
@@ -119,21 +123,23 @@ def records(path, delimiter, is_quoted=True, encoding=None):
         yield number, line
 
 
-def _sample(path, delimiter, is_quoted, encoding):
+def _sample(read, delimiter, is_quoted):
     sample, size = [], 0
-    for _, line in records(path, delimiter, is_quoted, encoding):
+    for _, line in read(delimiter, is_quoted):
         sample.append(line)
         size += len(line)
         if len(sample) > 3 and (len(sample) >= _SAMPLE_LINES or size > _SAMPLE_CHARACTERS):
             break
+        if size > 32 * _SAMPLE_CHARACTERS:  # lines that are split once more than needed
+            break
     return sample
 
 
-def _agreement(path, delimiter, is_quoted, encoding):
+def _agreement(read, delimiter, is_quoted):
     """Share of the first records that have as many fields as most, and that number."""
     dialect = Dialect(delimiter, is_quoted)
     try:
-        sample = _sample(path, delimiter, is_quoted, encoding)
+        sample = _sample(read, delimiter, is_quoted)
     except InputError as error:
         if "never closed" not in str(error):
             raise
@@ -145,16 +151,16 @@ def _agreement(path, delimiter, is_quoted, encoding):
     return share, usual, rows
 
 
-def _choose(path, delimiter, encoding):
+def _choose(read, delimiter):
     """The delimiter and quoting under which the first records agree best."""
     candidates = DELIMITERS if delimiter is None else (delimiter,)
     best, rows_of = None, {}
-    start = "".join(_sample(path, ",", False, encoding)[:3])
+    start = "".join(_sample(read, ",", False)[:3])
     for rank, candidate in enumerate(candidates):
         if candidate not in start and delimiter is None:
             continue
         for is_quoted in (True, False):
-            share, usual, rows = _agreement(path, candidate, is_quoted, encoding)
+            share, usual, rows = _agreement(read, candidate, is_quoted)
             rows_of[candidate, is_quoted] = rows
             is_split = usual > 1 or delimiter is not None
             score = (is_split and share >= 0.5, share, -rank, is_quoted)
@@ -165,13 +171,13 @@ def _choose(path, delimiter, encoding):
     if best is not None and best[0][0]:
         return best[1], best[2], rows_of[best[1], best[2]]
     if delimiter is None:
-        _, usual, rows = _agreement(path, " ", True, encoding)
+        _, usual, rows = _agreement(read, " ", True)
         # One name less than fields: R's tables with names of rows.
         is_table = usual > 1 and len(rows[0]) in (usual, usual - 1)
         if is_table and all(len(row) == usual for row in rows[1:]):
             return " ", True, rows
     fallback = best[1:] if best is not None else (",", True)
-    return *fallback, rows_of.get(fallback) or _agreement(path, ",", True, encoding)[2]
+    return *fallback, rows_of.get(fallback) or _agreement(read, ",", True)[2]
 
 
 def _is_value(word):
@@ -207,13 +213,15 @@ def _decimal_of(rows, delimiter):
     return "," if commas > points else "."
 
 
-def sniff(path, *, delimiter=None, encoding=None, expected=None):
+def sniff(path, budget, *, delimiter=None, encoding=None, expected=None):
     """Find out how a delimited file is written.
 
     Parameters
     ----------
     path : Path
         The file.
+    budget : Budget
+        Memory that the table may take.
     delimiter, encoding : str or None
         As the user says; None to find out.
     expected : list of str or None
@@ -229,7 +237,8 @@ def sniff(path, *, delimiter=None, encoding=None, expected=None):
         delimiter = {"tab": "\t", "\\t": "\t", "space": " "}.get(delimiter, delimiter)
         if len(delimiter) != 1 or delimiter in '"\n\r':
             raise InputError(f"delimiter must be one character, got {delimiter!r}")
-    delimiter, is_quoted, rows = _choose(path, delimiter, encoding)
+    read = partial(records, path, encoding=encoding, budget=budget)
+    delimiter, is_quoted, rows = _choose(read, delimiter)
     if not rows:
         raise InputError(f"{source} is empty: expected a table")
     dialect = Dialect(delimiter, is_quoted, _decimal_of(rows[1:], delimiter))

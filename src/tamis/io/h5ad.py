@@ -3,8 +3,9 @@
 import numpy as np
 from scipy import sparse
 
-from tamis.io.arrays import checked_csr
+from tamis.io.arrays import checked_csr, table_bytes
 from tamis.io.errors import InputError, listed
+from tamis.io.limits import COLUMN, WORD
 from tamis.io.raw import RawTable, as_floats, unique_names
 from tamis.io.source import name_of
 from tamis.io.tokens import strings
@@ -12,13 +13,15 @@ from tamis.io.tokens import strings
 __all__ = ["read_h5ad"]
 
 
-def read_h5ad(path, layer=None, transpose=False):
+def read_h5ad(path, budget, layer=None, transpose=False):
     """Matrix `X` or a layer, names of ``var``, and columns of ``obs`` beside it.
 
     Parameters
     ----------
     path : Path
         The file.
+    budget : Budget
+        Memory that the table may take.
     layer : str or None
         Layer in place of ``X``; "raw" for ``raw/X``.
     transpose : bool
@@ -37,9 +40,11 @@ def read_h5ad(path, layer=None, transpose=False):
     if transpose:
         raise InputError(f"{source}: an h5ad file has its samples in rows; leave out --transpose")
     with h5py.File(path, "r") as file:
-        X, var = _matrix_of(file, layer, source)
-        names, _ = _frame(file[var], source) if var in file else (None, {})
-        ids, obs = _frame(file["obs"], source) if "obs" in file else (None, {})
+        _refuse_other_files(file, source)
+        read = _Reader(budget)
+        X, var = _matrix_of(file, layer, source, read)
+        names, _ = _frame(file[var], read) if var in file else (None, {})
+        ids, obs = _frame(file["obs"], read) if "obs" in file else (None, {})
     n_rows, n_columns = X.shape
     if not n_rows or not n_columns:
         raise InputError(f"{source}: the matrix is empty, of shape {X.shape}")
@@ -55,7 +60,41 @@ def read_h5ad(path, layer=None, transpose=False):
     return RawTable(X, names, side=side, ids=ids, is_named=is_named, repeated=repeated)
 
 
-def _matrix_of(file, layer, source):
+def _refuse_other_files(file, source):
+    """Refuse a file that takes some of its content from others, which it could name at will."""
+    import h5py
+
+    def look(name, link):
+        node = file.get(name) if isinstance(link, h5py.HardLink) else None
+        if not isinstance(link, h5py.HardLink | h5py.SoftLink):
+            return f"{name} is a link to another file"
+        if isinstance(node, h5py.Dataset) and node.external:
+            return f"{name} is stored in another file"
+        if isinstance(node, h5py.Dataset) and node.is_virtual:
+            return f"{name} is put together from other datasets"
+        return None
+
+    found = file.visititems_links(look)
+    if found is not None:
+        raise InputError(
+            f"{source}: {found}, which is not read; save everything in one file first"
+        )
+
+
+class _Reader:
+    """Reads datasets, within a budget of memory."""
+
+    def __init__(self, budget):
+        self.budget = budget
+
+    def __call__(self, node):
+        """All values of a dataset; refused before they are read where they do not fit."""
+        has_words = node.dtype.hasobject
+        self.budget.spend(node.size * (WORD if has_words else node.dtype.itemsize), is_all=True)
+        return node[()]
+
+
+def _matrix_of(file, layer, source, read):
     """The matrix, and where the names of its columns are."""
     layers = list(file["layers"]) if "layers" in file else []
     if layer is None:
@@ -72,14 +111,17 @@ def _matrix_of(file, layer, source):
     if hasattr(node, "shape"):
         if len(node.shape) != 2:
             raise InputError(f"{source}: {place} must have 2 dimensions, got {node.shape}")
-        return as_floats(node[()], f"{source}: {place}"), var
+        read.budget.spend(table_bytes(node.shape, node.dtype), is_all=True)
+        return as_floats(read(node), f"{source}: {place}"), var
     encoding = _text(node.attrs.get("encoding-type", node.attrs.get("h5sparse_format", "")))
     shape = node.attrs.get("shape", node.attrs.get("h5sparse_shape"))
     if not encoding.startswith(("csr", "csc")) or shape is None:
         raise InputError(f"{source}: {place} is stored as {encoding or 'unknown'!r}, not read")
+    n_rows, n_columns = (int(n) for n in shape)
+    read.budget.spend(16 * n_rows + COLUMN * n_columns, is_all=True)
     make = sparse.csr_array if encoding.startswith("csr") else sparse.csc_array
-    parts = node["data"][()], node["indices"][()], node["indptr"][()]
-    matrix = make(parts, shape=tuple(int(n) for n in shape))
+    parts = read(node["data"]), read(node["indices"]), read(node["indptr"])
+    matrix = make(parts, shape=(n_rows, n_columns))
     matrix.check_format(full_check=True)
     return checked_csr(matrix), var
 
@@ -88,10 +130,10 @@ def _text(value):
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _frame(node, source):
+def _frame(node, read):
     """Index and columns of a data frame, as anndata has written them over the years."""
     if hasattr(node, "dtype"):  # before 0.7: one table of records
-        records = node[()]
+        records = read(node)
         if not records.dtype.names:
             return None, {}
         columns = {name: _decoded(records[name]) for name in records.dtype.names}
@@ -103,23 +145,23 @@ def _frame(node, source):
     for name in node:
         if name == "__categories":
             continue
-        values = _column(node[name], old.get(name))
+        values = _column(node[name], read, old.get(name))
         if values is not None:
             columns[_text(name)] = values
     return columns.pop(index_name, None), columns
 
 
-def _column(node, categories=None):
+def _column(node, read, categories=None):
     """A column: plain, categorical (codes of categories), or nullable (values under a mask)."""
     if hasattr(node, "dtype"):
-        values = node[()]
-        if getattr(values, "ndim", 0) != 1:
+        if len(node.shape) != 1:
             return None
-        return _of_codes(values, categories[()]) if categories is not None else _decoded(values)
+        values = read(node)
+        return _of_codes(values, read(categories)) if categories is not None else _decoded(values)
     if "codes" in node and "categories" in node:
-        return _of_codes(node["codes"][()], node["categories"][()])
+        return _of_codes(read(node["codes"]), read(node["categories"]))
     if "values" in node and "mask" in node:
-        values, mask = _decoded(node["values"][()]), node["mask"][()].astype(bool)
+        values, mask = _decoded(read(node["values"])), read(node["mask"]).astype(bool)
         if not mask.any():
             return values
         if values.dtype.kind in "iuf":

@@ -4,6 +4,7 @@ import numpy as np
 
 from tamis.io.errors import EmptyTableError, InputError, listed
 from tamis.io.integers import EXACT
+from tamis.io.limits import COLUMN, WORD
 from tamis.io.raw import RawTable, unique_names
 from tamis.io.source import name_of
 
@@ -109,12 +110,15 @@ class _Names:
         return table.rename_columns([left[written].pop(0) for written in table.schema.names])
 
 
-def read_parquet(path):
+def read_parquet(path, budget):
     """All columns: booleans and numbers as numbers; strings, categories and dates as words."""
     source = name_of(path)
     with _open(path) as file:
         names = _Names(file.schema_arrow)
         known = [name for name in names.unique if names.kinds[name] is not None]
+        # Numbers are columns of arrow first, then a matrix.
+        value = sum(16 if names.kinds[name] == "number" else WORD for name in known)
+        budget.spend(value * file.metadata.num_rows + COLUMN * len(known), is_all=True)
         table = names.renamed(file.read(columns=[names.written[name] for name in known]))
     if table.num_rows == 0:
         raise EmptyTableError(f"{source} has no rows")

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from os import PathLike
 
 from tamis.io.errors import InputError
+from tamis.io.limits import Budget
 from tamis.io.raw import find_column
 from tamis.io.roles import Wishes, assign_roles
 from tamis.io.source import check_path, format_of, name_of, readable
@@ -34,6 +35,7 @@ def read_table(
     missing: str = "impute",
     missing_values: Iterable[str] | None = None,
     require_target: bool = True,
+    max_size: int | None = None,
 ) -> Dataset:
     """Read a table of features with the classes of its rows.
 
@@ -82,6 +84,9 @@ def read_table(
         case, unless such a word is evidently one of a column's categories (NA among DE, FR, ...).
     require_target : bool, default=True
         Whether a table without labels, or with too few of them to learn from, is refused.
+    max_size : int, optional
+        Bytes of memory that the table may take; a larger one is refused before it is read. Half
+        of the memory that is available (to the container) when not said.
 
     Returns
     -------
@@ -119,6 +124,7 @@ def read_table(
         as_written=[name for name in in_words if name is not None],
         drop=wishes.drop,
         missing=wishes.missing_words.spellings,
+        max_size=max_size,
     )
     labels = None
     if target_file is not None:
@@ -129,6 +135,7 @@ def read_table(
             id_column=id_column,
             encoding=encoding,
             notes=raw.notes,
+            max_size=max_size,
         )
         labels = name, values
         if wishes.id_column is None:
@@ -147,6 +154,7 @@ def read_raw(
     as_written=(),
     drop=(),
     missing=frozenset(),
+    max_size=None,
     expected=None,
 ):
     """All columns of a file of any format.
@@ -163,6 +171,8 @@ def read_raw(
         Columns that are no samples, where features lie in rows.
     missing : frozenset of str
         Words that stand for a missing value among numbers; in columns of words they stay.
+    max_size : int or None
+        Bytes of memory that the table may take; None: half of what is available.
     expected : list of str, optional
         Names some of which are in the header, where known.
 
@@ -177,40 +187,40 @@ def read_raw(
         raise InputError(f"layer is for h5ad files, {name_of(path)} is read as {format}")
     if transpose and format in ("svmlight", "parquet"):
         raise InputError(f"transpose is for CSV, TSV, npz and npy files, not for {format}")
+    budget = Budget(name_of(path), max_size)
     with readable(path, format):
         if format in ("csv", "tsv") and transpose:
             from tamis.io.transposed import read_transposed
 
-            return read_transposed(path, missing, delimiter, encoding, as_written, drop)
+            return read_transposed(path, missing, budget, delimiter, encoding, as_written, drop)
         if format in ("csv", "tsv"):
-            return _read_text(path, delimiter, encoding, as_written, missing, expected)
+            return _read_text(path, delimiter, encoding, as_written, missing, budget, expected)
         if format == "svmlight":
             from tamis.io.svmlight import read_svmlight
 
-            return read_svmlight(path)
+            return read_svmlight(path, budget)
         if format == "npz":
             from tamis.io.arrays import read_npz
 
-            return read_npz(path, transpose)
+            return read_npz(path, budget, transpose)
         if format == "npy":
             from tamis.io.arrays import read_npy
 
-            return read_npy(path, transpose)
+            return read_npy(path, budget, transpose)
         if format == "parquet":
             from tamis.io.parquet import read_parquet
 
-            return read_parquet(path)
+            return read_parquet(path, budget)
         from tamis.io.h5ad import read_h5ad
 
-        return read_h5ad(path, layer, transpose)
+        return read_h5ad(path, budget, layer, transpose)
 
 
-def _read_text(path, delimiter, encoding, as_written, missing, expected):
+def _read_text(path, delimiter, encoding, as_written, missing, budget, expected):
     from tamis.io.delimited import read_delimited
     from tamis.io.dialect import sniff
 
-    dialect = sniff(path, delimiter=delimiter, encoding=encoding, expected=expected)
+    dialect = sniff(path, budget, delimiter=delimiter, encoding=encoding, expected=expected)
     found = [find_column(name, dialect.names, dialect.has_header) for name in as_written]
-    return read_delimited(
-        path, dialect, missing, encoding=encoding, raw=[f for f in found if f is not None]
-    )
+    raw = [name for name in found if name is not None]
+    return read_delimited(path, dialect, missing, budget, encoding=encoding, raw=raw)

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from tamis.io.errors import EmptyTableError, InputError, listed, nearest, require_names
 from tamis.io.integers import TOO_LARGE, is_large_integer
+from tamis.io.limits import Budget
 from tamis.io.raw import refuse_repeated, tell_repeated, without_numbers
 from tamis.io.readers import read_raw
 from tamis.io.source import check_path, format_of, name_of, readable
@@ -33,6 +34,7 @@ def read_rows(
     transpose: bool = False,
     drop: Iterable[str] = (),
     missing: MissingWords | None = None,
+    max_size: int | None = None,
     chunk_rows: int = 10_000,
     extra: Iterable[str] = (),
     notes: list | None = None,
@@ -58,6 +60,8 @@ def read_rows(
     missing : MissingWords, optional
         Words that stand for missing values, as a model's preparation has them; when not said, the
         usual ones.
+    max_size : int, optional
+        As in `read_table`, for formats that are read whole.
     chunk_rows : int, default=10_000
         Most rows of a chunk.
     extra : list of str
@@ -90,6 +94,7 @@ def read_rows(
         missing or MissingWords(),
         lacking,
     )
+    budget = Budget(name_of(path), max_size)
     with readable(path, format or "a table"):
         format = format_of(path, format)
     if drop and not (format in ("csv", "tsv") and transpose):
@@ -98,7 +103,7 @@ def read_rows(
             " the model does not need are ignored anyway"
         )
     if format in ("csv", "tsv") and not transpose:
-        found = _text_rows(path, wanted, delimiter, encoding, chunk_rows)
+        found = _text_rows(path, wanted, delimiter, encoding, chunk_rows, budget)
     elif format == "parquet" and not transpose:
         from tamis.io.parquet import iter_parquet
 
@@ -107,7 +112,7 @@ def read_rows(
             for batch in iter_parquet(path, wanted.needed, chunk_rows, wanted.check)
         )
     elif format == "svmlight":
-        found = _svmlight_rows(path, wanted, chunk_rows)
+        found = _svmlight_rows(path, wanted, chunk_rows, budget)
     else:
         options = {"delimiter": delimiter, "encoding": encoding, "layer": layer}
         raw = read_raw(
@@ -117,6 +122,7 @@ def read_rows(
             as_written=wanted.needed_words,
             drop=list(drop),
             missing=wanted.missing.spellings,
+            max_size=max_size,
             **options,
         )
         require_names([n for n in drop if n not in raw.dropped], raw.names, "drop")
@@ -259,11 +265,11 @@ def _objects(values):
     return out
 
 
-def _text_rows(path, wanted, delimiter, encoding, chunk_rows):
+def _text_rows(path, wanted, delimiter, encoding, chunk_rows, budget):
     from tamis.io.delimited import ChunkParser, chunks
     from tamis.io.dialect import sniff
 
-    dialect = sniff(path, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
+    dialect = sniff(path, budget, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
     wanted.check(dialect.names, dialect.repeated)
     at = {name: j for j, name in enumerate(dialect.names)}
     # loadtxt wants each column once and in order; the table wants them as the model does.
@@ -276,7 +282,7 @@ def _text_rows(path, wanted, delimiter, encoding, chunk_rows):
     names = np.array(wanted.numbers, dtype=str)
     # Rows of a wide file come in smaller chunks: its lines are held whole.
     n_rows = min(chunk_rows, max(1, _CHUNK_FIELDS // len(dialect.names)))
-    for lines in chunks(path, dialect, encoding, n_rows):
+    for lines in chunks(path, dialect, encoding, budget, n_rows):
         matrix, columns, odd = parser.parse(lines)
         for _, j in odd:
             wanted.count_odd(order[j], 1)
@@ -295,7 +301,7 @@ def _text_rows(path, wanted, delimiter, encoding, chunk_rows):
         yield Table(matrix, names, others), {name: words[name] for name in extra}
 
 
-def _svmlight_rows(path, wanted, chunk_rows):
+def _svmlight_rows(path, wanted, chunk_rows, budget):
     from tamis.io.svmlight import iter_svmlight
 
     if wanted.words:
@@ -307,7 +313,7 @@ def _svmlight_rows(path, wanted, chunk_rows):
         wanted.check([name for name, ok in zip(wanted.numbers, is_place, strict=True) if ok])
     at = [int(name[1:]) for name in wanted.numbers]
     names = np.array(wanted.numbers, dtype=str)
-    for X, y in iter_svmlight(path, at, chunk_rows):
+    for X, y in iter_svmlight(path, at, chunk_rows, budget):
         if not np.isfinite(X.data).all():
             raise InputError(f"{wanted.source} holds a number that is not finite")
         extras = {"target": y} if "target" in wanted.extra else {}

@@ -12,7 +12,7 @@ from tamis.io.errors import InputError
 
 __all__ = [
     "FORMATS",
-    "binary_file",
+    "bounded_file",
     "check_path",
     "fingerprint",
     "format_of",
@@ -119,13 +119,58 @@ def is_packed(path):
         return file.read(2) == b"\x1f\x8b"
 
 
-def binary_file(path):
+def _binary_file(path):
     """The file, unpacked on the fly when it is gzip."""
     return gzip.open(path, "rb") if is_packed(path) else open(path, "rb")
 
 
+class _Bounded(io.RawIOBase):
+    """A file of lines that end within bounds, so that a small packed file cannot fill memory."""
+
+    def __init__(self, path, budget, most):
+        self.file = _binary_file(path)
+        self.budget = budget
+        self.most = most
+        self.n_read = self.n_open = 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        """Read a block, and count the bytes since the last end of a line."""
+        n = self.file.readinto(buffer)
+        block = bytes(memoryview(buffer)[:n])
+        end = max(block.rfind(b"\n"), block.rfind(b"\r"))
+        self.n_open = n - 1 - end if end >= 0 else self.n_open + n
+        self.n_read += n
+        if self.n_open > self.budget.longest_line:
+            self.budget.refuse_line()
+        if self.most is not None and self.n_read > self.most:
+            self.budget.spend(self.budget.limit + 1)
+        return n
+
+    def close(self):
+        self.file.close()
+        super().close()
+
+
+def bounded_file(path, budget, most=None):
+    """The file, unpacked on the fly, that refuses lines beyond the budget.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    budget : Budget
+        Memory that its table may take.
+    most : int or None
+        Bytes of the whole content, where that is bounded.
+    """
+    return io.BufferedReader(_Bounded(path, budget, most), 1 << 18)
+
+
 def _head(path, n_bytes=1 << 16):
-    with binary_file(path) as file:
+    with _binary_file(path) as file:
         return file.read(n_bytes)
 
 
@@ -171,12 +216,13 @@ def _encoding_of(path, encoding):
     return encoding or "utf-8"
 
 
-def text_lines(path, encoding=None):
+def text_lines(path, encoding, budget):
     """Lines of a text file one by one, without their ends."""
     name = name_of(path)
     encoding = _encoding_of(path, encoding)
+    file = bounded_file(path, budget)
     try:
-        with io.TextIOWrapper(binary_file(path), encoding=encoding) as file:
+        with io.TextIOWrapper(file, encoding=encoding) as file:
             for line in file:
                 yield line[:-1] if line.endswith("\n") else line
     except UnicodeDecodeError as error:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tamis.io.errors import EmptyTableError
 from tamis.io.raw import RawTable
-from tamis.io.source import binary_file, name_of
+from tamis.io.source import bounded_file, name_of
 
 __all__ = ["iter_svmlight", "read_svmlight"]
 
@@ -24,9 +24,10 @@ def _load(file):
     return X, y, query
 
 
-def read_svmlight(path):
+def read_svmlight(path, budget):
     """Features f1, f2, ... by their number in the file (f0 too where it is used) and labels."""
-    with binary_file(path) as file:
+    # An entry such as "1:1 " takes 16 bytes.
+    with bounded_file(path, budget, most=budget.limit // 4) as file:
         X, y, query = _load(file)
     if X.shape[0] == 0:
         raise EmptyTableError(f"{name_of(path)} has no rows")
@@ -49,10 +50,10 @@ def read_svmlight(path):
     return RawTable(X, names, side=side, own_target="target", notes=notes)
 
 
-def iter_svmlight(path, wanted, chunk_rows):
+def iter_svmlight(path, wanted, chunk_rows, budget):
     """Chunks of some features, given by their numbers in the file, with the labels."""
     wanted = np.asarray(wanted, dtype=np.int64)
-    with binary_file(path) as file:
+    with bounded_file(path, budget) as file:
         while lines := list(islice(file, chunk_rows)):
             X, y, _ = _load(io.BytesIO(b"".join(lines)))
             if X.shape[0] == 0:

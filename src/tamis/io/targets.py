@@ -4,13 +4,16 @@ import numpy as np
 
 from tamis.io.dialect import records, sniff, split
 from tamis.io.errors import InputError, counted, listed, require_names
+from tamis.io.limits import WORD, Budget
 from tamis.io.source import check_path, name_of, readable
 from tamis.io.tokens import canonical
 
 __all__ = ["read_labels"]
 
 
-def read_labels(path, raw, *, target=None, id_column=None, encoding=None, notes=None):
+def read_labels(
+    path, raw, *, target=None, id_column=None, encoding=None, notes=None, max_size=None
+):
     """Labels of the rows of a table from a file of their own.
 
     Parameters
@@ -27,6 +30,8 @@ def read_labels(path, raw, *, target=None, id_column=None, encoding=None, notes=
         Encoding of the file.
     notes : list of str
         Where labels without a row are reported.
+    max_size : int or None
+        Bytes of memory that the labels may take; None: half of what is available.
 
     Returns
     -------
@@ -39,10 +44,13 @@ def read_labels(path, raw, *, target=None, id_column=None, encoding=None, notes=
     """
     path = check_path(path)
     source = name_of(path)
+    budget = Budget(source, max_size)
+    rows = []
     with readable(path, "labels"):
-        dialect = sniff(path, encoding=encoding)
-        lines = records(path, dialect.delimiter, dialect.is_quoted, encoding)
-        rows = [[word.strip() for word in split(line, dialect)] for _, line in lines]
+        dialect = sniff(path, budget, encoding=encoding)
+        for _, line in records(path, dialect.delimiter, dialect.is_quoted, encoding, budget):
+            rows.append([word.strip() for word in split(line, dialect)])
+            budget.spend(WORD * len(rows[-1]) + len(line))
     if len(dialect.names) == 1 or all(len(row) == 1 for row in rows):
         return *_in_order(rows, raw, source, target), None
     return _joined(rows, dialect, raw, source, target, id_column, notes)

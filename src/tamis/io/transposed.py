@@ -6,6 +6,7 @@ from tamis.io.delimited import chunks, number_rows
 from tamis.io.dialect import sniff, split
 from tamis.io.errors import EmptyTableError, InputError
 from tamis.io.integers import is_large_integer
+from tamis.io.limits import COLUMN
 from tamis.io.raw import RawTable, tell_repeated, unique_names
 from tamis.io.source import name_of
 from tamis.io.tokens import Cleaned
@@ -13,7 +14,7 @@ from tamis.io.tokens import Cleaned
 __all__ = ["read_transposed"]
 
 
-def read_transposed(path, missing, delimiter=None, encoding=None, as_written=(), drop=()):
+def read_transposed(path, missing, budget, delimiter=None, encoding=None, as_written=(), drop=()):
     """All features of a file that has one a row; a row with a word in it is a column of words.
 
     Parameters
@@ -22,6 +23,8 @@ def read_transposed(path, missing, delimiter=None, encoding=None, as_written=(),
         The file.
     missing : frozenset of str
         Words that stand for a missing value among numbers.
+    budget : Budget
+        Memory that the table may take.
     delimiter, encoding : str or None
         As in `read_table`.
     as_written : collection of str
@@ -34,7 +37,7 @@ def read_transposed(path, missing, delimiter=None, encoding=None, as_written=(),
     RawTable
         Features in columns.
     """
-    dialect = sniff(path, delimiter=delimiter, encoding=encoding)
+    dialect = sniff(path, budget, delimiter=delimiter, encoding=encoding)
     source = name_of(path)
     samples = dialect.names[1:]
     keep = [j for j, name in enumerate(samples, 1) if name not in drop]
@@ -42,12 +45,13 @@ def read_transposed(path, missing, delimiter=None, encoding=None, as_written=(),
         raise InputError(f"{source}: expected names of features and at least one sample")
     cleaned = Cleaned()
     heads, blocks, others = [], [], {}
-    for lines in chunks(path, dialect, encoding):
+    for lines in chunks(path, dialect, encoding, budget):
         rows = [split(line, dialect) for line in lines]
         first = len(heads)
         heads += [row[0].strip() for row in rows]
         rows = [[row[j] for j in keep] for row in rows]
         matrix, odd = number_rows(rows, missing, dialect.decimal)
+        budget.spend(matrix.nbytes + COLUMN * len(rows))
         wordy = {i for i, _ in odd}
         wordy |= {i for i in range(len(rows)) if heads[first + i] in as_written}
         wordy |= {i for i, row in enumerate(rows) if any(map(is_large_integer, row))}
