@@ -260,7 +260,8 @@ def test_a_file_that_was_cut_is_one_line_and_writes_nothing(tmp_path, refuses, n
 @pytest.mark.parametrize(
     "content, match",
     [
-        (b"", "has no column 'feature'"),
+        (b"", "is empty"),
+        (b"\n", "has no column 'feature'"),
         (b"\xff\xfe\x00", "cannot read the features file"),
         (b"feature,color\nage,red\n", "has the column 'color'"),
         (b"feature,cost\nage\n", "line 2: not as many fields"),

@@ -37,11 +37,12 @@ def run(argv=None):
     if options.command is None:
         parser.print_help()
         return _WRONG
+    from tamis.cli.spool import spooled
     from tamis.io.errors import Failure, InputError
 
     try:
         command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")
-        with _sigterm_as_ctrl_c():
+        with _sigterm_as_ctrl_c(), spooled(options):
             code = command.run(options) or _DONE
         # Here, and not when Python ends: a full disk is told, and counts as a failure.
         sys.stdout.flush()

@@ -11,6 +11,8 @@ from tamis.comparison import make_problem
 from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
 from tamis.comparison.duplicates import handle_duplicates
 from tamis.io.errors import InputError
+from tamis.io.limits import WORD, Budget
+from tamis.io.source import check_path
 from tamis.preparation import Dataset, Table, lay_out
 
 __all__ = ["EMBEDDED", "READING", "Loaded", "load", "read_features_file"]
@@ -80,7 +82,7 @@ def load(words):
     if words["features_file"]:
         from tamis.io import fingerprint
 
-        descriptions = read_features_file(words["features_file"])
+        descriptions = read_features_file(words["features_file"], words["max_size"])
         marks.append(fingerprint(words["features_file"]))
     if words["data"] is None:
         dataset, name = _embedded(words), EMBEDDED
@@ -164,7 +166,7 @@ def _embedded(words):
     return Dataset(Table(bunch.data, names), {}, labels, "diagnosis")
 
 
-def read_features_file(path):
+def read_features_file(path, max_size=None):
     """What a table of features says: a dict for every feature, with what is given.
 
     Parameters
@@ -172,11 +174,18 @@ def read_features_file(path):
     path : str
         CSV with the column "feature", and any of question, unit, type (number, integer, choice,
         yes/no), choices (separated by |), min, max, cost, group.
+    max_size : int or None
+        Bytes of memory that it may take; None: half of what is available.
 
     Returns
     -------
     descriptions : dict of str to dict
     """
+    try:
+        size = check_path(path).stat().st_size
+    except InputError as error:
+        raise InputError(f"cannot read the features file: {error}") from error
+    Budget(f"the features file {path}", max_size).spend(WORD * size, is_all=True)
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             sample = file.read(4096)

@@ -7,6 +7,7 @@ from tamis import __version__
 __all__ = ["make_parser"]
 
 _METHODS = "centers, medians, primal-dual, landmarks, datum-wise"
+_DATA = "a table: a file, or - for standard input"
 _BASELINES = "most-frequent, l1-logistic, random-forest"
 
 
@@ -121,7 +122,7 @@ def _add_fit(commands):
         "sparsest model within one standard error of the best, and says honestly how good it is. "
         "Without DATA: on an embedded data set.",
     )
-    parser.add_argument("data", nargs="?", metavar="DATA", help="a table")
+    parser.add_argument("data", nargs="?", metavar="DATA", help=_DATA)
     parser.add_argument("--target", metavar="COL", help="column of the labels")
     parser.add_argument(
         "-o", "--output", metavar="RUN", help="folder for model, features, metrics, checkpoints"
@@ -209,7 +210,7 @@ def _add_pick(commands):
 def _add_predict(commands):
     parser = _command(commands, "predict", "labels and probabilities of new rows, as CSV")
     parser.add_argument("run", metavar="RUN", help="folder of a run, or a model file")
-    parser.add_argument("data", metavar="DATA")
+    parser.add_argument("data", metavar="DATA", help=_DATA)
     parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
     parser.add_argument(
         "--priors", metavar="A=0.1,B=0.9", help="class frequencies where the model is used"
@@ -223,7 +224,7 @@ def _add_predict(commands):
 def _add_evaluate(commands):
     parser = _command(commands, "evaluate", "how good a model is on other data")
     parser.add_argument("run", metavar="RUN", help="folder of a run, or a model file")
-    parser.add_argument("data", metavar="DATA")
+    parser.add_argument("data", metavar="DATA", help=_DATA)
     parser.add_argument("--target", metavar="COL", help="default: that of the model")
     parser.add_argument("-o", "--output", metavar="FILE", help="JSON file")
     parser.add_argument(
@@ -237,7 +238,7 @@ def _add_evaluate(commands):
 def _add_explain(commands):
     parser = _command(commands, "explain", "why each row has its label, as CSV")
     parser.add_argument("run", metavar="RUN", help="folder of a run, or a model file")
-    parser.add_argument("data", metavar="DATA")
+    parser.add_argument("data", metavar="DATA", help=_DATA)
     parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
     parser.add_argument(
         "--top",

@@ -8,6 +8,7 @@ from tamis.cli.fit_command import conclude, make_settings, manifest
 from tamis.cli.folder import RunFolder
 from tamis.cli.progress import say
 from tamis.cli.show import count
+from tamis.cli.spool import STANDARD_INPUT
 from tamis.comparison import compare
 from tamis.comparison.choice import Choice
 from tamis.comparison.methods import METHODS
@@ -28,6 +29,8 @@ def run(options):
     words = source.read_json("run.json")
     if options.data is not None:
         words["data"] = options.data
+    elif words["data"] == STANDARD_INPUT:
+        raise InputError("the data of this run came from standard input; say where with --data.")
     if words["data"] is not None and not Path(words["data"]).exists():
         raise InputError(
             f"the data of this run are not at {words['data']} any more; say where with --data."

@@ -70,6 +70,8 @@ def check_path(path):
             raise InputError(f"{path} is a folder: give one file, such as {path}/data.csv")
         if not path.exists():
             raise InputError(f"no file {path}{_similar(path)}")
+        if not path.is_file():
+            raise InputError(f"{path} is not a regular file: save what it holds in one first")
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty: expected a table")
         with open(path, "rb"):

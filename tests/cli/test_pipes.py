@@ -1,0 +1,164 @@
+"""DATA from pipes, and files that are none."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import write_csv
+from tests.cli.files import FILES
+from tests.cli.processes import COMMAND, call, environment, start, wait_for
+
+FAST = ["--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes are those of POSIX")
+
+
+@pytest.fixture
+def temporary(tmp_path):
+    """A folder for temporary files, empty in the end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def piped(content, *words, temporary):
+    """Run the command with something on standard input."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, words)],
+        input=content,
+        capture_output=True,
+        env=environment(TMPDIR=str(temporary)),
+        timeout=120,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def feed(path, content):
+    """Write to a named pipe, from another thread: it waits for a reader."""
+    threading.Thread(target=lambda: Path(path).write_bytes(content), daemon=True).start()
+
+
+@pytest.mark.parametrize("name", ["csv", "csv.gz", "parquet", "svmlight", "npz", "npy", "h5ad"])
+def test_standard_input_is_what_its_content_says(name, tmp_path, temporary):
+    file = FILES[name](tmp_path)
+    content = Path(file.path).read_bytes()
+    code, out, err = piped(content, "fit", "-", *file.fit, *FAST, temporary=temporary)
+    assert code == 0, err
+    assert out.startswith("standard input: 48 rows")
+
+
+def test_a_format_can_be_said(tmp_path, temporary):
+    content = Path(FILES["tsv"](tmp_path).path).read_bytes()
+    words = ["fit", "-", "--target", "y", *FAST]
+    assert piped(content, *words, "--format", "tsv", temporary=temporary)[0] == 0
+    code, _, err = piped(content, *words, "--format", "npz", temporary=temporary)
+    assert code == 2 and "cannot read standard-input as npz" in err
+
+
+def test_all_commands_read_standard_input(run_folder, new, tamis, temporary):
+    content = Path(new).read_bytes()
+    for command in ("predict", "explain"):
+        assert piped(content, command, run_folder, "-", temporary=temporary) == tamis(
+            command, run_folder, new
+        )
+    code, out, err = piped(content, "evaluate", run_folder, "-", "--json", temporary=temporary)
+    assert code == 0, err
+    told, expected = json.loads(out), json.loads(tamis("evaluate", run_folder, new, "--json")[1])
+    assert told["scores"] == expected["scores"]
+    assert told["data"]["name"] == "standard input"
+
+
+def test_a_run_says_where_its_data_came_from(tmp_path, temporary, small, refuses, tamis):
+    run, content = tmp_path / "run", Path(small).read_bytes()
+    words = ["fit", "-", "--target", "y", *FAST, "-o", run]
+    code, out, err = piped(content, *words, temporary=temporary)
+    assert code == 0, err
+    assert json.loads((run / "run.json").read_text())["data"] == "standard input"
+    # The same data again: all is done.
+    assert piped(content, *words, temporary=temporary)[:2] == (0, out)
+    pick = ["pick", run, "--method", "centers", "--n-features", 1, "-o", tmp_path / "picked"]
+    refuses(*pick, match="came from standard input; say where with --data")
+    assert tamis(*pick, "--data", small)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["pipe", "pipe.csv"])
+def test_named_pipes_are_read_once(name, tmp_path, run_folder, new, tamis, monkeypatch):
+    os.mkfifo(tmp_path / name)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for words in (["predict", run_folder], ["evaluate", run_folder]):
+        feed(tmp_path / name, Path(new).read_bytes())
+        code, out, _ = tamis(*words, tmp_path / name)
+        assert code == 0
+        assert out.replace("standard input", new) == tamis(*words, new)[1]
+
+
+def test_process_substitution(run_folder, new, tamis):
+    words = " ".join([*COMMAND, "predict", str(run_folder)])
+    done = subprocess.run(
+        ["bash", "-c", f"{words} <(cat {new})"], capture_output=True, text=True, env=environment()
+    )
+    assert done.stdout == tamis("predict", run_folder, new)[1], done.stderr
+
+
+def test_a_pipe_has_the_limit_of_a_file(run_folder, temporary):
+    rows = "age,dose,color,noise\n" + "1,2,red,3\n" * 300_000
+    words = ["predict", run_folder, "-", "--max-size", "2MB"]
+    code, out, err = piped(rows.encode(), *words, temporary=temporary)
+    assert (code, out) == (2, "")
+    assert "standard input takes more than 2." in err and "--max-size 4MB raises it" in err
+
+
+def test_an_empty_pipe_is_one_line(run_folder, temporary):
+    code, out, err = piped(b"", "predict", run_folder, "-", temporary=temporary)
+    assert (code, out) == (2, "") and err.count("\n") == 1 and "is empty" in err
+
+
+def test_ctrl_c_leaves_no_copy(run_folder, tmp_path, temporary):
+    os.mkfifo(tmp_path / "pipe")
+    process = start("predict", run_folder, tmp_path / "pipe", TMPDIR=str(temporary))
+    with open(tmp_path / "pipe", "wb") as pipe:
+        pipe.write(b"age,dose\n" * 1000)
+        pipe.flush()
+        assert wait_for(lambda: list(temporary.glob("*/*")))
+        os.kill(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1 and err == "tamis: stopped.\n"
+
+
+def make_fifo(path):
+    os.mkfifo(path)
+    return path
+
+
+def make_folder(path):
+    path.mkdir()
+    return path
+
+
+ODD = {"a pipe": make_fifo, "a folder": make_folder, "a device": lambda path: "/dev/zero"}
+
+
+@pytest.mark.parametrize("option", ["--features", "--target-file"])
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_no_regular_file_is_refused(name, option, tmp_path, small):
+    path = ODD[name](tmp_path / "odd")
+    code, out, err = call("fit", small, "--target", "y", *FAST, option, path)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1 and str(path) in err
+    assert "is not a regular file" in err or "is a folder" in err
+
+
+def test_a_device_is_no_data(run_folder, refuses):
+    refuses("predict", run_folder, "/dev/zero", match="/dev/zero is not a regular file")
+
+
+def test_a_large_features_file_is_refused(tmp_path, small, refuses):
+    rows = [[f"f{i}", "years"] for i in range(10_000)]
+    features = write_csv(tmp_path / "features.csv", ["feature", "unit"], rows)
+    words = ["fit", small, "--target", "y", "--features", features, "--max-size", "1MB"]
+    refuses(*words, match="the features file")
