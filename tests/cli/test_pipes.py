@@ -161,4 +161,4 @@ def test_a_large_features_file_is_refused(tmp_path, small, refuses):
     rows = [[f"f{i}", "years"] for i in range(10_000)]
     features = write_csv(tmp_path / "features.csv", ["feature", "unit"], rows)
     words = ["fit", small, "--target", "y", "--features", features, "--max-size", "1MB"]
-    refuses(*words, match="the features file")
+    refuses(*words, match="features.csv takes about")

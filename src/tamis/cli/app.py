@@ -9,6 +9,7 @@ import threading
 from importlib import import_module
 
 from tamis.cli.parser import make_parser
+from tamis.cli.printing import print_lines
 
 __all__ = ["run"]
 
@@ -90,7 +91,7 @@ def _say(line, code):
     except OSError:
         _silence(sys.stdout)
     with contextlib.suppress(OSError):
-        print(f"tamis: {line}", file=sys.stderr)
+        print_lines([f"tamis: {line}"], sys.stderr)
     return code
 
 

@@ -6,6 +6,7 @@ from tamis import __version__
 from tamis.cli.folder import find_model
 from tamis.cli.new_rows import missing_words, read_new
 from tamis.cli.output import check_output, write_json
+from tamis.cli.printing import print_lines
 from tamis.cli.priors import read_priors
 from tamis.cli.progress import say
 from tamis.cli.show import plural, show_table
@@ -52,7 +53,7 @@ def run(options):
     if options.json:
         write_json(None, told)
     else:
-        print("\n".join(show_evaluation(told)))
+        print_lines(show_evaluation(told))
     return 0
 
 

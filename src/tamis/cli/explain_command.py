@@ -25,7 +25,7 @@ def run(options):
     # Contributions are held for every class.
     width = model.preparation.n_columns * (2 + len(model.classes_))
     name, chunks = read_new(options, model, width=width)
-    write_rows(output, [name, *header], explain(model, chunks, options.top))
+    write_rows(output, [name, *header], explain(model, chunks, options.top), options.guard)
     return 0
 
 

@@ -11,6 +11,7 @@ from tamis import __version__
 from tamis.cli.data import EMBEDDED, READING, load
 from tamis.cli.folder import RunFolder
 from tamis.cli.metrics import summarise, versions
+from tamis.cli.printing import print_lines
 from tamis.cli.progress import Progress, say, tell_seconds
 from tamis.cli.show import show_features, show_metrics
 from tamis.comparison import Settings, compare, fit_final
@@ -172,16 +173,14 @@ def conclude(comparison, loaded, folder, options, *, choice=None, left_out=None,
     if folder is not None:
         for line in folder.write_model(model, loaded.dataset.table):
             say(line)
-        folder.write_features(records)
+        folder.write_features(records, options.guard)
         folder.write_json("metrics.json", metrics)
     if options.json:
-        print(json.dumps(metrics, indent=1, ensure_ascii=False))
+        print_lines(json.dumps(metrics, indent=1, ensure_ascii=False).split("\n"))
         return
-    print("\n".join(show_metrics(metrics)))
-    print()
-    print("\n".join(show_features(records)))
+    print_lines([*show_metrics(metrics), "", *show_features(records)])
     if folder is not None:
-        print(f"\nwritten to {folder.path}: {', '.join(folder.results)}")
+        print_lines(["", f"written to {folder.path}: {', '.join(folder.results)}"])
     else:
         say("nothing was written; -o RUN keeps the model, and lets a stopped run go on.")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tamis.cli.printing import guarded
 from tamis.io.errors import Failure, InputError
 from tamis.io.files import write_atomically
 
@@ -82,14 +83,18 @@ class RunFolder:
         except (OSError, ValueError) as error:
             raise InputError(f"{self.path / name} cannot be read: {error}") from error
 
-    def write_features(self, records):
-        """Write `features.csv`, with one column for the centers of every class."""
+    def write_features(self, records, guard):
+        """Write `features.csv`, with one column for the centers of every class.
+
+        With `guard` no cell is a formula of a spreadsheet.
+        """
         file = io.StringIO(newline="")
         records = [_flatten(record) for record in records]
         names = list(records[0]) if records else ["rank", "feature"]
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        writer.writerows(records)
+        rows = [names, *([record[name] for name in names] for record in records)]
+        if guard:
+            rows = [[guarded(cell) for cell in row] for row in rows]
+        csv.writer(file).writerows(rows)
         with write_atomically(self.path / "features.csv") as out:
             out.write(file.getvalue().encode())
 

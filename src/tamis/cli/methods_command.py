@@ -3,6 +3,7 @@
 import textwrap
 
 from tamis.cli.output import write_json
+from tamis.cli.printing import print_lines
 from tamis.comparison.comparison import PATIENCE
 from tamis.comparison.methods import BASELINES, METHODS
 
@@ -37,7 +38,7 @@ def run(options):
     if options.json:
         write_json(None, told)
     else:
-        print("\n".join(show_methods(told)))
+        print_lines(show_methods(told))
     return 0
 
 

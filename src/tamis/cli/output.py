@@ -5,8 +5,10 @@ import io
 import json
 import os
 import sys
+from itertools import chain
 from pathlib import Path
 
+from tamis.cli.printing import guarded, print_lines, printable
 from tamis.io.errors import InputError
 from tamis.io.files import write_atomically
 
@@ -40,7 +42,7 @@ def check_output(output, *read):
     return path
 
 
-def write_rows(path, header, rows):
+def write_rows(path, header, rows, guard):
     """Write CSV.
 
     Parameters
@@ -50,12 +52,17 @@ def write_rows(path, header, rows):
     header : list of str
     rows : iterable of sequence
         May be computed while they are written.
+    guard : bool
+        Whether cells that a spreadsheet would take for formulas get an apostrophe before them.
     """
 
     def write(text):
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+        cells = chain([header], rows)
+        if guard:
+            cells = (map(guarded, row) for row in cells)
+        if text.isatty():
+            cells = ((printable(str(cell)) for cell in row) for row in cells)
+        csv.writer(text, lineterminator="\n").writerows(cells)
         text.flush()
 
     _write(path, write)
@@ -64,7 +71,10 @@ def write_rows(path, header, rows):
 def write_json(path, value):
     """Write plain values as JSON; None: standard output."""
     told = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
-    _write(path, lambda text: print(told, file=text, flush=True))
+    if path is None:
+        print_lines(told.split("\n"))
+    else:
+        _write(path, lambda text: print(told, file=text, flush=True))
 
 
 def _write(path, write):

@@ -113,6 +113,16 @@ def _add_reading(parser, *, training, labels=True):
     )
 
 
+def _add_guard(parser):
+    parser.add_argument(
+        "--no-guard",
+        dest="guard",
+        action="store_false",
+        help="write cells of CSV files as they are (default: an apostrophe goes before cells that "
+        "a spreadsheet would take for formulas, which begin with = + - @)",
+    )
+
+
 def _add_fit(commands):
     parser = _command(
         commands,
@@ -195,6 +205,7 @@ def _add_fit(commands):
     work.add_argument("--seed", type=_at_least(0), default=0)
     work.add_argument("--force", action="store_true", help="throw away other work in RUN")
     work.add_argument("--json", action="store_true", help="print metrics as JSON")
+    _add_guard(work)
 
 
 def _add_pick(commands):
@@ -205,6 +216,7 @@ def _add_pick(commands):
     parser.add_argument("--data", metavar="DATA", help="the same data, if they have moved")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="new folder")
     parser.add_argument("--json", action="store_true", help="print metrics as JSON")
+    _add_guard(parser)
 
 
 def _add_predict(commands):
@@ -218,6 +230,7 @@ def _add_predict(commands):
     parser.add_argument(
         "--reject", type=_share, metavar="P", help="refer rows whose best probability is below P"
     )
+    _add_guard(parser)
     _add_reading(parser, training=False, labels=False)
 
 
@@ -247,6 +260,7 @@ def _add_explain(commands):
         metavar="N",
         help="contributions, or nearest landmarks, of a row (default: 10)",
     )
+    _add_guard(parser)
     _add_reading(parser, training=False, labels=False)
 
 

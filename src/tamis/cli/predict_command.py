@@ -17,7 +17,7 @@ def run(options):
     header = [name, "prediction", *(f"p_{label}" for label in model.classes_.tolist())]
     header += ["refer"] if options.reject is not None else []
     header += ["n_asked", "asked"] if model.asks else []
-    write_rows(output, header, _predict(model, chunks, priors, options.reject))
+    write_rows(output, header, _predict(model, chunks, priors, options.reject), options.guard)
     return 0
 
 

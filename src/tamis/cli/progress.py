@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from contextlib import AbstractContextManager
 
+from tamis.cli.printing import print_lines
 from tamis.comparison.methods import find_method
 
 __all__ = ["Progress", "say", "tell_seconds"]
@@ -16,7 +17,7 @@ _QUIET = 30.0
 
 def say(line):
     """One line of information, on standard error."""
-    print(f"tamis: {line}", file=sys.stderr, flush=True)
+    print_lines([f"tamis: {line}"], sys.stderr)
 
 
 def tell_seconds(seconds):
