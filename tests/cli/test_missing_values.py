@@ -230,6 +230,18 @@ def test_a_class_can_be_called_like_a_missing_label(tmp_path, fit, tamis):
     assert json.loads(out)["data"]["rows"] == 2
 
 
+def test_the_classes_of_a_model_say_what_is_a_label(tmp_path, fit, tamis):
+    regions = ["XA", "SA", "EU", "AS", "AF", "OC"]
+    rng = np.random.default_rng(0)
+    rows = [[f"{i % 6 + rng.normal():.3f}", f"{i % 5}.5", regions[i % 6]] for i in range(120)]
+    fit(write_csv(tmp_path / "data.csv", ["u", "v", "y"], rows), "-o", tmp_path / "run")
+    rows[0][2] = "NA"
+    new = write_csv(tmp_path / "new.csv", ["u", "v", "y"], rows)
+    code, out, err = tamis("evaluate", tmp_path / "run", new, "--json")
+    assert code == 0, err
+    assert json.loads(out)["data"]["rows"] == 119
+
+
 def test_labels_of_an_h5ad_file_are_read_the_same_way(tmp_path, fit):
     h5py = pytest.importorskip("h5py")
     rng = np.random.default_rng(0)

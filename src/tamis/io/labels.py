@@ -30,7 +30,7 @@ def as_labels(values, missing=None, classes=()):
     missing : MissingWords or None
         Words that are no label; None: the usual ones, unless they are evidently classes.
     classes : sequence
-        Classes of a model: these are labels, whatever they look like.
+        Classes of a model, which say what is a label; where there are none, the column says it.
 
     Returns
     -------
@@ -49,7 +49,9 @@ def as_labels(values, missing=None, classes=()):
         if values.dtype == object and all(isinstance(v, (bool, np.bool_)) for v in values):
             return values.astype(bool), np.ones(len(values), dtype=bool)
         words = _words(values)
-        nothing = missing_in(words, missing).difference(map(str, classes))
+        nothing = missing.spellings.difference(map(str, classes))
+        if not len(classes):
+            nothing = missing_in(words, missing)
         is_known = np.array([word not in nothing for word in words], dtype=bool)
         known = set(words.tolist()) - nothing
         if not known or not all(map(is_number, known)):

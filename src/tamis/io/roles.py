@@ -50,7 +50,9 @@ class Wishes:
         self.drop = _names(drop)
         self.include = _names(include)
         self.missing = missing
-        self.missing_words = MissingWords(None if missing_values is None else list(missing_values))
+        self.missing_words = MissingWords(
+            None if missing_values is None else _names(missing_values)
+        )
         self.require_target = require_target
 
 
