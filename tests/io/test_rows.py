@@ -108,3 +108,11 @@ def test_features_in_rows(tmp_path):
     found = list(read_rows(tmp_path / "t.csv", ["g2"], {}, transpose=True, extra=["ids"]))
     assert found[0][0].numeric.ravel().tolist() == [3, 4]
     assert found[0][1]["ids"].tolist() == ["s1", "s2"]
+
+
+def test_features_of_large_numbers_take_no_memory(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("1 3:0.5 7:2 2000000000:1\n0 7:3 2000000001:4\n1 1:9\n")
+    ((table, extras),) = read_rows(path, ["f2000000000", "f3", "f7"], extra=["target"])
+    assert_array_equal(table.numeric.toarray(), [[1, 0.5, 2], [0, 0, 3], [0, 0, 0]])
+    assert extras["target"].tolist() == [1, 0, 1]

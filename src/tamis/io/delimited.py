@@ -6,7 +6,6 @@ converted one by one. A column in which a word turns up late is read a second ti
 
 import re
 import warnings
-from itertools import islice
 from operator import itemgetter
 
 import numpy as np
@@ -27,24 +26,30 @@ _EDGE = 8  # words among the first or last fields are found without splitting th
 
 
 def chunks(path, dialect, encoding, budget, n_rows=None):
-    """Lists of records with their line numbers; every record has as many fields as names."""
+    """Lists of records; every record has as many fields as there are names."""
     width = len(dialect.names)
     if n_rows is None:
         n_rows = max(1, _CHUNK_FIELDS // width)
     source = records(path, dialect.delimiter, dialect.is_quoted, encoding, budget)
     if dialect.has_header:
         next(source, None)
-    while block := list(islice(source, n_rows)):
-        for number, line in block:
-            if dialect.is_quoted and '"' in line:
-                found = len(split(line, dialect))
-            else:
-                found = line.count(dialect.delimiter) + 1
-            if found != width:
-                raise InputError(
-                    f"{name_of(path)} line {number}: expected {width:,} fields, found {found:,}"
-                )
-        yield [line for _, line in block]
+    lines, size = [], 0
+    for number, line in source:
+        if dialect.is_quoted and '"' in line:
+            found = len(split(line, dialect))
+        else:
+            found = line.count(dialect.delimiter) + 1
+        if found != width:
+            raise InputError(
+                f"{name_of(path)} line {number}: expected {width:,} fields, found {found:,}"
+            )
+        lines.append(line)
+        size += len(line)
+        if len(lines) == n_rows or size > budget.longest_line:
+            yield lines
+            lines, size = [], 0
+    if lines:
+        yield lines
 
 
 def number_rows(rows, missing, decimal="."):

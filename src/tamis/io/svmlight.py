@@ -54,10 +54,28 @@ def iter_svmlight(path, wanted, chunk_rows, budget):
     """Chunks of some features, given by their numbers in the file, with the labels."""
     wanted = np.asarray(wanted, dtype=np.int64)
     with bounded_file(path, budget) as file:
-        while lines := list(islice(file, chunk_rows)):
+        while lines := _some_lines(file, chunk_rows, budget.longest_line):
             X, y, _ = _load(io.BytesIO(b"".join(lines)))
-            if X.shape[0] == 0:
-                continue
-            width = int(max(wanted.max(initial=-1) + 1, X.shape[1]))
-            X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
-            yield X.tocsc()[:, wanted].tocsr(), y
+            if X.shape[0]:
+                yield _columns(X, wanted), y
+
+
+def _some_lines(file, n_lines, n_bytes):
+    lines = []
+    for line in islice(file, n_lines):
+        lines.append(line)
+        n_bytes -= len(line)
+        if n_bytes < 0:
+            break
+    return lines
+
+
+def _columns(X, wanted):
+    """Some columns of a CSR array, in no more memory than their entries take."""
+    order = np.argsort(wanted, kind="stable")
+    at = np.searchsorted(wanted, X.indices, sorter=order)
+    at = order[np.minimum(at, wanted.size - 1)] if wanted.size else at
+    keep = wanted[at] == X.indices if wanted.size else np.zeros(X.nnz, dtype=bool)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    entries = X.data[keep], (rows[keep], at[keep])
+    return sparse.csr_array(entries, shape=(X.shape[0], wanted.size))
