@@ -200,6 +200,26 @@ def test_a_number_can_stand_for_a_missing_value(tmp_path, fit, table):
     assert told == ["", "3"]
 
 
+def test_the_list_can_begin_like_an_option(tmp_path, fit, tamis):
+    rows = make_rows(pain)
+    rows[0][0], rows[1][0], rows[2][0] = "-", "?", "--"
+    data = write_table(tmp_path / "data.csv", rows)
+    for words in (["--missing-values", "-,?,--"], ["--missing-values=-,?,--"]):
+        assert "3 values missing in 1 column: answer (3)" in fit(data, *words)[1]
+    assert tamis("fit", data, "--target", "y", "--missing-values")[0] == 2
+
+
+def test_a_number_among_categories_is_missing_however_it_is_written(tmp_path, fit, table):
+    codes = ["x", "2", "3", "-9", "-9.0"]
+    rows = [[codes[i % 5], "0.5", f"{i % 7}", "ab"[i % 5 > 0]] for i in range(60)]
+    data, run = write_table(tmp_path / "data.csv", rows), tmp_path / "run"
+    words = ["--categorical", "answer", "--missing-values", "-9", "--keep", "answer", "-o", run]
+    assert "24 values missing in 1 column: answer (24)" in fit(data, *words)[1]
+    new = write_table(tmp_path / "new.csv", [[word, "0.5", "1", ""] for word in ("-9.0", "-9")])
+    told = [row["value"] for row in table("explain", run, new) if row["feature"] == "answer"]
+    assert told == ["", ""]
+
+
 def test_labels_can_be_called_none_and_minus(tmp_path, fit, evaluate):
     for i, labels in enumerate([("none", "severe"), ("-", "+"), (".", "x")]):
         rows = [[*row[:3], labels[row[3] == "ill"]] for row in make_rows(pain)]

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,7 @@ def test_ctrl_c_leaves_no_copy(run_folder, tmp_path, temporary):
         pipe.write(b"age,dose\n" * 1000)
         pipe.flush()
         assert wait_for(lambda: list(temporary.glob("*/*")))
+        time.sleep(0.5)  # it waits for more now
         os.kill(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1 and err == "tamis: stopped.\n"

@@ -1,12 +1,14 @@
 """The words of the command line."""
 
 import argparse
+import sys
 
 from tamis import __version__
 
 __all__ = ["make_parser"]
 
 _METHODS = "centers, medians, primal-dual, landmarks, datum-wise"
+_MISSING = "--missing-values"
 _DATA = "a table: a file, or - for standard input"
 _BASELINES = "most-frequent, l1-logistic, random-forest"
 
@@ -16,6 +18,14 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message):
         self.exit(2, f"tamis: error: {message} (see {self.prog} --help)\n")
+
+    def parse_known_args(self, args=None, namespace=None):
+        """Words that begin like options, such as "-,?", can stand for missing values."""
+        args = list(sys.argv[1:] if args is None else args)
+        if _MISSING in args[:-1]:
+            at = args.index(_MISSING)
+            args[at : at + 2] = [f"{_MISSING}={args[at + 1]}"]
+        return super().parse_known_args(args, namespace)
 
 
 def make_parser():
@@ -54,7 +64,7 @@ def _add_reading(parser, *, training, labels=True):
     group.add_argument("--transpose", action="store_true", help="features are in rows")
     group.add_argument("--id", dest="id_column", metavar="COL", help="column of sample names")
     group.add_argument(
-        "--missing-values",
+        _MISSING,
         type=_values,
         metavar="WORDS",
         help="what stands for a missing value beside the empty field, such as NA,-,? (default: "

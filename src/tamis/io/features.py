@@ -57,9 +57,10 @@ def decide_kinds(table, text, categorical, include, missing, notes, decimal=".")
         if name in text:
             others[name], kinds[name] = without(values, missing.spellings), "text"
             continue
-        values = without(values, missing_in(values, missing))
+        nothing = missing_in(values, missing)
+        values = without(values, nothing)
         if name in categorical:
-            others[name], kinds[name] = strings(values), "categorical"
+            others[name], kinds[name] = without(strings(values), nothing), "categorical"
             continue
         guess = guess_words(values, decimal)
         if guess.odd:
@@ -78,7 +79,7 @@ def decide_kinds(table, text, categorical, include, missing, notes, decimal=".")
             if guess.reason:
                 odd.append(f"{name} ({guess.reason})")
         elif kind in ("categorical", "text"):
-            others[name] = values if kind == "text" else strings(values)
+            others[name] = values if kind == "text" else without(strings(values), nothing)
             kinds[name] = kind
         else:
             left_out.setdefault(kind, []).append((name, guess.reason))

@@ -123,8 +123,8 @@ def assign_roles(raw, wishes, labels=None):
         y, is_known = as_labels(y, missing)
         if not is_known.all():
             rows = np.flatnonzero(is_known)
-            without = counted(y.size - rows.size, "row")
-            notes.append(f"{without} without a label in {target!r} left out")
+            n_lost = counted(y.size - rows.size, "row")
+            notes.append(f"{n_lost} without a label in {target!r} left out")
             y = y[rows]
         note_words({target: np.unique(y).tolist()}, "class", missing, notes)
         if wishes.require_target:
