@@ -141,10 +141,9 @@ def unique_names(names):
 
 def tell_repeated(repeated):
     """In words: how columns of the same name are told apart."""
-    first = repeated[0]
     return (
-        f"several columns have the same name ({listed(map(repr, repeated))}): the second is called"
-        f" {first + '.1'!r}, the third {first + '.2'!r}, and so on"
+        f"several columns have the same name ({listed(map(repr, repeated))}): all but the first"
+        f" get a number, such as {repeated[0] + '.1'!r}"
     )
 
 
