@@ -180,3 +180,12 @@ def test_a_decomposition_that_gives_up_is_tried_another_way(monkeypatch):
     expected = project_nuclear_ball(V, 1.0)
     monkeypatch.setattr(nuclear.linalg, "svd", moody)
     assert_allclose(project_nuclear_ball(V, 1.0), expected, rtol=0, atol=1e-14)
+
+
+def test_projecting_tall_matrices_twice_changes_nothing():
+    rng = np.random.default_rng(0)
+    for _ in range(3000):
+        V = rng.normal(size=(9, 3)) * 10.0 ** rng.uniform(-2, 0, 3)
+        radius = rng.choice([0.1, 0.5, 0.9]) * nuclear_norm(V)
+        W = project_nuclear_ball(V, radius)
+        assert_array_equal(project_nuclear_ball(W, radius), W)
