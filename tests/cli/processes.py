@@ -1,11 +1,15 @@
-"""The command as a process of its own, as a user starts it."""
+"""The command as a process of its own, as a user starts it; or, quicker, in this process."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from tamis.cli import main
 
 SCRIPT = Path(sys.executable).with_name("tamis")
 # Sources that PYTHONPATH names are not those that the script was installed with.
@@ -24,6 +28,16 @@ def call(*words, command=None, **options):
     options = {"timeout": 120, "env": environment(), **options}
     done = subprocess.run(words, capture_output=True, encoding="utf-8", **options)
     return done.returncode, done.stdout, done.stderr
+
+
+def call_here(*words):
+    """The same without a process, where there is no `capsys`."""
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as out,
+        contextlib.redirect_stderr(io.StringIO()) as err,
+    ):
+        code = main([str(word) for word in words])
+    return code, out.getvalue(), err.getvalue()
 
 
 def start(*words, **more):

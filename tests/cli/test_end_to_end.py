@@ -10,18 +10,19 @@ from numpy.testing import assert_allclose
 
 from tamis.io import load_model, read_table
 from tests.cli.files import FILES, N_ROWS
-from tests.cli.processes import RESULTS, call
+from tests.cli.processes import RESULTS, call, call_here
 
-FAST = ["--methods", "centers,primal-dual", "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
+METHODS = ["--methods", "centers,primal-dual,most-frequent"]
+FAST = [*METHODS, "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
 
 
 @pytest.fixture(scope="module", params=FILES)
 def fitted(request, tmp_path_factory):
-    """A file, and its run by the command as a process: (file, folder, standard output)."""
+    """A file, and its run by the command: (file, folder, standard output)."""
     folder = tmp_path_factory.mktemp("file")
     file = FILES[request.param](folder)
     run = folder / "run"
-    code, out, err = call("fit", file.path, *file.fit, *FAST, "-o", run)
+    code, out, err = call_here("fit", file.path, *file.fit, *FAST, "-o", run)
     assert code == 0, err
     assert all(line.startswith("tamis: ") for line in err.splitlines()), err
     assert "sparse centers, means: done" in err and "done" not in out

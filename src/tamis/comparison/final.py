@@ -86,7 +86,7 @@ def _tempered(result, at, positive, temperature):
 def _shrink(method, part, fitted):
     """Columns of the part that a model needs, and the model of these columns alone."""
     if fitted.columns is not None:
-        return fitted.columns, copy.copy(fitted.estimator)
+        return fitted.columns, _spare(fitted.estimator)
     support = fitted.estimator.support_
     support = support if support.size else np.zeros(1, dtype=np.intp)
     if method.name == "primal-dual":
@@ -98,11 +98,16 @@ def _shrink(method, part, fitted):
     return support, estimator.fit(part.X[:, support], part.codes, part.weights)
 
 
-def _shrink_projection(estimator, support):
+def _spare(estimator):
+    """A copy without what prediction can spare: dual points of rows, how long training took."""
     small = copy.copy(estimator)
-    # What a prediction does not need: the dual point of every row, and how long training took.
     for name in ("dual_", "history_"):
         vars(small).pop(name, None)
+    return small
+
+
+def _shrink_projection(estimator, support):
+    small = _spare(estimator)
     for name in ("weights_", "mean_", "scale_"):
         setattr(small, name, getattr(estimator, name)[support])
     small.support_ = np.flatnonzero(small.weights_.any(axis=1))
