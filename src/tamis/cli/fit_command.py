@@ -12,7 +12,7 @@ from tamis.cli.data import EMBEDDED, READING, load
 from tamis.cli.folder import RunFolder
 from tamis.cli.metrics import summarise, versions
 from tamis.cli.printing import print_lines
-from tamis.cli.progress import Progress, say, tell_seconds
+from tamis.cli.progress import Progress, reading, say, tell_seconds
 from tamis.cli.show import show_features, show_metrics
 from tamis.comparison import Settings, compare, fit_final
 from tamis.comparison.checks import check_result
@@ -68,7 +68,8 @@ def run(options):
     for name in ("groups", "batch"):
         if words[name] is not None and words[name] == options.target:
             raise InputError(f"--{name} {words[name]} is the target itself; name another column.")
-    loaded = load(words)
+    with reading(options.data):
+        loaded = load(words)
     start = time.perf_counter()
     # Said when all is well: what cannot be used is told in one line.
     lines = []

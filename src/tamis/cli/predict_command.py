@@ -4,6 +4,7 @@ from tamis.cli.folder import find_model
 from tamis.cli.new_rows import read_new
 from tamis.cli.output import check_output, number, write_rows
 from tamis.cli.priors import read_priors
+from tamis.cli.progress import say
 
 __all__ = ["run"]
 
@@ -14,6 +15,11 @@ def run(options):
     model = find_model(options.run)
     priors = read_priors(options.priors, model.classes_)
     name, chunks = read_new(options, model)
+    if model.threshold is not None:
+        say(
+            f"labels are {model.positive} where its probability is at least "
+            f"{model.threshold:.3g}, the threshold of --min-sensitivity"
+        )
     header = [name, "prediction", *(f"p_{label}" for label in model.classes_.tolist())]
     header += ["refer"] if options.reject is not None else []
     header += ["n_asked", "asked"] if model.asks else []

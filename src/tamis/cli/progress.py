@@ -1,18 +1,21 @@
 """Progress on standard error: a bar for every method, or lines where there is no terminal."""
 
+import os
 import sys
 import threading
 import time
 from collections import Counter
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 
 from tamis.cli.printing import print_lines
 from tamis.comparison.methods import find_method
 
-__all__ = ["Progress", "say", "tell_seconds"]
+__all__ = ["Progress", "reading", "say", "tell_seconds"]
 
 # Where there is no terminal: seconds between lines.
 _QUIET = 30.0
+# Files that are read without a word; seconds before the first line about larger ones, and between.
+_SMALL_FILE, _PATIENT, _READING = 50e6, 3.0, 10.0
 
 
 def say(line):
@@ -27,6 +30,30 @@ def tell_seconds(seconds):
     if seconds < 5400:
         return f"{round(seconds / 60)} min"
     return f"{seconds / 3600:.1f} h"
+
+
+@contextmanager
+def reading(path):
+    """Tell that a large file is being read, again and again until it is."""
+    try:
+        size = os.path.getsize(path)
+    except (OSError, TypeError):
+        size = 0
+    is_over, start = threading.Event(), time.perf_counter()
+
+    def tell():
+        seconds = _PATIENT
+        while not is_over.wait(seconds):
+            spent = tell_seconds(time.perf_counter() - start)
+            say(f"reading {path} ({size / 1e6:,.0f} MB): {spent} so far")
+            seconds = _READING
+
+    if size >= _SMALL_FILE:
+        threading.Thread(target=tell, daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
 
 
 class Progress(AbstractContextManager):
