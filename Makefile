@@ -18,8 +18,9 @@ demo: $(STAMP)
 
 test: lint test-only
 
+# One thread for each process that runs tests: there is one process for each core.
 test-only: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
 
 # Looks for each version on the PATH, then among those that pyenv has installed.
 test-pythons:
@@ -57,7 +58,9 @@ bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/primal_dual/run.py
 	$(BIN)/python benchmarks/papers/kms/run.py --splits 20 --max-rows 1000
 	$(BIN)/python benchmarks/papers/datumwise/run.py
-	$(BIN)/python benchmarks/honest_scores.py
+	$(BIN)/python benchmarks/honest_scores.py > benchmarks/results/honest_scores.md
+	$(BIN)/python benchmarks/false_alarms.py > benchmarks/results/false_alarms.md
+	$(BIN)/python benchmarks/choice.py
 	$(BIN)/python benchmarks/accuracy/priors.py > benchmarks/results/priors.md
 
 $(STAMP): pyproject.toml constraints.txt

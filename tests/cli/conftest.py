@@ -96,8 +96,8 @@ def new(folder):
 @pytest.fixture(scope="session")
 def run_folder(small, folder):
     """A run of `tamis fit`."""
-    words = ["fit", small, "--target", "y", "--methods", "centers", "--folds", "2"]
-    words += ["--repeats", "1", "--n-jobs", "1", "-o", str(folder / "run")]
+    words = ["fit", small, "--target", "y", "--methods", "centers,most-frequent"]
+    words += ["--folds", "2", "--repeats", "1", "--n-jobs", "1", "-o", str(folder / "run")]
     assert main(words) == 0
     return str(folder / "run")
 

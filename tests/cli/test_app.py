@@ -12,7 +12,7 @@ from tests.cli.conftest import make_rows, write_csv
 from tests.cli.processes import COMMAND, call, environment
 from tests.test_house import modules_after
 
-FAST = ("--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 
 

@@ -9,7 +9,7 @@ from tamis.comparison.store import Store
 from tests.cli.conftest import HEADER, make_rows, write_csv
 from tests.cli.processes import outcome
 
-FAST = ("--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 
 
 @pytest.fixture(scope="module")

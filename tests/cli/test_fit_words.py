@@ -23,7 +23,7 @@ def make_table(path, header=HEADER, gaps=()):
 
 
 def fit(data, *words):
-    words = ["--methods", "centers", "--repeats", "1", "--n-jobs", "1", *words]
+    words = ["--methods", "centers,most-frequent", "--repeats", "1", "--n-jobs", "1", *words]
     return main(["fit", str(data), "--target", "y", *words])
 
 

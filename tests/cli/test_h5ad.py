@@ -5,7 +5,7 @@ import pytest
 
 h5py = pytest.importorskip("h5py")
 
-FAST = ("--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 N_ROWS = 40
 X = np.random.default_rng(0).normal(size=(N_ROWS, 3)) + 3.0 * (np.arange(N_ROWS) % 2)[:, None]
 

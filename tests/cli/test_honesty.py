@@ -7,7 +7,8 @@ import pytest
 
 from tests.cli.conftest import write_csv
 
-QUICK = ["--target", "y", "--methods", "centers,medians", "--n-jobs", 1]
+QUICK = ["--target", "y", "--methods", "centers,most-frequent", "--n-jobs", 1]
+FOREST = ["--methods", "centers,random-forest", "--folds", 2, "--repeats", 1]
 
 
 def write(path, X, y, more=None, names=None):
@@ -141,7 +142,7 @@ def test_a_baseline_that_is_ahead_is_named_at_its_sparse_level(fit, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    metrics, out, _ = fit(write(tmp_path / "xor.csv", X, y))
+    metrics, out, _ = fit(write(tmp_path / "xor.csv", X, y), *FOREST)
     ahead = metrics["model"]["best_baseline"]
     assert ahead["method"] == "random-forest" and ahead["is_better"]
     assert ahead["difference"] == pytest.approx(
@@ -243,7 +244,7 @@ def test_words_speak_for_their_class_where_there_are_many(tamis, tmp_path):
         words = [f"{topic}word", *rng.choice(["the", "and", "with", "more"], size=3)]
         rows.append([" ".join(words), topic])
     data = write_csv(tmp_path / "text.csv", ["text", "y"], rows)
-    code, out, err = tamis("fit", data, *QUICK, "--text", "text", "--methods", "centers")
+    code, out, err = tamis("fit", data, *QUICK, "--text", "text")
     assert code == 0, err
     assert "speaks for" in out
     line = next(line for line in out.splitlines() if "sportword" in line)
@@ -268,7 +269,7 @@ def test_thousands_of_features_are_written_out(tamis, tmp_path):
     X = rng.normal(size=(40, 2100)) + 0.3 * y[:, None]
     data = write(tmp_path / "wide.csv", X, y)
     run = tmp_path / "run"
-    code, out, err = tamis("fit", data, *QUICK, "--methods", "centers", "--folds", 2, "-o", run)
+    code, out, err = tamis("fit", data, *QUICK, "--folds", 2, "-o", run)
     assert code == 0, err
     picked = tmp_path / "picked"
     tamis("pick", run, "--method", "centers", "--n-features", 2048, "-o", picked)
@@ -301,8 +302,8 @@ def test_weights_of_zero_leave_rows_out(fit, tmp_path):
     weights = np.ones(120)
     X[90:], weights[90:] = -X[90:], 0.0  # wrong, and worth nothing
     data = write(tmp_path / "data.csv", X, y, {"w": weights})
-    weighted, _, err = fit(data, "--weights", "w")
-    plain, _, _ = fit(data, "--drop", "w")
+    weighted, _, err = fit(data, "--weights", "w", *FOREST)
+    plain, _, _ = fit(data, "--drop", "w", *FOREST)
     assert weighted["model"]["honest_score"]["score"] > 0.8
     assert plain["model"]["honest_score"]["score"] < 0.8
     assert weighted["data"]["has_weights"] and weighted["data"]["features"] == 3

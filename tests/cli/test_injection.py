@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import write_csv
 from tests.cli.processes import COMMAND, environment
 
-FAST = ["--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
+FAST = ["--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
 # Colors, a new title for the window, the C1 form of both, text from right to left, and lines.
 EVIL = "age\x1b[31m\x1b]0;title\x07\x9b2J\u202egpj\u2066x\u2028y"
 LABELS = ["well\x1b[2J\u202e", "ill\ntamis: all is fine"]

@@ -65,7 +65,17 @@ formats = pytest.mark.parametrize("kind", FORMATS)
 
 
 def fit(data, *words):
-    options = ["--methods", "centers", "--repeats", "1", "--folds", "2", "--n-jobs", "1", *words]
+    options = [
+        "--methods",
+        "centers,most-frequent",
+        "--repeats",
+        "1",
+        "--folds",
+        "2",
+        "--n-jobs",
+        "1",
+        *words,
+    ]
     return main(["fit", str(data), "--target", "y", *options])
 
 

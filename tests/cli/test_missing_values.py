@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.conftest import write_csv
 
-FAST = ("--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 COUNTRIES = ["NA", "ZA", "BW", "ZM", "AO", "DE", "FR"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import write_csv
 
-FAST = ("--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 N_ROWS = 60
 LABELS = ["well", "ill"] * (N_ROWS // 2)
 # TP53 is measured twice; only the second probe tells the classes apart.

@@ -14,7 +14,7 @@ from tests.cli.conftest import write_csv
 from tests.cli.files import FILES
 from tests.cli.processes import COMMAND, call, environment, start, wait_for
 
-FAST = ["--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
+FAST = ["--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes are those of POSIX")
 
 

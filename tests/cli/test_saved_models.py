@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import write_csv
 
-FAST = ("--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 
 
 def make_table(path, n_rows=500):

@@ -12,7 +12,7 @@ from scipy import sparse
 from tests.cli.conftest import HEADER, make_rows, write_csv
 from tests.cli.processes import call
 
-FAST = ("--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 # A process that takes more than this has an error of its own, not one line from us.
 GIB = 2**30
 

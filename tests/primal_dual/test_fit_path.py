@@ -29,7 +29,8 @@ def make_data(n_features=40, n_classes=3, seed=0):
 def test_every_classifier_is_that_of_fit_with_its_radius(ball, loss, weighted):
     X, y = make_data()
     weight = np.random.default_rng(0).integers(0, 3, y.size) if weighted else None
-    path = PrimalDualClassifier(ball=ball, loss=loss, tol=1e-6).fit_path(
+    tol = 1e-5 if loss == "l1" else 1e-6  # not smooth, and slower
+    path = PrimalDualClassifier(ball=ball, loss=loss, tol=tol).fit_path(
         X, y, [2.0, 0.4, 1.0], sample_weight=weight
     )
     assert [model.radius for model in path] == [0.4, 1.0, 2.0]
@@ -38,7 +39,7 @@ def test_every_classifier_is_that_of_fit_with_its_radius(ball, loss, weighted):
         alone = clone(model).fit(X, y, sample_weight=weight)
         assert vars(model).keys() == vars(alone).keys()
         unit = alone.gap_ / alone.relative_gap_ if alone.relative_gap_ else alone.objective_
-        assert_allclose(model.objective_, alone.objective_, atol=2e-6 * unit)
+        assert_allclose(model.objective_, alone.objective_, atol=2 * tol * unit)
         assert model.temperature_ == 1.0
         assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
         assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=0.05)
