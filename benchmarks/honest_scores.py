@@ -1,73 +1,135 @@
-"""How honest the headline score of `tamis fit` is: on noise, and where the truth is known.
+"""How honest the headline score of `tamis fit` is: noise, copies, groups, and perfect scores.
 
-On noise the true balanced accuracy is 0.5. With a signal it is that of the recommended model on
-5,000 new rows. Printed are the mean of the honest score, of the score that chose, of the best of
-all scores, and how often the 95 % interval covers the truth.
+The truth is the balanced accuracy of the recommended model on 5,000 new rows, or 0.5 on noise.
+Printed are the means of the honest score, the truth, the score that chose, and the best of all
+scores, and how often the 95 % interval covers the truth. With copies of rows, and with rows of the
+same person, the same data are also scored with `--duplicates keep`, and without `--groups`: that
+is how far off a score is that takes such rows for independent.
 
-    python benchmarks/honest_scores.py --repetitions 20
+    python benchmarks/honest_scores.py --repetitions 40
 """
 
 import argparse
+from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from tamis.comparison import Settings, compare, fit_final, make_problem
+from tamis.comparison.duplicates import handle_duplicates
 from tamis.paths.folds import default_repeats
 from tamis.preparation import Dataset, Table, lay_out
 
 METHODS = ("centers", "medians", "primal-dual", "most-frequent", "l1-logistic")
+N_NEW = 5000
 
 
-def draw(rng, n_rows, n_features, shift):
-    y = rng.permutation(np.arange(n_rows) % 2)
-    X = rng.normal(size=(n_rows, n_features))
-    X[:, :5] += shift * y[:, None]
-    return X, y
+@dataclass(frozen=True)
+class Design:
+    """How data are drawn.
+
+    Attributes
+    ----------
+    name : str
+    n_rows, n_features : int
+    shift : float
+        Distance between the classes in each of the first five features; 0 is noise.
+    times : int
+        Copies of every row.
+    n_people : int
+        People whose rows are alike, each of one class; 0: rows are independent.
+    is_known : bool
+        Whether copies or people are kept together, as `tamis fit` does by default and with
+        `--groups`.
+    """
+
+    name: str
+    n_rows: int
+    n_features: int
+    shift: float = 0.0
+    times: int = 1
+    n_people: int = 0
+    is_known: bool = True
+
+    def draw(self, rng, n_rows):
+        """Rows, labels, and who they belong to."""
+        n_people = self.n_people * n_rows // self.n_rows if self.n_people else n_rows
+        person = np.arange(n_rows) % n_people
+        y = rng.permutation(np.arange(n_people) % 2)[person]
+        X = rng.normal(size=(n_rows, self.n_features))
+        if self.n_people:  # half of the variance belongs to the person
+            own = rng.normal(size=(n_people, self.n_features))
+            X = (X + own[person]) / np.sqrt(2)
+        X[:, :5] += self.shift * y[:, None]
+        return X, y, person
 
 
-def as_table(X):
-    return Table(X, np.array([f"x{j}" for j in range(X.shape[1])]))
+DESIGNS = (
+    Design("noise, 60 x 500", 60, 500),
+    Design("noise, 100 x 100", 100, 100),
+    Design("signal, 80 x 200", 80, 200, 0.5),
+    Design("signal, 200 x 50", 200, 50, 0.5),
+    Design("noise, 15 rows, 6 times each, 20 columns", 15, 20, times=6),
+    Design("the same, `--duplicates keep`", 15, 20, times=6, is_known=False),
+    Design("noise, 60 rows, 3 times each, 20 columns", 60, 20, times=3),
+    Design("the same, `--duplicates keep`", 60, 20, times=3, is_known=False),
+    Design("signal, 60 rows, 3 times each, 20 columns", 60, 20, 0.7, times=3),
+    Design("the same, `--duplicates keep`", 60, 20, 0.7, times=3, is_known=False),
+    Design("noise, 30 people with 4 rows each, 50 columns", 120, 50, n_people=30),
+    Design("the same, without `--groups`", 120, 50, n_people=30, is_known=False),
+    Design("signal, 30 people with 4 rows each, 50 columns", 120, 50, 0.7, n_people=30),
+    Design("the same, without `--groups`", 120, 50, 0.7, n_people=30, is_known=False),
+    Design("nearly perfect, 40 x 50", 40, 50, 3.0),
+    Design("nearly perfect, 100 x 20", 100, 20, 2.5),
+)
 
 
-def repeat(n_rows, n_features, shift, seed):
+def repeat(design, seed):
+    """Honest score, truth, the score that chose, the best of all; whether the truth is covered."""
     rng = np.random.default_rng(seed)
-    X, y = draw(rng, n_rows, n_features, shift)
+    X, y, person = design.draw(rng, design.n_rows)
+    X, y, person = (np.repeat(part, design.times, axis=0) for part in (X, y, person))
     dataset = Dataset(as_table(X), {}, y, "y")
-    problem = make_problem(dataset, *lay_out(dataset.table, {}))
-    settings = Settings(METHODS, n_repeats=default_repeats(n_rows), seed=seed)
+    if design.n_people and design.is_known:
+        dataset.groups = person
+    _, copies, _ = handle_duplicates(dataset)
+    problem = make_problem(
+        dataset, *lay_out(dataset.table, {}), copies=copies if design.is_known else None
+    )
+    settings = Settings(METHODS, n_repeats=default_repeats(problem.n_rows), seed=seed)
     comparison, _ = compare(problem, settings)
     model, _ = fit_final(comparison, comparison.choice.method, comparison.choice.at, target="y")
-    X_new, y_new = draw(rng, 5000, n_features, shift)
-    right = model.predict(as_table(X_new)) == y_new
-    truth = (right[y_new == 0].mean() + right[y_new == 1].mean()) / 2 if shift else 0.5
+    truth = 0.5
+    if design.shift:
+        X_new, y_new, _ = design.draw(rng, N_NEW)
+        right = model.predict(as_table(X_new)) == y_new
+        truth = (right[y_new == 0].mean() + right[y_new == 1].mean()) / 2
     result, at = comparison.chosen
     best = max(r.scores.max() for r in comparison.results)
     honest = comparison.honest
     return honest.score, truth, result.scores[at], best, honest.low <= truth <= honest.high
 
 
+def as_table(X):
+    return Table(X, np.array([f"x{j}" for j in range(X.shape[1])]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--repetitions", type=int, default=40)
     n = parser.parse_args().repetitions
-    print("| data | honest | truth | the score that chose | best of all | interval covers |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for name, n_rows, n_features, shift in (
-        ("noise, 60 x 500", 60, 500, 0.0),
-        ("noise, 100 x 100", 100, 100, 0.0),
-        ("signal, 80 x 200", 80, 200, 0.5),
-        ("signal, 200 x 50", 200, 50, 0.5),
-    ):
+    print("| data | honest | truth | bias | the score that chose | best of all | covers |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for design in DESIGNS:
         found = np.array(
-            Parallel(n_jobs=-1)(
-                delayed(repeat)(n_rows, n_features, shift, seed) for seed in range(n)
-            )
+            Parallel(n_jobs=-1)(delayed(repeat)(design, seed) for seed in range(n)), dtype=float
         )
-        mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(n)
+        mean = found.mean(axis=0)
+        bias = found[:, 0] - found[:, 1]
+        error = bias.std(ddof=1) / np.sqrt(n)
         print(
-            f"| {name} | {mean[0]:.3f} ± {error[0]:.3f} | {mean[1]:.3f} | {mean[2]:.3f} | "
-            f"{mean[3]:.3f} | {found[:, 4].sum():.0f} of {n} |",
+            f"| {design.name} | {mean[0]:.3f} | {mean[1]:.3f} | {bias.mean():+.3f} ± {error:.3f} "
+            f"| {mean[2]:.3f} | {mean[3]:.3f} | {found[:, 4].sum():.0f} of {n} |",
             flush=True,
         )
 
