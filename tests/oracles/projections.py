@@ -1,5 +1,7 @@
 """Projections by definition: sorts, bisections and a full SVD; slow on purpose."""
 
+import math
+
 import numpy as np
 
 
@@ -62,16 +64,16 @@ def project_l21_ball(V, radius):
 
 
 def shrink_exclusive_row(row, multiplier):
-    """Argmin of ||w - row||^2 / 2 + multiplier ||w||_1^2 / 2, trying every number of entries."""
+    """Argmin of ||w - row||^2 / 2 + multiplier ||w||_1^2 / 2, trying every number of entries.
+
+    With p entries left the threshold is m S_p / (1 + m p), S_p the sum of the p largest; that of
+    the optimum is the largest of all. Objectives would be equal to the last digit for some p.
+    """
     u = sorted(np.abs(row).tolist(), reverse=True)
-    best, best_value = np.zeros_like(row), np.inf
-    for p in range(1, len(u) + 1):
-        threshold = multiplier * sum(u[:p]) / (1.0 + multiplier * p)
-        w = np.sign(row) * np.maximum(np.abs(row) - threshold, 0.0)
-        value = ((w - row) ** 2).sum() / 2 + multiplier * np.abs(w).sum() ** 2 / 2
-        if value < best_value:
-            best, best_value = w, value
-    return best
+    threshold = max(
+        multiplier * math.fsum(u[:p]) / (1.0 + multiplier * p) for p in range(1, len(u) + 1)
+    )
+    return np.sign(row) * np.maximum(np.abs(row) - threshold, 0.0)
 
 
 def l12_norm(W):
