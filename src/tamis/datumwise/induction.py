@@ -149,12 +149,11 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
         values = losses + cost_weight * paid
         rules = _possible_rules(evidence.stop, values, bool(blocks))
         local = evidence.local_means(values) if blocks else values
-        actions = [act(rule, evidence.stop, values, local) for rule in rules]
-        costs = np.array([_spend(*action, evidence.loss, values) for action in actions])
-        best, chosen = _choose(costs, gatherer.fold_of)
+        stops, move = _act_all(rules, evidence.stop, values, local)
+        best, chosen = _choose(_spend(stops, move, evidence.loss, values), gatherer.fold_of)
         solution.rules[blocks] = rules[best]
         every = np.arange(chosen.size)
-        stops, move = (np.stack(parts)[chosen, every] for parts in zip(*actions, strict=True))
+        stops, move = stops[chosen, every], move[chosen, every]
         solution.losses[blocks] = _spend(stops, move, evidence.loss, losses)
         solution.outcomes[blocks] = _spend(stops, move, evidence.outcome, outcomes)
         solution.paid[blocks] = _spend(stops, move, 0.0, paid)
@@ -195,22 +194,32 @@ def act(rule, stop, values, local):
     stops : ndarray of bool of shape (n_samples,)
     move : ndarray of int of shape (n_samples,)
     """
-    if rule.kind == "local":
-        move, stops = choose_moves(stop, rule.at * local + (1 - rule.at) * values.mean(axis=0))
-        return stops, move
-    stops = {"stop": np.inf, "go": -np.inf, "threshold": rule.at}[rule.kind]
-    return stop <= stops, np.full(stop.size, max(rule.move, 0))
+    stops, move = _act_all([rule], stop, values, local)
+    return stops[0], move[0]
+
+
+def _act_all(rules, stop, values, local):
+    """What every rule does with every row: two arrays of shape (n_rules, n_samples)."""
+    limits = {"stop": np.inf, "go": -np.inf}
+    limits = np.array([limits.get(rule.kind, rule.at) for rule in rules])
+    stops = stop <= limits[:, None]
+    move = np.repeat([max(rule.move, 0) for rule in rules], stop.size).reshape(stops.shape)
+    for r, rule in enumerate(rules):
+        if rule.kind == "local":
+            mixed = rule.at * local + (1 - rule.at) * values.mean(axis=0)
+            move[r], stops[r] = choose_moves(stop, mixed)
+    return stops, move
 
 
 def _spend(stops, move, loss, values):
     """What each row costs: `loss` where it stops, else the value of its move."""
-    return np.where(stops, loss, np.take_along_axis(values, move[:, None], axis=1)[:, 0])
+    return np.where(stops, loss, values[np.arange(values.shape[0]), move])
 
 
 def choose_moves(stop, expected):
     """The cheapest move of every row, and whether stopping is as cheap."""
     move = expected.argmin(axis=1)
-    return move, stop <= np.take_along_axis(expected, move[:, None], axis=1)[:, 0]
+    return move, stop <= expected[np.arange(move.size), move]
 
 
 def _choose(costs, fold_of):
@@ -219,7 +228,8 @@ def _choose(costs, fold_of):
     sums = np.stack([costs[:, fold_of == f].sum(axis=1) for f in range(n_folds)], axis=1)
     # Summed anew for each: of rules that do the same with all other rows the first is taken, and
     # not the one that rounding, or the rows left out, would have.
-    others = np.array([np.delete(sums, f, axis=1).sum(axis=1).argmin() for f in range(n_folds)])
+    without = [[g for g in range(n_folds) if g != f] for f in range(n_folds)]
+    others = sums[:, np.array(without, dtype=np.intp)].sum(axis=2).argmin(axis=0)
     return int(sums.sum(axis=1).argmin()), others[fold_of]
 
 
