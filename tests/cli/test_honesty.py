@@ -263,6 +263,20 @@ def test_categories_are_printed_whole(tamis, tmp_path):
         assert any(line.startswith(f"  {name}  ") for line in out.splitlines())
 
 
+def test_a_category_is_named_without_its_column_whatever_that_is_called(tamis, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    answer = ["+" if rng.random() < 0.2 + 0.6 * c else "-" for c in y]
+    pain = [["none", "mild", "severe"][c * (i % 3)] for i, c in enumerate(y)]
+    more = {"=dip": answer, "pain=now": pain}
+    data, run = write(tmp_path / "data.csv", rng.normal(size=(120, 1)), y, more), tmp_path / "run"
+    code, _, err = tamis("fit", data, *QUICK, "--keep", "=dip", "-o", run)
+    assert code == 0, err
+    text = (run / "features.csv").read_text(encoding="utf-8")
+    assert "none " in text and "now=none" not in text and "none high in 0" in text
+    assert ",'- 0." in text and "dip=-" not in text  # guarded for spreadsheets
+
+
 def test_thousands_of_features_are_written_out(tamis, tmp_path):
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2

@@ -99,15 +99,14 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
     for rank, (feature, gain) in enumerate(zip(features, fitted.gains[order], strict=True), 1):
         own = np.flatnonzero(problem.feature_of[used] == feature)
         columns = used[own]
+        parts = _part_names([names[j] for j in columns], [sources[j] for j in columns], categories)
         record = {
             "rank": rank,
             "feature": problem.names[feature],
             "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
             "gain": float(gain),
-            "centers": _tell_centers(
-                problem.classes, centers[:, own], [names[j] for j in columns], dummies[own[0]]
-            ),
-            "speaks_for": _speaks_for(problem.classes, centers[:, own]),
+            "centers": _tell_centers(problem.classes, centers[:, own], parts),
+            "speaks_for": _speaks_for(problem.classes, centers[:, own], parts),
             "stability": float(result.selected[at, feature]),
             "p": float(p_values[feature]),
             "q": float(q_values[feature]),
@@ -158,23 +157,30 @@ def _center(values, weights, use_median):
     return weighted_median(values, weights)
 
 
-def _tell_centers(classes, centers, names, is_categorical):
-    """Centers of one feature by class; of several columns, or of categories, by their names."""
+def _part_names(names, sources, categories):
+    """Names of the columns of one feature, categories by themselves; None for a single number."""
+    if len(names) == 1 and sources[0] not in categories:
+        return None
+    return [
+        name.removeprefix(f"{source}=") if source in categories else name
+        for name, source in zip(names, sources, strict=True)
+    ]
+
+
+def _tell_centers(classes, centers, parts):
+    """Centers of one feature by class; those of its parts by their names, where it has any."""
     told = {}
     for label, middle in zip(classes.tolist(), centers.tolist(), strict=True):
-        if len(names) == 1 and not is_categorical:
-            told[str(label)] = middle[0]
-        else:
-            parts = [name.split("=", 1)[-1] for name in names]
-            told[str(label)] = dict(zip(parts, middle, strict=True))
+        told[str(label)] = middle[0] if parts is None else dict(zip(parts, middle, strict=True))
     return told
 
 
-def _speaks_for(classes, centers):
+def _speaks_for(classes, centers, parts):
     """The class whose centers are furthest from the mean of all, and on which side."""
     away = np.nan_to_num(centers - np.nanmean(centers, axis=0))
     c, column = np.unravel_index(np.abs(away).argmax(), away.shape)
-    return f"{'high' if away[c, column] > 0 else 'low'} in {classes[c]}"
+    told = f"{'high' if away[c, column] > 0 else 'low'} in {classes[c]}"
+    return told if parts is None else f"{parts[column]} {told}"
 
 
 def _substitutes(part, features, limit):
