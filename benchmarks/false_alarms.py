@@ -157,6 +157,10 @@ def write_report(tasks, found, plain):
         lines.append(f"| {code} | {fired[code]} | {100 * share:.2f} % | {names} |")
     lines.append("")
     lines.append(
+        "Conflicting labels are no false alarms: permuting makes equal rows of coarse tables differ."
+    )
+    lines.append("")
+    lines.append(
         f"A score whose interval includes chance was noticed in "
         f"{100 * fired['chance'] / len(tasks):.1f} % of the runs."
     )
