@@ -157,7 +157,7 @@ def write_report(tasks, found, plain):
         lines.append(f"| {code} | {fired[code]} | {100 * share:.2f} % | {names} |")
     lines.append("")
     lines.append(
-        "Conflicting labels are no false alarms: permuting makes equal rows of coarse tables differ."
+        "Conflicting labels are no false alarms: permuting gives equal rows different labels."
     )
     lines.append("")
     lines.append(
