@@ -5,22 +5,27 @@ PYTHON ?= python3
 PYTHONS ?= 3.11 3.12 3.13 3.14
 # Processes that run the tests.
 WORKERS ?= auto
+# Tests that run: all but those that take minutes, so that a change is tested in a quarter of an hour.
+SELECT ?= -m "not slow"
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Compiled bytecode and numba's cache make every later start quick.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-only test-pythons lint bench bench-papers clean
+.PHONY: demo test test-all test-only test-pythons lint bench bench-papers clean
 
 demo: $(STAMP)
 	$(BIN)/tamis fit
 
 test: lint test-only
 
+test-all:
+	$(MAKE) --no-print-directory test SELECT=
+
 # One thread for each process that runs tests: there is one process for each core.
 test-only: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(SELECT)
 
 # Looks for each version on the PATH, then among those that pyenv has installed.
 test-pythons:
@@ -33,7 +38,7 @@ test-pythons:
 	    done; \
 	    if [ -z "$$found" ]; then missing="$$missing $$version"; continue; fi; \
 	    echo "Python $$version: $$found, environment .venv-$$version"; \
-	    if $(MAKE) --no-print-directory test-only PYTHON="$$found" VENV=.venv-$$version; \
+	    if $(MAKE) --no-print-directory test-only SELECT= PYTHON="$$found" VENV=.venv-$$version; \
 	    then passed="$$passed $$version"; else failed="$$failed $$version"; fi; \
 	done; \
 	echo "Passed:$${passed:- none}. Failed:$${failed:- none}. Not found:$${missing:- none}."; \

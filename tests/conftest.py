@@ -1,5 +1,6 @@
 import os
 
+import pytest
 from hypothesis import settings
 
 # One seed for scikit-learn's checks that use the global generator; threads are tested explicitly.
@@ -9,3 +10,13 @@ os.environ.setdefault("SKLEARN_TESTS_GLOBAL_RANDOM_SEED", "0")
 settings.register_profile("same", derandomize=True)
 settings.register_profile("explore", max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+# Beside those that are marked in their files: experiments from end to end, and the checks of
+# scikit-learn for an estimator whose defaults take seconds for the smallest data.
+_SLOW = ("tests/benchmarks/", "test_scikit_learn_checks[DatumWiseClassifierCV()-")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if any(part in item.nodeid for part in _SLOW):
+            item.add_marker(pytest.mark.slow)

@@ -12,9 +12,10 @@ import pytest
 from tests.cli.conftest import write_csv
 from tests.cli.processes import call, outcome, start, units_in, wait_for
 
+pytestmark = pytest.mark.slow
 N_UNITS = 32
 # Processes of every run, and how often it is killed.
-RUNS = {"a": (1, 3), "b": (2, 2)}
+RUNS = {"a": (1, 6), "b": (1, 5), "c": (1, 5), "d": (2, 4)}
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +96,7 @@ needs_signals = pytest.mark.skipif(os.name != "posix", reason="signals are those
 
 
 @needs_signals
-def test_kills_at_random_moments_change_no_number(words, undisturbed, tmp_path):
+def test_twenty_kills_at_random_moments_change_no_number(words, undisturbed, tmp_path):
     with ThreadPoolExecutor(2) as pool:
         ended = [
             pool.submit(kill_and_finish, words, tmp_path / name, n_jobs, n_kills, seed)
@@ -104,7 +105,7 @@ def test_kills_at_random_moments_change_no_number(words, undisturbed, tmp_path):
         ended = [run.result() for run in ended]
     kills = [kill for killed, _ in ended for kill in killed]
     record = "\n".join(map(str, [("run", "seconds", "units done", "alive"), *kills]))
-    assert len(kills) == 5, record
+    assert len(kills) == 20, record
     assert all(0 < units < N_UNITS and alive for *_, units, alive in kills), record
     for _, found in ended:
         assert found == undisturbed, record

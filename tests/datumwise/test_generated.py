@@ -47,6 +47,7 @@ def test_a_parity_too_dear_is_left_alone():
     assert number == 0 and 0.45 < risk < 0.55
 
 
+@pytest.mark.slow
 def test_corners_of_a_cube_need_fewer_features_than_a_global_choice():
     train, test = data = train_and_test(make_cube, sigma=0.1)
     _, number, acquired = measure(data, 0.01)
