@@ -128,6 +128,7 @@ def test_a_threshold_gives_up_no_row_that_is_found_anyway():
     assert find_threshold(scores, scores > 0.5, 0.5) == 0.5
 
 
+@pytest.mark.slow
 def test_on_noise_the_interval_covers_chance_and_the_naive_score_does_not():
     covered, naive = [], []
     for seed in range(20):
@@ -175,6 +176,7 @@ def test_twenty_rows_that_are_all_right_are_not_certain(scoring):
     assert 0.3 < honest.low < 0.95
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_truth_where_hardly_a_row_is_wrong():
     covered = 0
     for seed in range(30):

@@ -11,6 +11,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_damaged_files_are_refused_or_can_be_used(family):
     outcomes, failures = campaign(raw_files(FAMILIES[family]), 600, seed=1)

@@ -76,6 +76,7 @@ def test_what_goes_with_it_is_checked(change, tmp_path):
         save_model(replace(table_classifier("centers"), **change), tmp_path / "model.json")
 
 
+@pytest.mark.slow
 def test_damaged_files_are_refused_or_can_be_used():
     rows, _ = table()
     names = [("centers", "tfidf"), ("primal-dual", "hashing"), ("datum-wise", "counts")]

@@ -1045,6 +1045,7 @@ def test_a_small_delta_is_no_harder_than_l1(ball, delta):
     fit(X, y, radius=3.0, ball=ball, huber_delta=delta)
 
 
+@pytest.mark.slow
 def test_correlated_features_converge():
     rng = np.random.default_rng(0)
     F = rng.normal(size=(150, 5))
