@@ -78,6 +78,23 @@ def test_copies_can_be_dropped(fit, tmp_path):
     assert "200 rows repeated an earlier row and were dropped" in out
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("nr", np.arange(90) * 2 + 5),
+        ("measured", 1_600_000_000 + np.arange(90)[::-1] ** 2),
+        ("day", 20200101 + np.arange(90) % 28),
+    ],
+)
+def test_copies_that_differ_in_a_counter_or_a_date_are_found(fit, tmp_path, name, values):
+    X, y = copied(0)
+    data = write(tmp_path / "data.csv", X, y, {name: values})
+    metrics, out, _ = fit(data, "--folds", 4)
+    assert "75 rows repeat another row" in out
+    assert metrics["data"]["sample_groups"] == 15
+    assert metrics["data"]["features"] == X.shape[1] + 1  # not compared, and not dropped
+
+
 def test_chance_repeats_in_a_form_of_yes_and_no_stay_as_they_are(fit, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(300, 6))

@@ -9,6 +9,7 @@ import numpy as np
 
 from tamis.comparison import make_problem
 from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
+from tamis.comparison.disguised import find_disguised
 from tamis.comparison.duplicates import handle_duplicates
 from tamis.io.errors import InputError
 from tamis.io.limits import WORD, Budget
@@ -95,7 +96,10 @@ def load(words):
         if words["target_file"]:
             marks.append(fingerprint(words["target_file"]))
     groups, costs = _check_descriptions(descriptions, dataset)
-    dataset, copies, n_dropped = handle_duplicates(dataset, words["duplicates"])
+    times, counters = find_disguised(dataset.table)
+    dataset, copies, n_dropped = handle_duplicates(
+        dataset, words["duplicates"], [*times, *counters]
+    )
     if not dataset.table.names:
         raise InputError("no feature is left; use --include for columns that were left out.")
     preparation, encoded = lay_out(
@@ -131,7 +135,7 @@ def load(words):
     checks = [
         *check_rows(copies, problem.codes, encoded, words["duplicates"], n_dropped),
         *check_labels(problem.codes, problem.classes, dataset.target, problem.groups),
-        *check_columns(dataset.table),
+        *check_columns(dataset.table, times, counters),
         *check_leaks(dataset.table, problem),
     ]
     return Loaded(name, dataset, problem, descriptions, "-".join(marks), checks)

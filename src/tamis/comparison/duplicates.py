@@ -9,7 +9,7 @@ __all__ = ["DUPLICATES", "handle_duplicates"]
 DUPLICATES = ("group", "keep", "drop")
 
 
-def handle_duplicates(dataset, duplicates="group"):
+def handle_duplicates(dataset, duplicates="group", ignored=()):
     """Find copies of rows, and drop them where that is wanted.
 
     Parameters
@@ -17,6 +17,8 @@ def handle_duplicates(dataset, duplicates="group"):
     dataset : Dataset
     duplicates : {"group", "keep", "drop"}
         "drop" keeps the first of the copies that have the same label.
+    ignored : sequence of str
+        Columns that are not compared: identifiers and dates differ between copies.
 
     Returns
     -------
@@ -26,17 +28,19 @@ def handle_duplicates(dataset, duplicates="group"):
         Of the rows that are left.
     n_dropped : int
     """
-    copies = _find(dataset.table)
+    copies = _find(dataset.table, ignored)
     if duplicates != "drop" or copies.groups is None:
         return dataset, copies, 0
     codes = np.unique(dataset.y, return_inverse=True)[1]
     rows = np.unique(copies.groups * (codes.max() + 1) + codes, return_index=True)[1]
     n_dropped = codes.size - rows.size
     dataset = dataset.take(np.sort(rows))
-    return dataset, _find(dataset.table), n_dropped
+    return dataset, _find(dataset.table, ignored), n_dropped
 
 
-def _find(table):
+def _find(table, ignored):
+    if ignored and len(ignored) < len(table.names):
+        table = table.drop(ignored)
     columns = [table.numeric]
     for values in table.others.values():
         words = np.array(["" if value is None else value for value in values.tolist()])

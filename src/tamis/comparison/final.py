@@ -86,7 +86,7 @@ def _tempered(result, at, positive, temperature):
 def _shrink(method, part, fitted):
     """Columns of the part that a model needs, and the model of these columns alone."""
     if fitted.columns is not None:
-        return fitted.columns, _spare(fitted.estimator)
+        return fitted.columns, _trim(fitted.estimator)
     support = fitted.estimator.support_
     support = support if support.size else np.zeros(1, dtype=np.intp)
     if method.name == "primal-dual":
@@ -98,8 +98,8 @@ def _shrink(method, part, fitted):
     return support, estimator.fit(part.X[:, support], part.codes, part.weights)
 
 
-def _spare(estimator):
-    """A copy without what prediction can spare: dual points of rows, how long training took."""
+def _trim(estimator):
+    """A copy without what prediction does not need: the dual point, and the times of training."""
     small = copy.copy(estimator)
     for name in ("dual_", "history_"):
         vars(small).pop(name, None)
@@ -107,7 +107,7 @@ def _spare(estimator):
 
 
 def _shrink_projection(estimator, support):
-    small = _spare(estimator)
+    small = _trim(estimator)
     for name in ("weights_", "mean_", "scale_"):
         setattr(small, name, getattr(estimator, name)[support])
     small.support_ = np.flatnonzero(small.weights_.any(axis=1))

@@ -24,7 +24,7 @@ _OLD = 3600.0
 # Name of the array that has the digest of the others.
 _DIGEST = "sha256"
 # What a file that was changed can raise when it is unpacked.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+_DAMAGED = (zipfile.BadZipFile, zlib.error, RuntimeError)
 
 
 class ManifestMismatch(Exception):

@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-from scipy import sparse
 
 from tamis.comparison.checks.check import Check, name_some
 
@@ -15,42 +14,28 @@ _WEIGHT_NAME = re.compile(
     re.IGNORECASE,
 )
 _PLAIN_WEIGHT = re.compile(r"^weights?$", re.IGNORECASE)
-_FEWEST_ROWS = 20
-_EPOCHS = ((0.6e9, 2.5e9), (0.6e12, 2.5e12))  # seconds and milliseconds since 1970
 
 
-def check_columns(table):
+def check_columns(table, times, counters):
     """Identifiers, times and survey weights among the features.
 
     Parameters
     ----------
     table : Table
         Raw columns.
+    times, counters : list of str
+        From `tamis.comparison.disguised.find_disguised`.
 
     Returns
     -------
     checks : list of Check
     """
-    if sparse.issparse(table.numeric):
+    if table.is_sparse:
         return []
-    return [*_identifiers(table), *_weights(table)]
+    return [*_identifiers(times, counters), *_weights(table)]
 
 
-def _identifiers(table):
-    """Numbers that count or name the rows, and numbers that are times."""
-    if table.numeric.shape[0] < _FEWEST_ROWS:
-        return
-    times, counters = [], []
-    for j, name in enumerate(table.numeric_names.tolist()):
-        column = np.asarray(table.numeric[:, j], dtype=np.float64)
-        if np.isnan(column).any() or column[0] == column[-1]:
-            continue
-        if not (column == np.floor(column)).all():
-            continue
-        if _is_time(column):
-            times.append(name)
-        elif _counts_rows(column):
-            counters.append(name)
+def _identifiers(times, counters):
     if times:
         yield Check(
             "time-in-disguise",
@@ -68,27 +53,6 @@ def _identifiers(table):
             "Rows are often sorted by class, and then the number gives it away; remove it with "
             f"--drop {','.join(counters)}.",
         )
-
-
-def _is_time(column):
-    """Seconds or milliseconds since 1970, or dates such as 20240131."""
-    low, high = column.min(), column.max()
-    if np.unique(column).size < 10:
-        return False
-    if any(start <= low and high <= end for start, end in _EPOCHS):
-        return True
-    if not 19000101 <= low <= high <= 21001231:
-        return False
-    month, day = column // 100 % 100, column % 100
-    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
-
-
-def _counts_rows(column):
-    """Whether numbers go up (or down) from row to row, nearly always by the same step."""
-    steps = np.diff(column)
-    if not ((steps > 0).all() or (steps < 0).all()):
-        return False
-    return bool((steps == np.median(steps)).mean() >= 0.9)
 
 
 def _weights(table):
