@@ -8,7 +8,7 @@ is how far off a score is that takes such rows for independent.
 
     python benchmarks/honest_scores.py --repetitions 40
 
-takes about two hours on two cores; `--methods centers,medians,most-frequent` about ten minutes.
+takes hours on two cores; `--methods centers,medians,most-frequent` takes minutes.
 """
 
 import argparse

@@ -5,10 +5,16 @@ from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import validate_data
 
-__all__ = ["FeatureSelectorMixin", "decode_labels", "require_unmasked", "validate"]
+__all__ = [
+    "LARGEST_INTEGER",
+    "FeatureSelectorMixin",
+    "decode_labels",
+    "require_unmasked",
+    "validate",
+]
 
-# The largest integer up to which all integers are floating-point numbers.
-_LARGEST_INTEGER = 2**53
+#: The largest integer up to which all integers are floating-point numbers.
+LARGEST_INTEGER = 2**53
 
 
 def validate(estimator, X, y="no_validation", **options):
@@ -107,10 +113,10 @@ def _require_exact_integers(X):
                 value = int(value)
             except (TypeError, ValueError):  # a column without a value
                 continue
-            if abs(value) > _LARGEST_INTEGER:
+            if abs(value) > LARGEST_INTEGER:
                 raise ValueError(
                     f"Column {column!r} of X has the integer {value}, and integers beyond 2**53 = "
-                    f"{_LARGEST_INTEGER} are not exact as floating-point numbers. Leave the "
+                    f"{LARGEST_INTEGER} are not exact as floating-point numbers. Leave the "
                     "column out if it holds identifiers, or convert it with astype(float)."
                 )
 
@@ -125,7 +131,7 @@ def _integer_ranges(X):
         return
     coo = X.tocoo() if sparse.issparse(X) else None
     values = X if coo is None else coo.data
-    if values.size == 0 or max(-int(values.min()), int(values.max())) <= _LARGEST_INTEGER:
+    if values.size == 0 or max(-int(values.min()), int(values.max())) <= LARGEST_INTEGER:
         return
     if coo is None:
         yield from zip(range(X.shape[1]), X.min(axis=0), X.max(axis=0), strict=True)

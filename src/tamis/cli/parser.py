@@ -139,7 +139,7 @@ def _add_fit(commands):
         "fit",
         "compare the families on your data, and recommend the sparsest good model",
         "Cross-validates every family along its sparsity path on the same folds, recommends the "
-        "sparsest model that is good enough beside the best, and says honestly how good it is. "
+        "sparsest model that is nearly as good as the best, and says honestly how good it is. "
         "Without DATA: on an embedded data set.",
     )
     parser.add_argument("data", nargs="?", metavar="DATA", help=_DATA)

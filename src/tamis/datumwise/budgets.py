@@ -48,7 +48,7 @@ def budget_units(costs, max_cost):
 
 
 def budget_digits(costs, max_cost):
-    """Prices and the budget as digits, for the functions below.
+    """Prices and the budget in digits of 62 bits, which compiled code can add and compare.
 
     Parameters
     ----------

@@ -120,10 +120,10 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
     gatherer : Gatherer
         Evidence of the sets.
     prices : ndarray of shape (n_samples, n_blocks)
-        What each block costs each row: nothing where it cannot be had. Whole numbers have sums
-        that do not depend on the order (`prices.whole_prices`).
+        Price of each block for each row; 0 where the block is unavailable. Sums of whole
+        numbers do not depend on the order (`prices.whole_prices`).
     cost_weight : float
-        Lambda, for the unit of `prices`.
+        Lambda, per unit of `prices`.
     sets : list or None
         The sets that may be used; None: all of them.
 

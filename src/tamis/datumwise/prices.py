@@ -12,6 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from tamis._input import LARGEST_INTEGER
+
 __all__ = [
     "as_float",
     "as_integers",
@@ -21,9 +23,6 @@ __all__ = [
     "paid_so_far",
     "whole_prices",
 ]
-
-# Integers up to this one are exact as floats.
-_EXACT = 2**53
 
 
 def as_float(number):
@@ -138,13 +137,13 @@ def whole_prices(costs):
     integers, denominator = as_integers(costs.tolist())
     common = math.gcd(*integers) or 1
     integers = [price // common for price in integers]
-    if sum(integers) > _EXACT:
+    if sum(integers) > LARGEST_INTEGER:
         return costs, 1.0
     return np.array(integers, dtype=np.float64), common / denominator
 
 
 def _units(order, costs):
-    """Integer prices of the blocks bought, with a last one, 0, for the padding; denominator."""
+    """Integer prices of the blocks bought, then a 0 for the padding; and the denominator."""
     is_bought = np.zeros(costs.size + 1, dtype=bool)
     is_bought[order] = True
     blocks = np.flatnonzero(is_bought[:-1])
@@ -157,7 +156,7 @@ def _units(order, costs):
 
 def _to_floats(totals, denominator):
     """Integers over a denominator as the nearest floats."""
-    if totals.dtype == np.int64 and max(totals.max(initial=0), denominator) <= _EXACT:
+    if totals.dtype == np.int64 and max(totals.max(initial=0), denominator) <= LARGEST_INTEGER:
         return totals / denominator  # a single rounding, that of the division
     floats = [int(total) / denominator for total in totals.flat]
     return np.array(floats, dtype=np.float64).reshape(totals.shape)

@@ -10,9 +10,10 @@ from operator import itemgetter
 
 import numpy as np
 
+from tamis._input import LARGEST_INTEGER
 from tamis.io.dialect import records, split
 from tamis.io.errors import EmptyTableError, InputError
-from tamis.io.integers import EXACT, is_large_integer
+from tamis.io.integers import is_large_integer
 from tamis.io.limits import COLUMN, WORD
 from tamis.io.raw import RawTable
 from tamis.io.source import name_of
@@ -142,8 +143,8 @@ class ChunkParser:
 
     def _find_large(self, matrix, lines):
         """Note the columns that have an integer beyond 2**53, written as one."""
-        suspects = {self.numbers[k] for k in np.flatnonzero((np.abs(matrix) > EXACT).any(axis=0))}
-        suspects -= self.large
+        at = np.flatnonzero((np.abs(matrix) > LARGEST_INTEGER).any(axis=0))
+        suspects = {self.numbers[k] for k in at} - self.large
         if suspects:
             for row in (split(line, self.dialect) for line in lines):
                 self.large |= {j for j in suspects if is_large_integer(row[j])}

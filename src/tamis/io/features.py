@@ -154,9 +154,9 @@ def note_words(known, role, missing, notes, hinted=()):
     missing : MissingWords
         Words that stand for missing values.
     notes : list of str
-        Where it is told.
+        Receives the messages.
     hinted : collection of str
-        Columns that were told about already.
+        Columns that already have a message.
 
     Returns
     -------

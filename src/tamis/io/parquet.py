@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tamis._input import LARGEST_INTEGER
 from tamis.io.errors import EmptyTableError, InputError, listed
-from tamis.io.integers import EXACT
 from tamis.io.limits import COLUMN, WORD
 from tamis.io.raw import RawTable, unique_names
 from tamis.io.source import name_of
@@ -48,7 +48,7 @@ def _is_large(column):
     if not types.is_integer(column.type) and not is_decimal:
         return False
     ends = compute.min_max(column).as_py().values()
-    return any(end is not None and abs(end) > EXACT for end in ends)
+    return any(end is not None and abs(end) > LARGEST_INTEGER for end in ends)
 
 
 def _exact(column):

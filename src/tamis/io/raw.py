@@ -140,7 +140,7 @@ def unique_names(names):
 
 
 def tell_repeated(repeated):
-    """In words: how columns of the same name are told apart."""
+    """A message about columns that share a name and were numbered."""
     return (
         f"several columns have the same name ({listed(map(repr, repeated))}): all but the first"
         f" get a number, such as {repeated[0] + '.1'!r}"

@@ -4,8 +4,9 @@ from collections import Counter
 
 import numpy as np
 
+from tamis._input import LARGEST_INTEGER
 from tamis.io.errors import InputError
-from tamis.io.integers import EXACT, is_large_integer
+from tamis.io.integers import is_large_integer
 
 __all__ = [
     "PLACEHOLDERS",
@@ -188,7 +189,7 @@ def canonical(value):
             return str(value)
         if np.isnan(number):
             return None
-    if abs(number) <= EXACT and number == int(number):
+    if abs(number) <= LARGEST_INTEGER and number == int(number):
         return str(int(number))
     # The shortest form in the type it was stored in: 0.1 as float32 is "0.1" too.
     return str(value) if isinstance(value, np.floating) else str(number)

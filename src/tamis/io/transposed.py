@@ -15,7 +15,7 @@ __all__ = ["read_transposed"]
 
 
 def read_transposed(path, missing, budget, delimiter=None, encoding=None, as_written=(), drop=()):
-    """All features of a file that has one a row; a row with a word in it is a column of words.
+    """All features of a file with one feature per row; a row that holds a word is not numeric.
 
     Parameters
     ----------
