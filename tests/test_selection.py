@@ -3,7 +3,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
-from tamis._selection import choose_level, fit_temperature, half_samples, standard_error
+from tamis._selection import choose_level, standard_error
+from tamis.paths.temperature import fit_temperature
+from tamis.stability.halves import half_samples
 
 
 def test_rules():

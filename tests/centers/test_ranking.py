@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis import SparseCenterClassifier
-from tamis._selection import order_by_score
+from tamis._base import order_by_score
 from tamis.centers.ranking import select_largest
 
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tamis._selection import order_by_score
+from tamis._base import order_by_score
 from tamis.datumwise.budgets import budget_digits, draw_masks
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, find_status
 from tamis.datumwise.rollouts import _returns, expected_returns

@@ -9,15 +9,16 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from tamis._base import (
     DecisionMixin,
+    FeatureSelectorMixin,
     check_weights,
     encode_labels,
     resolve_n_features,
+    validate,
 )
-from tamis._input import FeatureSelectorMixin, validate
-from tamis._selection import check_scoring
 from tamis.centers._training import CenterTraining
 from tamis.centers.path import path_labels, require_finite_decisions
 from tamis.centers.scoring import score_path
+from tamis.paths.scoring import check_scoring
 
 __all__ = ["FittedCenters"]
 

@@ -12,8 +12,8 @@ from tamis._base import (
     encode_labels,
     require_class_weights,
     require_two_classes,
+    validate,
 )
-from tamis._input import validate
 from tamis.centers.covariance import Whitening
 from tamis.centers.groups import FeatureGroups, make_groups
 from tamis.centers.model import CenterModel

@@ -4,8 +4,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from tamis._base import resolve_n_features, steps, with_callbacks
-from tamis._input import decode_labels
+from tamis._base import decode_labels, resolve_n_features, steps, with_callbacks
 from tamis.centers._fitted import FittedCenters
 from tamis.centers.statistics import ClassMoments, summarise
 

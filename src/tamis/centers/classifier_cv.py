@@ -10,19 +10,15 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from tamis._base import steps, with_callbacks
-from tamis._selection import (
-    ScoringMixin,
-    check_scoring,
-    choose_level,
-    fit_temperature,
-    half_samples,
-    standard_error,
-)
+from tamis._selection import choose_level, standard_error
 from tamis.centers._fitted import FittedCenters
 from tamis.centers.path import path_grid
 from tamis.centers.scoring import is_counted, score_path
 from tamis.centers.statistics import ClassMoments, summarise
+from tamis.paths.scoring import ScoringMixin, check_scoring
 from tamis.paths.splits import make_splits, weighted_splits
+from tamis.paths.temperature import fit_temperature
+from tamis.stability.halves import half_samples
 
 __all__ = ["SparseCenterClassifierCV"]
 

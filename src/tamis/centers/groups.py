@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamis._groups import find_feature, name_some, read_groups
+from tamis._base import find_feature, name_some, read_groups
 
 __all__ = ["FeatureGroups", "make_groups"]
 
@@ -74,7 +74,7 @@ def make_groups(feature_groups, keep, feature_names):
     Parameters
     ----------
     feature_groups : None, dict, or array-like
-        As in `tamis._groups.read_groups`.
+        As in `tamis._base.feature_groups.read_groups`.
     keep : None, str, int or sequence of them
         Features (names or indices), whose groups are kept, or names of groups.
     feature_names : sequence of str

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from tamis._selection import order_by_score
+from tamis._base import order_by_score
 from tamis.centers.covariance import Whitening
 from tamis.centers.groups import FeatureGroups
 from tamis.centers.path import PathTerms, bounds_of, path_decisions, require_finite_decisions

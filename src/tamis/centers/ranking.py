@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamis._base import largest
 from tamis._compile import compiled
-from tamis._selection import largest
 
 __all__ = [
     "CenterStatistics",

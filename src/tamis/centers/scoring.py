@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tamis._selection import score_decisions
 from tamis.centers.path import path_confusion, path_decisions
+from tamis.paths.scoring import score_decisions
 
 __all__ = ["is_counted", "score_path"]
 

@@ -13,8 +13,9 @@ import numpy as np
 from tamis.comparison.choice import Behind, Candidates, Honest
 from tamis.comparison.results import MethodResult, judge, score_rows
 from tamis.comparison.scores import within_range
-from tamis.paths.folds import Fold, derive_seed
+from tamis.paths.folds import Fold
 from tamis.paths.rule import Counted
+from tamis.paths.seeds import derive_seed
 from tamis.preparation.table_classifier import decide
 
 __all__ = ["estimate_nested", "is_nested", "pair_folds"]

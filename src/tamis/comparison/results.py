@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamis._selection import fit_temperature
 from tamis.comparison.scores import area_under_curve, confusion, score_confusion
+from tamis.paths.temperature import fit_temperature
 from tamis.preparation.table_classifier import decide
 
 __all__ = ["MethodResult", "calibrate", "collect", "find_threshold", "judge", "score_rows"]

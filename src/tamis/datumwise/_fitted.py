@@ -10,8 +10,8 @@ from tamis._base import (
     encode_labels,
     require_two_classes,
     softmax,
+    validate,
 )
-from tamis._input import validate
 from tamis.datumwise.acquisition import Acquired, Acquisition, Questions
 from tamis.datumwise.prices import mean_paid, paid, paid_so_far
 from tamis.datumwise.process import find_class_losses, find_status, make_process

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis._selection import order_by_score
+from tamis._base import order_by_score
 
 __all__ = ["choose_candidates", "find_scaling", "standardize"]
 

@@ -2,10 +2,11 @@
 
 from sklearn.base import clone
 
-from tamis._base import as_seed, steps, with_callbacks
+from tamis._base import steps, with_callbacks
 from tamis.datumwise._fitted import FittedDatumWise
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
 from tamis.datumwise.process import check_cost_weights
+from tamis.paths.seeds import as_seed
 
 __all__ = ["DatumWiseClassifier"]
 

@@ -11,20 +11,16 @@ from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from tamis._base import as_seed, is_real, steps, with_callbacks
-from tamis._selection import (
-    ScoringMixin,
-    check_scoring,
-    choose_level,
-    fit_temperature,
-    score_decisions,
-    standard_error,
-)
+from tamis._base import is_real, steps, with_callbacks
+from tamis._selection import choose_level, standard_error
 from tamis.datumwise._fitted import FittedDatumWise
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
 from tamis.datumwise.prices import exact_sum, mean_paid
 from tamis.datumwise.process import check_cost_weights, find_class_losses, find_status
+from tamis.paths.scoring import ScoringMixin, check_scoring, score_decisions
+from tamis.paths.seeds import as_seed
 from tamis.paths.splits import make_splits
+from tamis.paths.temperature import fit_temperature
 
 __all__ = ["DatumWiseClassifierCV"]
 

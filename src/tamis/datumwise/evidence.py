@@ -20,9 +20,9 @@ from zlib import crc32
 import numpy as np
 
 from tamis._base import softmax
-from tamis._selection import fit_temperature
 from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise.forest import Forest, grow
+from tamis.paths.temperature import fit_temperature
 
 __all__ = ["Evidence", "Gatherer", "SetForest", "expected_loss", "number_cells"]
 

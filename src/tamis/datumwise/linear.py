@@ -21,7 +21,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from tamis._selection import fit_temperature
 from tamis.datumwise.budgets import budget_digits, draw_masks
 from tamis.datumwise.candidates import choose_candidates, find_scaling, standardize
 from tamis.datumwise.prices import mean_paid
@@ -29,6 +28,7 @@ from tamis.datumwise.process import ASK, Run, find_status
 from tamis.datumwise.regression import fit_scores
 from tamis.datumwise.rollouts import expected_returns
 from tamis.datumwise.runs import blocks_as_lists, chain_of_blocks, run_batch
+from tamis.paths.temperature import fit_temperature
 
 __all__ = ["LinearPolicy", "learn_linear_path"]
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tamis._input import LARGEST_INTEGER
+from tamis._base import LARGEST_INTEGER
 
 __all__ = [
     "as_float",

@@ -16,8 +16,7 @@ from numbers import Integral
 
 import numpy as np
 
-from tamis._base import check_class_weight, is_real
-from tamis._groups import name_some, read_groups
+from tamis._base import check_class_weight, is_real, name_some, read_groups
 from tamis.datumwise.prices import as_float
 
 __all__ = [

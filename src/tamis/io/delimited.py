@@ -10,7 +10,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from tamis._input import LARGEST_INTEGER
+from tamis._base import LARGEST_INTEGER
 from tamis.io.dialect import records, split
 from tamis.io.errors import EmptyTableError, InputError
 from tamis.io.integers import is_large_integer

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis._input import LARGEST_INTEGER
+from tamis._base import LARGEST_INTEGER
 
 __all__ = ["TOO_LARGE", "is_large_integer", "large_columns"]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis._input import LARGEST_INTEGER
+from tamis._base import LARGEST_INTEGER
 from tamis.io.errors import EmptyTableError, InputError, listed
 from tamis.io.limits import COLUMN, WORD
 from tamis.io.raw import RawTable, unique_names

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from tamis._input import LARGEST_INTEGER
+from tamis._base import LARGEST_INTEGER
 from tamis.io.errors import InputError
 from tamis.io.integers import is_large_integer
 

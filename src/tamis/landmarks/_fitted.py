@@ -7,8 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._base import DecisionMixin, TamisEstimator, encode_labels, require_two_classes
-from tamis._input import validate
+from tamis._base import DecisionMixin, TamisEstimator, encode_labels, require_two_classes, validate
 from tamis.landmarks._parameters import as_rows
 from tamis.landmarks.model import landmark_distances
 from tamis.landmarks.space import SPARSE_SCALINGS

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
-from tamis._input import require_unmasked
+from tamis._base import require_unmasked
 from tamis.landmarks.distances import DISTANCES
 from tamis.landmarks.kernels import KERNELS
 from tamis.landmarks.neighbors import METRICS, MOST_NEIGHBORS, WEIGHTS

@@ -2,10 +2,11 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._base import as_seed, check_class_weight, steps, with_callbacks
+from tamis._base import check_class_weight, steps, with_callbacks
 from tamis.landmarks._fitted import FittedLandmarks, find_nearest
 from tamis.landmarks._parameters import make_configuration
 from tamis.landmarks.model import model_decisions, model_shares, train_model
+from tamis.paths.seeds import as_seed
 
 __all__ = ["LandmarkClassifier"]
 

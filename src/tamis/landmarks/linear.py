@@ -32,7 +32,7 @@ References
 import numpy as np
 
 from tamis._base import softmax
-from tamis._selection import fit_temperature
+from tamis.paths.temperature import fit_temperature
 
 __all__ = ["Regression", "linear_decisions", "train_discriminant", "train_ridge"]
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from tamis._base import as_seed, check_class_weight, steps, with_callbacks
+from tamis._base import check_class_weight, steps, with_callbacks
 from tamis.landmarks._fitted import FittedLandmarks, find_nearest
 from tamis.landmarks._parameters import check_name
 from tamis.landmarks.ensemble import choose_size, combine, member_weights, pick_greedily
@@ -26,6 +26,7 @@ from tamis.landmarks.space import (
     is_count,
     list_configurations,
 )
+from tamis.paths.seeds import as_seed
 from tamis.paths.splits import make_splits
 
 __all__ = ["LandmarkSearchCV"]

@@ -4,11 +4,11 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._base import TamisEstimator, as_seed, encode_labels, steps, with_callbacks
-from tamis._input import validate
+from tamis._base import TamisEstimator, encode_labels, steps, validate, with_callbacks
 from tamis.landmarks._parameters import as_rows, make_configuration
 from tamis.landmarks.model import apply_map, train_map
 from tamis.landmarks.space import SPARSE_SCALINGS
+from tamis.paths.seeds import as_seed
 
 __all__ = ["LandmarkTransformer"]
 

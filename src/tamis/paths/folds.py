@@ -14,12 +14,12 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedKFold
 
 from tamis._compile import compiled
+from tamis.paths.seeds import derive_seed
 
 __all__ = [
     "Fold",
     "GroupFolds",
     "default_repeats",
-    "derive_seed",
     "leave_one_batch_out",
     "make_folds",
     "merge_groups",
@@ -48,11 +48,6 @@ class Fold:
 def default_repeats(n_rows):
     """Small data are split several times because one split says little: 3 times below 200 rows."""
     return 3 if n_rows < 200 else 2 if n_rows < 500 else 1
-
-
-def derive_seed(*parts):
-    """A seed for every task, whoever does it and when."""
-    return int(np.random.SeedSequence(list(parts)).generate_state(1)[0] % (2**31 - 1))
 
 
 def make_folds(codes, groups, n_folds, n_repeats, seed):

@@ -35,7 +35,16 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["TOLERANCE", "Counted", "Drawn", "best_of", "choose", "good_enough", "smoothing"]
+__all__ = [
+    "TOLERANCE",
+    "Counted",
+    "Drawn",
+    "PerFold",
+    "best_of",
+    "choose",
+    "good_enough",
+    "smoothing",
+]
 
 # Differences in score that are not worth a feature.
 TOLERANCE = 0.01
@@ -51,7 +60,7 @@ def choose(scores, sparsity, errors, *, tolerance=TOLERANCE, allowed=None):
         Larger is better.
     sparsity : ndarray of shape (n_candidates,)
         What is to be small: numbers of features.
-    errors : Counted or Drawn
+    errors : Counted, Drawn or PerFold
         Standard errors of differences, by ``errors.against(b)``.
     tolerance : float
         A difference in score that never matters; 0 leaves the standard error alone.
@@ -214,6 +223,32 @@ class Drawn:
     def alone(self):
         """Standard errors of the scores themselves."""
         return np.sqrt(np.diag(self.covariance) + self.smoothed)
+
+
+@dataclass(frozen=True)
+class PerFold:
+    """Standard errors of any score, from its values in the folds of a cross-validation.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_folds, n_candidates)
+    """
+
+    scores: np.ndarray
+
+    def against(self, best):
+        """Standard errors of the mean differences between `best` and every candidate."""
+        return self._errors(self.scores[:, [best]] - self.scores)
+
+    def alone(self):
+        """Standard errors of the mean scores; 0 with a single fold."""
+        return self._errors(self.scores)
+
+    @staticmethod
+    def _errors(values):
+        if len(values) < 2:
+            return np.zeros(values.shape[1])
+        return np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
 
 
 @compiled

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import (
     DecisionMixin,
+    FeatureSelectorMixin,
     TamisEstimator,
     check_class_weight,
     check_weights,
@@ -18,8 +19,8 @@ from tamis._base import (
     is_real,
     require_class_weights,
     require_two_classes,
+    validate,
 )
-from tamis._input import FeatureSelectorMixin, validate
 from tamis.primal_dual.balls import BALLS
 from tamis.primal_dual.losses import make_loss
 from tamis.primal_dual.prediction import (

@@ -9,15 +9,10 @@ from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import resolve_n_features, steps, with_callbacks
-from tamis._selection import (
-    ScoringMixin,
-    check_scoring,
-    choose_level,
-    fit_temperature,
-    score_decisions,
-    standard_error,
-)
+from tamis._selection import choose_level, standard_error
+from tamis.paths.scoring import ScoringMixin, check_scoring, score_decisions
 from tamis.paths.splits import make_splits, weighted_splits
+from tamis.paths.temperature import fit_temperature
 from tamis.primal_dual._fitted import FittedPrimalDual, check_radii, dispersion_of
 from tamis.primal_dual.path import add_wanted, choose_radii, follow, many_features
 from tamis.primal_dual.prediction import decide, distances, project

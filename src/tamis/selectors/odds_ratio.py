@@ -5,8 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from tamis._base import check_finite
-from tamis._selection import order_by_score
+from tamis._base import check_finite, order_by_score
 from tamis.selectors.counts import class_presence, class_totals, thresholds_of
 from tamis.selectors.selector import ClassSelector, check_smoothing
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamis._selection import largest
+from tamis._base import largest
 from tamis.selectors.likelihoods import entropy
 
 __all__ = ["Relaxation", "relax"]

@@ -8,14 +8,15 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import (
+    FeatureSelectorMixin,
     TamisEstimator,
     check_weights,
     encode_labels,
     resolve_n_features,
     steps,
+    validate,
     with_callbacks,
 )
-from tamis._input import FeatureSelectorMixin, validate
 
 __all__ = ["ClassSelector", "check_smoothing"]
 

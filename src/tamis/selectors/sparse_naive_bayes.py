@@ -5,8 +5,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from tamis._base import check_finite
-from tamis._selection import order_by_score
+from tamis._base import check_finite, order_by_score
 from tamis.selectors.branching import best_support
 from tamis.selectors.counts import class_presence, class_sums, class_totals
 from tamis.selectors.likelihoods import (

@@ -1,0 +1,49 @@
+"""What every estimator shares, one subject per module."""
+
+from tamis._base.callbacks import TamisEstimator, steps, with_callbacks
+from tamis._base.decisions import DecisionMixin, softmax
+from tamis._base.explanation import Explanation
+from tamis._base.feature_groups import find_feature, name_some, read_groups
+from tamis._base.input import (
+    LARGEST_INTEGER,
+    FeatureSelectorMixin,
+    decode_labels,
+    require_unmasked,
+    validate,
+)
+from tamis._base.labels import (
+    count_classes,
+    encode_labels,
+    require_class_weights,
+    require_two_classes,
+)
+from tamis._base.order import largest, order_by_score, resolve_n_features
+from tamis._base.weights import check_class_weight, check_finite, check_weights, is_real
+
+__all__ = [
+    "LARGEST_INTEGER",
+    "DecisionMixin",
+    "Explanation",
+    "FeatureSelectorMixin",
+    "TamisEstimator",
+    "check_class_weight",
+    "check_finite",
+    "check_weights",
+    "count_classes",
+    "decode_labels",
+    "encode_labels",
+    "find_feature",
+    "is_real",
+    "largest",
+    "name_some",
+    "order_by_score",
+    "read_groups",
+    "require_class_weights",
+    "require_two_classes",
+    "require_unmasked",
+    "resolve_n_features",
+    "softmax",
+    "steps",
+    "validate",
+    "with_callbacks",
+]

@@ -1,0 +1,57 @@
+"""The base of every estimator: callbacks of scikit-learn, and links to the documentation."""
+
+from sklearn.base import BaseEstimator
+
+try:  # scikit-learn >= 1.9
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn 1.8: fit runs without progress reports
+
+    class CallbackSupportMixin:
+        """Stand-in for scikit-learn 1.8, which has no callbacks."""
+
+        def _init_callback_context(self, **kwargs):
+            return _SilentContext()
+
+    class _SilentContext:
+        def subcontext(self, **kwargs):
+            return self
+
+        def call_on_fit_task_begin(self, **kwargs):
+            return None
+
+        def call_on_fit_task_end(self, **kwargs):
+            return False
+
+    def with_callbacks(method):
+        """Stand-in for scikit-learn 1.8, which has no callbacks."""
+        return method
+
+
+__all__ = ["TamisEstimator", "steps", "with_callbacks"]
+
+
+class TamisEstimator(CallbackSupportMixin, BaseEstimator):
+    """Base of every estimator: callbacks, and links from the HTML view to the documentation."""
+
+    _doc_link_module = "tamis"
+    _doc_link_template = (
+        "https://tamis.readthedocs.io/en/stable/api/{estimator_module}.{estimator_name}.html"
+    )
+
+
+def steps(estimator, names, **reported):
+    """Go through `names`, reporting each as one step of `fit` to the estimator's callbacks.
+
+    A callback that asks to stop ends the loop; what was done until then stays. `names` may be an
+    iterator of unknown length.
+    """
+    n_steps = len(names) if hasattr(names, "__len__") else None
+    context = estimator._init_callback_context(max_subtasks=n_steps)
+    context.call_on_fit_task_begin(estimator=estimator, **reported)
+    for name in names:
+        step = context.subcontext(task_name=str(name))
+        step.call_on_fit_task_begin(estimator=estimator)
+        yield name
+        if step.call_on_fit_task_end(estimator=estimator):
+            break
+    context.call_on_fit_task_end(estimator=estimator)

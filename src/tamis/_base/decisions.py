@@ -1,0 +1,142 @@
+"""Labels and probabilities from decisions, the same way in every classifier."""
+
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+
+from tamis._base.explanation import Explanation
+from tamis._base.input import decode_labels
+
+__all__ = ["DecisionMixin", "softmax"]
+
+
+def softmax(decisions, axis=-1):
+    """Probabilities proportional to the exponentials of `decisions`."""
+    shifted = np.exp(decisions - decisions.max(axis=axis, keepdims=True))
+    return shifted / shifted.sum(axis=axis, keepdims=True)
+
+
+class DecisionMixin:
+    """Labels and probabilities of a classifier with decisions for all classes.
+
+    A class gives `_decisions(X)` of shape (n_samples, n_classes) and gets the rest, so that
+    labels, probabilities and decisions always agree.
+    """
+
+    def decision_function(self, X):
+        """Decisions of the classes: log odds, or shares where members or neighbours vote.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: positive for the second one. More: a column for every class. Log odds,
+            or log likelihoods plus log priors, are up to a constant of the sample.
+        """
+        decisions = self._decisions(X)
+        return decisions[:, 1] - decisions[:, 0] if decisions.shape[1] == 2 else decisions
+
+    def predict(self, X):
+        """Class with the largest decision; ties go to the first class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        decisions = self.decision_function(X)
+        best = decisions > 0 if decisions.ndim == 1 else decisions.argmax(axis=1)
+        return self.classes_[best.astype(np.intp)]
+
+    def predict_proba(self, X):
+        """Probabilities of the classes, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return softmax(self._decisions(X))
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy on samples and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        score : float
+        """
+        return super().score(X, decode_labels(y), sample_weight)
+
+    def predict_reject(self, X, threshold):
+        """Labels, and which samples are better referred to a person.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        threshold : float
+            Smallest probability, between 0 and 1, with which a label may be given.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        rejected : ndarray of bool of shape (n_samples,)
+            True where no class is as probable as `threshold`.
+        """
+        if not isinstance(threshold, Real) or not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be a probability, 0 to 1, got {threshold!r}.")
+        probabilities = self.predict_proba(X)
+        labels = self.classes_[probabilities.argmax(axis=1)]
+        return labels, probabilities.max(axis=1) < threshold
+
+    def _explanation(self, values, base, X):
+        """Contributions to the decisions of all classes, as the user sees decisions."""
+        if len(values) == 2:
+            values, base = values[1] - values[0], float(base[1] - base[0])
+        elif not sparse.issparse(values[0]):
+            values = np.stack(values, axis=2)
+        return Explanation(values, base, self._feature_names(), X)
+
+    def _feature_names(self):
+        """Names of the features; x0, x1, ... where they have none."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
+        return names

@@ -1,0 +1,324 @@
+r"""The cross-validation engine: paths over folds, one score, one standard error, one rule.
+
+For every fold a family trains a path on the training rows; the engine asks for the labels (or
+decisions) of the test rows at all levels, in blocks of bounded size, and keeps which levels are
+right on which rows. With :math:`z_{ai}` the share of the folds testing row i in which level a is
+right on it, the score of a level is
+
+.. math:: S_a = \sum_i w_i z_{ai}, \qquad w_i = \frac{s_i}{C \sum_{j: y_j = y_i} s_j} \text{ or }
+   \frac{s_i}{\sum_j s_j}
+
+for balanced accuracy or accuracy, and its standard errors are those of `tamis.paths.rule`. Other
+scorings have one score per fold, their mean, and standard errors over the folds, paired too.
+
+Shapes: `right` (L, n) for L levels and the n rows that were tested, `fold_scores` (F, L).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from tamis.paths.path import Path
+from tamis.paths.rule import TOLERANCE, Counted, PerFold, best_of, choose
+from tamis.paths.scoring import is_counted, score_decisions
+from tamis.paths.temperature import fit_temperature
+
+__all__ = ["CrossValidation", "Evaluation", "PathScores", "check_rule", "evaluate"]
+
+# Values of the decisions that are held at a time.
+_BLOCK = 8_000_000
+
+
+def check_rule(rule: str) -> None:
+    """Raise unless `rule` is one of the rules of choice."""
+    if not isinstance(rule, str) or rule not in ("best", "1se"):
+        raise ValueError(f"rule must be 'best' or '1se', got {rule!r}.")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one fold says about all levels of its path.
+
+    Attributes
+    ----------
+    path : Path
+        Trained on the training rows.
+    test : ndarray of int
+        Test rows.
+    scores : ndarray of shape (n_levels,)
+        Scores of the test rows.
+    right : ndarray of bool of shape (n_levels, n_test) or None
+        Which levels are right on which test rows; None where the scoring does not count that.
+    n_features, cost : ndarray of shape (n_levels,)
+        Counted features, and their cost, mean over the test rows.
+    """
+
+    path: Path
+    test: NDArray
+    scores: NDArray
+    right: NDArray | None
+    n_features: NDArray
+    cost: NDArray
+
+
+def evaluate(path, X, test, codes, classes, scoring, sample_weight=None) -> Evaluation:
+    """Score all levels of a path on test rows.
+
+    Parameters
+    ----------
+    path : Path
+        Its classes are indices into `classes`.
+    X : {ndarray, sparse array} of shape (n_rows, n_columns)
+        All rows.
+    test : ndarray of int
+        Test rows.
+    codes : ndarray of int of shape (n_rows,)
+        Class index of every row.
+    classes : ndarray
+        Labels, for the scorers.
+    scoring : str or callable
+        As in scikit-learn.
+    sample_weight : ndarray of shape (n_rows,) or None
+
+    Returns
+    -------
+    evaluation : Evaluation
+    """
+    known = np.asarray(path.classes, dtype=np.intp)
+    n_levels, weights = len(path), None if sample_weight is None else sample_weight[test]
+    n_features, cost = np.zeros(n_levels), np.zeros(n_levels)
+    if is_counted(scoring):
+        right = np.empty((n_levels, test.size), dtype=bool)
+        size = max(1, _BLOCK // max(1, n_levels * known.size))
+        for start in range(0, test.size, size):
+            rows = slice(start, start + size)
+            labels, usage = path.labels_and_usage(X[test[rows]])
+            right[:, rows] = known[labels] == codes[test[rows]]
+            n_features += usage.n_features.sum(axis=1) / test.size
+            cost += usage.cost.sum(axis=1) / test.size
+        errors = Counted.of(
+            right, codes[test], balanced=scoring == "balanced_accuracy", weight=weights
+        )
+        return Evaluation(path, test, errors.scores(), right, n_features, cost)
+    samples, y, scores = X[test], classes[codes[test]], np.empty(n_levels)
+    size = max(1, _BLOCK // max(1, test.size * known.size))
+    for start in range(0, n_levels, size):
+        some = slice(start, start + size)
+        decisions, usage = path.decisions_and_usage(samples, some)
+        n_features[some] = usage.n_features.mean(axis=1)
+        cost[some] = usage.cost.mean(axis=1)
+        scores[some] = [
+            score_decisions(scoring, d, classes, known, samples, y, weights) for d in decisions
+        ]
+    return Evaluation(path, test, scores, None, n_features, cost)
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Rows, labels and folds of a cross-validation.
+
+    Attributes
+    ----------
+    X : {ndarray, sparse array} of shape (n_rows, n_columns)
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    classes : ndarray of shape (n_classes,)
+        Labels.
+    splits : list of (train, test)
+    scoring : str or callable
+    sample_weight : ndarray of shape (n_rows,) or None
+    groups : ndarray of shape (n_rows,) or None
+        Sample groups, which count as one row in the standard errors.
+    """
+
+    X: object
+    codes: NDArray
+    classes: NDArray
+    splits: Sequence[tuple[NDArray, NDArray]]
+    scoring: str | Callable
+    sample_weight: NDArray | None = None
+    groups: NDArray | None = None
+
+    def walk(self, fit_path: Callable, n_jobs: int | None = None) -> Iterator[Evaluation]:
+        """Evaluations of the folds, one after the other as they are asked for.
+
+        Parameters
+        ----------
+        fit_path : callable
+            ``fit_path(rows, fold)`` trains a path on some rows; `fold` is the number of the fold.
+        n_jobs : int or None
+            Threads. Results do not depend on it.
+
+        Returns
+        -------
+        evaluations : iterator of Evaluation
+        """
+
+        def one(fold, train, test):
+            return evaluate(
+                fit_path(train, fold),
+                self.X,
+                test,
+                self.codes,
+                self.classes,
+                self.scoring,
+                self.sample_weight,
+            )
+
+        return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+            delayed(one)(fold, train, test) for fold, (train, test) in enumerate(self.splits)
+        )
+
+    def gather(self, evaluations: Sequence[Evaluation]) -> PathScores:
+        """The folds together; at least one."""
+        fold_scores = np.stack([e.scores for e in evaluations])
+        n_features = np.mean([e.n_features for e in evaluations], axis=0)
+        cost = np.mean([e.cost for e in evaluations], axis=0)
+        if evaluations[0].right is None:
+            errors = PerFold(fold_scores)
+            scores = fold_scores.mean(axis=0)
+        else:
+            errors = self._count(evaluations)
+            scores = errors.scores()
+        return PathScores(self, list(evaluations), scores, errors, fold_scores, n_features, cost)
+
+    def _count(self, evaluations):
+        """Which levels are right on which rows, as a share of the folds that test a row."""
+        times = np.zeros(self.codes.size)
+        for evaluation in evaluations:
+            np.add.at(times, evaluation.test, 1.0)
+        rows = np.flatnonzero(times)
+        place = np.cumsum(times > 0) - 1
+        right = np.zeros((len(evaluations[0].path), rows.size), dtype=np.float32)
+        for evaluation in evaluations:
+            # A row may be tested by several folds, and twice by one.
+            np.add.at(right.T, place[evaluation.test], evaluation.right.T)
+        right /= times[rows]
+        return Counted.of(
+            right,
+            self.codes[rows],
+            balanced=self.scoring == "balanced_accuracy",
+            groups=None if self.groups is None else self.groups[rows],
+            weight=None if self.sample_weight is None else self.sample_weight[rows],
+        )
+
+
+@dataclass(frozen=True)
+class PathScores:
+    """Scores of all levels of a path, and what follows from them.
+
+    Attributes
+    ----------
+    cross_validation : CrossValidation
+    evaluations : list of Evaluation
+        One per fold.
+    scores : ndarray of shape (n_levels,)
+        Of all out-of-fold predictions together, or the mean over folds (see the module).
+    errors : Counted or PerFold
+        Standard errors of scores and of their differences.
+    fold_scores : ndarray of shape (n_folds, n_levels)
+    n_features, cost : ndarray of shape (n_levels,)
+        Features that are counted, and their cost, mean over folds and their test rows.
+    """
+
+    cross_validation: CrossValidation
+    evaluations: list[Evaluation] = field(repr=False)
+    scores: NDArray
+    errors: Counted | PerFold = field(repr=False)
+    fold_scores: NDArray
+    n_features: NDArray
+    cost: NDArray
+
+    def choose(self, rule: str = "best", tolerance: float = TOLERANCE) -> int:
+        """Place of the level that the rule takes.
+
+        Parameters
+        ----------
+        rule : {"best", "1se"}
+            The best score, ties to the sparsest; or the sparsest level that is good enough
+            (`tamis.paths.rule`).
+        tolerance : float
+            For "1se": a difference in score that is not worth a feature.
+
+        Returns
+        -------
+        place : int
+        """
+        check_rule(rule)
+        if np.isnan(self.scores).all():
+            raise ValueError("Every score is NaN: this scoring cannot be used on these folds.")
+        scores = np.where(np.isnan(self.scores), -np.inf, self.scores)
+        if rule == "best":
+            return best_of(scores, self.n_features)
+        return choose(scores, self.n_features, self.errors, tolerance=tolerance)[0]
+
+    def stability(self, level: int) -> NDArray[np.float64]:
+        """Share of the folds whose model uses each column, at one level."""
+        counts = np.zeros(self.cross_validation.X.shape[1])
+        for evaluation in self.evaluations:
+            counts[evaluation.path.features(level)] += 1
+        return counts / len(self.evaluations)
+
+    def temperature(self, level: int, class_mass: NDArray | None = None) -> float:
+        """Temperature of the out-of-fold decisions of one level.
+
+        Parameters
+        ----------
+        level : int
+        class_mass : ndarray of shape (n_classes,) or None
+            What all rows of a class weigh together; None: every row has its sample weight.
+
+        Returns
+        -------
+        temperature : float
+        """
+        cv = self.cross_validation
+        decisions, tests = [], []
+        for evaluation in self.evaluations:
+            known = np.asarray(evaluation.path.classes, dtype=np.intp)
+            own = np.full((evaluation.test.size, len(cv.classes)), -np.inf)
+            some = slice(level, level + 1)
+            own[:, known] = evaluation.path.decisions(cv.X[evaluation.test], some)[0]
+            decisions.append(own)
+            tests.append(evaluation.test)
+        rows = np.concatenate(tests)
+        mass = np.ones(rows.size) if cv.sample_weight is None else cv.sample_weight[rows]
+        truth = cv.codes[rows]
+        if class_mass is not None:
+            of_class = np.bincount(truth, weights=mass, minlength=len(cv.classes))
+            mass = mass * (class_mass / np.where(of_class > 0, of_class, 1.0))[truth]
+        return fit_temperature(np.concatenate(decisions), truth, mass)
+
+    def as_path(self, **more: NDArray) -> dict[str, NDArray]:
+        """The `path_` of the CV classes: the same keys in every family, and what it adds."""
+        return {
+            "level": np.asarray(self.evaluations[0].path.levels),
+            "n_features": self.n_features,
+            "score": self.scores,
+            "standard_error": self.errors.alone(),
+            "cost": self.cost,
+            **more,
+        }
+
+    def as_cv_results(self, parameter: str) -> dict:
+        """`cv_results_` in scikit-learn's form, with the levels as values of one parameter."""
+        levels = np.asarray(self.evaluations[0].path.levels)
+        values = np.ma.MaskedArray(levels, mask=np.zeros(levels.size, dtype=bool))
+        mean = self.fold_scores.mean(axis=0)
+        rank = np.ones(levels.size, dtype=np.int32)
+        rank += (np.nan_to_num(mean, nan=-np.inf)[:, None] < mean).sum(axis=1, dtype=np.int32)
+        results = {
+            f"param_{parameter}": values,
+            "params": [{parameter: level} for level in levels.tolist()],
+        }
+        for fold, scores in enumerate(self.fold_scores):
+            results[f"split{fold}_test_score"] = scores
+        results["mean_test_score"] = mean
+        results["std_test_score"] = self.fold_scores.std(axis=0)
+        results["rank_test_score"] = rank
+        return results

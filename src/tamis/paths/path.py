@@ -1,0 +1,103 @@
+r"""A path: the models of one family, from the sparsest to the fullest, trained on the same rows.
+
+A family's ``fit_path(X, y, levels=None, **fit_params)`` returns one. What the levels are depends
+on the family (numbers of features, radii, cost weights); the engine in `tamis.paths.engine` only
+needs what is below. Shapes: L levels, n rows of new samples, C classes of the training rows.
+
+The decisions of all levels are asked for together, so that a family can share what its levels
+share: one cumulative sum, one product with the union of supports, one pass through the forests.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Path", "Usage"]
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What every row needs at every level.
+
+    Attributes
+    ----------
+    n_features : ndarray of shape (n_levels, n_rows)
+        Counted features.
+    cost : ndarray of shape (n_levels, n_rows)
+        What they cost.
+    """
+
+    n_features: NDArray
+    cost: NDArray
+
+
+class Path(ABC):
+    """Base of the paths of all families.
+
+    Attributes
+    ----------
+    levels : ndarray of shape (n_levels,)
+        Sparsest first.
+    classes : ndarray of shape (n_classes,)
+        Classes of the training rows, in the order of the decisions.
+    n_features : ndarray of int of shape (n_levels,)
+        Features of every level as they are counted: kept features are free, a feature group is
+        one.
+    """
+
+    levels: NDArray
+    classes: NDArray
+    n_features: NDArray
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    @abstractmethod
+    def features(self, level: int) -> NDArray[np.intp]:
+        """Columns that the model at one place of the path uses, ascending."""
+
+    @abstractmethod
+    def decisions(self, X, places: slice = slice(None)) -> NDArray[np.float64]:
+        """Log-probabilities, up to a constant per row, of some levels.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse array} of shape (n_rows, n_columns)
+            Validated samples.
+        places : slice
+            Which levels; all of them by default.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_levels, n_rows, n_classes)
+            ``decisions(X).argmax(axis=2)`` are the labels that `model` predicts.
+        """
+
+    @abstractmethod
+    def model(self, level: int):
+        """The fitted classifier at one place of the path."""
+
+    def labels(self, X, places: slice = slice(None)) -> NDArray[np.intp]:
+        """Class indices, of shape (n_levels, n_rows); ties go to the first class."""
+        return self.decisions(X, places).argmax(axis=2)
+
+    def usage(self, X, places: slice = slice(None)) -> Usage:
+        """Features and cost of every row, the same for all rows unless the family asks."""
+        counts = np.asarray(self.n_features)[places, None]
+        n_features = np.broadcast_to(counts, (len(counts), X.shape[0]))
+        return Usage(n_features, n_features.astype(np.float64))
+
+    # What the engine calls. A family whose rows ask for features overrides both, so that the
+    # questions are asked once.
+
+    def decisions_and_usage(self, X, places: slice = slice(None)) -> tuple[NDArray, Usage]:
+        """`decisions` and `usage` of some levels."""
+        return self.decisions(X, places), self.usage(X, places)
+
+    def labels_and_usage(self, X, places: slice = slice(None)) -> tuple[NDArray, Usage]:
+        """`labels` and `usage` of some levels."""
+        return self.labels(X, places), self.usage(X, places)

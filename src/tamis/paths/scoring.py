@@ -1,0 +1,123 @@
+"""Scores of decisions that are there already, by scikit-learn's scorers."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer
+
+from tamis._base import decode_labels, softmax
+
+__all__ = ["ScoringMixin", "check_scoring", "is_counted", "score_decisions"]
+
+
+def is_counted(scoring):
+    """Whether a score is a mean of right and wrong over rows."""
+    return isinstance(scoring, str) and scoring in ("balanced_accuracy", "accuracy")
+
+
+def check_scoring(scoring):
+    """Raise unless `scoring` is None, a name that scikit-learn knows, or callable."""
+    if isinstance(scoring, str):
+        get_scorer(scoring)
+    elif scoring is not None and not callable(scoring):
+        raise ValueError(f"scoring must be a name, a callable or None, got {scoring!r}.")
+
+
+class _GivenDecisions(ClassifierMixin, BaseEstimator):
+    """Answers a scorer's questions with decisions that are there already."""
+
+    def __init__(self, decisions=None, classes=None):
+        self.decisions = decisions
+        self.classes = classes
+
+    @property
+    def classes_(self):
+        return self.classes
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X, y):
+        """Do nothing: there is nothing to learn."""
+        return self
+
+    def decision_function(self, X):
+        """Decisions; one column for two classes."""
+        decisions = self.decisions
+        return decisions[:, 1] - decisions[:, 0] if decisions.shape[1] == 2 else decisions
+
+    def predict_proba(self, X):
+        """Probabilities of the decisions."""
+        return softmax(self.decisions)
+
+    def predict(self, X):
+        """Label of the largest decision."""
+        return self.classes[self.decisions.argmax(axis=1)]
+
+
+def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None):
+    """Score of decisions as if a classifier had made them.
+
+    Parameters
+    ----------
+    scoring : str or callable
+        As in scikit-learn.
+    decisions : ndarray of shape (n_samples, len(known))
+        Decisions for the classes that the model knows.
+    classes : ndarray
+        All classes.
+    known : ndarray of int
+        Which of them the model knows.
+    X, y : samples and their labels
+    sample_weight : ndarray or None
+        Passed to the scorer when given.
+    """
+    full = np.full((decisions.shape[0], len(classes)), -np.inf)
+    full[:, known] = decisions
+    # Scorers want finite numbers: a class that is never predicted is far below the others.
+    finite = np.isfinite(full)
+    lowest = np.where(finite, full, np.inf).min(axis=1, keepdims=True)
+    full = np.where(finite, full, lowest - 1e3)
+    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    try:
+        return scorer(_GivenDecisions(full, classes), X, y, **weights)
+    except ValueError as error:
+        if len(np.unique(y)) < len(classes):
+            raise ValueError(
+                f"scoring={scoring!r} cannot score test samples that lack a class ({error}). Use "
+                "fewer or stratified folds, or a scoring that can, as 'balanced_accuracy'."
+            ) from error
+        raise
+    except TypeError as error:
+        if weights and "sample_weight" in str(error):
+            raise ValueError(
+                f"scoring={scoring!r} does not take sample_weight, and sample weights were given. "
+                "Leave them out, or use a scorer that takes them."
+            ) from error
+        raise
+
+
+class ScoringMixin:
+    """`score` by the `scoring` of the estimator, which has decisions for all its classes."""
+
+    def score(self, X, y, sample_weight=None):
+        """Score by `scoring` on new data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        score : float
+        """
+        decisions, known = self._decisions(X), np.arange(len(self.classes_))
+        scoring, y = self.scoring or "accuracy", np.asarray(decode_labels(y))
+        return float(
+            score_decisions(scoring, decisions, self.classes_, known, X, y, sample_weight)
+        )

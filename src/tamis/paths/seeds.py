@@ -1,0 +1,21 @@
+"""The one place where seeds become random streams."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+__all__ = ["as_seed", "derive_seed"]
+
+
+def as_seed(random_state):
+    """An integer seed; an integer is its own."""
+    if isinstance(random_state, Integral):
+        check_random_state(random_state)
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def derive_seed(*parts):
+    """A seed for every task, whoever does it and when."""
+    return int(np.random.SeedSequence(list(parts)).generate_state(1)[0] % (2**31 - 1))
