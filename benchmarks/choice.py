@@ -31,7 +31,7 @@ from tamis.comparison.units import run_units
 from tamis.datasets import load_genes, load_libsvm, load_text
 from tamis.paths.folds import default_repeats
 from tamis.paths.rule import best_of
-from tamis.preparation import Dataset, Table, lay_out
+from tamis.tables import Columns, Table, lay_out
 
 METHODS = ("centers", "medians", "primal-dual", "most-frequent", "l1-logistic")
 # Many words: what the other methods add to the comparison of rules is little beside their time.
@@ -115,12 +115,12 @@ def measure(name, split, data_home, n_jobs):
     """Features and held-out score of what each rule chooses."""
     X, y, is_test = load(name, data_home)
     train, test = halve(name, y, is_test, split)
-    table = Table(X[train], np.array([f"x{j}" for j in range(X.shape[1])]))
-    dataset = Dataset(table, {}, y[train], "y")
+    table = Columns(X[train], np.array([f"x{j}" for j in range(X.shape[1])]))
+    dataset = Table(table, {}, y[train], "y")
     problem = make_problem(dataset, *lay_out(table, {}))
     comparison = cross_validate(problem, TEXT_METHODS if name in WORDS else METHODS, n_jobs)
     candidates = comparison.candidates
-    held_out = Table(X[test], table.numeric_names)
+    held_out = Columns(X[test], table.numeric_names)
     record = {}
     for rule, place in choose_all(candidates, problem).items():
         result, at = candidates.find(place)

@@ -23,7 +23,7 @@ from tamis.comparison import Settings, compare, make_problem
 from tamis.comparison.checks import check_columns, check_leaks, check_result, check_rows
 from tamis.comparison.disguised import find_disguised
 from tamis.comparison.duplicates import handle_duplicates
-from tamis.preparation import Dataset, Table, lay_out
+from tamis.tables import Columns, Table, lay_out
 
 LABELLED = (
     "separating-column",
@@ -65,8 +65,8 @@ def categories(rng):
     for j in range(30):
         shares = rng.dirichlet(np.full(12, 0.5))
         columns[f"c{j}"] = rng.choice([f"v{v}" for v in range(12)], 150, p=shares).astype(object)
-    table = Table(np.zeros((150, 0)), np.array([], dtype=str), columns)
-    return Dataset(table, dict.fromkeys(columns, "categorical"), np.arange(150) % 2, "y")
+    table = Columns(np.zeros((150, 0)), np.array([], dtype=str), columns)
+    return Table(table, dict.fromkeys(columns, "categorical"), np.arange(150) % 2, "y")
 
 
 def gaps(rng):
@@ -86,7 +86,7 @@ GENERATED = {
 
 
 def as_dataset(X, y):
-    return Dataset(Table(X, np.array([f"x{j}" for j in range(X.shape[1])])), {}, y, "y")
+    return Table(Columns(X, np.array([f"x{j}" for j in range(X.shape[1])])), {}, y, "y")
 
 
 def load(name, data_home):
@@ -103,10 +103,10 @@ def labelled_alarms(name, data_home, seed):
     rng = np.random.default_rng([seed, 7])
     dataset = GENERATED[name](rng) if name in GENERATED else load(name, data_home)
     dataset.y = rng.permutation(dataset.y)
-    ignored = [*itertools.chain(*find_disguised(dataset.table))]
+    ignored = [*itertools.chain(*find_disguised(dataset.columns))]
     _, copies, _ = handle_duplicates(dataset, ignored=ignored)
-    problem = make_problem(dataset, *lay_out(dataset.table, dataset.kinds), copies=copies)
-    checks = check_leaks(dataset.table, problem)
+    problem = make_problem(dataset, *lay_out(dataset.columns, dataset.kinds), copies=copies)
+    checks = check_leaks(dataset.columns, problem)
     # Copies with other labels are a reason to fire: permuting makes them.
     if copies.groups is None:
         checks += check_rows(copies, problem.codes, problem.encoded, "group")
@@ -118,11 +118,11 @@ def labelled_alarms(name, data_home, seed):
 def plain_alarms(name, data_home):
     """Codes that fire whatever the labels are."""
     dataset = load(name, data_home)
-    times, counters = find_disguised(dataset.table)
+    times, counters = find_disguised(dataset.columns)
     _, copies, _ = handle_duplicates(dataset, ignored=[*times, *counters])
-    encoded = lay_out(dataset.table, dataset.kinds)[1]
+    encoded = lay_out(dataset.columns, dataset.kinds)[1]
     codes = np.unique(dataset.y, return_inverse=True)[1]
-    checks = check_columns(dataset.table, times, counters)
+    checks = check_columns(dataset.columns, times, counters)
     checks += check_rows(copies, codes, encoded, "group")
     return {check.code for check in checks} - set(LABELLED)
 

@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 from tamis.comparison import Settings, compare, fit_final, make_problem
 from tamis.comparison.duplicates import handle_duplicates
 from tamis.paths.folds import default_repeats
-from tamis.preparation import Dataset, Table, lay_out
+from tamis.tables import Columns, Table, lay_out
 
 METHODS = "centers,medians,primal-dual,most-frequent,l1-logistic"
 N_NEW = 5000
@@ -91,12 +91,12 @@ def repeat(design, methods, seed):
     rng = np.random.default_rng(seed)
     X, y, person = design.draw(rng, design.n_rows)
     X, y, person = (np.repeat(part, design.times, axis=0) for part in (X, y, person))
-    dataset = Dataset(as_table(X), {}, y, "y")
+    dataset = Table(as_table(X), {}, y, "y")
     if design.n_people and design.is_known:
         dataset.groups = person
     _, copies, _ = handle_duplicates(dataset)
     problem = make_problem(
-        dataset, *lay_out(dataset.table, {}), copies=copies if design.is_known else None
+        dataset, *lay_out(dataset.columns, {}), copies=copies if design.is_known else None
     )
     settings = Settings(methods, n_repeats=default_repeats(problem.n_rows), seed=seed)
     comparison, _ = compare(problem, settings)
@@ -113,7 +113,7 @@ def repeat(design, methods, seed):
 
 
 def as_table(X):
-    return Table(X, np.array([f"x{j}" for j in range(X.shape[1])]))
+    return Columns(X, np.array([f"x{j}" for j in range(X.shape[1])]))
 
 
 def main():

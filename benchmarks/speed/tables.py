@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from timing import best_times
 
-from tamis.io import read_rows, read_table
+from tamis.tables import read_rows, read_table
 
 
 def write_wide(path, numbers_path, n_rows, n_columns):

@@ -17,6 +17,10 @@ _ROOM_OF_NAME = {
     "PrimalDualClassifierCV": "tamis.primal_dual",
     "SparseCenterClassifier": "tamis.centers",
     "SparseCenterClassifierCV": "tamis.centers",
+    "TableClassifier": "tamis.tables",
+    "load_model": "tamis.models",
+    "read_table": "tamis.tables",
+    "save_model": "tamis.models",
 }
 
 __all__ = [
@@ -29,7 +33,11 @@ __all__ = [
     "PrimalDualClassifierCV",
     "SparseCenterClassifier",
     "SparseCenterClassifierCV",
+    "TableClassifier",
     "__version__",
+    "load_model",
+    "read_table",
+    "save_model",
 ]
 
 

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from tamis import SparseCenterClassifier, SparseCenterClassifierCV
-from tamis.io import load_model, save_model
+from tamis.models import save_model
+from tamis.models.saving import read_model
 
 FORMS = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 SIZES = [2.0**-1000, 2.0**-530, 2.0**-400, 2.0**400, 2.0**530, 2.0**1000]
@@ -251,6 +252,6 @@ def test_a_model_file_keeps_the_units(ending, metric, tmp_path):
     X = X * 2.0**-1000
     fitted = SparseCenterClassifier(3, metric=metric).fit(X, y)
     save_model(fitted, tmp_path / f"model.{ending}")
-    again = load_model(tmp_path / f"model.{ending}")
+    again = read_model(tmp_path / f"model.{ending}")
     assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
     assert_array_equal(again.centers_, fitted.centers_)

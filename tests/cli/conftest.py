@@ -12,8 +12,8 @@ from tamis import (
     SparseCenterClassifier,
 )
 from tamis.cli import main
-from tamis.io import read_table, save_model
-from tamis.preparation import TableClassifier, lay_out
+from tamis.models import save_model
+from tamis.tables import TableModel, lay_out, read_table
 
 HEADER = ["name", "age", "dose", "color", "noise", "y"]
 
@@ -48,7 +48,7 @@ def make_rows(n_rows, seed, labels=("well", "ill")):
 def make_model(data, method, path, **options):
     """A model of one method on all columns, as a file."""
     dataset = read_table(data, "y", drop=["name"], **options)
-    preparation, encoded = lay_out(dataset.table, dataset.kinds)
+    preparation, encoded = lay_out(dataset.columns, dataset.kinds)
     preparation = preparation.learn(encoded)
     X = preparation.finish(encoded, impute=method != "datum-wise")
     members = {}
@@ -62,7 +62,7 @@ def make_model(data, method, path, **options):
         "datum-wise": DatumWiseClassifier(feature_groups=members, n_trees=10, random_state=0),
     }[method].fit(X, dataset.y)
     n_classes = len(estimator.classes_)
-    model = TableClassifier(
+    model = TableModel(
         method, 5.0, "y", preparation, estimator, np.full(n_classes, 1 / n_classes), 1.5
     )
     with pytest.warns() if method == "landmarks" else _quiet():

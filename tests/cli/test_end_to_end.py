@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tamis.io import load_model, read_table
+from tamis.models.saving import read_model
+from tamis.tables import read_table
 from tests.cli.files import FILES, N_ROWS
 from tests.cli.processes import RESULTS, call, call_here
 
@@ -30,7 +31,7 @@ def fitted(request, tmp_path_factory):
 
 
 def predicted_in_python(file, model):
-    table = read_table(file.path, file.target, **file.table_options).table
+    table = read_table(file.path, file.target, **file.table_options).columns
     return model.predict(table), model.predict_proba(table)
 
 
@@ -44,22 +45,22 @@ def test_a_run_has_all_its_files_and_says_so(fitted):
     assert metrics["model"]["honest_score"]["score"] > 0.7
     with open(run / "features.csv", newline="", encoding="utf-8") as lines:
         features = [record["feature"] for record in csv.DictReader(lines)]
-    model = load_model(run / "model.json")
+    model = read_model(run / "model.json")
     assert set(features) == set(model.preparation.features)
 
 
 def test_both_model_files_predict_the_same(fitted):
     pytest.importorskip("skops")
     file, run, _ = fitted
-    labels, probabilities = predicted_in_python(file, load_model(run / "model.json"))
-    again = predicted_in_python(file, load_model(run / "model.skops"))
+    labels, probabilities = predicted_in_python(file, read_model(run / "model.json"))
+    again = predicted_in_python(file, read_model(run / "model.skops"))
     assert again[0].tolist() == labels.tolist()
     assert_allclose(again[1], probabilities, rtol=1e-12)
 
 
 def test_predict_says_what_the_model_says_in_python(fitted, table):
     file, run, _ = fitted
-    model = load_model(run / "model.json")
+    model = read_model(run / "model.json")
     labels, probabilities = predicted_in_python(file, model)
     rows = table("predict", run, file.path, *file.words(file.reading))
     assert [row["row"] for row in rows] == [str(i) for i in range(1, N_ROWS + 1)]
@@ -72,7 +73,7 @@ def test_predict_says_what_the_model_says_in_python(fitted, table):
 def test_evaluate_counts_what_predict_says(fitted, tamis):
     file, run, _ = fitted
     truth = read_table(file.path, file.target, **file.table_options).y
-    labels, _ = predicted_in_python(file, load_model(run / "model.json"))
+    labels, _ = predicted_in_python(file, read_model(run / "model.json"))
     words = file.words(file.reading, file.labels)
     code, out, err = tamis("evaluate", run, file.path, *words, "--json")
     assert code == 0, err
@@ -125,7 +126,7 @@ def test_another_point_of_the_curve_is_picked_from_the_work_that_is_there(plain,
     code, out, err = tamis(*words)
     assert code == 0, err
     assert "Picked: " in out and "1 feature" in out
-    model = load_model(tmp_path / "picked" / "model.json")
+    model = read_model(tmp_path / "picked" / "model.json")
     assert model.method == "primal-dual" and len(set(model.preparation.features)) == 1
 
 

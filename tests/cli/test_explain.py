@@ -4,8 +4,9 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from tamis.io import load_model, read_rows
-from tamis.preparation.explanations import explain_margins
+from tamis.models.saving import read_model
+from tamis.tables import read_rows
+from tamis.tables.explanations import explain_margins
 from tests.cli.conftest import HEADER, make_model, make_rows, write_csv
 
 
@@ -18,7 +19,7 @@ def sums_of(rows):
 
 def margins_of(model, data):
     """Logarithms of the largest over the second largest probability, from predictions alone."""
-    model = load_model(model)
+    model = read_model(model)
     chunk, _ = next(read_rows(data, model.required, model.preparation.kinds))
     p = np.sort(model.predict_proba(chunk), axis=1)
     return np.log(p[:, -1] / p[:, -2])
@@ -96,7 +97,7 @@ def test_a_group_is_one_contribution(small, tmp_path):
     from dataclasses import replace
 
     path = make_model(small, "centers", tmp_path / "grouped.json")
-    model = load_model(path)
+    model = read_model(path)
     chunk, _ = next(read_rows(small, model.required, model.preparation.kinds))
     plain = explain_margins(model, chunk)
     model.preparation = replace(model.preparation, groups={"age": "visit", "color": "visit"})
@@ -107,7 +108,7 @@ def test_a_group_is_one_contribution(small, tmp_path):
 
 
 def test_a_threshold_may_give_a_negative_margin(models, new):
-    model = load_model(models["centers"])
+    model = read_model(models["centers"])
     model.positive, model.threshold = "ill", 0.05
     chunk, _ = next(read_rows(new, model.required, model.preparation.kinds))
     found = explain_margins(model, chunk)

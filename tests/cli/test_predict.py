@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tamis.io import load_model, read_rows
+from tamis.models.saving import read_model
+from tamis.tables import read_rows
 from tests.cli.conftest import HEADER, make_rows, write_csv
 
 
 def test_the_command_prints_what_the_model_says(run_folder, new, table):
     rows = table("predict", run_folder, new, "--id", "name")
-    model = load_model(os.path.join(run_folder, "model.json"))
+    model = read_model(os.path.join(run_folder, "model.json"))
     chunk, _ = next(read_rows(new, model.required, model.preparation.kinds))
     assert list(rows[0]) == ["name", "prediction", "p_ill", "p_well"]
     assert [row["name"] for row in rows] == [f"s{i}" for i in range(41)]
@@ -51,12 +52,12 @@ def test_rows_come_in_order_over_many_chunks(models, method, tmp_path, table, mo
 
 
 def test_a_chunk_is_never_larger_than_told(models, tmp_path, table, monkeypatch):
-    from tamis.preparation import TableClassifier
+    from tamis.tables import TableModel
 
-    sizes, predict = [], TableClassifier.predict_rows
+    sizes, predict = [], TableModel.predict_rows
     monkeypatch.setattr("tamis.cli.new_rows._MOST_ROWS", 60)
     monkeypatch.setattr(
-        TableClassifier,
+        TableModel,
         "predict_rows",
         lambda self, table, priors: (sizes.append(table.n_rows), predict(self, table, priors))[1],
     )
@@ -74,9 +75,9 @@ def test_priors_move_probabilities_by_their_ratio(run_folder, new, table):
 
 
 def test_a_threshold_finds_the_same_rows_whatever_the_priors(models, new, table, tmp_path):
-    from tamis.io import save_model
+    from tamis.models import save_model
 
-    model = load_model(models["centers"])
+    model = read_model(models["centers"])
     model.positive, model.threshold = "ill", 0.3
     save_model(model, tmp_path / "careful.json")
     rows = table("predict", tmp_path / "careful.json", new)

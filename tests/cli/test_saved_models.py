@@ -35,8 +35,8 @@ def test_a_model_that_keeps_no_word_of_a_text_predicts(tmp_path, tamis, table):
 
 
 FAULTS = {
-    "model.json": "tamis.io.models._from_document",
-    "model.skops": "tamis.io._skops.read_skops",
+    "model.json": "tamis.models.saving._from_document",
+    "model.skops": "tamis.models._skops.read_skops",
 }
 
 
@@ -63,7 +63,7 @@ def test_a_model_that_cannot_predict_is_no_success(tmp_path, tamis, monkeypatch)
     def fail(*words):
         raise ValueError("broken")
 
-    monkeypatch.setattr("tamis.preparation.TableClassifier.predict_rows", fail)
+    monkeypatch.setattr("tamis.tables.TableModel.predict_rows", fail)
     data, run = make_table(tmp_path / "data.csv"), tmp_path / "run"
     code, out, err = tamis("fit", data, "--target", "y", "--text", "review", *FAST, "-o", run)
     assert (code, out) == (1, "")

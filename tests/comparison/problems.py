@@ -3,13 +3,13 @@
 import numpy as np
 
 from tamis.comparison import make_problem
-from tamis.preparation import Dataset, Table, lay_out
+from tamis.tables import Columns, Table, lay_out
 
 
 def make(X, y, kinds=None, others=None, groups=None, batches=None, feature_groups=None, **options):
     names = np.array([f"x{j}" for j in range(X.shape[1])])
-    table = Table(X, names, others or {})
-    dataset = Dataset(table, kinds or {}, np.asarray(y), "y", groups=groups, batches=batches)
+    table = Columns(X, names, others or {})
+    dataset = Table(table, kinds or {}, np.asarray(y), "y", groups=groups, batches=batches)
     preparation, encoded = lay_out(table, dataset.kinds, groups=feature_groups)
     return make_problem(dataset, preparation, encoded, **options)
 

@@ -11,13 +11,13 @@ from tamis.comparison.checks.result import chance_level, check_result
 from tamis.comparison.disguised import find_disguised
 from tamis.comparison.duplicates import handle_duplicates
 from tamis.paths.copies import find_copies
-from tamis.preparation import Dataset, Table, lay_out
+from tamis.tables import Columns, Table, lay_out
 from tests.comparison.problems import make
 
 
 def table_of(X, others=None, names=None):
     names = names or [f"x{j}" for j in range(X.shape[1])]
-    return Table(X, np.array(names), others or {})
+    return Columns(X, np.array(names), others or {})
 
 
 def leaks(X, y, others=None, **options):
@@ -169,10 +169,10 @@ def test_the_weight_of_a_body_is_no_survey_weight():
 
 
 def rows(X, y, duplicates="group", others=None):
-    dataset = Dataset(table_of(X, others), {}, y)
+    dataset = Table(table_of(X, others), {}, y)
     dataset, copies, n_dropped = handle_duplicates(dataset, duplicates)
     codes = np.unique(dataset.y, return_inverse=True)[1]
-    return check_rows(copies, codes, dataset.table.numeric, duplicates, n_dropped)
+    return check_rows(copies, codes, dataset.columns.numeric, duplicates, n_dropped)
 
 
 def codes_of(checks):
@@ -191,8 +191,8 @@ def test_copies_are_counted_and_the_choice_is_named():
 def test_dropping_keeps_one_row_for_every_label():
     X = np.repeat(np.random.default_rng(0).normal(size=(15, 4)), 6, axis=0)
     y = np.arange(90) % 2
-    dataset, copies, n_dropped = handle_duplicates(Dataset(table_of(X), {}, y), "drop")
-    assert dataset.table.n_rows == 30 and n_dropped == 60
+    dataset, copies, n_dropped = handle_duplicates(Table(table_of(X), {}, y), "drop")
+    assert dataset.columns.n_rows == 30 and n_dropped == 60
     assert copies.n_copies == 15
 
 

@@ -185,9 +185,9 @@ def test_the_final_model_is_the_model_of_the_folds_without_what_it_can_spare(nam
 
 
 def make_table(X):
-    from tamis.preparation import Table
+    from tamis.tables import Columns
 
-    return Table(X, np.array([f"x{j}" for j in range(X.shape[1])]))
+    return Columns(X, np.array([f"x{j}" for j in range(X.shape[1])]))
 
 
 def test_redundant_features_are_skipped():

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 from tamis.comparison.choice import Draws
 from tamis.comparison.methods import BASELINES, METHODS, find_method
 from tamis.comparison.results import score_rows
-from tamis.preparation import Dataset, Table, lay_out
-from tamis.preparation.preparation import weighted_median
+from tamis.tables import Columns, Table, lay_out
+from tamis.tables.preparation import weighted_median
 from tests.comparison.problems import make
 
 EXACT = [method.name for method in (*METHODS, *BASELINES) if method.takes_weights]
@@ -89,8 +89,8 @@ def test_a_class_without_weight_is_in_no_draw():
 
 
 def test_rows_of_a_data_set_are_taken_with_all_that_belongs_to_them():
-    table = Table(np.arange(6.0)[:, None], np.array(["x"]))
-    dataset = Dataset(
+    table = Columns(np.arange(6.0)[:, None], np.array(["x"]))
+    dataset = Table(
         table,
         {},
         np.arange(6),
@@ -102,4 +102,4 @@ def test_rows_of_a_data_set_are_taken_with_all_that_belongs_to_them():
     some = dataset.take(np.array([1, 4]))
     for values in (some.y, some.groups, some.batches, some.ids, some.weights):
         assert values.tolist() == [1, 4]
-    assert lay_out(some.table, {})[1].ravel().tolist() == [1.0, 4.0]
+    assert lay_out(some.columns, {})[1].ravel().tolist() == [1.0, 4.0]

@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from tamis import DatumWiseClassifier
-from tamis.io import load_model, save_model
+from tamis.models import save_model
+from tamis.models.saving import read_model
 
 LEARNERS = {
     "linear": {"learner": "linear", "n_states": 400, "n_iterations": 4, "random_state": 0},
@@ -118,7 +119,7 @@ def test_budgets_of_saved_policies_are_kept_exactly(fit, tmp_path):
     X, y = make_sums()
     model = fit(X, y, cost_weight=0.0, feature_costs=[0.3, 0.2, 0.1], max_cost=0.6)
     save_model(model, tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json").acquire(X)
+    again = read_model(tmp_path / "model.json").acquire(X)
     assert again.cost.max() == 0.6
     assert_array_equal(again.order, model.acquire(X).order)
 

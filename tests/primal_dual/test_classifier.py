@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import balanced_accuracy_score
 
 from tamis import PrimalDualClassifier
-from tamis.io import load_model, save_model
+from tamis.models import save_model
+from tamis.models.saving import read_model
 from tamis.primal_dual import classifier as module
 from tests.oracles import primal_dual as oracle
 
@@ -619,7 +620,7 @@ def test_columns_that_vary_by_rounding_only_go_into_a_model_file(ending, tmp_pat
     X[:, 2] = 1e16 * (1 + 1e-15 * X[:, 0])
     model = fit(X, y)
     save_model(model, tmp_path / f"model.{ending}")
-    again = load_model(tmp_path / f"model.{ending}")
+    again = read_model(tmp_path / f"model.{ending}")
     assert_array_equal(again.scale_, model.scale_)
     assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 

@@ -39,7 +39,7 @@ def run(argv=None):
         parser.print_help()
         return _WRONG
     from tamis.cli.spool import spooled
-    from tamis.io.errors import Failure, InputError
+    from tamis.tables.errors import Failure, InputError
 
     try:
         command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")

@@ -11,10 +11,10 @@ from tamis.comparison import make_problem
 from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
 from tamis.comparison.disguised import find_disguised
 from tamis.comparison.duplicates import handle_duplicates
-from tamis.io.errors import InputError
-from tamis.io.limits import WORD, Budget
-from tamis.io.source import check_path
-from tamis.preparation import Dataset, Table, lay_out
+from tamis.tables import Columns, Table, lay_out
+from tamis.tables.errors import InputError
+from tamis.tables.limits import WORD, Budget
+from tamis.tables.source import check_path
 
 __all__ = ["EMBEDDED", "READING", "Loaded", "load", "read_features_file"]
 
@@ -50,7 +50,7 @@ class Loaded:
     ----------
     name : str
         Of the data.
-    dataset : Dataset
+    dataset : Table
     problem : Problem
     descriptions : dict of str to dict
         What the features file says.
@@ -60,7 +60,7 @@ class Loaded:
     """
 
     name: str
-    dataset: Dataset
+    dataset: Table
     problem: object
     descriptions: dict
     fingerprint: str
@@ -81,7 +81,7 @@ def load(words):
     """
     descriptions, marks = {}, []
     if words["features_file"]:
-        from tamis.io import fingerprint
+        from tamis.tables import fingerprint
 
         descriptions = read_features_file(words["features_file"], words["max_size"])
         marks.append(fingerprint(words["features_file"]))
@@ -89,21 +89,21 @@ def load(words):
         dataset, name = _embedded(words), EMBEDDED
         marks.append(EMBEDDED)
     else:
-        from tamis.io import fingerprint
+        from tamis.tables import fingerprint
 
         dataset, name = _read(words, descriptions), str(words["data"])
         marks.append(fingerprint(words["data"]))
         if words["target_file"]:
             marks.append(fingerprint(words["target_file"]))
     groups, costs = _check_descriptions(descriptions, dataset)
-    times, counters = find_disguised(dataset.table)
+    times, counters = find_disguised(dataset.columns)
     dataset, copies, n_dropped = handle_duplicates(
         dataset, words["duplicates"], [*times, *counters]
     )
-    if not dataset.table.names:
+    if not dataset.columns.names:
         raise InputError("no feature is left; use --include for columns that were left out.")
     preparation, encoded = lay_out(
-        dataset.table,
+        dataset.columns,
         dataset.kinds,
         groups=groups,
         vectorizer=words["vectorizer"],
@@ -135,8 +135,8 @@ def load(words):
     checks = [
         *check_rows(copies, problem.codes, encoded, words["duplicates"], n_dropped),
         *check_labels(problem.codes, problem.classes, dataset.target, problem.groups),
-        *check_columns(dataset.table, times, counters),
-        *check_leaks(dataset.table, problem),
+        *check_columns(dataset.columns, times, counters),
+        *check_leaks(dataset.columns, problem),
     ]
     return Loaded(name, dataset, problem, descriptions, "-".join(marks), checks)
 
@@ -148,7 +148,7 @@ def nearest(name, known):
 
 
 def _read(words, descriptions):
-    from tamis.io import read_table
+    from tamis.tables import read_table
 
     options = {name: words[name] for name in READING}
     choices = [n for n, d in descriptions.items() if d.get("type") in ("choice", "yes/no")]
@@ -167,7 +167,7 @@ def _embedded(words):
     bunch = load_breast_cancer()
     names = np.array([str(name) for name in bunch.feature_names])
     labels = bunch.target_names.astype(str)[bunch.target]
-    return Dataset(Table(bunch.data, names), {}, labels, "diagnosis")
+    return Table(Columns(bunch.data, names), {}, labels, "diagnosis")
 
 
 def read_features_file(path, max_size=None):
@@ -242,7 +242,7 @@ def _check_description(given, where):
 
 def _check_descriptions(descriptions, dataset):
     """Groups by source column, and prices by counted feature."""
-    known = set(dataset.table.names)
+    known = set(dataset.columns.names)
     groups, costs = {}, {}
     for name, given in descriptions.items():
         if name not in known:

@@ -12,7 +12,7 @@ from tamis.cli.progress import say
 from tamis.cli.show import plural, show_table
 from tamis.comparison.methods import find_method
 from tamis.comparison.validation import compare_scores, validate
-from tamis.io.errors import InputError, listed
+from tamis.tables.errors import InputError, listed
 
 __all__ = ["run"]
 
@@ -87,9 +87,9 @@ def _predict(options, model, priors, notes):
 
 def _read_target_file(options, target, notes):
     """Labels of a file of their own, in the order of the rows."""
-    from tamis.io.readers import read_raw
-    from tamis.io.source import check_path
-    from tamis.io.targets import read_labels
+    from tamis.tables.readers import read_raw
+    from tamis.tables.source import check_path
+    from tamis.tables.targets import read_labels
 
     raw = read_raw(
         check_path(options.data),
@@ -116,7 +116,7 @@ def _read_target_file(options, target, notes):
 
 def _find_codes(values, model, options, notes):
     """Class indices of the rows that have a label, and which rows these are."""
-    from tamis.io.labels import as_labels, match_labels
+    from tamis.tables.labels import as_labels, match_labels
 
     missing = missing_words(options, model)
     written, is_known = as_labels(values, missing, model.classes_.tolist())

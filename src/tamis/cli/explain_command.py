@@ -5,7 +5,7 @@ import numpy as np
 from tamis.cli.folder import find_model
 from tamis.cli.new_rows import read_new
 from tamis.cli.output import check_output, number, write_rows
-from tamis.preparation.explanations import (
+from tamis.tables.explanations import (
     Values,
     explain_margins,
     explain_nearest,

@@ -16,11 +16,11 @@ def run(options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if options.to == "onnx":
-            from tamis.io import export_onnx
+            from tamis.models import export_onnx
 
             export_onnx(model, output)
         else:
-            from tamis.io import save_model
+            from tamis.models import save_model
 
             save_model(model, output, format=options.to)
     for line in dict.fromkeys(str(warning.message) for warning in caught):

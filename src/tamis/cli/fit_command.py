@@ -21,8 +21,8 @@ from tamis.comparison.effort import time_methods
 from tamis.comparison.features import describe_features
 from tamis.comparison.methods import BASELINES, METHODS, find_method
 from tamis.comparison.store import ManifestMismatch, Store
-from tamis.io.errors import InputError
 from tamis.paths.folds import default_repeats, leave_one_batch_out
+from tamis.tables.errors import InputError
 
 __all__ = ["conclude", "make_settings", "manifest", "run"]
 
@@ -172,7 +172,7 @@ def conclude(comparison, loaded, folder, options, *, choice=None, left_out=None,
         name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
     }
     if folder is not None:
-        for line in folder.write_model(model, loaded.dataset.table):
+        for line in folder.write_model(model, loaded.dataset.columns):
             say(line)
         folder.write_features(records, options.guard)
         folder.write_json("metrics.json", metrics)

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from tamis.cli.printing import guarded
-from tamis.io.errors import Failure, InputError
-from tamis.io.files import write_atomically
+from tamis.models.files import write_atomically
+from tamis.tables.errors import Failure, InputError
 
 __all__ = ["RunFolder", "find_model"]
 
@@ -104,7 +104,7 @@ class RunFolder:
         Both files are read again and must predict rows of `table`, the training data, as the
         model does; otherwise nothing is left of them.
         """
-        from tamis.io import save_model
+        from tamis.models import save_model
 
         said = []
         with warnings.catch_warnings(record=True) as caught:
@@ -141,14 +141,14 @@ def _flatten(record):
 
 def _check_saved(paths, model, table):
     """Raise unless the models of some files predict training rows as the one in memory does."""
-    from tamis.io import load_model
+    from tamis.models.saving import read_model
 
     rows = np.linspace(0, table.n_rows - 1, min(table.n_rows, _CHECKED_ROWS)).astype(np.intp)
     table = table.select(model.required).take(rows)
     try:
         expected = model.predict_rows(table)
         for path in paths:
-            found = load_model(path).predict_rows(table)
+            found = read_model(path).predict_rows(table)
             if not np.array_equal(found.labels, expected.labels) or not np.allclose(
                 found.probabilities, expected.probabilities, rtol=0.0, atol=_TOLERANCE
             ):
@@ -163,8 +163,8 @@ def _check_saved(paths, model, table):
 
 def find_model(path):
     """The model of a run's folder, or of a model file."""
-    from tamis.io import load_model
-    from tamis.preparation import TableClassifier
+    from tamis.models.saving import read_model
+    from tamis.tables import TableModel
 
     path = Path(path)
     if path.is_dir():
@@ -173,8 +173,8 @@ def find_model(path):
                 f"{path} has no model.json: it is not the folder of a finished `tamis fit`."
             )
         path = path / "model.json"
-    model = load_model(path)
-    if not isinstance(model, TableClassifier):
+    model = read_model(path)
+    if not isinstance(model, TableModel):
         raise InputError(
             f"{path} holds a bare {type(model).__name__}; the command line takes models of "
             "`tamis fit`, which know their columns."

@@ -3,8 +3,8 @@
 from itertools import chain
 
 from tamis.cli.progress import say
-from tamis.io.errors import EmptyTableError, InputError, listed
-from tamis.preparation import MissingWords
+from tamis.tables import MissingWords
+from tamis.tables.errors import EmptyTableError, InputError, listed
 
 __all__ = ["missing_words", "read_new"]
 
@@ -22,7 +22,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
     ----------
     options : Namespace
         Words of the command: `data`, `id_column`, and how to read.
-    model : TableClassifier
+    model : TableModel
     extra : list of str
         Other columns to hand over, where the file has them.
     width : int or None
@@ -36,10 +36,10 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
     -------
     name : str
         Of what names a row: the column of `--id`, or "row".
-    chunks : iterator of (Table, list, dict)
+    chunks : iterator of (Columns, list, dict)
         The model's columns; names of the rows, or their numbers from 1 on; other columns.
     """
-    from tamis.io import read_rows
+    from tamis.tables import read_rows
 
     width = max(1, model.preparation.n_columns if width is None else width)
     notes, lacking = [], ([] if model.asks else None)

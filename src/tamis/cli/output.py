@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 
 from tamis.cli.printing import guarded, print_lines, printable
-from tamis.io.errors import InputError
-from tamis.io.files import write_atomically
+from tamis.models.files import write_atomically
+from tamis.tables.errors import InputError
 
 __all__ = ["check_output", "number", "write_json", "write_rows"]
 

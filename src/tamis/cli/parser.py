@@ -305,7 +305,7 @@ def _values(text):
 
 
 def _size(text):
-    from tamis.io.limits import parse_size
+    from tamis.tables.limits import parse_size
 
     size = parse_size(text)
     if not size:

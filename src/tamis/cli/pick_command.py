@@ -13,7 +13,7 @@ from tamis.comparison import compare
 from tamis.comparison.choice import Choice
 from tamis.comparison.methods import METHODS
 from tamis.comparison.store import ManifestMismatch, Store
-from tamis.io.errors import InputError
+from tamis.tables.errors import InputError
 
 __all__ = ["run"]
 

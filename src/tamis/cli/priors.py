@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tamis.io.errors import InputError
+from tamis.tables.errors import InputError
 
 __all__ = ["read_priors"]
 

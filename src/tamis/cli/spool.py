@@ -7,8 +7,8 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from tamis.io.errors import InputError
-from tamis.io.limits import Budget
+from tamis.tables.errors import InputError
+from tamis.tables.limits import Budget
 
 __all__ = ["STANDARD_INPUT", "spooled"]
 

@@ -31,7 +31,7 @@ from tamis.comparison.scores import (
     score_confusion,
 )
 from tamis.paths.rule import TOLERANCE, Counted, Drawn, choose, smoothing
-from tamis.preparation.table_classifier import decide
+from tamis.tables.table_model import decide
 
 __all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_draws_for"]
 

@@ -13,7 +13,7 @@ def find_disguised(table):
 
     Parameters
     ----------
-    table : Table
+    table : Columns
         Raw columns.
 
     Returns

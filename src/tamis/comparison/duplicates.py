@@ -14,7 +14,7 @@ def handle_duplicates(dataset, duplicates="group", ignored=()):
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : Table
     duplicates : {"group", "keep", "drop"}
         "drop" keeps the first of the copies that have the same label.
     ignored : sequence of str
@@ -22,20 +22,20 @@ def handle_duplicates(dataset, duplicates="group", ignored=()):
 
     Returns
     -------
-    dataset : Dataset
+    dataset : Table
         Without copies where they are dropped.
     copies : Copies
         Of the rows that are left.
     n_dropped : int
     """
-    copies = _find(dataset.table, ignored)
+    copies = _find(dataset.columns, ignored)
     if duplicates != "drop" or copies.groups is None:
         return dataset, copies, 0
     codes = np.unique(dataset.y, return_inverse=True)[1]
     rows = np.unique(copies.groups * (codes.max() + 1) + codes, return_index=True)[1]
     n_dropped = codes.size - rows.size
     dataset = dataset.take(np.sort(rows))
-    return dataset, _find(dataset.table, ignored), n_dropped
+    return dataset, _find(dataset.columns, ignored), n_dropped
 
 
 def _find(table, ignored):

@@ -7,7 +7,7 @@ from scipy import sparse, stats
 from sklearn.feature_selection import f_classif
 
 from tamis.comparison.redundancy import correlations
-from tamis.preparation.preparation import weighted_median
+from tamis.tables.preparation import weighted_median
 
 __all__ = ["SUBSTITUTE", "describe_features", "feature_p_values", "find_batch_features"]
 

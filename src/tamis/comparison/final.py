@@ -7,7 +7,7 @@ import numpy as np
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.methods import find_method
 from tamis.comparison.results import calibrate
-from tamis.preparation import TableClassifier
+from tamis.tables import TableModel
 
 __all__ = ["fit_final"]
 
@@ -33,7 +33,7 @@ def fit_final(comparison, name, at, *, target, descriptions=None, positive=None,
 
     Returns
     -------
-    model : TableClassifier
+    model : TableModel
     fitted : Fitted
         What was trained, with all columns.
     """
@@ -52,7 +52,7 @@ def fit_final(comparison, name, at, *, target, descriptions=None, positive=None,
     )
     counts = np.bincount(problem.codes, problem.weights, problem.classes.size)
     shares = np.full(counts.size, 1 / counts.size) if problem.balanced else counts / counts.sum()
-    model = TableClassifier(
+    model = TableModel(
         method=name,
         level=float(level),
         target=target,

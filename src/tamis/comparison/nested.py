@@ -16,7 +16,7 @@ from tamis.comparison.scores import within_range
 from tamis.paths.folds import Fold
 from tamis.paths.rule import Counted
 from tamis.paths.seeds import derive_seed
-from tamis.preparation.table_classifier import decide
+from tamis.tables.table_model import decide
 
 __all__ = ["estimate_nested", "is_nested", "pair_folds"]
 

@@ -228,9 +228,9 @@ def make_problem(
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : Table
     preparation, encoded : Preparation, array
-        From `tamis.preparation.lay_out`.
+        From `tamis.tables.lay_out`.
     keep : sequence of str
         Source columns or counted features that always enter.
     costs : dict of str to float or None

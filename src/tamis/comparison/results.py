@@ -6,7 +6,7 @@ import numpy as np
 
 from tamis.comparison.scores import area_under_curve, confusion, score_confusion
 from tamis.paths.temperature import fit_temperature
-from tamis.preparation.table_classifier import decide
+from tamis.tables.table_model import decide
 
 __all__ = ["MethodResult", "calibrate", "collect", "find_threshold", "judge", "score_rows"]
 

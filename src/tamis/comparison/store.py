@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tamis.io.files import write_atomically
+from tamis.models.files import write_atomically
 
 __all__ = ["ManifestMismatch", "Store"]
 

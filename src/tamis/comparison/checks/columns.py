@@ -21,7 +21,7 @@ def check_columns(table, times, counters):
 
     Parameters
     ----------
-    table : Table
+    table : Columns
         Raw columns.
     times, counters : list of str
         From `tamis.comparison.disguised.find_disguised`.

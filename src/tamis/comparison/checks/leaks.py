@@ -38,7 +38,7 @@ def check_leaks(table, problem):
 
     Parameters
     ----------
-    table : Table
+    table : Columns
         Raw columns.
     problem : Problem
         The same rows, encoded.

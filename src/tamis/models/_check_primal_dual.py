@@ -1,0 +1,103 @@
+"""What a fitted primal-dual classifier must be like."""
+
+from tamis.models._check_centers import check_path
+from tamis.models._checking import (
+    array,
+    flag,
+    integer,
+    number,
+    ordered,
+    places,
+    record,
+    require,
+)
+
+__all__ = ["ATTRIBUTES", "ATTRIBUTES_CV", "OPTIONAL", "OPTIONAL_CV", "check_primal_dual"]
+
+ATTRIBUTES = (
+    "class_weight_",
+    "weights_",
+    "centers_",
+    "objective_",
+    "gap_",
+    "relative_gap_",
+    "rho_",
+    "_class_size",
+    "mean_",
+    "scale_",
+    "support_",
+    "n_features_",
+    "_euclidean",
+    "dispersion_",
+    "temperature_",
+    "n_iter_",
+)
+OPTIONAL = ("dual_", "history_")
+ATTRIBUTES_CV = (*ATTRIBUTES, "_levels", "path_", "radius_", "best_score_", "stability_")
+OPTIONAL_CV = ("dual_",)
+_OF_LEVEL = (
+    "centers_",
+    "support_",
+    "objective_",
+    "gap_",
+    "relative_gap_",
+    "dispersion_",
+    "rows",
+    "radius_",
+    "n_iter_",
+    "best_score_",
+    "stability_",
+    "temperature_",
+)
+
+
+def check_primal_dual(state, m, C):
+    """Check the state of a model of m features and C classes."""
+    array(state["class_weight_"], "class_weight_", (C,), low=0.0)
+    array(state["weights_"], "weights_", (m, C))
+    array(state["mean_"], "mean_", (m,))
+    array(state["scale_"], "scale_", (m,), above=0.0, finite=False)
+    number(state["rho_"], "rho_", above=0.0, none=True)
+    number(state["_class_size"], "_class_size", finite=False)
+    integer(state["n_features_"], "n_features_")
+    flag(state["_euclidean"], "_euclidean")
+    _check_solution(state, "", m, C)
+    require(state["n_features_"] == state["support_"].size, "n_features_", "that of support_")
+    if "history_" in state:
+        history = record(
+            state["history_"],
+            "history_",
+            ("n_iter", "objective", "relative_gap", "n_features", "seconds"),
+        )
+        for name, values in history.items():
+            array(
+                values, f"history_.{name}", (None,), ("int64", "float64"), finite=False, nan=True
+            )
+    if "_levels" not in state:
+        return
+    number(state["radius_"], "radius_", above=0.0)
+    number(state["best_score_"], "best_score_", finite=False)
+    array(state["stability_"], "stability_", (m,))
+    n_levels = check_path(state["path_"], "path_", ("radius", "n_features", "gap"), "scores")
+    levels = ordered(state["_levels"], "_levels")
+    require(len(levels) == n_levels, "_levels", f"{n_levels} levels")
+    for at, level in enumerate(levels):
+        where = f"_levels[{at}]."
+        record(level, where, _OF_LEVEL, ("dual_",))
+        _check_solution(level, where, m, C)
+        array(level["rows"], f"{where}rows", (level["support_"].size, C))
+        number(level["radius_"], f"{where}radius_", above=0.0)
+        number(level["best_score_"], f"{where}best_score_", finite=False)
+        array(level["stability_"], f"{where}stability_", (m,))
+
+
+def _check_solution(state, where, m, C):
+    array(state["centers_"], f"{where}centers_", (C, C))
+    places(state["support_"], f"{where}support_", m, ascending=True)
+    number(state["dispersion_"], f"{where}dispersion_", above=0.0)
+    number(state["temperature_"], f"{where}temperature_", above=0.0)
+    integer(state["n_iter_"], f"{where}n_iter_")
+    for name in ("objective_", "gap_", "relative_gap_"):
+        number(state[name], f"{where}{name}", finite=False)
+    if "dual_" in state:
+        array(state["dual_"], f"{where}dual_", (None, C))

@@ -1,0 +1,93 @@
+"""What a model file tells about the rows that the model was trained on."""
+
+import numpy as np
+
+__all__ = ["PrivacyWarning", "holds_training_rows"]
+
+
+class PrivacyWarning(UserWarning):
+    """A model file has rows of the training data in it."""
+
+
+def holds_training_rows(model):
+    """Say which training rows a model has in it, or None where it has none.
+
+    Landmarks are rows of the data, unless they are centroids of more than one row; nearest
+    neighbours need all training rows, as distances to the landmarks, with their classes. Centers,
+    weights, trees (random thresholds and class shares) and linear scores have no rows; the mean
+    of a class that has a single row is that row.
+
+    Parameters
+    ----------
+    model : estimator or TableModel
+        Fitted.
+
+    Returns
+    -------
+    sentence : str or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamis import LandmarkClassifier, SparseCenterClassifier
+    >>> from tamis.models import holds_training_rows
+    >>> X, y = load_iris(return_X_y=True)
+    >>> holds_training_rows(SparseCenterClassifier(2).fit(X, y))
+    >>> holds_training_rows(LandmarkClassifier("fft", 4, random_state=0).fit(X, y))
+    'The model has 4 training rows in it, its landmarks: whoever has the file can read them.'
+    """
+    model = getattr(model, "estimator", model)
+    if hasattr(model, "class_count_"):
+        return _single_rows(model)
+    if hasattr(model, "members_"):
+        parts = [
+            (one["model"]["map"], one["model"]["head"], one["configuration"]["kind"])
+            for one in model.members_
+        ]
+    elif hasattr(model, "model_"):
+        parts = [(model.model_["map"], model.model_["head"], _kind_of(model))]
+    elif hasattr(model, "_map"):
+        parts = [(model._map, {}, _kind_of(model))]
+    else:
+        return None
+    return _landmark_rows(parts)
+
+
+def _kind_of(model):
+    if model.kind is not None:
+        return model.kind
+    by_means = isinstance(model.references, str) and model.references == "kmeans"
+    return "centroids" if by_means else "centers"
+
+
+def _landmark_rows(parts):
+    rows, n_mapped = set(), 0
+    for landmarks, head, kind in parts:
+        # A region without extent is one row, or copies of it: its centroid is that row.
+        own = (
+            landmarks["rows"] if kind == "centers" else landmarks["rows"][landmarks["sigma"] == 0]
+        )
+        rows.update(own.tolist())
+        if head.get("classifier") == "knn":
+            n_mapped = max(n_mapped, head["codes"].size)
+    said = []
+    if rows:
+        said.append(f"{len(rows)} training row{'s' * (len(rows) > 1)} in it, its landmarks")
+    if n_mapped:
+        said.append(
+            f"the distances of all {n_mapped} training rows to its landmarks, with their classes"
+        )
+    if not said:
+        return None
+    return f"The model has {', and '.join(said)}: whoever has the file can read them."
+
+
+def _single_rows(model):
+    single = np.flatnonzero(model.class_count_ == 1)
+    if not single.size:
+        return None
+    label = model.classes_.tolist()[single[0]]
+    return (
+        f"The class {label!r} has a single training row, and the model has it as the center of "
+        "that class: whoever has the file can read it."
+    )

@@ -1,0 +1,218 @@
+"""Models as files: JSON that people and other languages can read, and skops."""
+
+import os
+import warnings
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+import tamis
+from tamis.models._check_tables import check_table_classifier
+from tamis.models._codec import Decoder, Encoder
+from tamis.models._registry import is_estimator, is_record
+from tamis.models._state import build, check, describe, require_fitted
+from tamis.models.files import LARGEST, check_size, read_json, write_json
+from tamis.models.privacy import PrivacyWarning, holds_training_rows
+from tamis.tables.errors import InputError
+from tamis.tables.table_classifier import TableClassifier
+from tamis.tables.table_model import TableModel
+
+__all__ = ["load_model", "read_model", "save_model"]
+
+FORMAT, FORMAT_VERSION = "tamis-model", 1
+_EXTENSIONS = {".json": "json", ".json.gz": "json", ".skops": "skops"}
+_HEADER = ("format", "format_version", "tamis_version", "model")
+
+
+def save_model(model, path, format=None):
+    """Write a fitted model to a file; a file of that name is replaced in one step, or not at all.
+
+    Parameters
+    ----------
+    model : estimator or TableClassifier
+        Any fitted estimator of tamis.
+    path : str or path-like
+        A name that ends with ".json", ".json.gz" (compressed) or ".skops".
+    format : {"json", "skops"} or None, default=None
+        None: by the name's end.
+
+    Warns
+    -----
+    PrivacyWarning
+        When the model has rows of the training data in it: see `holds_training_rows`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from tamis import SparseCenterClassifier
+    >>> from tamis.models import load_model, save_model
+    >>> data = load_iris(as_frame=True)
+    >>> model = SparseCenterClassifier(2).fit(data.data, data.target)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.json"
+    ...     save_model(model, path)
+    ...     again = load_model(path)
+    >>> bool((again.predict_proba(data.data) == model.predict_proba(data.data)).all())
+    True
+    """
+    path = os.fspath(path)
+    format = _format_of(path, format)
+    if isinstance(model, TableClassifier):
+        check_is_fitted(model)
+        model = model.model_
+    estimator = model if is_estimator(model) else getattr(model, "estimator", None)
+    if not is_estimator(estimator) or not (is_estimator(model) or is_record(model)):
+        raise InputError(
+            f"a {type(model).__name__} cannot be saved: only fitted estimators of tamis can. Save "
+            "the estimator inside it, or use joblib."
+        )
+    require_fitted(estimator)
+    try:
+        check(estimator)
+        if model is not estimator:
+            check_table_classifier(model)
+    except InputError as error:
+        raise InputError(f"this {type(model).__name__} cannot be saved: {error}.") from error
+    sentence = holds_training_rows(model)
+    if sentence:
+        warnings.warn(sentence, PrivacyWarning, stacklevel=2)
+    if format == "skops":
+        from tamis.models._skops import write_skops
+
+        write_skops(model, path)
+        return
+    encoder = Encoder(describe)
+    try:
+        content = encoder.encode(model)
+    except InputError as error:
+        raise InputError(f"this {type(model).__name__} cannot be saved: {error}.") from error
+    header = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "tamis_version": tamis.__version__,
+        "model": type(model).__name__,
+        **summary(model),
+    }
+    write_json({**header, "content": content, "shared": encoder.shared}, path)
+
+
+def load_model(path, max_bytes=LARGEST):
+    """Read a model that `save_model`, `tamis fit` or `Comparison.save` wrote.
+
+    Nothing in the file is run. It can only name classes of tamis, give them attributes that these
+    are known to have, and everything is checked, so that a model that was read cannot do what a
+    trained one would not.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, or the folder of a run; what a file is is told by its first bytes and not by its
+        name.
+    max_bytes : int, default=4 GiB
+        A larger file, or what a compressed one contains, is refused.
+
+    Returns
+    -------
+    model : estimator
+        A `TableClassifier` where the model knows its columns. Its predictions have the same bits
+        as those of the model that was written.
+    """
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        if not os.path.exists(os.path.join(path, "model.json")):
+            raise InputError(
+                f"{path} has no model.json: it is not the folder of a finished `tamis fit`."
+            )
+        path = os.path.join(path, "model.json")
+    model = read_model(path, max_bytes)
+    return TableClassifier.from_model(model) if isinstance(model, TableModel) else model
+
+
+def read_model(path, max_bytes=LARGEST):
+    """As `load_model`, for a file; a `TableModel` is returned as it is."""
+    path = os.fspath(path)
+    check_size(path, max_bytes)
+    with open(path, "rb") as file:
+        is_zip = file.read(2) == b"PK"
+    try:
+        if is_zip:
+            from tamis.models._skops import read_skops
+
+            return read_skops(path, max_bytes)
+        return _from_document(read_json(path, max_bytes))
+    except InputError as error:
+        text = str(error)
+        if text.startswith(("reading ", path)):
+            raise
+        raise InputError(f"{path} is not a usable tamis model: {text}.") from error
+    except (RecursionError, MemoryError) as error:
+        raise InputError(f"{path} is not a usable tamis model: it is too large.") from error
+
+
+def _from_document(document):
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise InputError(f'it does not begin with "format": "{FORMAT}"')
+    version = document.get("format_version")
+    if type(version) is not int or version < 1:
+        raise InputError("its format_version must be an integer")
+    if version > FORMAT_VERSION:
+        raise InputError(
+            f"its format_version is {version}, and this tamis {tamis.__version__} reads "
+            f"{FORMAT_VERSION}; upgrade with pip install -U tamis"
+        )
+    for key in (*_HEADER, "content"):
+        if key not in document:
+            raise InputError(f"it lacks {key!r}")
+    if type(document["tamis_version"]) is not str:
+        raise InputError("its tamis_version must be a string")
+    model = Decoder(document.get("shared", []), build).decode(document["content"])
+    if not is_estimator(model):
+        if type(model).__name__ != "TableModel" or not is_record(model):
+            raise InputError("its content is not a model")
+        check_table_classifier(model)
+    expected = {"model": type(model).__name__, **summary(model)}
+    said = {key: value for key, value in document.items() if key not in _HEADER[:3]}
+    said.pop("content")
+    said.pop("shared", None)
+    for key in said:
+        if key not in expected:
+            raise InputError(f"it has {key[:60]!r}, which does not belong there")
+    for key, value in expected.items():
+        if key not in said or said[key] != value:
+            raise InputError(f"its {key!r} is not that of its content")
+    return model
+
+
+def summary(model):
+    """What stands at the beginning of a file, for people: names, classes and what is selected."""
+    found = {}
+    estimator = model
+    if not is_estimator(model):
+        estimator = model.estimator
+        found["target"] = model.target
+        found["required_columns"] = list(model.required)
+        names = np.array(model.preparation.columns, dtype=object)
+    else:
+        names = getattr(model, "feature_names_in_", None)
+    if hasattr(estimator, "classes_"):
+        found["classes"] = estimator.classes_.tolist()
+    found["n_features"] = int(estimator.n_features_in_)
+    support = getattr(estimator, "support_", None)
+    if support is not None:
+        found["selected_features"] = (support if names is None else names[support]).tolist()
+    return found
+
+
+def _format_of(path, format):
+    if format is None:
+        for end, known in _EXTENSIONS.items():
+            if path.endswith(end):
+                return known
+        raise InputError(
+            f"{path} must end with .json, .json.gz or .skops, or format must be 'json' or 'skops'."
+        )
+    if format not in ("json", "skops"):
+        raise InputError(f"format must be 'json' or 'skops', got {format!r}.")
+    return format

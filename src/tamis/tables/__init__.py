@@ -1,0 +1,46 @@
+"""Tables: readers, kinds and roles of columns, their preparation, and classifiers of tables.
+
+Public names are loaded on first use; extras such as pyarrow only where they are used.
+"""
+
+from importlib import import_module
+
+_MODULE_OF_NAME = {
+    "Columns": "tamis.tables.table",
+    "InputError": "tamis.tables.errors",
+    "MissingWords": "tamis.tables.missing",
+    "Preparation": "tamis.tables.preparation",
+    "Table": "tamis.tables.table",
+    "TableClassifier": "tamis.tables.table_classifier",
+    "TableModel": "tamis.tables.table_model",
+    "fingerprint": "tamis.tables.source",
+    "lay_out": "tamis.tables.preparation",
+    "match_labels": "tamis.tables.labels",
+    "read_rows": "tamis.tables.rows",
+    "read_table": "tamis.tables.readers",
+}
+
+__all__ = [
+    "Columns",
+    "InputError",
+    "MissingWords",
+    "Preparation",
+    "Table",
+    "TableClassifier",
+    "TableModel",
+    "fingerprint",
+    "lay_out",
+    "match_labels",
+    "read_rows",
+    "read_table",
+]
+
+
+def __getattr__(name):
+    if name not in _MODULE_OF_NAME:
+        raise AttributeError(f"module 'tamis.tables' has no attribute {name!r}")
+    return getattr(import_module(_MODULE_OF_NAME[name]), name)
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,249 @@
+"""Arrays of numpy and scipy: npz, sparse npz and npy."""
+
+import math
+import zipfile
+
+import numpy as np
+from scipy import sparse
+
+from tamis.tables.errors import InputError, listed
+from tamis.tables.integers import TOO_LARGE, large_columns
+from tamis.tables.limits import COLUMN, WORD, tell_size
+from tamis.tables.raw import RawTable, as_floats, unique_names
+from tamis.tables.source import name_of
+from tamis.tables.tokens import strings
+
+__all__ = ["checked_csr", "read_npy", "read_npz"]
+
+_SPARSE_PARTS = {"format", "shape", "data"}
+_NAMES = ("feature_names", "features", "columns", "var_names")
+_IDS = ("ids", "sample_names", "sample_ids", "obs_names")
+
+
+def table_bytes(shape, dtype, transpose=False):
+    """Bytes that an array takes when it becomes a table, beside those that it has itself."""
+    n_values = math.prod(shape)
+    n_columns = shape[0 if transpose else 1] if len(shape) == 2 else 0
+    if dtype.kind in "US":
+        value = WORD
+    elif dtype.names:
+        value = WORD * len(dtype.names)
+    else:
+        value = 0 if dtype in (np.float32, np.float64) else 4 if dtype.itemsize <= 2 else 8
+    return n_values * value + COLUMN * n_columns
+
+
+def _declared(file, n_bytes, name):
+    """Shape and type that the beginning of an npy file declares, which must be what it holds."""
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+    else:  # records with names that are not ASCII
+        return (), np.dtype("V")
+    n_declared = math.prod(shape) * dtype.itemsize
+    if n_declared > n_bytes and not dtype.hasobject:
+        raise InputError(
+            f"{name} declares {tell_size(n_declared)} and holds {tell_size(n_bytes)}: it is"
+            " damaged or cut off"
+        )
+    return shape, dtype
+
+
+def _check_archive(path, source, budget, transpose):
+    """Refuse an npz file by what its parts declare, before any of them is unpacked."""
+    n_bytes = 0
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            n_bytes += entry.file_size
+            if entry.filename.endswith(".npy"):
+                with archive.open(entry) as file:
+                    name = f"{source}: {entry.filename}"
+                    shape, dtype = _declared(file, entry.file_size, name)
+                n_bytes += table_bytes(shape, dtype, transpose) if len(shape) == 2 else 0
+    budget.spend(n_bytes, is_all=True)
+
+
+def checked_csr(matrix):
+    """A sparse matrix as CSR whose indices are all inside, so that damaged files do no harm."""
+    matrix = sparse.csr_array(matrix)
+    matrix.check_format(full_check=True)
+    if large_columns(matrix.data).size:
+        place = np.argmax(np.abs(matrix.data.astype(np.float64)))
+        raise InputError(f"column {matrix.indices[place]}, counted from 0, {TOO_LARGE}")
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = sparse.csr_array(
+            (as_floats(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape
+        )
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _words_of(array):
+    """An array of words as a list of str."""
+    return [value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+            for value in array.tolist()]  # fmt: skip
+
+
+def _sparse_of(parts, source, budget, transpose):
+    """The matrix of a file that scipy's `save_npz` wrote."""
+    kind = parts["format"].item()
+    kind = kind.decode("ascii") if isinstance(kind, bytes) else str(kind)
+    shape = tuple(int(n) for n in parts["shape"])
+    if len(shape) != 2:
+        raise InputError(f"{source}: a sparse matrix must have 2 dimensions, got {len(shape)}")
+    n_rows, n_columns = shape[::-1] if transpose else shape
+    budget.spend(16 * n_rows + COLUMN * n_columns, is_all=True)
+    if kind in ("csr", "csc"):
+        make = sparse.csr_array if kind == "csr" else sparse.csc_array
+        matrix = make((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
+        matrix.check_format(full_check=True)
+    elif kind == "coo":
+        matrix = sparse.coo_array((parts["data"], (parts["row"], parts["col"])), shape=shape)
+    else:
+        raise InputError(f"{source}: sparse format {kind!r} is not read: save it as csr")
+    return checked_csr(matrix)
+
+
+def read_npz(path, budget, transpose=False):
+    """Arrays `X`, `y`, `feature_names`, `ids`, ... of an npz file; a sparse matrix of scipy.
+
+    Arrays with one value a row are labels, groups or batches by their names.
+    """
+    source = name_of(path)
+    _check_archive(path, source, budget, transpose)
+    with np.load(path, allow_pickle=False) as file:
+        if _SPARSE_PARTS.issubset(file.files) and "X" not in file.files:
+            X = _sparse_of(file, source, budget, transpose)
+            arrays = {}
+        else:
+            arrays = {name: file[name] for name in file.files}
+            X = _matrix_of(arrays, source)
+    if transpose:
+        X = X.T.tocsr() if sparse.issparse(X) else X.T
+    n_rows, n_columns = X.shape
+    if n_rows == 0 or n_columns == 0:
+        raise InputError(f"{source}: X is empty, of shape {X.shape}")
+    names = next((arrays[key] for key in _NAMES if key in arrays), None)
+    if names is not None and names.shape != (n_columns,):
+        raise InputError(
+            f"{source}: {n_columns:,} columns and feature names of shape {names.shape};"
+            " is the matrix the other way round (--transpose)?"
+        )
+    is_named = names is not None
+    names = _words_of(names) if is_named else [f"x{j}" for j in range(n_columns)]
+    names, repeated = unique_names(names)
+    ids = next((arrays[key] for key in _IDS if key in arrays), None)
+    if ids is not None and ids.shape != (n_rows,):
+        raise InputError(f"{source}: {n_rows:,} rows and ids of shape {ids.shape}")
+    reserved = {"X", *_NAMES, *_IDS, "categorical"}
+    side = {
+        name: array
+        for name, array in arrays.items()
+        if name not in reserved and array.shape == (n_rows,) and array.dtype.kind in "biufUS"
+    }
+    if "y" in arrays and "y" not in side:
+        raise InputError(f"{source}: {n_rows:,} rows and labels y of shape {arrays['y'].shape}")
+    raw = RawTable(
+        np.empty((n_rows, 0)),
+        [],
+        side=side,
+        own_target="y" if "y" in side else None,
+        ids=None if ids is None else strings(ids),
+        is_named=is_named,
+        repeated=repeated,
+    )
+    if X.dtype.kind in "US":
+        raw.others = {name: strings(X[:, j]) for j, name in enumerate(names)}
+    else:
+        raw.numeric, raw.numeric_names = X, names
+        if not sparse.issparse(X):
+            raw.numeric, raw.numeric_names, raw.others = _take_numbers(X, names, source)
+            raw.order = names
+    raw.categorical = _categorical_of(arrays.get("categorical"), names)
+    return raw
+
+
+def _take_numbers(X, names, source):
+    """Columns of an array: numbers, their names, and those of large integers as words."""
+    large = large_columns(X).tolist()
+    if not large:
+        return as_floats(X, source), names, {}
+    keep = [j for j in range(len(names)) if j not in large]
+    others = {names[j]: strings(X[:, j]) for j in large}
+    return as_floats(X[:, keep], source), [names[j] for j in keep], others
+
+
+def _matrix_of(arrays, source):
+    X = arrays.get("X")
+    if X is None:
+        tables = [name for name, array in arrays.items() if array.ndim == 2]
+        if len(tables) != 1:
+            raise InputError(
+                f"{source} has no array X: it holds {listed(arrays) or 'nothing'};"
+                " save it with np.savez(file, X=..., y=...)"
+            )
+        X = arrays.pop(tables[0])
+    if X.ndim != 2:
+        raise InputError(f"{source}: X must have 2 dimensions, got shape {X.shape}")
+    return X
+
+
+def _categorical_of(array, names):
+    """Columns that the file says hold codes: their names, or their places."""
+    if array is None or array.ndim != 1:
+        return []
+    if array.dtype.kind in "US":
+        known = set(names)
+        return [name for name in _words_of(array) if name in known]
+    if array.dtype.kind == "b" and array.size == len(names):
+        array = np.flatnonzero(array)
+    if array.dtype.kind not in "iu":
+        return []
+    return [names[j] for j in array.tolist() if 0 <= j < len(names)]
+
+
+def read_npy(path, budget, transpose=False):
+    """A matrix of numbers, mapped and not loaded; or a structured array with named columns."""
+    source = name_of(path)
+    with open(path, "rb") as file:
+        shape, dtype = _declared(file, path.stat().st_size, source)
+    budget.spend(table_bytes(shape, dtype, transpose), is_all=True)
+    try:
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError:
+        X = np.load(path, allow_pickle=False)  # what cannot be mapped says why it cannot be read
+    if not isinstance(X, np.ndarray):
+        raise InputError(f"{source} is no npy file")
+    if X.dtype.names:
+        return _read_structured(X, source)
+    if X.ndim != 2:
+        raise InputError(f"{source}: expected a table of 2 dimensions, got shape {X.shape}")
+    if transpose:
+        X = X.T
+    if 0 in X.shape:
+        raise InputError(f"{source}: the table is empty, of shape {X.shape}")
+    names = [f"x{j}" for j in range(X.shape[1])]
+    if X.dtype.kind in "US":
+        others = {name: strings(X[:, j]) for j, name in enumerate(names)}
+        return RawTable(np.empty((X.shape[0], 0)), [], others, is_named=False)
+    return RawTable(*_take_numbers(X, names, source), order=names, is_named=False)
+
+
+def _read_structured(X, source):
+    if X.ndim != 1 or X.size == 0:
+        raise InputError(f"{source}: expected one record a row, got shape {X.shape}")
+    kinds = {name: X.dtype[name] for name in X.dtype.names}
+    numbers = [name for name, dtype in kinds.items() if dtype.kind in "biuf" and not dtype.shape]
+    words = [name for name, dtype in kinds.items() if dtype.kind in "US"]
+    large = [name for name in numbers if large_columns(X[name]).size]
+    numbers = [name for name in numbers if name not in large]
+    left_out = [name for name in kinds if name not in {*numbers, *words, *large}]
+    numeric = np.empty((X.size, len(numbers)))
+    for j, name in enumerate(numbers):
+        numeric[:, j] = X[name]
+    raw = RawTable(numeric, numbers, {name: strings(X[name]) for name in [*words, *large]})
+    if left_out:
+        raw.notes.append(f"left out {listed(left_out)}: neither numbers nor words")
+    return raw

@@ -1,0 +1,266 @@
+"""Why rows have their labels, in the user's columns.
+
+Centers, medians and primal-dual: the margin of the predicted class over the runner-up, the
+logarithm of the ratio of their probabilities, is a base plus one contribution for every counted
+feature; those of the columns of one feature (its categories, a group) are added up. Landmarks: the
+training rows that a row is nearest to. Datum-wise: what was asked, and what was thought by then.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from tamis.tables.table_model import adjust, decide
+
+__all__ = [
+    "Margins",
+    "Nearest",
+    "Sequences",
+    "Values",
+    "explain_margins",
+    "explain_nearest",
+    "explain_sequences",
+]
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Contributions to the margins of some rows.
+
+    Attributes
+    ----------
+    labels, runners_up : ndarray of shape (n_rows,)
+        Predicted classes, and the most probable of the others.
+    probabilities : ndarray of shape (n_rows,)
+        Of the predicted classes.
+    margins : ndarray of shape (n_rows,)
+        Logarithm of the predicted class's probability over the runner-up's. Negative where a
+        threshold has decided against the most probable class.
+    features : list of str
+        Counted features.
+    values : ndarray of shape (n_rows, n_features)
+        Contributions; their sum and `base` are the margin.
+    base : ndarray of shape (n_rows,)
+        The margin where no feature contributes.
+    """
+
+    labels: np.ndarray
+    runners_up: np.ndarray
+    probabilities: np.ndarray
+    margins: np.ndarray
+    features: list
+    values: np.ndarray
+    base: np.ndarray
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Landmarks that some rows are nearest to, those of the best member of the ensemble.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,)
+        Predicted classes, by the whole ensemble.
+    probabilities : ndarray of shape (n_rows,)
+        Of the predicted classes.
+    rows : ndarray of int of shape (n_rows, n_nearest)
+        Training rows, counted from 0.
+    row_labels : ndarray of shape (n_rows, n_nearest)
+        Labels of the training rows.
+    distances : ndarray of shape (n_rows, n_nearest)
+    """
+
+    labels: np.ndarray
+    probabilities: np.ndarray
+    rows: np.ndarray
+    row_labels: np.ndarray
+    distances: np.ndarray
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """What some rows were asked for.
+
+    Attributes
+    ----------
+    asked : list of list of str
+        Features in the order of the questions.
+    labels : list of ndarray of shape (n_questions + 1,)
+        Predicted classes before the first question and after each.
+    probabilities : list of ndarray of shape (n_questions + 1,)
+        Of the predicted classes.
+    """
+
+    asked: list
+    labels: list
+    probabilities: list
+
+
+def explain_margins(model, table):
+    """Contributions of features to the margin of the predicted class over the runner-up.
+
+    Parameters
+    ----------
+    model : TableModel
+        Of centers, medians or primal-dual.
+    table : Columns
+
+    Returns
+    -------
+    margins : Margins
+    """
+    X = model.prepare(table)
+    probabilities = adjust(model.estimator.predict_proba(X), model.temperature)
+    predicted, runners_up = _first_and_second(model, probabilities)
+    explanation = model.estimator.explain(X)
+    features = list(dict.fromkeys(model.preparation.features))
+    member = _membership(model.preparation.features, features)
+    if len(model.classes_) == 2:
+        # Towards the second class: its sign says which of the two was predicted.
+        sign = np.where(predicted == 1, 1.0, -1.0)
+        values = _dense(explanation.values @ member) * sign[:, None]
+        base = explanation.base * sign
+    else:
+        parts = explanation.values
+        if not isinstance(parts, list):
+            parts = [parts[:, :, c] for c in range(len(model.classes_))]
+        values = np.zeros((X.shape[0], len(features)))
+        for c, part in enumerate(parts):
+            sums = _dense(part @ member)
+            values[predicted == c] += sums[predicted == c]
+            values[runners_up == c] -= sums[runners_up == c]
+        base = explanation.base[predicted] - explanation.base[runners_up]
+    values, base = values / model.temperature, base / model.temperature
+    return Margins(
+        labels=model.classes_[predicted],
+        runners_up=model.classes_[runners_up],
+        probabilities=probabilities[np.arange(predicted.size), predicted],
+        margins=values.sum(axis=1) + base,
+        features=features,
+        values=values,
+        base=base,
+    )
+
+
+def explain_nearest(model, table, n_nearest):
+    """The landmarks that every row is nearest to.
+
+    Parameters
+    ----------
+    model : TableModel
+        Of landmarks.
+    table : Columns
+    n_nearest : int
+
+    Returns
+    -------
+    nearest : Nearest
+    """
+    X = model.prepare(table)
+    X = _dense(X)
+    probabilities = adjust(model.estimator.predict_proba(X), model.temperature)
+    predicted = decide(probabilities, model.positive_index, model.threshold)
+    found = model.estimator.explain(X, n_nearest)
+    return Nearest(
+        model.classes_[predicted],
+        probabilities[np.arange(predicted.size), predicted],
+        found.rows,
+        found.labels,
+        found.distances,
+    )
+
+
+def explain_sequences(model, table):
+    """What every row is asked for, and what is predicted by then.
+
+    Parameters
+    ----------
+    model : TableModel
+        Datum-wise.
+    table : Columns
+
+    Returns
+    -------
+    sequences : Sequences
+    """
+    questions = model.estimator.explain(model.prepare(table))
+    asked, labels, chances = [], [], []
+    for names, order, running in zip(
+        questions.names, questions.order, questions.probabilities, strict=True
+    ):
+        n = int((order >= 0).sum())
+        probabilities = adjust(running[: n + 1], model.temperature)
+        predicted = decide(probabilities, model.positive_index, model.threshold)
+        asked.append(names[:n].tolist())
+        labels.append(model.classes_[predicted])
+        chances.append(probabilities[np.arange(n + 1), predicted])
+    return Sequences(asked, labels, chances)
+
+
+class Values:
+    """Values of counted features, as they stand in a table.
+
+    Parameters
+    ----------
+    preparation : Preparation
+    table : Columns
+    """
+
+    def __init__(self, preparation, table):
+        self.table = table
+        self.sources = {}
+        self.words = {}
+        n_words = sum(len(text.words) for text in preparation.texts.values())
+        first_word = preparation.n_columns - n_words
+        features, sources = preparation.features, preparation.sources
+        for feature, source in zip(features[:first_word], sources[:first_word], strict=True):
+            self.sources.setdefault(feature, {})[source] = None
+        if n_words:
+            self.counts = sparse.csr_array(preparation.encode(table))
+            self.words = {features[j]: j for j in range(first_word, preparation.n_columns)}
+        self.places = {name: j for j, name in enumerate(table.numeric_names.tolist())}
+
+    def tell(self, row, feature):
+        """The value of a feature in a row; "" where it is missing.
+
+        A word's value is how often it occurs; several columns that count as one feature are all
+        told, with their names.
+        """
+        if feature in self.words:
+            return _short(self.counts[row, self.words[feature]])
+        names = list(self.sources[feature])
+        if len(names) == 1:
+            return self._one(row, names[0])
+        return "; ".join(f"{name}={self._one(row, name)}" for name in names)
+
+    def _one(self, row, name):
+        if name in self.table.others:
+            value = self.table.others[name][row]
+            return "" if value is None else str(value)
+        value = self.table.numeric[row, self.places[name]]
+        return "" if np.isnan(value) else _short(value)
+
+
+def _first_and_second(model, probabilities):
+    """Predicted classes, and the most probable of the others."""
+    predicted = decide(probabilities, model.positive_index, model.threshold)
+    others = probabilities.copy()
+    others[np.arange(predicted.size), predicted] = -1.0
+    return predicted, others.argmax(axis=1)
+
+
+def _membership(of_column, features):
+    """CSR of shape (n_columns, n_features) that adds up the columns of every feature."""
+    place = {name: j for j, name in enumerate(features)}
+    columns = [place[name] for name in of_column]
+    n = len(columns)
+    return sparse.csr_array((np.ones(n), (np.arange(n), columns)), shape=(n, len(features)))
+
+
+def _dense(X):
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
+
+def _short(value):
+    return f"{float(value):.10g}"

@@ -1,0 +1,248 @@
+"""Data in memory: frames of any library, arrays, sparse matrices and AnnData, as columns.
+
+Frames are read through narwhals, so pandas, polars and pyarrow need no code of their own. Numbers
+and truth values become one matrix, NaN where a value is missing; strings, categories and dates
+become words, None where a value is missing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+from tamis._base import LARGEST_INTEGER, require_unmasked
+from tamis.tables.errors import InputError, listed
+from tamis.tables.raw import RawTable, unique_names
+from tamis.tables.table import Columns
+from tamis.tables.wanted import Wanted
+
+__all__ = ["as_frame", "as_raw", "is_frame", "read_columns"]
+
+
+def is_frame(X) -> bool:
+    """Whether X is a data frame that narwhals can read, or an AnnData object."""
+    return _is_anndata(X) or (hasattr(X, "columns") and hasattr(X, "shape")) or _is_arrow(X)
+
+
+def _is_arrow(X):
+    return hasattr(X, "column_names") and hasattr(X, "num_rows")
+
+
+def _is_anndata(X):
+    return all(hasattr(X, name) for name in ("X", "obs", "var_names", "obs_names"))
+
+
+def as_raw(X) -> RawTable:
+    """All columns of data in memory, before any of them has a role.
+
+    Parameters
+    ----------
+    X : frame, AnnData, array-like or sparse matrix
+        One row per sample.
+
+    Returns
+    -------
+    raw : RawTable
+    """
+    if _is_anndata(X):
+        return _from_anndata(X)
+    if is_frame(X):
+        return _from_frame(X)
+    X = require_unmasked(X, "X")
+    if not sparse.issparse(X):
+        array = np.asarray(X)
+        if array.dtype.kind in "OSU" and array.ndim == 2:
+            return _from_objects(array)
+    X = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+    )
+    names = [f"x{j}" for j in range(X.shape[1])]
+    return RawTable(sparse.csr_array(X) if sparse.issparse(X) else X, names, is_named=False)
+
+
+def _from_objects(array):
+    """An array of objects: columns of numbers, and columns of words."""
+    names = [f"x{j}" for j in range(array.shape[1])]
+    raw = _from_columns({name: array[:, j] for j, name in enumerate(names)})
+    raw.is_named = False
+    return raw
+
+
+def _from_anndata(X):
+    names, repeated = unique_names([str(name) for name in X.var_names])
+    obs = _from_frame(X.obs)
+    matrix = X.X
+    if matrix is None:
+        raise InputError("the AnnData object has no X: choose a layer, as adata.layers['counts']")
+    if sparse.issparse(matrix):
+        matrix = sparse.csr_array(matrix, dtype=np.float64)
+    else:
+        matrix = np.asarray(matrix, dtype=np.float64)
+    side = {**obs.others, **obs.booleans}
+    numbers = {name: obs.numeric[:, j] for j, name in enumerate(obs.numeric_names)}
+    side |= {name: values for name, values in numbers.items() if name not in side}
+    ids = np.array([str(name) for name in X.obs_names], dtype=object)
+    return RawTable(matrix, names, side=side, ids=ids, repeated=repeated)
+
+
+def _from_frame(X):
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True)
+    names, repeated = unique_names([str(name) for name in frame.columns])
+    if repeated:
+        raise InputError(
+            f"several columns have the same name ({listed(map(repr, repeated))}); rename them"
+        )
+    columns, categorical, dropped = {}, [], []
+    for name, column in zip(names, frame.iter_columns(), strict=True):
+        values = _values(column, nw)
+        if values is None:
+            dropped.append(name)
+            continue
+        columns[name] = values
+        if column.dtype in (nw.Categorical, nw.Enum):
+            categorical.append(name)
+    raw = _from_columns(columns)
+    raw.order, raw.categorical = list(columns), [n for n in categorical if n in raw.others]
+    if dropped:
+        raw.notes.append(f"left out {listed(dropped)}: neither numbers nor words")
+    return raw
+
+
+def _values(column, nw):
+    """Values of a column of a frame: floats, booleans, or objects; None for other types."""
+    dtype = column.dtype
+    if dtype == nw.Boolean and not column.null_count():
+        return np.asarray(column.to_numpy(), dtype=bool)
+    if dtype.is_integer() and column.len():
+        ends = [end for end in (column.min(), column.max()) if end is not None]
+        if any(abs(int(end)) > LARGEST_INTEGER for end in ends):
+            return np.array(
+                [None if v is None else str(int(v)) for v in column.to_list()], dtype=object
+            )
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        if not column.null_count():
+            return np.asarray(column.to_numpy(), dtype=np.float64)
+        return np.array([np.nan if v is None else v for v in column.to_list()], dtype=np.float64)
+    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Date, nw.Datetime, nw.Time):
+        out = np.empty(column.len(), dtype=object)
+        out[:] = column.to_list()
+        return out
+    has_no_value = column.null_count() == column.len()
+    return np.full(column.len(), np.nan) if has_no_value else None
+
+
+def _from_columns(columns):
+    """The raw table of some arrays."""
+    numbers, words, booleans = {}, {}, {}
+    for name, values in columns.items():
+        if values.dtype.kind == "b":
+            booleans[name] = values
+        if values.dtype.kind in "biuf":
+            numbers[name] = values
+            continue
+        plain = [_plain(value) for value in values.tolist()]
+        if all(value is None or isinstance(value, (bool, int, float)) for value in plain):
+            large = any(isinstance(v, int) and abs(v) > LARGEST_INTEGER for v in plain)
+            if not large:
+                numbers[name] = np.array(
+                    [np.nan if v is None else v for v in plain], dtype=np.float64
+                )
+                continue
+        out = np.empty(len(plain), dtype=object)
+        out[:] = [None if v is None else str(v).strip() or None for v in plain]
+        words[name] = out
+    n_rows = len(next(iter(columns.values()))) if columns else 0
+    numeric = np.column_stack(list(numbers.values())) if numbers else np.zeros((n_rows, 0))
+    return RawTable(numeric.astype(np.float64), list(numbers), words, booleans=booleans)
+
+
+def _plain(value):
+    """A value of Python; None for NaN, NaT and pandas.NA."""
+    if value is None:
+        return None
+    value = value.item() if isinstance(value, np.generic) else value
+    try:
+        is_missing = bool(value != value)
+    except TypeError:  # pandas.NA is neither equal nor different
+        return None
+    return None if is_missing else value
+
+
+def read_columns(X, columns, kinds, missing, lacking=None) -> Columns:
+    """The columns of X that a model needs, as they were in training.
+
+    Parameters
+    ----------
+    X : frame, AnnData, array-like or sparse matrix
+    columns : list of str
+        Names; x0, x1, ... for arrays.
+    kinds : dict of str to {"categorical", "text"}
+        Which of them are words.
+    missing : MissingWords
+    lacking : list or None
+        Receives the names of columns that X lacks; None: they are refused.
+
+    Returns
+    -------
+    columns : Columns
+    """
+    raw = as_raw(X)
+    wanted = Wanted(list(columns), dict(kinds), [], "X", missing, lacking)
+    wanted.check([*raw.numeric_names, *raw.others, *raw.side], raw.repeated)
+    place = {name: j for j, name in enumerate(raw.numeric_names)}
+    if all(name in place for name in wanted.numbers):
+        numeric = raw.numeric
+        if wanted.numbers != raw.numeric_names:
+            numeric = numeric[:, [place[name] for name in wanted.numbers]]
+        values = numeric.data if sparse.issparse(numeric) else numeric
+        if np.isinf(values).any():
+            raise InputError("X contains infinity: every number must be finite")
+        others = {name: wanted.words_of(name, _column(raw, name, place)) for name in wanted.words}
+        found = Columns(numeric, np.array(wanted.numbers, dtype=str), others)
+    else:
+        found = wanted.from_columns({n: _column(raw, n, place) for n in wanted.columns})
+    return wanted.with_lacking(found)
+
+
+def _column(raw, name, place):
+    for known in (raw.others, raw.side):
+        if name in known:
+            return np.asarray(known[name])
+    column = raw.numeric[:, [place[name]]]
+    return (column.toarray() if sparse.issparse(column) else column).ravel()
+
+
+def as_frame(columns: Columns):
+    """Columns as a frame of pandas, or else of polars or pyarrow."""
+    names = columns.numeric_names.tolist()
+    numeric = columns.numeric
+    try:
+        import pandas as pd
+    except ImportError:
+        pass
+    else:
+        if sparse.issparse(numeric):
+            frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(numeric), columns=names)
+        else:
+            frame = pd.DataFrame(numeric, columns=names)
+        others = pd.DataFrame(columns.others, index=frame.index)
+        return pd.concat([frame, others], axis=1) if columns.others else frame
+    if sparse.issparse(numeric):
+        raise ImportError("a frame of sparse columns needs pandas: pip install pandas")
+    data = {name: numeric[:, j] for j, name in enumerate(names)} | columns.others
+    try:
+        import polars as pl
+    except ImportError:
+        pass
+    else:
+        return pl.DataFrame({name: values.tolist() for name, values in data.items()})
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError(
+            "Table.frame needs pandas, polars or pyarrow: pip install pandas"
+        ) from error
+    return pa.table({name: values.tolist() for name, values in data.items()})

@@ -1,0 +1,199 @@
+"""AnnData's h5ad files, by h5py: no anndata, no pandas."""
+
+import numpy as np
+from scipy import sparse
+
+from tamis.tables.arrays import checked_csr, table_bytes
+from tamis.tables.errors import InputError, listed
+from tamis.tables.limits import COLUMN, WORD
+from tamis.tables.raw import RawTable, as_floats, unique_names
+from tamis.tables.source import name_of
+from tamis.tables.tokens import strings
+
+__all__ = ["read_h5ad"]
+
+
+def read_h5ad(path, budget, layer=None, transpose=False):
+    """Matrix `X` or a layer, names of ``var``, and columns of ``obs`` beside it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    budget : Budget
+        Memory that the table may take.
+    layer : str or None
+        Layer in place of ``X``; "raw" for ``raw/X``.
+    transpose : bool
+        Refused: in these files the samples are in rows.
+
+    Returns
+    -------
+    RawTable
+        Its `side` holds the columns of ``obs``, its `ids` their index.
+    """
+    try:
+        import h5py
+    except ImportError as error:
+        raise InputError("reading h5ad needs h5py: pip install 'tamis[h5ad]'") from error
+    source = name_of(path)
+    if transpose:
+        raise InputError(f"{source}: an h5ad file has its samples in rows; leave out --transpose")
+    with h5py.File(path, "r") as file:
+        _refuse_other_files(file, source)
+        read = _Reader(budget)
+        X, var = _matrix_of(file, layer, source, read)
+        names, _ = _frame(file[var], read) if var in file else (None, {})
+        ids, obs = _frame(file["obs"], read) if "obs" in file else (None, {})
+    n_rows, n_columns = X.shape
+    if not n_rows or not n_columns:
+        raise InputError(f"{source}: the matrix is empty, of shape {X.shape}")
+    is_named = names is not None
+    names = [str(name) for name in names] if is_named else [f"x{j}" for j in range(n_columns)]
+    if len(names) != n_columns:
+        raise InputError(f"{source}: {n_columns:,} columns and {len(names):,} names in {var}")
+    names, repeated = unique_names(names)
+    side = {name: values for name, values in obs.items() if len(values) == n_rows}
+    if ids is not None and len(ids) != n_rows:
+        raise InputError(f"{source}: {n_rows:,} rows and {len(ids):,} names in obs")
+    ids = None if ids is None else strings(ids)
+    return RawTable(X, names, side=side, ids=ids, is_named=is_named, repeated=repeated)
+
+
+def _refuse_other_files(file, source):
+    """Refuse a file that takes some of its content from others, which it could name at will."""
+    import h5py
+
+    def look(name, link):
+        node = file.get(name) if isinstance(link, h5py.HardLink) else None
+        if not isinstance(link, h5py.HardLink | h5py.SoftLink):
+            return f"{name} is a link to another file"
+        if isinstance(node, h5py.Dataset) and node.external:
+            return f"{name} is stored in another file"
+        if isinstance(node, h5py.Dataset) and node.is_virtual:
+            return f"{name} is put together from other datasets"
+        return None
+
+    found = file.visititems_links(look)
+    if found is not None:
+        raise InputError(
+            f"{source}: {found}, which is not read; save everything in one file first"
+        )
+
+
+class _Reader:
+    """Reads datasets, within a budget of memory."""
+
+    def __init__(self, budget):
+        self.budget = budget
+
+    def __call__(self, node):
+        """All values of a dataset; refused before they are read where they do not fit."""
+        has_words = node.dtype.hasobject
+        self.budget.spend(node.size * (WORD if has_words else node.dtype.itemsize), is_all=True)
+        return node[()]
+
+
+def _matrix_of(file, layer, source, read):
+    """The matrix, and where the names of its columns are."""
+    layers = list(file["layers"]) if "layers" in file else []
+    if layer is None:
+        place, var = "X", "var"
+    elif layer in layers:
+        place, var = f"layers/{layer}", "var"
+    elif layer == "raw" and "raw" in file:
+        place, var = "raw/X", "raw/var"
+    else:
+        raise InputError(f"{source} has no layer {layer!r}: it has {listed(layers) or 'none'}")
+    if place not in file:
+        raise InputError(f"{source} has no {place}: use --layer with one of {listed(layers)}")
+    node = file[place]
+    if hasattr(node, "shape"):
+        if len(node.shape) != 2:
+            raise InputError(f"{source}: {place} must have 2 dimensions, got {node.shape}")
+        read.budget.spend(table_bytes(node.shape, node.dtype), is_all=True)
+        return as_floats(read(node), f"{source}: {place}"), var
+    encoding = _text(node.attrs.get("encoding-type", node.attrs.get("h5sparse_format", "")))
+    shape = node.attrs.get("shape", node.attrs.get("h5sparse_shape"))
+    if not encoding.startswith(("csr", "csc")) or shape is None:
+        raise InputError(f"{source}: {place} is stored as {encoding or 'unknown'!r}, not read")
+    n_rows, n_columns = (int(n) for n in shape)
+    read.budget.spend(16 * n_rows + COLUMN * n_columns, is_all=True)
+    make = sparse.csr_array if encoding.startswith("csr") else sparse.csc_array
+    parts = read(node["data"]), read(node["indices"]), read(node["indptr"])
+    matrix = make(parts, shape=(n_rows, n_columns))
+    matrix.check_format(full_check=True)
+    return checked_csr(matrix), var
+
+
+def _text(value):
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _frame(node, read):
+    """Index and columns of a data frame, as anndata has written them over the years."""
+    if hasattr(node, "dtype"):  # before 0.7: one table of records
+        records = read(node)
+        if not records.dtype.names:
+            return None, {}
+        columns = {name: _decoded(records[name]) for name in records.dtype.names}
+        index = columns.pop("index", columns.pop("_index", None))
+        return index, columns
+    index_name = _text(node.attrs.get("_index", "_index"))
+    old = node.get("__categories", {})
+    columns = {}
+    for name in node:
+        if name == "__categories":
+            continue
+        values = _column(node[name], read, old.get(name))
+        if values is not None:
+            columns[_text(name)] = values
+    return columns.pop(index_name, None), columns
+
+
+def _column(node, read, categories=None):
+    """A column: plain, categorical (codes of categories), or nullable (values under a mask)."""
+    if hasattr(node, "dtype"):
+        if len(node.shape) != 1:
+            return None
+        values = read(node)
+        return _of_codes(values, read(categories)) if categories is not None else _decoded(values)
+    if "codes" in node and "categories" in node:
+        return _of_codes(read(node["codes"]), read(node["categories"]))
+    if "values" in node and "mask" in node:
+        values, mask = _decoded(read(node["values"])), read(node["mask"]).astype(bool)
+        if not mask.any():
+            return values
+        if values.dtype.kind in "iuf":
+            return np.where(mask, np.nan, values.astype(np.float64))
+        values = values.astype(object)
+        values[mask] = None
+        return values
+    return None
+
+
+def _of_codes(codes, categories):
+    values = _decoded(categories)
+    if codes.dtype.kind not in "iu" or (codes.size and codes.max() >= len(values)):
+        raise InputError("codes of a category point outside")
+    out = np.empty(len(codes), dtype=object)
+    out[:] = None
+    known = codes >= 0
+    out[known] = values.astype(object)[codes[known]]
+    if known.all() and values.dtype.kind in "iufb":
+        return out.astype(values.dtype)
+    if values.dtype.kind in "iuf":
+        return np.array([np.nan if value is None else float(value) for value in out])
+    return out
+
+
+def _decoded(values):
+    if values.dtype.kind == "S" or values.dtype == object:
+        try:
+            words = [v.decode("utf-8") if isinstance(v, bytes) else v for v in values]
+        except UnicodeDecodeError:
+            words = values.tolist()  # an error only where the column has a role
+        out = np.empty(len(words), dtype=object)
+        out[:] = words
+        return out
+    return values

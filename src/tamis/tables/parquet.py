@@ -1,0 +1,153 @@
+"""Parquet files, by pyarrow."""
+
+import numpy as np
+
+from tamis._base import LARGEST_INTEGER
+from tamis.tables.errors import EmptyTableError, InputError, listed
+from tamis.tables.limits import COLUMN, WORD
+from tamis.tables.raw import RawTable, unique_names
+from tamis.tables.source import name_of
+
+__all__ = ["iter_parquet", "read_parquet"]
+
+
+def _open(path):
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError("reading parquet needs pyarrow: pip install 'tamis[parquet]'") from error
+    return parquet.ParquetFile(path)
+
+
+def _kind(dtype):
+    """Whether a column is "number", "word" or neither (None)."""
+    from pyarrow import types
+
+    if types.is_dictionary(dtype):
+        return _kind(dtype.value_type)
+    if (
+        types.is_boolean(dtype)
+        or types.is_integer(dtype)
+        or types.is_floating(dtype)
+        or types.is_decimal(dtype)
+    ):
+        return "number"
+    is_date = types.is_temporal(dtype) and not types.is_duration(dtype)
+    if types.is_string(dtype) or types.is_large_string(dtype) or is_date:
+        return "word"
+    return "word" if types.is_null(dtype) or types.is_string_view(dtype) else None
+
+
+def _is_large(column):
+    """Whether a column of integers has one beyond 2**53."""
+    from pyarrow import compute, types
+
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    is_decimal = types.is_decimal(column.type) and column.type.scale == 0
+    if not types.is_integer(column.type) and not is_decimal:
+        return False
+    ends = compute.min_max(column).as_py().values()
+    return any(end is not None and abs(end) > LARGEST_INTEGER for end in ends)
+
+
+def _exact(column):
+    """A column as it is; one of large integers as words, which floats could not tell apart."""
+    import pyarrow as pa
+
+    if not _is_large(column):
+        return column
+    from pyarrow import types
+
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string())
+
+
+def _values(column):
+    """A column of arrow as an array: float64 with NaN, bool, or objects with None."""
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if _kind(column.type) == "word":
+        if not types.is_null(column.type):
+            column = compute.cast(column, pa.string())
+        words = [word.strip() or None if word is not None else None for word in column.to_pylist()]
+        out = np.empty(len(words), dtype=object)
+        out[:] = words
+        return out
+    if types.is_boolean(column.type) and column.null_count == 0:
+        return column.to_numpy(zero_copy_only=False)
+    if types.is_float32(column.type):
+        return column.to_numpy(zero_copy_only=False).astype(np.float64)
+    return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+def _chunked_values(column):
+    chunks = [_values(chunk) for chunk in column.chunks]
+    if len(chunks) == 1:
+        return chunks[0]
+    return np.concatenate(chunks) if chunks else np.empty(0)
+
+
+class _Names:
+    """Columns of a file under names that differ; several of them may share one in the file."""
+
+    def __init__(self, schema):
+        self.unique, self.repeated = unique_names(schema.names)
+        self.written = dict(zip(self.unique, schema.names, strict=True))
+        self.kinds = {
+            name: _kind(field.type) for name, field in zip(self.unique, schema, strict=True)
+        }
+
+    def renamed(self, table):
+        """A table or batch that was read, under these names."""
+        left = {}
+        for name, written in self.written.items():
+            left.setdefault(written, []).append(name)
+        return table.rename_columns([left[written].pop(0) for written in table.schema.names])
+
+
+def read_parquet(path, budget):
+    """All columns: booleans and numbers as numbers; strings, categories and dates as words."""
+    source = name_of(path)
+    with _open(path) as file:
+        names = _Names(file.schema_arrow)
+        known = [name for name in names.unique if names.kinds[name] is not None]
+        # Numbers are columns of arrow first, then a matrix.
+        value = sum(16 if names.kinds[name] == "number" else WORD for name in known)
+        budget.spend(value * file.metadata.num_rows + COLUMN * len(known), is_all=True)
+        table = names.renamed(file.read(columns=[names.written[name] for name in known]))
+    if table.num_rows == 0:
+        raise EmptyTableError(f"{source} has no rows")
+    kinds = names.kinds | {name: "word" for name in known if _is_large(table.column(name))}
+    numbers = [name for name in known if kinds[name] == "number"]
+    numeric = np.empty((table.num_rows, len(numbers)))
+    booleans = {}
+    for j, name in enumerate(numbers):
+        numeric[:, j] = values = _chunked_values(table.column(name))
+        if values.dtype == bool:
+            booleans[name] = values
+    words = [name for name in known if kinds[name] == "word"]
+    others = {name: _chunked_values(_exact(table.column(name))) for name in words}
+    raw = RawTable(numeric, numbers, others, booleans=booleans, repeated=names.repeated)
+    left_out = [name for name, kind in kinds.items() if kind is None]
+    if left_out:
+        raw.notes.append(f"left out {listed(left_out)}: neither numbers nor words")
+    return raw
+
+
+def iter_parquet(path, wanted, chunk_rows, check):
+    """Chunks of some columns as dictionaries of arrays; `check` is shown all names first."""
+    with _open(path) as file:
+        names = _Names(file.schema_arrow)
+        known = [name for name in names.unique if names.kinds[name] is not None]
+        check(known, names.repeated)
+        columns = [name for name in dict.fromkeys(wanted) if name in set(known)]
+        written = list(dict.fromkeys(names.written[name] for name in columns))
+        for batch in file.iter_batches(batch_size=chunk_rows, columns=written):
+            if batch.num_rows:
+                batch = names.renamed(batch)
+                yield {name: _values(_exact(batch.column(name))) for name in columns}

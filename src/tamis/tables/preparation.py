@@ -1,0 +1,378 @@
+"""Preparation: raw columns become a matrix, in two steps that are told apart on purpose.
+
+`lay_out` looks at all rows and at no label, and fixes which columns the matrix has: one for a
+number, one for each category (one for both of two), one for each word. `encode` fills it, once,
+with NaN for what is missing. `learn` then takes from the training rows of a fold what must not be
+learned elsewhere, what stands for a missing value and how rare a word is, and `finish` applies
+it. So folds share the encoding, and nothing of a test row is in what is learned.
+
+A category that was not seen is all zeros. Words are counted; "tfidf" is ``(1 + log count) * idf``
+with ``idf = 1 + log((1 + n_rows) / (1 + n_rows_with_the_word))`` and no norm over the row, so that
+a model of twenty words needs these twenty only.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import sparse
+
+from tamis.tables.missing import MissingWords
+from tamis.tables.words import count_words, find_words
+
+__all__ = ["N_CATEGORIES", "Preparation", "lay_out", "missing_columns", "weighted_median"]
+
+# The most frequent categories have a column of their own; others are all zeros.
+N_CATEGORIES = 50
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What raw columns become.
+
+    Attributes
+    ----------
+    numbers : list of str
+        Source columns that are numbers.
+    categories : dict of str to list of str
+        Categories that have a column, for every categorical source column.
+    texts : dict of str to TextColumns
+        Words that have a column, for every source column of free text.
+    groups : dict of str to str
+        Source columns that are counted together, and the name of what is counted.
+    is_sparse : bool
+        Whether the matrix is sparse.
+    fill : ndarray of shape (n_columns,)
+        What stands for a missing value, in every column of the matrix.
+    missing : MissingWords
+        Words that are missing values, so that new rows are read as those of training were.
+    """
+
+    numbers: list
+    categories: dict
+    texts: dict
+    groups: dict
+    is_sparse: bool
+    fill: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    missing: MissingWords = field(default_factory=MissingWords)
+
+    # Names: the matrix has numbers first, then categories, then words.
+
+    @property
+    def columns(self):
+        """Names of the columns of the matrix."""
+        dummies = [f"{name}={c}" for name, known in self.categories.items() for c in known]
+        words = [f"{name}: {w}" for name, text in self.texts.items() for w in text.words]
+        return [*self.numbers, *dummies, *words]
+
+    @property
+    def sources(self):
+        """Source column of every column of the matrix."""
+        dummies = [name for name, known in self.categories.items() for _ in known]
+        words = [name for name, text in self.texts.items() for _ in text.words]
+        return [*self.numbers, *dummies, *words]
+
+    @property
+    def features(self):
+        """What every column of the matrix is counted as: dummies of one source are one."""
+        n_words = sum(len(text.words) for text in self.texts.values())
+        sources, columns = self.sources, self.columns
+        first_word = len(columns) - n_words
+        counted = [self.groups.get(source, source) for source in sources[:first_word]]
+        return counted + columns[first_word:]
+
+    @property
+    def required(self):
+        """Raw columns that are needed."""
+        return list(dict.fromkeys(self.sources))
+
+    @property
+    def kinds(self):
+        """Kind of the raw columns that are not numbers."""
+        kinds = dict.fromkeys(self.categories, "categorical")
+        return kinds | dict.fromkeys(self.texts, "text")
+
+    @property
+    def n_columns(self):
+        """Number of columns of the matrix."""
+        n_dummies = sum(len(known) for known in self.categories.values())
+        return len(self.numbers) + n_dummies + sum(len(t.words) for t in self.texts.values())
+
+    # From a table to a matrix.
+
+    def encode(self, table):
+        """The matrix with NaN where a value is missing, words as counts; nothing is learned.
+
+        Parameters
+        ----------
+        table : Columns
+            With all `required` columns.
+
+        Returns
+        -------
+        encoded : ndarray or CSR array of shape (n_rows, n_columns)
+        """
+        parts = [_numeric_part(table, self.numbers)] if self.numbers else []
+        for name, known in self.categories.items():
+            parts.append(_dummies(table.others[name], known))
+        for name, text in self.texts.items():
+            parts.append(count_words(table.others[name], text))
+        if self.is_sparse:
+            # Numbers and categories are dense, also where no word is left beside them.
+            parts = [sparse.csr_array(part) for part in parts]
+            return _narrow(sparse.hstack(parts, format="csr", dtype=np.float64))
+        if len(parts) == 1:
+            return np.asarray(parts[0], dtype=np.float64)
+        return np.hstack(parts, dtype=np.float64)
+
+    def learn(self, encoded, columns=None, weights=None):
+        """Learn from training rows what stands for missing values, and the rareness of words.
+
+        Parameters
+        ----------
+        encoded : ndarray or CSR array of shape (n_rows, n_columns)
+            Training rows only.
+        columns : ndarray of int or None
+            Columns that may have missing values; None: all.
+        weights : ndarray of shape (n_rows,) or None
+            Sample weights: a weight of 2 is the row twice.
+
+        Returns
+        -------
+        preparation : Preparation
+        """
+        fill = np.zeros(self.n_columns)
+        where = np.arange(fill.size) if columns is None else np.asarray(columns, dtype=np.intp)
+        n_numbers = len(self.numbers)
+        for start in range(0, where.size, 512):
+            some = where[start : start + 512]
+            some = some[some < n_numbers]
+            if some.size:
+                fill[some] = _medians(encoded[:, some], weights)
+        at = n_numbers
+        weights = np.ones(encoded.shape[0]) if weights is None else weights
+        for known in self.categories.values():
+            # The most frequent category, of those with a column and of the rest.
+            part = encoded[:, at : at + len(known)]
+            part = part.toarray() if sparse.issparse(part) else part
+            is_known = ~np.isnan(part).any(axis=1)
+            part, mass = part[is_known], weights[is_known]
+            shares = np.append(mass @ part, mass[part.sum(axis=1) == 0].sum())
+            if shares.argmax() < len(known):
+                fill[at + shares.argmax()] = 1.0
+            at += len(known)
+        texts = {}
+        for name, text in self.texts.items():
+            texts[name] = text.learn(encoded[:, at : at + len(text.words)], weights)
+            at += len(text.words)
+        return replace(self, fill=fill, texts=texts)
+
+    def finish(self, encoded, impute=True):
+        """The matrix that a classifier sees: missing values filled, words weighted.
+
+        Parameters
+        ----------
+        encoded : ndarray or CSR array of shape (n_rows, n_columns)
+        impute : bool
+            False leaves NaN where a value is missing.
+
+        Returns
+        -------
+        X : ndarray or CSR array of shape (n_rows, n_columns)
+            `encoded` itself where there is nothing to do.
+        """
+        values = encoded.data if sparse.issparse(encoded) else encoded
+        if impute and np.isnan(values).any():
+            if sparse.issparse(encoded):
+                encoded = encoded.copy()
+                missing = np.isnan(encoded.data)
+                encoded.data[missing] = self.fill[encoded.indices[missing]]
+            else:
+                encoded = np.where(np.isnan(encoded), self.fill, encoded)
+        if any(text.idf is not None for text in self.texts.values()):
+            encoded = encoded.copy()
+            first = self.n_columns - sum(len(t.words) for t in self.texts.values())
+            weights = np.concatenate([text.idf for text in self.texts.values()])
+            words = encoded.indices >= first
+            counts = encoded.data[words]
+            encoded.data[words] = (1 + np.log(counts)) * weights[encoded.indices[words] - first]
+        return encoded
+
+    def transform(self, table, impute=True):
+        """Matrix of a table: `encode`, then `finish`."""
+        return self.finish(self.encode(table), impute)
+
+    def restrict(self, columns):
+        """The preparation of some columns of the matrix.
+
+        Parameters
+        ----------
+        columns : array-like of int
+            Ascending.
+
+        Returns
+        -------
+        preparation : Preparation
+        """
+        columns = np.asarray(columns, dtype=np.intp)
+        wanted = np.zeros(self.n_columns, dtype=bool)
+        wanted[columns] = True
+        at = len(self.numbers)
+        numbers = [name for name, keep in zip(self.numbers, wanted, strict=False) if keep]
+        categories, texts = {}, {}
+        for name, known in self.categories.items():
+            kept = [c for c, keep in zip(known, wanted[at:], strict=False) if keep]
+            if kept:
+                categories[name] = kept
+            at += len(known)
+        for name, text in self.texts.items():
+            kept = np.flatnonzero(wanted[at : at + len(text.words)])
+            if kept.size:
+                texts[name] = text.restrict(kept)
+            at += len(text.words)
+        fill = self.fill[columns] if self.fill.size else self.fill
+        present = {*numbers, *categories, *texts}
+        groups = {name: group for name, group in self.groups.items() if name in present}
+        missing = self.missing.restrict(present)
+        return Preparation(numbers, categories, texts, groups, self.is_sparse, fill, missing)
+
+
+def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1), missing=None):
+    """Which columns the matrix of a table has; labels play no part.
+
+    Parameters
+    ----------
+    table : Columns
+    kinds : dict of str to {"categorical", "text"}
+        Kinds of the columns that are not numbers.
+    groups : dict of str to str or None
+        Source columns that are counted together, by the name of their group.
+    vectorizer : {"counts", "tfidf", "hashing"}
+        What becomes of free text.
+    ngrams : tuple of int
+        Shortest and longest sequence of words that is counted.
+    missing : MissingWords or None
+        Words that were read as missing values; None: the usual ones.
+
+    Returns
+    -------
+    preparation : Preparation
+        With nothing learned yet.
+    encoded : ndarray or CSR array of shape (n_rows, n_columns)
+        As `Preparation.encode`.
+    """
+    categories, texts = {}, {}
+    for name, values in table.others.items():
+        if kinds[name] == "categorical":
+            known, counts = np.unique(
+                [value for value in values if value is not None], return_counts=True
+            )
+            often = np.sort(np.argsort(-counts, kind="stable")[:N_CATEGORIES])
+            known = known[often].tolist()
+            # Both of two categories would say the same thing twice.
+            categories[name] = known[1:] if len(known) == 2 else known
+        else:
+            words = find_words(values, vectorizer, ngrams)
+            if words.words:
+                texts[name] = words
+    numbers = table.numeric_names.tolist()
+    is_sparse = table.is_sparse or bool(texts)
+    preparation = Preparation(
+        numbers,
+        categories,
+        texts,
+        dict(groups or {}),
+        is_sparse,
+        missing=missing or MissingWords(),
+    )
+    encoded = preparation.encode(table)
+    if texts and vectorizer == "hashing":
+        # Places that no word falls on are no features: nothing is counted or tested there.
+        is_used = np.bincount(encoded.indices, minlength=encoded.shape[1]) > 0
+        is_used[: preparation.n_columns - sum(len(text.words) for text in texts.values())] = True
+        kept = np.flatnonzero(is_used)
+        preparation, encoded = preparation.restrict(kept), _narrow(encoded[:, kept])
+    return preparation, encoded
+
+
+def missing_columns(encoded):
+    """Columns of an encoded matrix that have missing values."""
+    values = encoded.data if sparse.issparse(encoded) else encoded
+    if not np.isnan(values).any():
+        return np.zeros(0, dtype=np.intp)
+    if sparse.issparse(encoded):
+        return np.unique(encoded.indices[np.isnan(encoded.data)])
+    return np.flatnonzero(np.isnan(encoded).any(axis=0))
+
+
+def _narrow(X):
+    """The same CSR array with indices of 32 bits where they suffice, which some need."""
+    largest = max(X.nnz, *X.shape)
+    if X.indices.dtype == np.int32 or largest > np.iinfo(np.int32).max:
+        return X
+    return sparse.csr_array(
+        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
+    )
+
+
+def _numeric_part(table, numbers):
+    names = table.numeric_names.tolist()
+    if names == numbers:
+        return table.numeric
+    position = {name: at for at, name in enumerate(names)}
+    return table.numeric[:, [position[name] for name in numbers]]
+
+
+def _dummies(values, known):
+    position = {category: at for at, category in enumerate(known)}
+    dummies = np.zeros((len(values), len(known)))
+    for row, value in enumerate(values):
+        if value is None:
+            dummies[row] = np.nan
+        elif value in position:
+            dummies[row, position[value]] = 1.0
+    return dummies
+
+
+def _medians(part, weights=None):
+    part = part.toarray() if sparse.issparse(part) else part
+    missing = np.isnan(part)
+    medians = np.zeros(part.shape[1])
+    if weights is not None:
+        for j in range(part.shape[1]):
+            known = ~missing[:, j] & (weights > 0)
+            if known.any():
+                medians[j] = weighted_median(part[known, j], weights[known])
+        return medians
+    if not missing.any():
+        return np.median(part, axis=0)
+    some = ~missing.all(axis=0)  # a column without any value in these rows: 0
+    medians[some] = np.nanmedian(part[:, some], axis=0)
+    return medians
+
+
+def weighted_median(values, weights):
+    """Median of values of which each counts as often as its weight says.
+
+    Parameters
+    ----------
+    values, weights : ndarray of shape (n,)
+        Weights are positive.
+
+    Returns
+    -------
+    median : float
+        The middle of the two where the weights below and above are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_median(np.array([1.0, 5.0, 9.0]), np.array([1.0, 1.0, 2.0]))
+    7.0
+    """
+    order = np.argsort(values, kind="stable")
+    values, below = values[order], np.cumsum(weights[order])
+    half = below[-1] / 2
+    at = int(np.searchsorted(below, half * (1 - 1e-12)))
+    if abs(below[at] - half) <= 1e-12 * half and at + 1 < values.size:
+        return float((values[at] + values[at + 1]) / 2)
+    return float(values[at])

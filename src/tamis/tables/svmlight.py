@@ -1,0 +1,81 @@
+"""Sparse text files in the format of svmlight and LIBSVM."""
+
+import io
+from itertools import islice
+
+import numpy as np
+from scipy import sparse
+
+from tamis.tables.errors import EmptyTableError
+from tamis.tables.raw import RawTable
+from tamis.tables.source import bounded_file, name_of
+
+__all__ = ["iter_svmlight", "read_svmlight"]
+
+_MANY_COLUMNS = 1_000_000
+
+
+def _load(file):
+    from sklearn.datasets import load_svmlight_file
+
+    X, y, query = load_svmlight_file(file, zero_based=True, query_id=True)
+    X = sparse.csr_array(X)
+    X.sum_duplicates()
+    return X, y, query
+
+
+def read_svmlight(path, budget):
+    """Features f1, f2, ... by their number in the file (f0 too where it is used) and labels."""
+    # An entry such as "1:1 " takes 16 bytes.
+    with bounded_file(path, budget, most=budget.limit // 4) as file:
+        X, y, query = _load(file)
+    if X.shape[0] == 0:
+        raise EmptyTableError(f"{name_of(path)} has no rows")
+    notes = []
+    if X.shape[1] > _MANY_COLUMNS:
+        used = np.unique(X.indices)
+        notes.append(f"{X.shape[1]:,} features, of which {used.size:,} are ever other than zero")
+        X = sparse.csr_array(
+            (X.data, np.searchsorted(used, X.indices), X.indptr), shape=(X.shape[0], used.size)
+        )
+    else:
+        first = 1 if X.nnz and X.indices.min() >= 1 else 0
+        used = np.arange(first, X.shape[1])
+        if first:
+            X = sparse.csr_array((X.data, X.indices - 1, X.indptr), (X.shape[0], X.shape[1] - 1))
+    side = {"target": y}
+    if len(query) == len(y) and np.any(query != query[0]):
+        side["qid"] = query
+    names = [f"f{j}" for j in used.tolist()]
+    return RawTable(X, names, side=side, own_target="target", notes=notes)
+
+
+def iter_svmlight(path, wanted, chunk_rows, budget):
+    """Chunks of some features, given by their numbers in the file, with the labels."""
+    wanted = np.asarray(wanted, dtype=np.int64)
+    with bounded_file(path, budget) as file:
+        while lines := _some_lines(file, chunk_rows, budget.longest_line):
+            X, y, _ = _load(io.BytesIO(b"".join(lines)))
+            if X.shape[0]:
+                yield _columns(X, wanted), y
+
+
+def _some_lines(file, n_lines, n_bytes):
+    lines = []
+    for line in islice(file, n_lines):
+        lines.append(line)
+        n_bytes -= len(line)
+        if n_bytes < 0:
+            break
+    return lines
+
+
+def _columns(X, wanted):
+    """Some columns of a CSR array, in no more memory than their entries take."""
+    order = np.argsort(wanted, kind="stable")
+    at = np.searchsorted(wanted, X.indices, sorter=order)
+    at = order[np.minimum(at, wanted.size - 1)] if wanted.size else at
+    keep = wanted[at] == X.indices if wanted.size else np.zeros(X.nnz, dtype=bool)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    entries = X.data[keep], (rows[keep], at[keep])
+    return sparse.csr_array(entries, shape=(X.shape[0], wanted.size))

@@ -1,0 +1,136 @@
+"""Tables: columns with names, before anything is learned from them.
+
+A wide table of numbers is one matrix, so 20,000 genes cost no more than their values; only columns
+that are not numbers are held one by one.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import sparse
+
+from tamis.tables.missing import MissingWords
+
+__all__ = ["Columns", "Table"]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns with names: one matrix of numbers, and words column by column.
+
+    Attributes
+    ----------
+    numeric : ndarray or CSR array of shape (n_rows, n_numeric)
+        The columns that are numbers; NaN where a value is missing. May be memory-mapped.
+    numeric_names : ndarray of str of shape (n_numeric,)
+        Their names.
+    others : dict of str to ndarray of object of shape (n_rows,)
+        The columns that are not: a str, or None where a value is missing.
+    """
+
+    numeric: np.ndarray
+    numeric_names: np.ndarray
+    others: dict = field(default_factory=dict)
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return self.numeric.shape[0]
+
+    @property
+    def names(self):
+        """Names of all columns, the numeric ones first."""
+        return [*self.numeric_names.tolist(), *self.others]
+
+    @property
+    def is_sparse(self):
+        """Whether only the non-zero numbers are stored."""
+        return sparse.issparse(self.numeric)
+
+    def take(self, rows):
+        """The table of some rows."""
+        others = {name: values[rows] for name, values in self.others.items()}
+        return Columns(self.numeric[rows], self.numeric_names, others)
+
+    def select(self, names):
+        """The table of some columns, in the order of this table."""
+        wanted = set(names)
+        at = [j for j, name in enumerate(self.numeric_names.tolist()) if name in wanted]
+        numeric = self.numeric
+        if len(at) < self.numeric_names.size:
+            numeric = numeric[:, at]
+        others = {name: values for name, values in self.others.items() if name in wanted}
+        return Columns(numeric, self.numeric_names[at], others)
+
+    def drop(self, names):
+        """The table without some columns."""
+        left_out = set(names)
+        return self.select([name for name in self.names if name not in left_out])
+
+
+@dataclass
+class Table:
+    """A table of features, and what is known about its rows.
+
+    Attributes
+    ----------
+    columns : Columns
+        Features only.
+    kinds : dict of str to {"categorical", "text"}
+        Kinds of the columns in `columns.others`; all other columns are numbers.
+    y : ndarray of shape (n_rows,) or None
+        Labels: strings, integers or booleans.
+    target : str or None
+        Name of the labels.
+    ids, groups, batches : ndarray of shape (n_rows,) or None
+        Names of the rows; who they belong to (a patient); where they come from (a laboratory).
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights.
+    notes : list of str
+        What was guessed, dropped or repaired, in sentences for the user.
+    missing : MissingWords
+        Which words were read as missing values.
+    """
+
+    columns: Columns
+    kinds: dict
+    y: np.ndarray | None = None
+    target: str | None = None
+    ids: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    batches: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    notes: list = field(default_factory=list)
+    missing: MissingWords = field(default_factory=MissingWords)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.columns.n_rows
+
+    @property
+    def frame(self):
+        """The features as a data frame: of pandas, or else of polars or pyarrow.
+
+        Columns keep their names; a missing number is NaN, any other missing value None. Sparse
+        numbers become a pandas frame of sparse columns.
+        """
+        from tamis.tables.frames import as_frame
+
+        return as_frame(self.columns)
+
+    def take(self, rows):
+        """The table of some rows."""
+
+        def some(values):
+            return None if values is None else values[rows]
+
+        return replace(
+            self,
+            columns=self.columns.take(rows),
+            y=some(self.y),
+            ids=some(self.ids),
+            groups=some(self.groups),
+            batches=some(self.batches),
+            weights=some(self.weights),
+        )

@@ -1,0 +1,310 @@
+"""TableClassifier: a scikit-learn classifier of raw frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_array,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from tamis._array import is_sparse
+from tamis._base import (
+    TamisEstimator,
+    check_weights,
+    decode_labels,
+    encode_labels,
+    require_two_classes,
+)
+from tamis.tables.errors import InputError, in_python
+from tamis.tables.frames import as_raw, is_frame, read_columns
+from tamis.tables.preparation import lay_out, missing_columns
+from tamis.tables.roles import Wishes, assign_roles
+from tamis.tables.table import Columns
+from tamis.tables.table_model import TableModel
+
+__all__ = ["TableClassifier"]
+
+
+def _asks(self):
+    return hasattr(self.model_.estimator if hasattr(self, "model_") else self.estimator, "acquire")
+
+
+class TableClassifier(ClassifierMixin, TamisEstimator):
+    """A classifier of raw tables: numbers, strings, categories and missing values.
+
+    Columns of strings become one column per category, texts one per word; a missing number is
+    replaced by the median of its column, a missing category by the most frequent one. All of
+    this is learned in `fit`, from the training rows alone. Columns are found by their names, so
+    new frames may have them in any order and others beside them.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        What is fitted on the prepared columns; None is `SparseCenterClassifier()`. Where it has
+        the parameter `feature_groups`, the categories of a column form one group, so that a
+        column counts as one feature.
+    text : sequence of str, default=()
+        Columns of free text that are used for their words.
+    categorical : "auto" or sequence of str, default="auto"
+        Columns that are categories, numbers among them. Other columns of strings are recognised:
+        categories are used; names of rows, dates and free text are dropped, see `notes_`.
+    drop : sequence of str, default=()
+        Columns that are not used.
+    missing : {"impute", "error"}, default="impute"
+        Whether missing values are replaced or refused.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    model_ : TableModel
+        The preparation and the fitted estimator.
+    estimator_ : classifier
+        The fitted estimator.
+    notes_ : list of str
+        What was recognised and dropped.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, for frames.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tamis import SparseCenterClassifier, TableClassifier
+    >>> X = pd.DataFrame({"color": ["red", "red", "blue", "blue"], "size": [1.0, 2.0, 8.0, None]})
+    >>> model = TableClassifier(SparseCenterClassifier(1)).fit(X, ["no", "no", "yes", "yes"])
+    >>> model.predict(X[["size", "color"]]).tolist()
+    ['no', 'no', 'yes', 'yes']
+    """
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        text: Sequence[str] = (),
+        categorical: str | Sequence[str] = "auto",
+        drop: Sequence[str] = (),
+        missing: str = "impute",
+    ):
+        self.estimator = estimator
+        self.text = text
+        self.categorical = categorical
+        self.drop = drop
+        self.missing = missing
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._make_estimator()).input_tags
+        tags.input_tags.sparse = inner.sparse
+        tags.input_tags.string = tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self.missing == "impute"
+        return tags
+
+    def _make_estimator(self):
+        if self.estimator is not None:
+            return self.estimator
+        from tamis.centers import SparseCenterClassifier
+
+        return SparseCenterClassifier()
+
+    def fit(self, X, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TableClassifier:
+        """Recognise the columns, learn how to prepare them, and fit the estimator.
+
+        Parameters
+        ----------
+        X : frame, AnnData, array-like or sparse matrix of shape (n_samples, n_columns)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights, for estimators that use them.
+
+        Returns
+        -------
+        self : TableClassifier
+        """
+        raw = as_raw(X)
+        self._remember_columns(X, raw)
+        y = decode_labels(y)
+        assert_all_finite(y, input_name="y")
+        classes, codes = encode_labels(y)
+        check_consistent_length(raw.numeric, codes)
+        self.classes_ = classes
+        require_two_classes(self)
+        weights = check_weights(sample_weight, raw.numeric)
+        wishes = Wishes(
+            text=self.text,
+            categorical=() if isinstance(self.categorical, str) else self.categorical,
+            drop=self.drop,
+            include=[n for n in raw.numeric_names if n not in {*self.drop, *self.text}],
+            missing=self.missing,
+            missing_values=(),
+            require_target=False,
+        )
+        if isinstance(self.categorical, str) and self.categorical != "auto":
+            raise ValueError(
+                f"categorical must be 'auto' or a list of columns, got {self.categorical!r}."
+            )
+        try:
+            table = assign_roles(raw, wishes)
+        except InputError as error:
+            raise ValueError(in_python(error)) from error
+        self.notes_ = [in_python(note) for note in table.notes]
+        preparation, encoded = lay_out(table.columns, table.kinds, missing=table.missing)
+        preparation = preparation.learn(encoded, missing_columns(encoded), weights)
+        inner = clone(self._make_estimator())
+        asks = hasattr(inner, "acquire")
+        matrix = preparation.finish(encoded, impute=not asks)
+        if is_sparse(matrix) and not get_tags(inner).input_tags.sparse:
+            matrix = matrix.toarray()
+        _group_categories(inner, preparation)
+        if weights is not None and not has_fit_parameter(inner, "sample_weight"):
+            raise ValueError(
+                f"{type(inner).__name__} does not take sample_weight, and sample weights were "
+                "given. Leave them out, or use another estimator."
+            )
+        given = {} if weights is None else {"sample_weight": weights}
+        inner.fit(matrix, classes[codes], **given)
+        counts = np.bincount(codes, weights, classes.size)
+        self.model_ = TableModel(
+            method=type(inner).__name__,
+            level=float("nan"),
+            target="target",
+            preparation=preparation,
+            estimator=inner,
+            priors=counts / counts.sum(),
+        )
+        return self
+
+    def _remember_columns(self, X, raw):
+        """Set `n_features_in_`, and `feature_names_in_` where columns have names."""
+        if is_frame(X):
+            names = [*raw.features]
+            vars(self).pop("feature_names_in_", None)
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+        else:
+            validate_data(self, X, reset=True, skip_check_array=True)
+
+    @classmethod
+    def from_model(cls, model: TableModel) -> TableClassifier:
+        """The classifier of a model that was fitted by `tamis fit` or `tamis.compare`."""
+        classifier = cls(clone(model.estimator))
+        classifier.model_ = model
+        classifier.classes_ = model.classes_
+        classifier.notes_ = []
+        classifier.n_features_in_ = len(model.required)
+        classifier.feature_names_in_ = np.array(model.required, dtype=object)
+        return classifier
+
+    @property
+    def estimator_(self):
+        """The fitted estimator."""
+        return self.model_.estimator
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _read(self, X) -> Columns:
+        check_is_fitted(self)
+        if not is_frame(X):
+            if not is_sparse(X) and np.asarray(X).ndim != 2:
+                check_array(X)  # raises
+            validate_data(self, X, reset=False, skip_check_array=True)
+        model = self.model_
+        lacking = [] if model.asks else None
+        kinds, missing = model.preparation.kinds, model.preparation.missing
+        return read_columns(X, model.required, kinds, missing, lacking)
+
+    def predict(self, X, priors: ArrayLike | None = None) -> NDArray:
+        """Labels of new samples.
+
+        Parameters
+        ----------
+        X : frame, AnnData, array-like or sparse matrix of shape (n_samples, n_columns)
+            Samples.
+        priors : array-like of shape (n_classes,) or None, default=None
+            Class frequencies where the model is used, if other than in training.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        columns = self._read(X)
+        return self.model_.predict(columns, priors)
+
+    def predict_proba(self, X, priors: ArrayLike | None = None) -> NDArray:
+        """Probabilities of the classes, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : frame, AnnData, array-like or sparse matrix of shape (n_samples, n_columns)
+            Samples.
+        priors : array-like of shape (n_classes,) or None, default=None
+            As in `predict`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        columns = self._read(X)
+        return self.model_.predict_proba(columns, priors)
+
+    def explain(self, X, **options):
+        """Why each sample has its label: `explain` of the estimator, on the prepared columns.
+
+        Parameters
+        ----------
+        X : frame, AnnData, array-like or sparse matrix of shape (n_samples, n_columns)
+            Samples.
+        **options : dict
+            Options of the estimator's `explain`.
+
+        Returns
+        -------
+        explanation : Explanation, Neighbors or Questions
+            With the names of the prepared columns in `names`.
+        """
+        columns = self._read(X)
+        explanation = self.estimator_.explain(self.model_.prepare(columns), **options)
+        names = np.array(self.model_.preparation.columns, dtype=object)
+        if np.shape(explanation.names) != names.shape:
+            return explanation
+        return replace(explanation, names=names)
+
+    @available_if(_asks)
+    def acquire(self, X):
+        """Ask each sample for its own features, as `DatumWiseClassifier.acquire`.
+
+        Parameters
+        ----------
+        X : frame, AnnData, array-like or sparse matrix of shape (n_samples, n_columns)
+            Samples; columns that it lacks are unavailable.
+
+        Returns
+        -------
+        acquired : Acquired
+        """
+        columns = self._read(X)
+        return self.estimator_.acquire(self.model_.prepare(columns))
+
+
+def _group_categories(estimator, preparation):
+    """Let the columns of one source count as one feature, where the estimator can."""
+    parameters = estimator.get_params(deep=False)
+    counted = preparation.features
+    if len(set(counted)) == len(counted) or parameters.get("feature_groups", 0) is not None:
+        return
+    estimator.set_params(feature_groups=counted)

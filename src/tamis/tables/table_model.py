@@ -1,0 +1,202 @@
+"""TableModel: a preparation and the fitted classifier behind it, as a model file holds them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.utils import get_tags
+
+from tamis._base import softmax
+from tamis.tables.preparation import Preparation
+
+__all__ = ["Predicted", "TableModel"]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What is said about some rows.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,)
+    probabilities : ndarray of shape (n_rows, n_classes)
+    asked : list of list of str, or None
+        Features that every row was asked for, in this order; None where all rows need the same.
+    """
+
+    labels: np.ndarray
+    probabilities: np.ndarray
+    asked: list | None = None
+
+
+@dataclass
+class TableModel:
+    """A preparation and the classifier behind it, with all that a prediction needs.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method that was fitted.
+    level : float
+        Point of its sparsity path: number of features, or cost weight.
+    target : str
+        Name of what is predicted.
+    preparation : Preparation
+        From raw columns to the columns of the classifier.
+    estimator : classifier
+        Fitted, of one of the families.
+    priors : ndarray of shape (n_classes,)
+        Class frequencies that the probabilities stand for.
+    temperature : float
+        What log probabilities are divided by, calibrated on out-of-fold predictions.
+    positive : str, int, bool or None
+        The class that a threshold belongs to.
+    threshold : float or None
+        The positive class is named where its probability is at least this.
+    descriptions : dict of str to dict
+        What is known about the features: question, unit, type, choices, min, max, cost, group.
+    scores : dict
+        How well it did in cross-validation.
+    version : str
+        Version of tamis that made it.
+    """
+
+    method: str
+    level: float
+    target: str
+    preparation: Preparation
+    estimator: object
+    priors: np.ndarray
+    temperature: float = 1.0
+    positive: object = None
+    threshold: float | None = None
+    descriptions: dict = field(default_factory=dict)
+    scores: dict = field(default_factory=dict)
+    version: str = ""
+
+    @property
+    def classes_(self):
+        """Labels, in the order of the probabilities."""
+        return self.estimator.classes_
+
+    @property
+    def required(self):
+        """Raw columns that a prediction needs."""
+        return self.preparation.required
+
+    @property
+    def asks(self):
+        """Whether features are asked for one at a time, and missing ones stay missing."""
+        return hasattr(self.estimator, "acquire")
+
+    def prepare(self, table):
+        """Matrix of the classifier's columns."""
+        X = self.preparation.transform(table, impute=not self.asks)
+        takes_sparse = get_tags(self.estimator).input_tags.sparse
+        return X.toarray() if hasattr(X, "toarray") and not takes_sparse else X
+
+    def predict_proba(self, table, priors=None):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        table : Columns
+            With all `required` columns.
+        priors : ndarray of shape (n_classes,) or None
+            Class frequencies where the model is used, if other than in training.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_classes)
+        """
+        probabilities = self.estimator.predict_proba(self.prepare(table))
+        return adjust(probabilities, self.temperature, self.priors, priors)
+
+    def predict_rows(self, table, priors=None):
+        """Labels and probabilities in one go, and what every row was asked for.
+
+        Parameters
+        ----------
+        table : Columns
+            With all `required` columns.
+        priors : ndarray of shape (n_classes,) or None
+            As in `predict_proba`.
+
+        Returns
+        -------
+        predicted : Predicted
+        """
+        X = self.prepare(table)
+        if not self.asks:
+            return self._say(self.estimator.predict_proba(X), priors)
+        acquired = self.estimator.acquire(X)
+        names = self.estimator.process_.names
+        asked = [
+            names[order[:n]].tolist()
+            for order, n in zip(acquired.order, acquired.n_questions, strict=True)
+        ]
+        return self._say(acquired.probabilities, priors, asked)
+
+    def _say(self, found, priors, asked=None):
+        """Labels and probabilities from those of the classifier.
+
+        A threshold was chosen for its sensitivity, which does not depend on how frequent a class
+        is: other priors change the probabilities, and not who is found.
+        """
+        probabilities = adjust(found, self.temperature, self.priors, priors)
+        if self.threshold is None:
+            return Predicted(self.decide(probabilities), probabilities, asked)
+        return Predicted(self.decide(adjust(found, self.temperature)), probabilities, asked)
+
+    def decide(self, probabilities):
+        """Labels that probabilities lead to: the largest, or the threshold's."""
+        return self.classes_[decide(probabilities, self.positive_index, self.threshold)]
+
+    @property
+    def positive_index(self):
+        """Place of the positive class, or None."""
+        if self.positive is None:
+            return None
+        return int(np.flatnonzero(self.classes_ == self.positive)[0])
+
+    def predict(self, table, priors=None):
+        """Labels.
+
+        Parameters
+        ----------
+        table : Columns
+            With all `required` columns.
+        priors : ndarray of shape (n_classes,) or None
+            As in `predict_proba`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+        """
+        return self.predict_rows(table, priors).labels
+
+
+def adjust(probabilities, temperature, old=None, new=None):
+    """Probabilities with a temperature, and for other class frequencies.
+
+    Bayes: with other priors, a probability changes by the ratio of the new to the old one.
+    """
+    if temperature == 1.0 and new is None:
+        return probabilities
+    with np.errstate(divide="ignore"):
+        logs = np.log(probabilities) / temperature
+    if new is not None:
+        logs = logs + np.log(np.asarray(new) / np.asarray(old))
+    return softmax(logs)
+
+
+def decide(probabilities, positive=None, threshold=None):
+    """Class indices: the largest probability, first of equals; or the positive class first.
+
+    With a threshold the positive class is named where its probability reaches it, and elsewhere
+    the largest of the others.
+    """
+    if threshold is None:
+        return probabilities.argmax(axis=1)
+    others = probabilities.copy()
+    others[:, positive] = -1.0
+    return np.where(probabilities[:, positive] >= threshold, positive, others.argmax(axis=1))

@@ -1,0 +1,376 @@
+import gzip
+import json
+import os
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer, recall_score
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+
+from tamis import (
+    LandmarkClassifier,
+    LandmarkTransformer,
+    PrimalDualClassifier,
+    SparseCenterClassifier,
+    SparseCenterClassifierCV,
+)
+from tamis.models import PrivacyWarning, holds_training_rows, save_model
+from tamis.models.saving import read_model
+from tamis.tables import InputError
+from tests.models.families import MODELS, assert_predict_alike, assert_same, data, fitted
+
+pytestmark = pytest.mark.filterwarnings("ignore::tamis.models.PrivacyWarning")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.json"
+
+
+def document(path):
+    return json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+
+
+def rewritten(path, change):
+    content = document(path)
+    change(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_comes_back_as_it_was(name, path):
+    model = fitted(name)
+    save_model(model, path)
+    again = read_model(path)
+    assert_predict_alike(model, again)
+    assert_same(model.get_params(), again.get_params())
+    state = {key: value for key, value in vars(model).items() if key not in model.get_params()}
+    for key, value in state.items():
+        assert_same(value, vars(again)[key])
+    assert set(vars(again)) == set(vars(model))
+    assert_same(clone(again).get_params(), clone(model).get_params())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_writing_what_was_read_gives_the_same_bytes(name, path, tmp_path):
+    save_model(fitted(name), path)
+    save_model(read_model(path), tmp_path / "again.json")
+    # What is shared in memory after training may be equal but apart after reading.
+    first, second = document(path), document(tmp_path / "again.json")
+    first.pop("shared"), second.pop("shared")
+    assert first["content"].keys() == second["content"].keys()
+    assert {k: v for k, v in first.items() if k != "content"} == {
+        k: v for k, v in second.items() if k != "content"
+    }
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[0, 1, 2], [False, True], [1.0, 5.0, -2.0], np.array([3, 7], dtype=np.int8), ["é", "\ud800"]],
+)
+def test_labels_of_any_type_come_back(labels, path):
+    X, _ = data()
+    y = np.asarray(labels)[np.arange(len(X)) % len(labels)]
+    model = SparseCenterClassifier(2).fit(X, y)
+    save_model(model, path)
+    again = read_model(path)
+    assert again.classes_.dtype == model.classes_.dtype
+    assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_models_of_single_precision_and_of_sparse_data_come_back(path):
+    from scipy import sparse
+
+    X, y = data()
+    X = sparse.csr_array(np.where(X > 1, X, 0)).astype(np.float32)
+    for model in (
+        SparseCenterClassifier(3),
+        SparseCenterClassifier(3, metric="l1"),
+        PrimalDualClassifier(),
+        LandmarkClassifier("fft", 4, scaling="standard", random_state=0),
+    ):
+        for rows in (X, X.toarray()):
+            save_model(model.fit(rows, y), path)
+            assert_array_equal(read_model(path).predict_proba(rows), model.predict_proba(rows))
+
+
+def test_a_class_that_was_not_seen_and_large_numbers_come_back(path):
+    X, _ = data()
+    model = SparseCenterClassifier(2)
+    model.partial_fit(X * 1e100, np.arange(len(X)) % 2, classes=[0, 1, 2])
+    save_model(model, path)
+    again = read_model(path)
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    model.partial_fit(X, np.arange(len(X)) % 3)
+    again.partial_fit(X, np.arange(len(X)) % 3)
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_many_features_are_one_string_and_come_back(path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 500)), np.arange(30) % 2
+    model = SparseCenterClassifier(5, covariance="shrunk").fit(X, y)
+    save_model(model, path)
+    assert path.read_text().count("\n") < 150
+    assert_array_equal(read_model(path).decision_function(X), model.decision_function(X))
+
+
+def test_forests_that_levels_share_are_written_once(path):
+    model = fitted("datum-wise cv")
+    save_model(model, path)
+    again = read_model(path)
+    assert document(path)["shared"]
+    assert len(large_thresholds(again)) == len(large_thresholds(model))
+
+
+def large_thresholds(model):
+    forests = [
+        stage.forest.forest
+        for level in model._levels
+        for stage in level["policy_"].stages
+        if stage.forest.forest is not None
+    ]
+    return {id(forest.threshold) for forest in forests if forest.n_nodes > 64}
+
+
+def test_the_file_says_at_its_beginning_what_it_is(path):
+    save_model(fitted("centers"), path)
+    found = document(path)
+    assert list(found)[:7] == [
+        "format",
+        "format_version",
+        "tamis_version",
+        "model",
+        "classes",
+        "n_features",
+        "selected_features",
+    ]
+    assert found["classes"] == ["one", "three", "two"]
+    assert found["selected_features"] == ["age", "größe", "a b"]
+    assert list(found["content"]) == ["$estimator", "parameters", "state"]
+    assert list(found["content"]["state"])[:2] == ["n_features_in_", "feature_names_in_"]
+
+
+def test_a_compressed_file_is_the_same_each_time(tmp_path):
+    for name in ("a.json.gz", "b.json.gz"):
+        save_model(fitted("primal-dual"), tmp_path / name)
+    first, second = ((tmp_path / name).read_bytes() for name in ("a.json.gz", "b.json.gz"))
+    assert first == second
+    assert json.loads(gzip.decompress(first))["format"] == "tamis-model"
+    assert_predict_alike(read_model(tmp_path / "a.json.gz"), fitted("primal-dual"))
+
+
+def test_folds_are_kept_and_functions_are_not(path):
+    X, y = data()
+    folds = StratifiedKFold(3, shuffle=True, random_state=1)
+    model = SparseCenterClassifierCV(cv=folds, n_resamples=0).fit(X, y)
+    save_model(model, path)
+    assert repr(read_model(path).cv) == repr(folds)
+    folds = RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0)
+    model = SparseCenterClassifierCV(
+        cv=folds,
+        scoring=make_scorer(recall_score, average="macro"),
+        random_state=np.random.RandomState(0),
+        n_resamples=0,
+    ).fit(X, y)
+    with pytest.warns(UserWarning, match="scoring=make_scorer.* cannot be written"):
+        save_model(model, path)
+    again = read_model(path)
+    assert repr(again.cv) == repr(folds)
+    assert again.scoring == "balanced_accuracy" and again.random_state is None
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_set_output_is_kept(path):
+    model = LandmarkTransformer("fft", 2, random_state=0).set_output(transform="pandas")
+    X, _ = data()
+    save_model(model.fit(X), path)
+    assert list(read_model(path).transform(X).columns) == list(model.transform(X).columns)
+
+
+def test_a_failure_leaves_the_old_file(path, monkeypatch):
+    save_model(fitted("centers"), path)
+    before = path.read_bytes()
+
+    def fail(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space left on device"):
+        save_model(fitted("primal-dual"), path)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == ["model.json"]
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "message"),
+    [
+        (SparseCenterClassifier(), "a.json", "not fitted yet"),
+        (LogisticRegression(), "a.json", "LogisticRegression cannot be saved"),
+        (None, "a.json", "NoneType cannot be saved"),
+        (SparseCenterClassifier(), "a.txt", "must end with .json"),
+        (SparseCenterClassifier(), "nowhere/a.json", "not fitted yet"),
+    ],
+)
+def test_what_cannot_be_saved_is_told(model, name, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        save_model(model, tmp_path / name)
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(InputError, match="cannot be written: No such file"):
+        save_model(fitted("centers"), tmp_path / "nowhere" / "a.json")
+    with pytest.raises(InputError, match="format must be"):
+        save_model(fitted("centers"), tmp_path / "a.json", format="pickle")
+    with pytest.raises(InputError, match="No such file"):
+        read_model(tmp_path / "nothing.json")
+    with pytest.raises(InputError, match="not a file"):
+        read_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b'{"a": 1}', "does not begin with"),
+        (b"[1, 2]", "does not begin with"),
+        (b"[" * 200_000, "too deeply"),
+        (b'{"format": NaN}', "not JSON"),
+        (b'{"format": 1, "format": 2}', "same key twice"),
+        (b"\xff\xfe", "not JSON"),
+        (b"\x1f\x8b\x08\x00", "cannot be read"),
+        (b"\x80\x04\x95pickle", "not JSON"),
+        (b'{"format": ' + b"9" * 5000 + b"}", "not JSON"),
+        (gzip.compress(b"not a model", mtime=0), "not JSON"),
+        (gzip.compress(b'{"format": "tamis-model"}', mtime=0)[:-6], "cannot be read"),
+    ],
+)
+def test_files_of_other_programs_are_refused(raw, message, path):
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match=message) as caught:
+        read_model(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_large_files_are_refused_before_they_are_unpacked(tmp_path):
+    bomb = tmp_path / "bomb.json.gz"
+    bomb.write_bytes(gzip.compress(b" " * 30_000_000))
+    with pytest.raises(InputError, match="more than the 1000000 bytes"):
+        read_model(bomb, max_bytes=1_000_000)
+    with pytest.raises(InputError, match="more than the 100 that"):
+        read_model(bomb, max_bytes=100)
+
+
+def test_a_newer_format_is_told(path):
+    save_model(fitted("centers"), path)
+    rewritten(path, lambda found: found.update(format_version=2))
+    with pytest.raises(InputError, match=r"its format_version is 2, .* upgrade"):
+        read_model(path)
+
+
+def set_state(name, value):
+    return lambda found: found["content"]["state"].update({name: value})
+
+
+def edit(found, name, change):
+    change(found["content"]["state"][name])
+
+
+EDITS = {
+    "support_ must be at most 5": lambda f: edit(
+        f, "support_", lambda a: a["values"].insert(2, 9)
+    ),
+    "support_ must be at least 0": set_state(
+        "support_", {"$array": "int64", "shape": [1], "values": [-1]}
+    ),
+    "array of type int64": set_state(
+        "support_", {"$array": "float64", "shape": [1], "values": [1.0]}
+    ),
+    "scale_ must be above 0": lambda f: edit(
+        f, "scale_", lambda a: a["values"].__setitem__(0, 0.0)
+    ),
+    "scale_ must be without NaN": lambda f: edit(
+        f, "scale_", lambda a: a["values"].__setitem__(0, "nan")
+    ),
+    "does not belong there": set_state("__class__", "object"),
+    "'predict', which does not belong": set_state("predict", 1),
+    "no parameter '__init__'": lambda f: f["content"]["parameters"].update(__init__=1),
+    "metric must be one of": lambda f: f["content"]["parameters"].update(metric="l7"),
+    "its priors must be a plain value": lambda f: f["content"]["parameters"].update(
+        priors={"$record": "Rule", "kind": "go"}
+    ),
+    "it names 'Popen'": lambda f: f["content"].update({"$estimator": "Popen"}),
+    "it names 'os.system'": set_state("path_", {"$record": "os.system"}),
+    "which means nothing here": set_state("path_", {"$reduce": []}),
+    "a Rule has no field 'go'": set_state("path_", {"$record": "Rule", "kind": "a", "go": 1}),
+    "a Rule lacks its field 'kind'": set_state("path_", {"$record": "Rule"}),
+    "needs 8000000000000 bytes": set_state(
+        "scale_", {"$array": "float64", "shape": [10**12], "base64": "AAAA"}
+    ),
+    "must be written as base64": set_state(
+        "scale_", {"$array": "float64", "shape": [10**9], "values": [0.0]}
+    ),
+    "not as long as": set_state(
+        "classes_", {"$array": "U999999", "shape": [60], "values": [""] * 60}
+    ),
+    "a place in the list": set_state("scale_", {"$shared": 0}),
+    "'classes' is not that of its content": lambda f: f.update(classes=["one", "two"]),
+    "'notes', which does not belong there": lambda f: f.update(notes="hello"),
+    "its n_features_in_ must be an integer": set_state("n_features_in_", 6.0),
+    "lacks 'content'": lambda f: f.pop("content"),
+    "its state.scale_ must be there": lambda f: f["content"]["state"].pop("scale_"),
+}
+
+
+@pytest.mark.parametrize("message", EDITS)
+def test_an_edited_file_is_refused_with_the_reason(message, path):
+    model = SparseCenterClassifier(3).fit(*data())
+    save_model(model, path)
+
+    def change(found):
+        EDITS[message](found)
+        state = found.get("content", {}).get("state", {})
+        support = state.get("support_", {})
+        if "at most 5" in message:
+            support["shape"] = [4]
+
+    rewritten(path, change)
+    with pytest.raises(InputError) as caught:
+        read_model(path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [10**30, -1.0, {"$float": "nan"}, "3", True])
+def test_a_budget_that_no_kernel_can_take_is_refused(value, path):
+    save_model(fitted("datum-wise fixed"), path)
+
+    def change(found):
+        found["content"]["state"]["policy_"]["max_cost"] = value
+
+    rewritten(path, change)
+    with pytest.raises(InputError, match=r"its policy_.max_cost must be"):
+        read_model(path)
+
+
+def test_models_that_hold_training_rows_say_so(path):
+    X, _ = data()
+    model = fitted("landmarks knn")
+    with pytest.warns(PrivacyWarning, match="4 training rows in it.* all 60 training rows"):
+        save_model(model, path)
+    assert holds_training_rows(read_model(path)) == holds_training_rows(model)
+    assert "4 training rows" in holds_training_rows(fitted("landmark map"))
+    assert holds_training_rows(fitted("landmarks nb kmeans")) is None
+    for name in ("centers", "primal-dual", "datum-wise forest", "datum-wise fixed", "odds ratio"):
+        assert holds_training_rows(fitted(name)) is None
+    alone = SparseCenterClassifier(2).fit(X, np.where(np.arange(len(X)) == 5, "five", "other"))
+    assert "'five' has a single training row" in holds_training_rows(alone)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        save_model(fitted("centers"), path)

@@ -1,0 +1,188 @@
+"""CSV and TSV: what is written is what is read, however it is written."""
+
+import csv
+import gzip
+import io
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from tamis.tables import InputError, read_table
+
+ROWS = [[1.5, 2.0, "a"], [2.5, -3e-4, "b"], [0.0, 7.25, "a"], [4.0, 1e10, "b"]]
+
+
+def write(path, text, encoding="utf-8"):
+    data = text.encode(encoding)
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def lines(delimiter, rows=ROWS, header=("u", "v", "y"), end="\n"):
+    rows = [header, *rows] if header else rows
+    return "".join(delimiter.join(map(str, row)) + end for row in rows)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " ", "   "])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.txt", "t.csv.gz"])
+def test_delimiters_and_line_ends_are_found(tmp_path, delimiter, end, name):
+    data = read_table(write(tmp_path / name, lines(delimiter, end=end)), "y")
+    assert_array_equal(data.columns.numeric, [row[:2] for row in ROWS])
+    assert data.columns.numeric_names.tolist() == ["u", "v"]
+    assert data.y.tolist() == ["a", "b", "a", "b"]
+    assert data.target == "y"
+
+
+def test_gzip_is_found_by_its_bytes(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(gzip.compress(lines(",").encode()))
+    assert read_table(path, "y").columns.numeric.shape == (4, 2)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_unicode_is_found_by_its_mark(tmp_path, encoding):
+    path = write(tmp_path / "t.csv", lines(",", header=("ü", "v", "é")), encoding)
+    data = read_table(path, "é")
+    assert data.columns.names == ["ü", "v"]
+
+
+def test_other_encodings_are_asked_for(tmp_path):
+    path = write(tmp_path / "t.csv", lines(",", header=("ü", "v", "y")), "latin-1")
+    with pytest.raises(InputError, match="--encoding latin-1"):
+        read_table(path, "y")
+    assert read_table(path, "y", encoding="latin-1").columns.names == ["ü", "v"]
+    with pytest.raises(InputError, match="no encoding"):
+        read_table(path, "y", encoding="latin-77")
+
+
+def test_without_header_columns_are_numbered(tmp_path):
+    rows = [[1, 2.5, 0], [3, 4.5, 1], [5, 6.5, 0], [7, 8.5, 1]]
+    path = write(tmp_path / "t.csv", lines(",", rows, header=None))
+    for target in ("x2", "2", "-1", 2, -1):
+        data = read_table(path, target)
+        assert data.columns.names == ["x0", "x1"]
+        assert data.y.tolist() == [0, 1, 0, 1]
+    assert any("no header" in note for note in data.notes)
+
+
+def test_places_count_as_the_file_does(tmp_path):
+    rows = [["pq"[i % 2], 5 + i / 7, ["red", "blue"][i % 2], i / 3] for i in range(12)]
+    path = write(tmp_path / "t.csv", lines(",", rows, header=None))
+    assert read_table(path, 0).target == "x0"
+    assert read_table(path, "-2").target == "x2"
+    assert read_table(path, "0", categorical=["x2"], drop=[-1]).columns.names == ["x1", "x2"]
+
+
+def test_values_that_come_back_are_no_header(tmp_path):
+    rows = [[5.1, 3.5, "setosa"], [4.9, 3.0, "setosa"], [6.1, 3.5, "other"], [6, 3, "other"]]
+    data = read_table(write(tmp_path / "iris.data", lines(",", rows, header=None)), "x2")
+    assert data.columns.n_rows == 4
+
+
+def test_r_leaves_the_names_of_rows_without_a_name(tmp_path):
+    text = '"u" "v" "y"\n' + "".join(f'"s{i}" {i}.5 {i + 2} "{"ab"[i % 2]}"\n' for i in range(12))
+    data = read_table(write(tmp_path / "t.txt", text), "y")
+    assert data.columns.names == ["u", "v"]
+    assert data.ids.tolist() == [f"s{i}" for i in range(12)]
+
+
+def test_quotes_protect_delimiters_quotes_and_line_ends(tmp_path):
+    text = 'u,name,y\n1,"a,b",p\n2,"c ""d"" e",q\n3,"f\ng",p\n4,h,q\n'
+    data = read_table(write(tmp_path / "t.csv", text), "y", categorical=["name"])
+    assert data.columns.others["name"].tolist() == ["a,b", 'c "d" e', "f\ng", "h"]
+
+
+def test_stray_quotes_in_tabs_are_letters(tmp_path):
+    text = "y\ttext\n" + "".join(f'{i % 2}\t"open {i}\n' for i in range(9)) + "1\tclosed\n"
+    data = read_table(write(tmp_path / "t.tsv", text), "y", text=["text"])
+    assert data.columns.n_rows == 10
+    assert data.columns.others["text"][0] == '"open 0'
+
+
+@pytest.mark.parametrize(
+    ("word", "listed"),
+    [(w, None) for w in ("", "NA", "NaN", "nan", "null", "N/A", "#N/A", "<NA>", " NA ")]
+    + [(w, ["?", "-", "none", "-9", "don't know"]) for w in ("?", "-", "none", "-9.0", " - ", "")]
+    + [("don't know", ["don't know"])],
+)
+def test_missing_values_have_many_names(tmp_path, word, listed):
+    rows = [[1, word, "a"], [2, 3, "b"], [word, 5, "a"], [4, 6, "b"]]
+    path = write(tmp_path / "t.csv", lines(",", rows))
+    data = read_table(path, "y", missing_values=listed)
+    assert_array_equal(data.columns.numeric, [[1, np.nan], [2, 3], [np.nan, 5], [4, 6]])
+    assert any("2 values missing" in note for note in data.notes)
+
+
+def test_decimal_commas_are_read_and_told(tmp_path):
+    text = "u;v;y\n1,5;2;a\n-0,25;3;b\n7;4,125;a\n1e2;5;b\n"
+    data = read_table(write(tmp_path / "t.csv", text), "y")
+    assert_array_equal(data.columns.numeric, [[1.5, 2], [-0.25, 3], [7, 4.125], [100, 5]])
+    assert any("decimal comma" in note for note in data.notes)
+
+
+def test_a_word_that_comes_late_makes_a_column_of_words(tmp_path, monkeypatch):
+    monkeypatch.setattr("tamis.tables.delimited._CHUNK_FIELDS", 30)
+    rows = [[i, "b" if i > 60 else 1, "pq"[i % 2]] for i in range(100)]
+    data = read_table(write(tmp_path / "t.csv", lines(",", rows)), "y")
+    assert data.columns.others["v"].tolist() == ["1"] * 61 + ["b"] * 39
+    assert data.kinds == {"v": "categorical"}
+
+
+def test_underscores_make_words(tmp_path):
+    rows = [["1_0" if i % 2 else "2_0", i / 3, "pq"[i % 2]] for i in range(10)]
+    data = read_table(write(tmp_path / "t.csv", lines(",", rows)), "y")
+    assert data.kinds == {"u": "categorical"}
+
+
+@pytest.mark.parametrize("n_broken", [1, 5])
+def test_ragged_rows_are_named_with_their_line(tmp_path, n_broken):
+    text = lines(",", ROWS * 5) + "1,2\n" * n_broken
+    with pytest.raises(InputError, match=r"line 22: expected 3 fields, found 2"):
+        read_table(write(tmp_path / "t.csv", text), "y")
+
+
+def test_ragged_quoted_rows_too(tmp_path):
+    text = 'u,v,y\n1,"a,b",c\n1,"a\nb",d\n1,2,3,"4,5"\n1,2,c\n'
+    with pytest.raises(InputError, match=r"line 5: expected 3 fields, found 4"):
+        read_table(write(tmp_path / "t.csv", text), "y")
+
+
+def test_a_quote_that_never_closes_is_named(tmp_path):
+    text = lines(",", ROWS * 30) + '3,"4,b\n' + lines(",", ROWS * 2, header=None)
+    with pytest.raises(InputError, match="line 122: a quote is opened and never closed"):
+        read_table(write(tmp_path / "t.csv", text), "y")
+
+
+def test_transposed_files_have_features_in_rows(tmp_path):
+    text = "gene\ts1\ts2\ts3\ts4\ng1\t1\t2\t3\t4\ng2\t0.5\tNA\t1.5\t2\nclass\ta\tb\ta\tb\n"
+    data = read_table(write(tmp_path / "t.tsv", text), "class", transpose=True)
+    assert_array_equal(data.columns.numeric, [[1, 0.5], [2, np.nan], [3, 1.5], [4, 2]])
+    assert data.ids.tolist() == ["s1", "s2", "s3", "s4"]
+    assert data.y.tolist() == ["a", "b", "a", "b"]
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1).map(
+    lambda word: "w" + word.strip() + "w"
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    rows=st.lists(st.tuples(numbers, words, numbers), min_size=4, max_size=12),
+    delimiter=st.sampled_from([",", ";", "\t", "|"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+)
+def test_what_is_written_is_read(tmp_path_factory, rows, delimiter, quoting):
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, quoting=quoting)
+    writer.writerow(["first", "word", "last", "y"])
+    writer.writerows([*row, "pq"[i % 2]] for i, row in enumerate(rows))
+    path = write(tmp_path_factory.mktemp("round") / "t.csv", out.getvalue())
+    data = read_table(path, "y", delimiter=delimiter, categorical=["word"])
+    assert_array_equal(data.columns.numeric, [[row[0], row[2]] for row in rows])
+    assert data.columns.others["word"].tolist() == [row[1] for row in rows]
