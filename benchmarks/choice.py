@@ -27,7 +27,7 @@ from tamis.comparison.choice import Candidates, Draws, n_draws_for
 from tamis.comparison.comparison import plan
 from tamis.comparison.methods import find_method
 from tamis.comparison.results import collect, judge
-from tamis.comparison.units import run_units
+from tamis.comparison.tasks import run_tasks
 from tamis.datasets import load_genes, load_libsvm, load_text
 from tamis.paths.folds import default_repeats
 from tamis.paths.rule import best_of
@@ -138,12 +138,12 @@ def measure(name, split, data_home, n_jobs):
 def cross_validate(problem, methods, n_jobs):
     """A comparison without its honest score, which no rule needs."""
     settings = Settings(methods, n_repeats=default_repeats(problem.n_rows))
-    folds, units = plan(problem, settings)
-    units = [unit for unit in units if unit.stage == "cv"]
-    done = list(run_units(problem, units, seed=settings.seed, n_jobs=n_jobs))
+    folds, tasks = plan(problem, settings)
+    tasks = [task for task in tasks if task.stage == "cv"]
+    done = list(run_tasks(problem, tasks, seed=settings.seed, n_jobs=n_jobs))
     comparison = Comparison(problem, settings, folds)
     for method in methods:
-        own = [(unit, outcome) for unit, outcome in done if unit.method == method]
+        own = [(task, outcome) for task, outcome in done if task.method == method]
         result = collect(
             find_method(method), own, problem.n_rows, settings.n_repeats, problem.kept
         )

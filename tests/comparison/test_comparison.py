@@ -9,7 +9,7 @@ from tamis.comparison.features import describe_features
 from tamis.comparison.methods import BASELINES, METHODS, find_method
 from tamis.comparison.redundancy import correlations, drop_redundant
 from tamis.comparison.store import ManifestMismatch, Store
-from tamis.comparison.units import Unit, compute, shuffle_labels
+from tamis.comparison.tasks import Task, compute, shuffle_labels
 from tamis.paths.folds import leave_one_batch_out, make_folds
 from tests.comparison.problems import blobs, make
 
@@ -20,20 +20,20 @@ OURS = [method.name for method in METHODS]
 def one_unit(problem, name, fold=None):
     fold = fold or make_folds(problem.codes, problem.groups, 3, 1, 0)[0]
     levels = tuple(find_method(name).levels(problem, 4))
-    return Unit("cv", name, levels, fold)
+    return Task("cv", name, levels, fold)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_method_learns_and_counts_its_features(name):
     problem = make(*blobs(90, 8))
-    unit = one_unit(problem, name)
-    outcome = compute(problem, unit, 0)
-    assert outcome.probabilities.shape == (len(unit.levels), 30, 2)
+    task = one_unit(problem, name)
+    outcome = compute(problem, task, 0)
+    assert outcome.probabilities.shape == (len(task.levels), 30, 2)
     np.testing.assert_allclose(outcome.probabilities.sum(axis=2), 1.0, rtol=1e-5)
-    right = outcome.probabilities[-1].argmax(axis=1) == problem.codes[unit.fold.test]
+    right = outcome.probabilities[-1].argmax(axis=1) == problem.codes[task.fold.test]
     assert right.mean() > 0.75 or name == "most-frequent"
     if name in ("centers", "medians", "landmarks"):
-        assert outcome.used.sum(axis=1).tolist() == list(unit.levels)
+        assert outcome.used.sum(axis=1).tolist() == list(task.levels)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -41,11 +41,11 @@ def test_a_feature_made_from_the_test_fold_is_of_no_use(name):
     """The trap: a feature that is the label in the test fold, and noise in training."""
     X, y = blobs(90, 8, shift=0.0)
     problem = make(X, y)
-    unit = one_unit(problem, name)
-    test = unit.fold.test
+    task = one_unit(problem, name)
+    test = task.fold.test
     trapped = X.copy()
     trapped[test, 5] = np.where(y[test] == "ab", -5.0, 5.0)
-    before, after = compute(problem, unit, 0), compute(make(trapped, y), unit, 0)
+    before, after = compute(problem, task, 0), compute(make(trapped, y), task, 0)
     assert_array_equal(after.used, before.used)  # what is learned does not see the test rows
 
 
@@ -53,14 +53,14 @@ def test_a_feature_made_from_the_test_fold_is_of_no_use(name):
 def test_a_test_row_changes_nothing_for_the_others(name):
     X, y = blobs(90, 8, shift=0.5)
     X[::7, 3] = np.nan
-    unit = one_unit(make(X, y), name)
-    test = unit.fold.test
+    task = one_unit(make(X, y), name)
+    test = task.fold.test
     poisoned = X.copy()
     poisoned[test[::2]] = 1e9
     labels = y.copy()
     labels[test[::2]] = "cd"
-    before = compute(make(X, y), unit, 0)
-    after = compute(make(poisoned, labels), unit, 0)
+    before = compute(make(X, y), task, 0)
+    after = compute(make(poisoned, labels), task, 0)
     assert_array_equal(after.used, before.used)
     assert_array_equal(after.probabilities[:, 1::2], before.probabilities[:, 1::2])
 
@@ -105,11 +105,11 @@ def test_a_broken_checkpoint_is_computed_again(tmp_path):
 
 def test_a_store_of_other_work_is_refused_or_emptied(tmp_path):
     store = Store(tmp_path, {"options": {"seed": 1}})
-    store.save("unit", {"x": np.zeros(2)})
+    store.save("task", {"x": np.zeros(2)})
     with pytest.raises(ManifestMismatch, match="seed 1 there, 2 now"):
         Store(tmp_path, {"options": {"seed": 2}})
-    assert store.load("unit") is not None
-    assert Store(tmp_path, {"options": {"seed": 2}}, force=True).load("unit") is None
+    assert store.load("task") is not None
+    assert Store(tmp_path, {"options": {"seed": 2}}, force=True).load("task") is None
 
 
 def test_rows_of_a_group_stay_in_one_fold():
@@ -123,8 +123,8 @@ def test_one_batch_is_left_out_at_a_time():
     X, y = blobs(60, 4)
     batches = np.array(["lab1", "lab2", "lab3"])[np.arange(60) // 20]
     problem = make(X, y, batches=batches)
-    _, units = plan(problem, Settings(("centers",), n_folds=2))
-    held_out = [unit.fold for unit in units if unit.key.startswith("batch")]
+    _, tasks = plan(problem, Settings(("centers",), n_folds=2))
+    held_out = [task.fold for task in tasks if task.key.startswith("batch")]
     assert [set(batches[fold.test]) for fold in held_out] == [{"lab1"}, {"lab2"}, {"lab3"}]
     comparison, _ = compare(problem, Settings(("centers",), n_folds=2))
     assert comparison.batches[0].scores.max() > 0.7
@@ -332,7 +332,7 @@ def test_no_model_is_larger_than_it_may_be(name):
     problem = make(*blobs(60, 8), max_features=3)
     levels = tuple(find_method(name).levels(problem, 3))
     fold = make_folds(problem.codes, None, 2, 1, 0)[0]
-    outcome = compute(problem, Unit("cv", name, levels, fold), 0)
+    outcome = compute(problem, Task("cv", name, levels, fold), 0)
     assert outcome.used.sum(axis=1).max() <= 3
 
 
