@@ -63,12 +63,12 @@ class Version:
         if source is not None:
             self.environment["PYTHONPATH"] = str(source)
 
-    def fit(self, table, methods):
+    def fit(self, table, methods, *more):
         """Run `tamis fit`; returns CPU seconds, peak memory and the printed metrics."""
         with tempfile.TemporaryDirectory() as folder:
             run = Path(folder) / "run"
             command = [self.python, "-m", "tamis.cli", "fit", table, "--target", "class"]
-            command += ["--methods", methods, "--n-jobs", "1", "-o", run, "--json"]
+            command += ["--methods", methods, "--n-jobs", "1", "-o", run, "--json", *more]
             with (
                 open(Path(folder) / "out", "w+") as out,
                 open(Path(folder) / "messages", "w+") as messages,
@@ -106,7 +106,7 @@ def measure_case(name, versions, tables, arguments):
     if arguments.baselines and methods != "all":
         methods = f"{methods},{arguments.baselines}"
     for version in versions.values():
-        version.fit(tables[table, "small"], methods)
+        version.fit(tables[table, "small"], methods, "--folds", "2", "--repeats", "1")
     taken = {key: [] for key in versions}
     for _ in range(arguments.repeats or repeats):
         for key, version in versions.items():

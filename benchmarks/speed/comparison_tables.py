@@ -21,8 +21,8 @@ def write_table(name, path, data_home=None, small=False):
     origin, names, columns, y = make(data_home)
     rows = len(y)
     if small:
-        columns = columns[:200]
-        rows = np.sort(np.random.default_rng(0).permutation(rows)[:300])
+        columns = columns[:60]
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:100])
         columns, y = [column[rows] for column in columns], y[rows]
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

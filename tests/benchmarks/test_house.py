@@ -71,7 +71,7 @@ def test_generated_tables_have_the_promised_size(scripts, tmp_path):
 
     assert write_table("genes", tmp_path / "g.csv").endswith("118 x 16,384")
     assert write_table("mixed", tmp_path / "m.csv").endswith("50,000 x 40")
-    assert write_table("mixed", tmp_path / "s.csv", small=True).endswith("300 x 40")
+    assert write_table("mixed", tmp_path / "s.csv", small=True).endswith("100 x 40")
     head, *rows = (tmp_path / "m.csv").read_text().splitlines()
     assert head.split(",")[-1] == "class" and len(rows) == 50_000
     assert any(",," in row for row in rows[:20])
