@@ -126,7 +126,7 @@ def find_methods(options: Options) -> tuple[str, ...]:
     ours = [method.name for method in METHODS if method.name in wanted]
     if not ours:
         raise InputError(
-            "--methods names only baselines, which are never recommended. Add a method: "
+            "--methods: only baselines are named, which are never recommended. Add a method: "
             f"{', '.join(method.name for method in METHODS)}."
         )
     baselines = [method.name for method in BASELINES if method.name in wanted]
@@ -149,7 +149,7 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
     """
     if options.min_sensitivity is not None and options.positive is None:
         raise InputError(
-            "--min-sensitivity needs --positive, the class whose sensitivity is meant."
+            "--min-sensitivity: the class whose sensitivity is meant must be named by --positive."
         )
     methods = find_methods(options)
     if problem.weights is not None:
@@ -173,13 +173,13 @@ def _count_folds(options, problem, notes):
     """Number of folds: as many as the smallest class has rows, or groups, if that is fewer."""
     codes, groups, batches = problem.codes, problem.groups, problem.batches
     if batches is not None and batches.max() < 1:
-        raise InputError("--batch has one batch only, so none can be left out.")
+        raise InputError("--batch: there is one batch only, so none can be left out.")
     if batches is not None and groups is not None:
         for fold in leave_one_batch_out(batches, groups, options.seed):
             if not fold.train.size:
                 raise InputError(
-                    "--batch: one batch has rows of every group of --groups, which leaves no rows "
-                    "for training."
+                    "--batch: one batch has rows of every sample group, which leaves no rows for "
+                    "training."
                 )
     counts = np.bincount(codes)
     smallest = int(counts.min())
@@ -205,7 +205,7 @@ def _weighted_methods(methods, notes):
     if not any(method.name in exact for method in METHODS):
         able = ", ".join(method.name for method in METHODS if method.takes_weights)
         raise InputError(
-            "--weights: none of the methods named by --methods can use sample weights exactly; "
+            "--weights: none of the methods that are named can use sample weights exactly; "
             f"these can: {able}."
         )
     skipped = [name for name in methods if name not in exact]

@@ -50,7 +50,9 @@ def prepare(table: Table, options: Options) -> Prepared:
     times, counters = find_disguised(table.columns)
     table, copies, n_dropped = handle_duplicates(table, options.duplicates, [*times, *counters])
     if not table.columns.names:
-        raise InputError("no feature is left; use --include for columns that were dropped.")
+        raise InputError(
+            "no feature is left; columns that were dropped can be used with --include."
+        )
     preparation, encoded = lay_out(
         table.columns,
         table.kinds,
@@ -82,7 +84,7 @@ def prepare(table: Table, options: Options) -> Prepared:
         copies=copies if options.duplicates == "group" else None,
     )
     if not problem.n_features:
-        raise InputError("every feature is kept by --keep: there is nothing to select.")
+        raise InputError("--keep: every feature is kept, so there is nothing to select.")
     checks = [
         *check_rows(copies, problem.codes, encoded, options.duplicates, n_dropped),
         *check_labels(problem.codes, problem.classes, table.target, problem.groups),
