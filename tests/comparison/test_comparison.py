@@ -3,8 +3,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from tamis.comparison.baselines import BASELINES, find_method
 from tamis.comparison.final import fit_final
-from tamis.comparison.methods import BASELINES, METHODS, find_method
+from tamis.comparison.methods import METHODS
 from tamis.comparison.options import Settings
 from tamis.comparison.redundancy import correlations, drop_redundant
 from tamis.comparison.run import plan
@@ -173,7 +174,7 @@ def test_the_final_model_is_the_model_of_the_folds_without_what_it_can_spare(nam
     assert set(model.classes_) == {"ab", "cd"}
     part = problem.train_part(np.arange(90), problem.codes, 0)
     levels = list(comparison.results[0].levels)
-    expected = find_method(name).train(part, levels)[at].apply(part.X, part.with_gaps)[0]
+    expected = find_method(name).train(part, levels).predict(part.X, part.with_gaps)[0][at]
     table = make_table(X)
     found = model.estimator.predict_proba(model.prepare(table))
     np.testing.assert_allclose(found, expected, atol=1e-9)

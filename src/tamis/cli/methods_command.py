@@ -4,8 +4,9 @@ import textwrap
 
 from tamis.cli.output import write_json
 from tamis.cli.printing import print_lines
-from tamis.comparison.comparison import PATIENCE
-from tamis.comparison.methods import BASELINES, METHODS
+from tamis.comparison.baselines import BASELINES
+from tamis.comparison.methods import METHODS
+from tamis.comparison.run import PATIENCE
 
 __all__ = ["run"]
 
