@@ -48,6 +48,27 @@ def test_make_runs_the_tests_on_every_python_that_is_promised():
     assert tested.group(1).split() == promised
 
 
+def test_the_workflow_runs_every_python_that_is_promised():
+    promised = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    workflow = (ROOT / ".github/workflows/tests.yml").read_text()
+    assert re.search(r"python: \[(.+)\]", workflow).group(1) == ", ".join(
+        f'"{version}"' for version in promised
+    )
+
+
+def test_the_oldest_versions_are_those_that_are_promised():
+    requirements = PROJECT["dependencies"] + [r for extra in EXTRAS.values() for r in extra]
+    oldest = dict(
+        line.split("==")
+        for line in (ROOT / "constraints-oldest.txt").read_text().splitlines()
+        if "==" in line
+    )
+    promised = dict(requirement.split(">=") for requirement in requirements)
+    assert oldest.keys() == promised.keys()
+    for package, version in promised.items():
+        assert re.fullmatch(rf"{re.escape(version)}(\.0)*", oldest[package]), package
+
+
 @pytest.mark.parametrize("extra", sorted(EXTRAS))
 def test_an_extra_installs_only_what_the_code_uses(extra):
     code = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
