@@ -96,12 +96,13 @@ def plain(tmp_path_factory):
     """A CSV file and its run."""
     file = FILES["csv"](tmp_path_factory.mktemp("plain"))
     run = file.path.parent / "run"
-    code, out, err = call("fit", file.path, *file.fit, *FAST, "-o", run, "--json")
+    code, out, err = call_here("fit", file.path, *file.fit, *FAST, "-o", run, "--json")
     assert code == 0, err
     assert json.loads(out) == json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     return file, run
 
 
+@pytest.mark.slow
 def test_the_commands_after_the_fit_as_processes(plain, tmp_path, tamis):
     file, run = plain
     output = tmp_path / "predictions.csv"
