@@ -36,6 +36,7 @@ def make_model(learner, groups=None, **kwargs):
 def test_the_cost_of_a_conversation_is_the_sum_of_the_decimals():
     X = np.random.default_rng(0).normal(size=(300, 3))
     model = DatumWiseClassifier("linear", 0.0, feature_costs=[0.1, 0.2, 0.3], random_state=0)
+    model.set_params(**LEARNERS["linear"])
     visit = model.fit(X, X.sum(axis=1) > 0).start()
     costs = []
     for _ in range(3):
