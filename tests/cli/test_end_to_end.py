@@ -16,7 +16,14 @@ METHODS = ["--methods", "centers,primal-dual,most-frequent"]
 FAST = [*METHODS, "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
 
 
-@pytest.fixture(scope="module", params=FILES)
+# One file of each reader; variants of them are slow tests.
+QUICK = ("csv", "parquet", "svmlight", "npz", "h5ad", "transposed", "categories", "word counts")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in FILES],
+)
 def fitted(request, tmp_path_factory):
     """A file, and its run by the command: (file, folder, standard output)."""
     folder = tmp_path_factory.mktemp("file")
