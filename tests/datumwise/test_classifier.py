@@ -30,7 +30,8 @@ def make_data(n_classes=3, missing=0.0, seed=0):
     return X, y
 
 
-@pytest.fixture(params=LEARNERS)
+# The paper's learner is not the default: its half of these tests is slow.
+@pytest.fixture(params=["forest", pytest.param("linear", marks=pytest.mark.slow)])
 def small(request):
     return DatumWiseClassifier(**LEARNERS[request.param])
 
@@ -234,6 +235,7 @@ def test_float32_gives_what_the_same_numbers_in_float64_give(fit):
     assert_array_equal(single.predict_proba(X), double.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_threads(small):
     X, y = make_classification(3000, 30, n_informative=10, random_state=0)
     before = numba.get_num_threads()

@@ -15,7 +15,8 @@ LEARNERS = {
 }
 
 
-@pytest.fixture(params=LEARNERS)
+# The paper's learner is not the default: its half of these tests is slow.
+@pytest.fixture(params=["forest", pytest.param("linear", marks=pytest.mark.slow)])
 def small(request):
     return LEARNERS[request.param]
 
@@ -115,6 +116,7 @@ def test_a_number_of_cost_weights_spans_from_nothing_to_much(small):
     assert free.mean_cost_ == 0
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_n_jobs(fit):
     X, y = make_data()
     one, two = fit(X, y, n_jobs=1), fit(X, y, n_jobs=2)

@@ -12,6 +12,7 @@ from tamis.landmarks.space import Configuration, check_space, list_configuration
 from tests.landmarks.nasty import DATA
 from tests.oracles.landmarks import Oracle
 
+slow = pytest.mark.slow
 SPACE = list_configurations(check_space("paper", False))
 
 
@@ -42,7 +43,9 @@ def make_oracle(X, y):
 
 
 @pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(
+    "name", ["rare_class", *(pytest.param(n, marks=slow) for n in DATA if n != "rare_class")]
+)
 def test_every_configuration_of_the_paper_predicts_what_the_oracle_predicts(name, part):
     X, y = DATA[name]()
     some = [c for c in SPACE if c.kernel == ("linear", "gaussian", "sigmoid", "cauchy")[part]]

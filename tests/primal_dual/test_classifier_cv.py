@@ -224,7 +224,7 @@ def test_a_refit_that_fails_leaves_no_mixture():
         model.predict(X)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
 @pytest.mark.parametrize("loss", ["huber", "l1", "frobenius"])
 def test_chosen_radii_follow_the_units_of_the_data(loss, scale):
     X, y = make_data(n_classes=2)

@@ -32,7 +32,9 @@ def make_counts(seed=0, n=80, m=9, n_classes=3):
     return rng.poisson(rng.exponential(size=(n_classes, m))[y]).astype(float), y
 
 
-@parametrize_with_checks([*SELECTORS, OddsRatioSelector(), SparseNaiveBayesSelector()])
+# As they come, they are checked with the other estimators (tests/test_common.py).
+@pytest.mark.slow
+@parametrize_with_checks(SELECTORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -54,7 +54,7 @@ def describe_methods():
                 "name": method.name,
                 "title": method.title,
                 "is_baseline": method.is_baseline,
-                "level_is": _LEVELS.get(method.unit, method.unit),
+                "level_is": _LEVELS.get(method.level_name, method.level_name),
                 "paper": _PAPERS.get(method.name, ""),
                 "effort": " ".join((type(method).seconds.__doc__ or "").split()),
                 "seconds": [

@@ -123,7 +123,7 @@ def fit_l1_logistic(X, is_class, weights, penalties, seed):
     solutions : list of (ndarray of shape (n_columns,), float)
     """
     solutions = []
-    coef, intercept = np.zeros(X.shape[1]), 0.0
+    coef = np.zeros(X.shape[1])
     share = weights @ is_class / weights.sum()
     residual = weights * (is_class - share)
     last = None
