@@ -11,16 +11,20 @@ Gaussian or Laplace with one scale: the mean over classes and over D of the with
 dispersion. With a covariance the same holds for the whitened features.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis._base import order_by_score
 from tamis.centers.covariance import Whitening
 from tamis.centers.groups import FeatureGroups
-from tamis.centers.path import PathTerms, bounds_of, path_decisions, require_finite_decisions
 from tamis.centers.ranking import CenterStatistics, scaled_by, select_largest
+from tamis.centers.terms import PathTerms, bounds_of, path_decisions, require_finite_decisions
 from tamis.centers.units import divide, in_units_of_X
 
 __all__ = ["CenterModel"]
@@ -56,12 +60,12 @@ class CenterModel:
 
     metric: str
     statistics: CenterStatistics
-    scale: np.ndarray
-    gains: np.ndarray
-    log_prior: np.ndarray
+    scale: NDArray
+    gains: NDArray
+    log_prior: NDArray
     whitening: Whitening | None = None
-    whitened_centers: np.ndarray | None = None
-    whitened_dispersion: np.ndarray | None = None
+    whitened_centers: NDArray | None = None
+    whitened_dispersion: NDArray | None = None
     temperature: float = 1.0
     groups: FeatureGroups | None = None
     reference: float = 1.0
@@ -127,7 +131,7 @@ class CenterModel:
         X = divide(X, self.statistics.unit)
         if self.whitening is None:
             return X
-        dense = X.toarray() if sparse.issparse(X) else X
+        dense = X.toarray() if is_sparse(X) else X
         centered = (dense - self.statistics.offset - self.statistics.common) / self.scale
         return self.whitening.apply(centered)
 
@@ -189,6 +193,17 @@ class CenterModel:
         weights = self.whitening.apply(kept) / self.scale * sharp
         return weights, np.arange(self.scale.size), statistics.offset, statistics.common, bias
 
+    def coefficients(self, support):
+        """l2: factors (C, m) of the columns of X, and intercepts (C,), over the temperature."""
+        weights, columns, origin, common, bias = self.linear(support)
+        factors = np.zeros((bias.size, self.scale.size))
+        factors[:, columns] = weights
+        if self.statistics.unit is not None:
+            with np.errstate(over="ignore", under="ignore"):
+                factors /= self.statistics.unit
+        intercepts = bias - weights @ (origin + common)
+        return factors / self.temperature, intercepts / self.temperature
+
     def decisions(self, X, support):
         """D of every row and class over the temperature, of shape (n_samples, n_classes).
 
@@ -209,7 +224,7 @@ class CenterModel:
     def _linear_decisions(self, X, support):
         weights, columns, origin, common, bias = self.linear(support)
         bias = bias - weights @ common
-        if sparse.issparse(X):
+        if is_sparse(X):
             # Columns with an origin have hardly any zeros, so their rows are as well dense.
             far = origin != 0
             full = np.zeros((X.shape[1], bias.size))
@@ -234,7 +249,7 @@ class CenterModel:
         X = divide(X, self.statistics.unit)
         if self.metric == "l2":
             weights, columns, origin, common, bias = self.linear(support)
-            if sparse.issparse(X):
+            if is_sparse(X):
                 full = np.zeros((n_classes, X.shape[1]))
                 full[:, columns] = weights
                 base = bias - weights @ (origin + common)
@@ -246,7 +261,7 @@ class CenterModel:
         sharp = 1.0 / self.dispersion(support) / self.scale[support]
         centers = self.statistics.centers[:, support]
         low, high = bounds_of(centers)
-        if sparse.issparse(X):
+        if is_sparse(X):
             stored = sparse.csr_array(X)
             zero = np.clip(np.zeros(support.size), low, high)
             full = np.zeros((n_classes + 4, X.shape[1]))  # 0 outside the support
@@ -285,6 +300,12 @@ class CenterModel:
     def count_features(self, ks):
         """How many of the ranked features the k best, features or groups, are; for all ks."""
         return ks if self.groups is None else self.groups.count_features(self.gains, ks)
+
+    def count_choices(self, ks):
+        """How many features, or groups, are selected of the k best, for all ks."""
+        if self.groups is not None:
+            return self.groups.count_choices(self.gains, ks)
+        return np.minimum(ks, np.count_nonzero(self.gains > 0))
 
     def select(self, k):
         """The features of the k best, features or groups, ascending; never one without gain."""

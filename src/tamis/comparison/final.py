@@ -87,7 +87,9 @@ def _shrink(method, part, fitted):
     """Columns of the part that a model needs, and the model of these columns alone."""
     if fitted.columns is not None:
         return fitted.columns, _trim(fitted.estimator)
-    support = fitted.estimator.support_
+    support = np.flatnonzero(fitted.estimator.support_)
+    if method.name == "primal-dual":
+        support = fitted.estimator.support_
     support = support if support.size else np.zeros(1, dtype=np.intp)
     if method.name == "primal-dual":
         return support, _shrink_projection(fitted.estimator, support)
