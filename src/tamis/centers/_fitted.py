@@ -21,6 +21,7 @@ from tamis._base import (
     resolve_n_features,
     validate,
 )
+from tamis.centers._path_kernels import add_hits
 from tamis.centers._training import CenterTraining
 from tamis.centers.path import CentersPath
 from tamis.centers.terms import require_finite_decisions
@@ -302,16 +303,13 @@ def _score_labels(path, X, codes, known, scoring, weights):
     place = np.full(n_classes, -1)
     place[known] = np.arange(known.size)
     truth = place[codes]
-    hits = np.zeros((len(path), n_classes))
+    hits = np.zeros((n_classes, len(path)))
     size = max(1, _BLOCK // max(1, len(path)))
     for start in range(0, codes.size, size):
         rows = slice(start, start + size)
-        labels = path.labels(X[rows])
-        weight_of = np.zeros((labels.shape[1], n_classes))
-        weight_of[np.arange(labels.shape[1]), codes[rows]] = weights[rows]
-        hits += (labels == truth[rows].astype(labels.dtype)) @ weight_of
+        add_hits(path.labels(X[rows]).T, truth[rows], codes[rows], weights[rows], hits)
     total = np.bincount(codes, weights=weights, minlength=n_classes)
     if scoring == "accuracy":
-        return hits.sum(axis=1) / total.sum()
+        return hits.sum(axis=0) / total.sum()
     present = total > 0
-    return (hits[:, present] / total[present]).mean(axis=1)
+    return (hits[present] / total[present, None]).mean(axis=0)

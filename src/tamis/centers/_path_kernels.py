@@ -19,6 +19,7 @@ __all__ = [
     "StoredRows",
     "Terms",
     "ZeroTerms",
+    "add_hits",
     "csr_path",
     "csr_two_labels",
     "dense_path",
@@ -115,22 +116,27 @@ class ZeroTerms(NamedTuple):
 
 
 @compiled
-def record(i, k, sums, levels, log_prior, labels, decisions):
-    # Write the decisions, or the first of the largest classes: ties go to the first class.
-    # Decisions within rounding of the largest are made equal to it, so that both agree.
-    sharp, tolerance, place = levels.sharpness[k], levels.tolerance[k], levels.place[k]
+def first_largest(sums, sharp, log_prior, tolerance):
+    # The first of the classes whose decisions are within rounding of the largest.
     largest = -np.inf
     for c in range(log_prior.size):
         largest = max(largest, sums[c] * sharp + log_prior[c])
-    if decisions.size:
-        for c in range(log_prior.size):
-            value = sums[c] * sharp + log_prior[c]
-            decisions[i, place, c] = largest if largest - value < tolerance else value
-    if labels.size:
-        c = 0
-        while largest - (sums[c] * sharp + log_prior[c]) >= tolerance:
-            c += 1
-        labels[i, place] = c
+    c = 0
+    while largest - (sums[c] * sharp + log_prior[c]) >= tolerance:
+        c += 1
+    return c
+
+
+@compiled
+def write_decisions(sums, sharp, log_prior, tolerance, decisions):
+    # Decisions within rounding of the largest are made equal to it, so that labels agree.
+    largest = -np.inf
+    for c in range(log_prior.size):
+        decisions[c] = sums[c] * sharp + log_prior[c]
+        largest = max(largest, decisions[c])
+    for c in range(log_prior.size):
+        if largest - decisions[c] < tolerance:
+            decisions[c] = largest
 
 
 @compiled
@@ -148,10 +154,9 @@ def dense_path(X, terms, levels, labels, decisions):
     columns, origin, slope, shift = terms.columns, terms.origin, terms.slope, terms.shift
     bounds, log_prior, absolute = terms.bounds, terms.log_prior, terms.absolute
     stops, place = levels.stops, levels.place
-    sharpness, tolerance, threshold = levels.sharpness, levels.tolerance, levels.threshold
+    sharpness, tolerance = levels.sharpness, levels.tolerance
     n_classes = log_prior.size
     for block in prange((X.shape[0] + _ROWS - 1) // _ROWS):
-        ordered = Levels(stops, place, sharpness, tolerance, threshold)
         sums = np.empty(n_classes)
         for i in range(block * _ROWS, min((block + 1) * _ROWS, X.shape[0])):
             sums[:] = 0.0
@@ -168,7 +173,11 @@ def dense_path(X, terms, levels, labels, decisions):
                         for c in range(n_classes):
                             sums[c] += slope[r, c] * v - shift[r, c]
                     r += 1
-                record(i, k, sums, ordered, log_prior, labels, decisions)
+                sharp, near, p = sharpness[k], tolerance[k], place[k]
+                if labels.size:
+                    labels[i, p] = first_largest(sums, sharp, log_prior, near)
+                else:
+                    write_decisions(sums, sharp, log_prior, near, decisions[i, p])
             mark_overflow(i, sums, labels)
 
 
@@ -179,12 +188,11 @@ def csr_path(rows, terms, zeros, levels, labels, decisions):
     log_prior, absolute = terms.log_prior, terms.absolute
     level, rank, zero, base = zeros.level, zeros.rank, zeros.zero, zeros.base
     stops, place = levels.stops, levels.place
-    sharpness, tolerance, threshold = levels.sharpness, levels.tolerance, levels.threshold
+    sharpness, tolerance = levels.sharpness, levels.tolerance
     n_classes = log_prior.size
     n_levels = stops.size
     n_samples = indptr.size - 1
     for block in prange((n_samples + _ROWS - 1) // _ROWS):
-        ordered = Levels(stops, place, sharpness, tolerance, threshold)
         sums = np.empty(n_classes)
         total = np.empty(n_classes)
         change = np.zeros((n_levels, n_classes))
@@ -209,7 +217,11 @@ def csr_path(rows, terms, zeros, levels, labels, decisions):
                     sums[c] += change[k, c]
                     change[k, c] = 0.0
                     total[c] = base[k, c] + sums[c]
-                record(i, k, total, ordered, log_prior, labels, decisions)
+                sharp, near, p = sharpness[k], tolerance[k], place[k]
+                if labels.size:
+                    labels[i, p] = first_largest(total, sharp, log_prior, near)
+                else:
+                    write_decisions(total, sharp, log_prior, near, decisions[i, p])
             mark_overflow(i, sums, labels)
 
 
@@ -295,3 +307,12 @@ def csr_two_labels(rows, columns, levels, absolute, labels):
             if not np.isfinite(s0 + s1 + s2 + s3):
                 y0[:] = -1
             change[:] = 0.0
+
+
+@compiled
+def add_hits(labels, truth, codes, weights, hits):
+    # Weight of the rows of every true class that each level labels correctly.
+    for i in range(labels.shape[0]):
+        row, right, w = hits[codes[i]], truth[i], weights[i]
+        for k in range(labels.shape[1]):
+            row[k] += w * (labels[i, k] == right)

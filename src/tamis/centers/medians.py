@@ -25,13 +25,17 @@ Whether :math:`\sum_c W_c(t) / W_c` has reached C/2 is decided in whole numbers 
 within rounding of a tie. Weights that are not whole numbers tie when they are within rounding.
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
+from tamis._array import is_sparse
 from tamis._base import count_classes
 from tamis.centers._median_kernels import (
+    Segments,
     absolute_deviations,
     copy_windows,
     count_windows,
@@ -51,7 +55,9 @@ _BLOCK_VALUES = 1 << 20
 _LONG_COLUMNS = 256
 
 
-def class_medians(X, codes, n_classes, sample_weight=None):
+def class_medians(
+    X, codes: NDArray, n_classes: int, sample_weight: NDArray | None = None
+) -> ClassMedians:
     """Medians, dispersions and gains of every column.
 
     Parameters
@@ -100,7 +106,7 @@ def _medians_as_they_are(X, codes, n_classes, sample_weight):
         np.zeros(n_features),
     )
     rule = TieRule(X, codes, sample_weight, weight)
-    fill = fill_sparse if sparse.issparse(X) else _fill_dense
+    fill = fill_sparse if is_sparse(X) else _fill_dense
     with np.errstate(over="ignore", invalid="ignore"):
         fill(X, codes, sample_weight, rule, result)
     return result
@@ -138,7 +144,8 @@ def _unweighted_segments(block, rows, bounds, sample_weight):
     sums = np.empty(starts.size - 1)
     absolute_deviations.choose(block.size)(block.ravel(), starts, sums)
     counting = np.arange(1.0, rows.size + 1)
-    return block.ravel(), starts, counting, np.zeros_like(starts), None, sums
+    below = np.zeros(sums.size)
+    return Segments(block.ravel(), starts, counting, np.zeros_like(starts), below), sums
 
 
 def _windows_of_segments(block, rows, bounds, sample_weight):
@@ -158,7 +165,7 @@ def _windows_of_segments(block, rows, bounds, sample_weight):
     for first, last in pairwise(starts):
         values[first:last].sort()
     counting = np.arange(1.0, rows.size + 1)
-    return values, starts, counting, below, below.astype(np.float64), sums
+    return Segments(values, starts, counting, below, below.astype(np.float64)), sums
 
 
 def _weighted_segments(block, rows, bounds, sample_weight):
@@ -170,7 +177,8 @@ def _weighted_segments(block, rows, bounds, sample_weight):
         block[:, part] = np.take_along_axis(block[:, part], order, axis=1)
         np.cumsum(sample_weight[rows[part]][order], axis=1, out=cumulated[:, part])
     starts = _regular_starts(block, bounds)
-    return block.ravel(), starts, cumulated.ravel(), starts, None, None
+    below = np.zeros(starts.size - 1)
+    return Segments(block.ravel(), starts, cumulated.ravel(), starts, below), None
 
 
 def _regular_starts(block, bounds):
