@@ -178,7 +178,7 @@ def test_classes_that_come_later_are_never_predicted_before():
     assert_array_equal(late.predict_proba(X), np.tile([0.0, 1.0], (len(X), 1)))
 
 
-def test_labels_that_were_not_named_are_told():
+def test_labels_that_were_not_named_are_an_error():
     X, y = make_data()
     online = SparseCenterClassifier(3).partial_fit(X[y < 2], y[y < 2])
     with pytest.raises(ValueError, match=r"label 2, which is not among the classes \[0, 1\]"):
@@ -383,7 +383,7 @@ def test_large_offsets_change_nothing(metric):
 @METRICS
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_what_is_not_finite_is_told_in_fit_and_predict(metric, bad, form):
+def test_values_that_are_not_finite_are_an_error_in_fit_and_predict(metric, bad, form):
     X, y = make_data()
     fitted = SparseCenterClassifier(3, metric=metric).fit(X, y)
     X[5, 2] = bad
@@ -394,7 +394,7 @@ def test_what_is_not_finite_is_told_in_fit_and_predict(metric, bad, form):
 
 
 @pytest.mark.parametrize("k", [0, -3, np.nan, 1.5, 0.0, -0.1, "5", True, [3]])
-def test_numbers_of_features_that_make_no_sense_are_told(k):
+def test_invalid_numbers_of_features_are_an_error(k):
     X, y = make_data()
     with pytest.raises(ValueError, match="n_features_to_select must be an integer >= 1, a frac"):
         SparseCenterClassifier(k).fit(X, y)
@@ -424,7 +424,7 @@ def test_ways_to_ask_for_a_number_of_features(k, expected):
         ({"priors": {0: 0.5}}, "priors must be 3 positive"),
     ],
 )
-def test_parameters_that_make_no_sense_are_told(parameters, message):
+def test_invalid_parameters_are_an_error(parameters, message):
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
         SparseCenterClassifier(**parameters).fit(X, y)
@@ -449,7 +449,7 @@ def test_equal_classes_have_no_l2_gain_whatever_the_weights():
     assert_array_equal(fitted.gains_, 0.0)
 
 
-def test_other_bad_input_is_told():
+def test_other_bad_input_is_an_error():
     X, y = make_data()
     for weight in (1e150, 1e-150):
         with pytest.raises(ValueError, match="Divide all weights by their largest"):

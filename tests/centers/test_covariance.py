@@ -145,7 +145,7 @@ def test_sparse_centers_of_whitened_rows_are_the_l2_problem_in_them(k):
     assert fitted.get_support().all()
 
 
-def test_empirical_covariance_without_full_rank_is_told():
+def test_empirical_covariance_without_full_rank_is_an_error():
     X, y = make_data(20, 30)
     with pytest.raises(ValueError, match=r"full rank, got rank 18 for 30 features.*'shrunk'"):
         SparseCenterClassifier(covariance="empirical").fit(X, y)

@@ -1,4 +1,4 @@
-"""The interface of a fitted sparse center classifier, whoever chose its number of features."""
+"""Predictions, explanations and paths of the fitted sparse center classifiers."""
 
 from __future__ import annotations
 

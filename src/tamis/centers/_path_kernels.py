@@ -53,7 +53,7 @@ class DifferenceTerms(NamedTuple):
     shift : ndarray of shape (n_ranked, 2)
         l2: difference of the constant parts, and 0; l1: the two class centers.
     bounds : ndarray of shape (n_ranked, 2)
-        l1: what values are clipped to.
+        l1: limits to which values are clipped.
     absolute : bool
         True for l1.
     """
@@ -97,7 +97,7 @@ class StoredRows(NamedTuple):
 
 
 class ZeroTerms(NamedTuple):
-    """What sparse rows need: where columns enter, and the terms of zeros.
+    """For sparse rows: where columns enter, and the terms of zeros.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ def write_decisions(sums, sharp, log_prior, tolerance, decisions):
 
 @compiled
 def mark_overflow(i, sums, labels):
-    # What has overflowed on the way is not finite at the end either.
+    # A sum that has overflowed once is not finite at the end either.
     finite = True
     for c in range(sums.size):
         finite &= np.isfinite(sums[c])

@@ -58,9 +58,10 @@ class SparseCenterClassifier(FittedCenters):
         Means and squared Euclidean distances, or medians and absolute distances, which are
         robust to outliers.
     scaling : {"spread", "std", "variance"} or None, default="spread"
-        What each feature is divided by. "spread": its total spread in the sense of the
+        How features are scaled. "spread": each is divided by its total spread in the sense of the
         metric, so that a gain is the share of the spread that the classes explain. "std",
-        "variance": those of all rows (the paper's experiments use the variance). None: nothing.
+        "variance": by those of all rows (the paper's experiments use the variance). None: no
+        scaling.
     covariance : {"empirical", "shrunk"} or None, default=None
         Mahalanobis distances (with metric="l2") by the pooled within-class covariance, as it is
         or with Ledoit-Wolf shrinkage. The selected features are then transformed ones, every
@@ -198,7 +199,7 @@ class SparseCenterClassifier(FittedCenters):
     ) -> CentersPath:
         """Train the classifiers with many numbers of features at once.
 
-        The estimator itself stays as it is.
+        The estimator itself is not changed.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
     metric : {"l2", "l1"}, default="l2"
         Means and squared Euclidean distances, or medians and absolute distances.
     scaling : {"spread", "std", "variance"} or None, default="spread"
-        What each feature is divided by.
+        How features are scaled.
     covariance : {"empirical", "shrunk"} or None, default=None
         Mahalanobis distances by the pooled within-class covariance.
     priors : {"uniform", "empirical"} or array-like of shape (n_classes,), default="uniform"

@@ -45,20 +45,20 @@ def moments_of_row_sets(
     moments : list of ClassMoments or None
         None where there are too many parts, or a set has a row twice.
     """
-    nothing = [None] * len(row_sets)
+    unknown = [None] * len(row_sets)
     if len(row_sets) > _MOST_PARTS:
-        return nothing
+        return unknown
     key = np.zeros(X.shape[0], dtype=np.int64)
     for f, rows in enumerate(row_sets):
         member = np.zeros(X.shape[0], dtype=bool)
         member[rows] = True
         if np.count_nonzero(member) < rows.size:
-            return nothing
+            return unknown
         key[member] |= 1 << f
     patterns, part = np.unique(key, return_inverse=True)
     n_parts = patterns.size
     if n_parts > _MOST_PARTS:
-        return nothing
+        return unknown
     pooled = summarise(X, part * n_classes + codes, n_parts * n_classes, sample_weight)
     pieces = [pooled.take(slice(p * n_classes, (p + 1) * n_classes)) for p in range(n_parts)]
     moments = []

@@ -2,7 +2,7 @@ r"""Features that are selected together, and features that always are.
 
 The objective is a sum over features, hence over groups of features too: leaving group G out costs
 :math:`g_G = \sum_{i \in G} g_i` whatever else is left out. Keeping the k groups with the largest
-:math:`g_G` is therefore the global optimum, and it stays so when some groups are kept in any case.
+:math:`g_G` is therefore the global optimum, also when some groups are always kept.
 Shapes: gains (m,) for m features; kept, sums (G,) for G groups.
 """
 

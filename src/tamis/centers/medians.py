@@ -7,12 +7,12 @@ For every feature i and class c: the median :math:`\mu_{ci}` of eq. (16), the di
 
 The one idea that makes it fast: sort each class on its own, a block of columns at a time, and find
 the common median by bisection in the C sorted lists. Long columns are only partitioned at their
-class medians, because all that matters lies between these; what is outside is counted. For sparse
+class medians, because only values between these matter; the others are counted. For sparse
 data even that is rare: one pass counts the positive and negative values of every class; where
 both stay below half of the class the median is 0, and on text that settles nearly all columns.
 
-The one idea that makes it exact: a class is as well served by any point between its lower and its
-upper median, so leaving a feature out costs class c
+The one idea that makes it exact: any point between its lower and its upper median serves a class
+equally well, so leaving a feature out costs class c
 
 .. math:: \frac1{W_c} \int_{\mu_c}^{\mu} (2 W_c(t) - W_c) \, dt, \qquad
    W_c(t) = \sum_{j \in c,\, x_j \le t} w_j,
@@ -149,7 +149,7 @@ def _unweighted_segments(block, rows, bounds, sample_weight):
 
 
 def _windows_of_segments(block, rows, bounds, sample_weight):
-    """Only what lies between the medians of the classes is sorted; the rest is counted."""
+    """Only values between the medians of the classes are sorted; the others are counted."""
     for first, last in pairwise(bounds):
         middle = [(last - first - 1) // 2, (last - first) // 2]
         block[:, first:last].partition(middle, axis=1)

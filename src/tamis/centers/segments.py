@@ -1,7 +1,7 @@
 """Medians, dispersions and gains of columns from sorted segments, one for every (column, class).
 
 See `tamis.centers.medians` for the mathematics. A segment is a run of sorted values with their
-cumulated weights; what it leaves out on its left is one number, `below`.
+cumulated weights; the weight that it leaves out on its left is one number, `below`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ClassMedians:
     dispersion : ndarray of shape (n_classes, n_features)
         Mean absolute deviation from the class median, eq. (18).
     gain : ndarray of shape (n_features,)
-        What leaving the feature out costs, d - sum_c d_c >= 0; exactly 0 if nothing.
+        Cost of leaving the feature out, d - sum_c d_c >= 0; exactly 0 if it costs nothing.
     unit : ndarray of shape (n_features,) or None
         Powers of two that columns were divided by, where sums would overflow or vanish.
     """

@@ -58,7 +58,7 @@ class PathTerms:
     columns : ndarray of shape (n_ranked,)
         Column of the r-th best feature.
     origin : ndarray of shape (n_ranked,)
-        l2: what is subtracted from a value; l1: zero.
+        l2: subtracted from every value; l1: zero.
     slope : ndarray of shape (n_ranked, n_classes)
         l2: factor of the value; l1: reciprocal of the scale, the same for every class.
     shift : ndarray of shape (n_ranked, n_classes)
@@ -94,7 +94,7 @@ class PathTerms:
 
     @property
     def bounds(self) -> NDArray:
-        """l1: what values are clipped to, of shape (n_ranked, 2); see `bounds_of`."""
+        """l1: limits to which values are clipped, of shape (n_ranked, 2); see `bounds_of`."""
         return np.stack(bounds_of(self.shift.T), axis=1)
 
     def at_zero(self) -> NDArray:

@@ -1,4 +1,4 @@
-"""The odds ratio of Mladenic and Grobelnik: does a feature's presence speak for a class?"""
+"""The odds ratio of Mladenic and Grobelnik: is a feature's presence evidence for a class?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class OddsRatioSelector(ClassSelector):
 
     .. math:: r_{ci} = \log \frac{p_{ci} (1 - \bar p_{ci})}{(1 - p_{ci}) \bar p_{ci}},
 
-    positive when presence speaks for class c, negative when it speaks against it.
+    positive when presence is evidence for class c, negative when it is evidence against it.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class OddsRatioSelector(ClassSelector):
         with its own mean or median over all samples.
     pos_label : label, default=None
         With a label the score is the signed :math:`r_{ci}` of that class, as in [1]_: features
-        that speak for it come first, those that speak against it last. With None no class is
+        that indicate it come first, those that indicate the others last. With None no class is
         preferred: the score is :math:`\max_c |r_{ci}|`, for two classes
         :math:`|r_{0i}| = |r_{1i}|`.
 

@@ -46,14 +46,14 @@ class SparseNaiveBayesSelector(ClassSelector):
         maximum likelihood, as in [1]_.
     max_nodes : int, default=100
         Multinomial: how many more bounds may be computed to close the gap between the likelihood
-        found and the dual bound. 0 leaves it as the dual of [1]_ does. Data in which features
+        reached and the dual bound. 0 computes none, as in [1]_. Data in which features
         and classes are related need few; noise may use up all, at some milliseconds each, more
         with tens of classes.
 
     Attributes
     ----------
     log_likelihood_ : float
-        Log-likelihood of the features given the classes, for the support found; multinomial
+        Log-likelihood of the features given the classes, for the selected features; multinomial
         coefficients and class priors, which are the same for all supports, are left out.
     upper_bound_ : float
         No support of k features has a larger log-likelihood.
@@ -91,8 +91,8 @@ class SparseNaiveBayesSelector(ClassSelector):
 
     *Multinomial*: the parameters of a class sum to one, which couples the features. The dual has
     one variable for two classes, C - 1 for C; the k features that are largest at its optimum are
-    usually the best support, with a gap of 0. When they are not, branch and bound goes on, which
-    [1]_ does not. Its cost hardly depends on the number of samples or features. One feature
+    usually the best support, with a gap of 0. When they are not, branch and bound continues,
+    unlike in [1]_. Its cost hardly depends on the number of samples or features. One feature
     alone cannot differ when parameters sum to one: for k = 1 all supports are equally likely, and
     the selected feature is the one whose counts depart most from the classes' shares
     :math:`\alpha` of all counts.

@@ -50,7 +50,7 @@ def selection_frequencies(
     Parameters
     ----------
     estimator : estimator
-        Has `fit_path`; it stays as it is.
+        Any estimator with `fit_path`; it is not changed.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples.
     y : array-like of shape (n_samples,)
