@@ -176,10 +176,11 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
         *moments, all_moments = self._moments_of(
             X, codes, weights, [*(train for train, _ in splits), everything]
         )
+        model = self._train_rows(X, codes, weights, everything, all_moments)
 
         def fit_fold(rows, fold):
-            model = self._train_rows(X, codes, weights, rows, moments[fold])
-            return make_path(self, model, levels, np.arange(len(self.classes_)), rows.size)
+            fold_model = self._train_rows(X, codes, weights, rows, moments[fold])
+            return make_path(self, fold_model, levels, np.arange(len(self.classes_)), rows.size)
 
         evaluations, folds = [], cross_validation.walk(fit_fold, self.n_jobs)
         for _ in steps(self, [f"fold {f}" for f in range(len(splits))], X=X, y=y):
@@ -187,7 +188,7 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
         scores = cross_validation.gather(evaluations)
         place = scores.choose(self.rule, self.tolerance)
 
-        self._store(self._train_rows(X, codes, weights, everything, all_moments))
+        self._store(model)
         self._select(int(levels[place]))
         self.path_ = scores.as_path()
         self._fold_scores = scores.fold_scores

@@ -202,15 +202,18 @@ class CrossValidation:
         times = np.zeros(self.codes.size)
         for evaluation in evaluations:
             np.add.at(times, evaluation.test, 1.0)
+        if self.sample_weight is not None:  # weight 0 leaves a row out
+            times[self.sample_weight == 0] = 0.0
         rows = np.flatnonzero(times)
         place = np.cumsum(times > 0) - 1
         right = np.zeros((len(evaluations[0].path), rows.size), dtype=np.float32)
         for evaluation in evaluations:
-            tested = place[evaluation.test]
+            counted = times[evaluation.test] > 0
+            tested = place[evaluation.test[counted]]
             if np.unique(tested).size == tested.size:
-                right[:, tested] += evaluation.right
+                right[:, tested] += evaluation.right[:, counted]
             else:  # a row may be tested twice
-                np.add.at(right.T, tested, evaluation.right.T)
+                np.add.at(right.T, tested, evaluation.right[:, counted].T)
         right /= times[rows]
         return Counted.of(
             right,
