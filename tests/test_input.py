@@ -24,7 +24,7 @@ from tamis.selectors import OddsRatioSelector, SparseNaiveBayesSelector
 COMPLETE = [
     SparseCenterClassifier(2),
     SparseCenterClassifier(2, metric="l1"),
-    SparseCenterClassifierCV(cv=3, n_resamples=0),
+    SparseCenterClassifierCV(cv=3),
     PrimalDualClassifier(),
     PrimalDualClassifierCV([0.3, 0.8], cv=3),
     LandmarkClassifier(random_state=0),

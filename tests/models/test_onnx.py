@@ -91,7 +91,7 @@ def test_a_graph_of_medians_takes_values_of_any_size(tmp_path):
     model = SparseCenterClassifier(3, metric="l1").fit(np.asarray(X), y)
     export_onnx(model, tmp_path / "model.onnx")
     X = new_rows()
-    X[::2, model.support_[0]] *= 1e300
+    X[::2, model.support_.argmax()] *= 1e300
     assert_agree(model, tmp_path / "model.onnx", X, [f"x{j}" for j in range(X.shape[1])])
 
 
@@ -199,7 +199,7 @@ def test_onnx_that_is_not_there_is_told(tmp_path, monkeypatch):
     [
         SparseCenterClassifier(3),
         SparseCenterClassifier(2, metric="l1"),
-        SparseCenterClassifierCV(cv=3, n_resamples=0),
+        SparseCenterClassifierCV(cv=3),
         PrimalDualClassifier(0.5),
         PrimalDualClassifierCV([0.3, 1.0], cv=3),
         LandmarkClassifier("fft", 5, random_state=0),

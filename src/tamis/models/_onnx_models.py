@@ -56,7 +56,7 @@ def add_classifier(graph, model, x):
 
 
 def _centers(graph, model, x):
-    fitted, support = model._model, model.support_
+    fitted, support = model._model, model._selected
     terms = fitted.terms(support)
     if fitted.statistics.unit is not None:
         x = graph("Div", x, fitted.statistics.unit[columns_of(model)])
