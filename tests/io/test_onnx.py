@@ -111,7 +111,7 @@ def test_every_distance_and_kernel_agrees(distance, kernel, tmp_path):
 def test_an_ensemble_agrees(vote, tmp_path):
     X, y = new_rows(300, 4), np.arange(300) % 2
     X[y == 1] += 1.0
-    space = {"classifier": ["nb", "ridge"], "n_references": [4, 8], "scaling": [None, "standard"]}
+    space = {"classifier": ["nb", "ridge"], "n_landmarks": [4, 8], "scaling": [None, "standard"]}
     model = LandmarkSearchCV(
         space=space, n_configurations=10, ensemble_size=4, vote=vote, cv=2, random_state=0
     ).fit(X, y)
@@ -203,7 +203,7 @@ def test_onnx_that_is_not_there_is_told(tmp_path, monkeypatch):
         PrimalDualClassifierCV([0.3, 1.0], cv=3),
         LandmarkClassifier("fft", 5, random_state=0),
         LandmarkSearchCV(
-            space={"classifier": ["nb"], "n_references": [4]},
+            space={"classifier": ["nb"], "n_landmarks": [4]},
             n_configurations=4,
             ensemble_size=3,
             cv=2,

@@ -52,20 +52,20 @@ def test_the_table_can_be_read_and_names_parameters_of_the_classifier():
     assert len(table) == 12
     best = LandmarkClassifier(**search.best_configuration_, random_state=0).fit(X, Y)
     assert best.score(X, Y) > 0.8
-    least = table.groupby("n_references")["balanced_error"].min()
-    assert_array_equal(search.path_["n_references"], least.index)
+    least = table.groupby("n_landmarks")["balanced_error"].min()
+    assert_array_equal(search.path_["n_landmarks"], least.index)
     assert_array_equal(search.path_["balanced_error"], least)
 
 
 def test_pooled_predictions_of_a_fold_are_those_of_the_classifier():
     splits = list(StratifiedKFold(3, shuffle=True, random_state=1).split(X, Y))
     search = LandmarkSearchCV(
-        space={"references": ["fft"], "kernel": ["linear"], "n_references": [75]},
+        space={"landmarks": ["fft"], "kernel": ["linear"], "n_landmarks": [75]},
         search="grid",
         cv=splits,
         random_state=0,
     ).fit(X, Y)
-    # All rows are references, so that no draw matters but the first row of the traversal.
+    # All rows are landmarks, so that no draw matters but the first row of the traversal.
     c = {k: v[-1] for k, v in search.configurations_.items() if k != "balanced_error"}
     found = np.empty_like(Y)
     for train, test in splits:
@@ -117,7 +117,7 @@ def test_greedy_picks_lower_the_loss_of_the_average_at_every_step():
         {"ensemble_size": 1},
         {"ensemble_size": "auto"},
         {"selection": "greedy", "vote": "soft", "ensemble_size": 5},
-        {"search": "grid", "space": {"n_references": [8], "kernel": ["cauchy"]}},
+        {"search": "grid", "space": {"n_landmarks": [8], "kernel": ["cauchy"]}},
         {"space": "extended", "n_configurations": 6},
         {"cv": StratifiedKFold(2)},
     ],

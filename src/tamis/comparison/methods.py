@@ -270,7 +270,7 @@ class Landmarks(Method):
         return fitted
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Distances of the rows to some hundred references, for eight levels."""
+        """Distances of the rows to some hundred landmarks, for eight levels."""
         return 0.5 + 1e-3 * n_rows + 2e-7 * n_rows**2 * n_classes
 
 

@@ -1,8 +1,8 @@
-"""Compiled distances between rows and references.
+"""Compiled distances between rows and landmarks.
 
 Every sum runs over the features in order, in double precision. So equal rows give equal bits
-wherever they stand, and a row is at distance exactly 0 from itself. References come transposed,
-(n_features, n_references): the inner loop then runs over references and is vectorised although no
+wherever they stand, and a row is at distance exactly 0 from itself. Landmarks come transposed,
+(n_features, n_landmarks): the inner loop then runs over landmarks and is vectorised although no
 sum is reordered.
 """
 
@@ -21,7 +21,7 @@ __all__ = [
     "sparse_region_sums",
 ]
 
-# Below this share of the reference's own square, a difference of sums has lost too many digits.
+# Below this share of the landmark's own square, a difference of sums has lost too many digits.
 _CANCELLED = 1e-2
 # Unit vectors of parallel rows differ by no more than this, from rounding alone.
 _SAME_DIRECTION = 1e-15
@@ -54,7 +54,7 @@ def _finish(near, far, is_angle):
 
 @compiled
 def dense_keys(X, RT, is_angle):
-    """Distances, or tangents of half the angles, (n_rows, n_references)."""
+    """Distances, or tangents of half the angles, (n_rows, n_landmarks)."""
     n, d = X.shape
     K = RT.shape[1]
     out = np.zeros((n, K))
@@ -83,7 +83,7 @@ def dense_keys(X, RT, is_angle):
 def sparse_keys(data, indices, indptr, RT, is_angle):
     """Distances, or tangents of half the angles, of the rows of a canonical CSR matrix.
 
-    Stored entries are compared one by one; the rest of the reference is its own square less the
+    Stored entries are compared one by one; the rest of the landmark is its own square less the
     part that was met. Where that difference cancels, the pair is summed over all features.
     """
     n = indptr.size - 1

@@ -1,4 +1,4 @@
-"""LandmarkClassifier: a simple classifier on distances to a few references."""
+"""LandmarkClassifier: a simple classifier on distances to a few landmarks."""
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,20 +14,20 @@ __all__ = ["LandmarkClassifier"]
 class LandmarkClassifier(FittedLandmarks):
     """Naive Bayes, nearest neighbours or a linear classifier on a landmark map.
 
-    One configuration of [1]_: samples become kernels of their distances to a few references
+    One configuration of [1]_: samples become kernels of their distances to a few landmarks
     (`LandmarkTransformer`), and a simple classifier is trained on these.
 
     Parameters
     ----------
-    references : {"fft", "kmeans", "density", "random"} or array-like, default="fft"
-        How references are chosen, or the references themselves: an array with one a row, or
+    landmarks : {"fft", "kmeans", "density", "random"} or array-like, default="fft"
+        How landmarks are chosen, or the landmarks themselves: an array with one a row, or
         indices of training rows.
-    n_references : int or None, default=None
+    n_landmarks : int or None, default=None
         How many; more than there are rows: all rows. None: 16, or as many as are given.
     kind : {"centers", "centroids"} or None, default=None
         Rows of the data, or means of their regions. None: centroids for k-means, else centers.
     distance : {"euclidean", "angle"}, default="euclidean"
-        Distance to the references.
+        Distance to the landmarks.
     kernel : {"linear", "gaussian", "sigmoid", "cauchy"}, default="cauchy"
         Kernel of the distance, eqs. (1) to (4).
     classifier : {"nb", "knn", "ridge", "lda"}, default="nb"
@@ -42,7 +42,7 @@ class LandmarkClassifier(FittedLandmarks):
     regularization : float or None, default=None
         Strength of the ridge; None: the best by leave-one-out. With "ridge" and "lda" only.
     per_class : bool, default=False
-        Whether references are chosen in every class by itself, the same number of each.
+        Whether landmarks are chosen in every class by itself, the same number of each.
     scaling : {"standard", "minmax", "quantile", "yeo-johnson"} or None, default=None
         Scaling of the features before anything else.
     class_weight : {"balanced"}, dict or None, default=None
@@ -56,14 +56,14 @@ class LandmarkClassifier(FittedLandmarks):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    references_ : ndarray of shape (n_references_, n_features_in_)
-        References, in the units after scaling.
-    rows_ : ndarray of int of shape (n_references_,)
-        The training row that each reference is; for centroids, the nearest one.
-    sigma_ : ndarray of shape (n_references_,)
-        Radii of the references' regions.
-    n_references_ : int
-        How many references there are.
+    landmarks_ : ndarray of shape (n_landmarks_, n_features_in_)
+        Landmarks, in the units after scaling.
+    rows_ : ndarray of int of shape (n_landmarks_,)
+        The training row that each landmark is; for centroids, the nearest one.
+    sigma_ : ndarray of shape (n_landmarks_,)
+        Radii of the landmarks' regions.
+    n_landmarks_ : int
+        How many landmarks there are.
     model_ : dict
         The whole model, as arrays, numbers and strings.
     n_features_in_ : int
@@ -92,8 +92,8 @@ class LandmarkClassifier(FittedLandmarks):
 
     def __init__(
         self,
-        references="fft",
-        n_references=None,
+        landmarks="fft",
+        n_landmarks=None,
         *,
         kind=None,
         distance="euclidean",
@@ -108,8 +108,8 @@ class LandmarkClassifier(FittedLandmarks):
         class_weight=None,
         random_state=None,
     ):
-        self.references = references
-        self.n_references = n_references
+        self.landmarks = landmarks
+        self.n_landmarks = n_landmarks
         self.kind = kind
         self.distance = distance
         self.kernel = kernel
@@ -125,7 +125,7 @@ class LandmarkClassifier(FittedLandmarks):
 
     @with_callbacks
     def fit(self, X, y):
-        """Choose the references and train the classifier on them.
+        """Choose the landmarks and train the classifier on them.
 
         Parameters
         ----------
@@ -148,10 +148,10 @@ class LandmarkClassifier(FittedLandmarks):
                 configuration, X, codes, n_classes, seed, class_weight, given
             )
         landmarks = self.model_["map"]
-        self.references_ = landmarks["points"]
+        self.landmarks_ = landmarks["points"]
         self.rows_ = landmarks["rows"]
         self.sigma_ = landmarks["sigma"]
-        self.n_references_ = int(self.sigma_.size)
+        self.n_landmarks_ = int(self.sigma_.size)
         self._row_codes = codes[self.rows_]
         return self
 

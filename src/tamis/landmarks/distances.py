@@ -1,4 +1,4 @@
-r"""Distances between rows and references: Euclidean, or the angle.
+r"""Distances between rows and landmarks: Euclidean, or the angle.
 
 .. math:: d(x, c) = \|x - c\| \qquad\text{or}\qquad
    d(x, c) = 2 \arctan \frac{\|u - v\|}{\|u + v\|}, \quad u = x / \|x\|, v = c / \|c\|.
@@ -11,7 +11,7 @@ Distances (for angles, the quotients) keep 41 of their 53 bits, 12 digits: then 
 equal whatever the order of the sums, and ties are decided by the index, not by rounding.
 
 Rows are *prepared* once for a distance (unit rows for angles) and then compared with any number
-of references. Sparse rows stay sparse; references are few, and dense.
+of landmarks. Sparse rows stay sparse; landmarks are few, and dense.
 """
 
 import numpy as np
@@ -56,19 +56,19 @@ def prepare(X, distance):
 
 
 def distances(P, R, distance):
-    """Distances of prepared rows `P` to references `R` (as they are, not prepared).
+    """Distances of prepared rows `P` to landmarks `R` (as they are, not prepared).
 
     Parameters
     ----------
     P : ndarray or CSR array of shape (n_samples, n_features)
         Rows from `prepare`.
-    R : ndarray of shape (n_references, n_features)
-        References.
+    R : ndarray of shape (n_landmarks, n_features)
+        Landmarks.
     distance : {"euclidean", "angle"}
 
     Returns
     -------
-    D : ndarray of shape (n_samples, n_references)
+    D : ndarray of shape (n_samples, n_landmarks)
     """
     RT = np.ascontiguousarray(prepare(R, distance).T)
     is_angle = distance == "angle"
@@ -102,6 +102,6 @@ def region_means(P, region, centers):
 
 
 def take_rows(X, rows):
-    """Some rows as a dense array: references are dense."""
+    """Some rows as a dense array: landmarks are dense."""
     part = X[rows]
     return part.toarray() if sparse.issparse(part) else np.array(part)

@@ -2,10 +2,10 @@
 
 ::
 
-    branch (scaling, references, per_class, distance) and fold: one task
+    branch (scaling, landmarks, per_class, distance) and fold: one task
       order of the rows, distances of the largest size       shared by all sizes (fft, random)
-        kind, n_references: references, regions, radii
-          distances to the references                         shared by the kernels
+        kind, n_landmarks: landmarks, regions, radii
+          distances to the landmarks                         shared by the kernels
             kernel: map                                       shared by the classifiers
               naive Bayes: closed form
               neighbours, metric: the longest list            shared by all k and both weightings
@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamis.landmarks.choose import SAMPLERS
 from tamis.landmarks.distances import distances, prepare
 from tamis.landmarks.heads import class_weights, decide, shares, train_head
 from tamis.landmarks.kernels import apply_kernel, region_radii
 from tamis.landmarks.model import make_sampler
 from tamis.landmarks.neighbors import nearest_rows, vote_codes, vote_shares
-from tamis.landmarks.references import SAMPLERS
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
 
 __all__ = ["Branch", "balanced_errors", "evaluate_branch", "list_branches"]
@@ -35,14 +35,14 @@ class Branch:
     """Configurations that share scaling, sampler and distance, and their places in the list."""
 
     scaling: str | None
-    references: str
+    landmarks: str
     per_class: bool
     distance: str
     configurations: tuple
     places: tuple
 
     def __str__(self):
-        parts = [self.references, self.distance]
+        parts = [self.landmarks, self.distance]
         parts += ["per class"] if self.per_class else []
         parts += [self.scaling] if self.scaling else []
         return ", ".join(parts)
@@ -52,7 +52,7 @@ def list_branches(configurations):
     """The branches of a list of configurations."""
     groups = {}
     for place, c in enumerate(configurations):
-        key = (c.scaling, c.references, c.per_class, c.distance)
+        key = (c.scaling, c.landmarks, c.per_class, c.distance)
         groups.setdefault(key, []).append(place)
     return [
         Branch(*key, tuple(configurations[p] for p in places), tuple(places))
@@ -98,18 +98,18 @@ def evaluate_branch(
         probabilities = np.empty((n_configurations, test.size, n_classes), dtype=np.float32)
 
     P_train, P_test = prepare(X_train, branch.distance), prepare(X_test, branch.distance)
-    largest = max(c.n_references for c in branch.configurations)
-    seed = seeds[SAMPLERS.index(branch.references)]
+    largest = max(c.n_landmarks for c in branch.configurations)
+    seed = seeds[SAMPLERS.index(branch.landmarks)]
     sampler = make_sampler(branch, X_train, y, seed, largest)
-    for (n_references, kind), same_references in _grouped(
-        branch.configurations, lambda c: (c.n_references, c.kind)
+    for (n_landmarks, kind), same_landmarks in _grouped(
+        branch.configurations, lambda c: (c.n_landmarks, c.kind)
     ):
-        points, _, D_train = sampler.draw(n_references, kind)
+        points, _, D_train = sampler.draw(n_landmarks, kind)
         if D_train is None:
             D_train = distances(P_train, points, branch.distance)
         D_test = distances(P_test, points, branch.distance)
         sigma, _ = region_radii(D_train)
-        for (kernel,), same_map in _grouped(same_references, lambda c: (c.kernel,)):
+        for (kernel,), same_map in _grouped(same_landmarks, lambda c: (c.kernel,)):
             Z_train = apply_kernel(kernel, D_train, sigma)
             Z_test = apply_kernel(kernel, D_test, sigma)
             for place, found, share in _classify(Z_train, Z_test, y, weights, same_map, soft):

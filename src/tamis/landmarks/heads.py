@@ -49,7 +49,7 @@ def train_head(configuration, Z, codes, weights):
     Parameters
     ----------
     configuration : Configuration
-    Z : ndarray of shape (n_samples, n_references)
+    Z : ndarray of shape (n_samples, n_landmarks)
         Map of the training rows.
     codes : ndarray of int of shape (n_samples,)
         Their classes.

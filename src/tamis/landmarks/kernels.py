@@ -6,7 +6,7 @@ r"""The kernels of the paper, eqs. (1) to (4), as functions of a distance.
    \text{sigmoid: } \frac1{1 + e^{\sigma_c - d}} \qquad
    \text{cauchy: } \frac1{1 + d / \sigma_c}
 
-:math:`\sigma_c` is the largest distance from the reference to a training row of its region
+:math:`\sigma_c` is the largest distance from the landmark to a training row of its region
 (`region_radii`). A region without extent, :math:`\sigma_c = 0`, means the limit: 1 at distance 0
 and 0 elsewhere for gaussian and cauchy.
 """
@@ -19,19 +19,19 @@ KERNELS = ("linear", "gaussian", "sigmoid", "cauchy")
 
 
 def region_radii(D):
-    """Radius sigma of every reference's region, and the region of every row.
+    """Radius sigma of every landmark's region, and the region of every row.
 
     Parameters
     ----------
-    D : ndarray of shape (n_samples, n_references)
-        Distances of the training rows to the references.
+    D : ndarray of shape (n_samples, n_landmarks)
+        Distances of the training rows to the landmarks.
 
     Returns
     -------
-    sigma : ndarray of shape (n_references,)
-        Largest distance from the reference to a row that is nearest to it; 0 for no row.
+    sigma : ndarray of shape (n_landmarks,)
+        Largest distance from the landmark to a row that is nearest to it; 0 for no row.
     region : ndarray of int of shape (n_samples,)
-        Nearest reference of every row; equally near ones: the first.
+        Nearest landmark of every row; equally near ones: the first.
     """
     region = D.argmin(axis=1)
     sigma = np.zeros(D.shape[1])
@@ -40,7 +40,7 @@ def region_radii(D):
 
 
 def apply_kernel(kernel, D, sigma):
-    """Map of distances `D` (n_samples, n_references) by a kernel with radii `sigma`."""
+    """Map of distances `D` (n_samples, n_landmarks) by a kernel with radii `sigma`."""
     if kernel == "linear":
         return D
     if kernel == "sigmoid":

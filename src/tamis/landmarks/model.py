@@ -1,14 +1,14 @@
-"""One configuration, trained: scaling, references with their radii, and a classifier on the map.
+"""One configuration, trained: scaling, landmarks with their radii, and a classifier on the map.
 
 A model is a plain record (a dict of arrays, numbers, strings and such records), so that it can be
 written as JSON. `train_map` and `apply_map` are Alg. 2 of the paper; `train_model`,
 `model_decisions` and `model_shares` add the classifier.
 """
 
+from tamis.landmarks.choose import ClassSampler, Sampler
 from tamis.landmarks.distances import distances, prepare, region_means, take_rows
 from tamis.landmarks.heads import class_weights, decide, shares, train_head
 from tamis.landmarks.kernels import apply_kernel, region_radii
-from tamis.landmarks.references import ClassSampler, Sampler
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
 
 __all__ = [
@@ -25,8 +25,8 @@ __all__ = [
 def make_sampler(choice, X, codes, seed, largest):
     """The sampler that a configuration or a branch of them names."""
     if choice.per_class:
-        return ClassSampler(choice.references, X, choice.distance, seed, largest, codes)
-    return Sampler(choice.references, X, choice.distance, seed, largest)
+        return ClassSampler(choice.landmarks, X, choice.distance, seed, largest, codes)
+    return Sampler(choice.landmarks, X, choice.distance, seed, largest)
 
 
 def train_map(configuration, X, codes, seed, given=None, scaling=None):
@@ -37,11 +37,11 @@ def train_map(configuration, X, codes, seed, given=None, scaling=None):
     configuration : Configuration
     X : ndarray or CSR array of shape (n_samples, n_features)
     codes : ndarray of int of shape (n_samples,), or None
-        Classes; needed for references per class.
+        Classes; needed for landmarks per class.
     seed : int
         Seed of the sampler.
     given : ndarray, or None
-        References of the user: rows (n_references, n_features) in the units of X, or indices of
+        Landmarks of the user: rows (n_landmarks, n_features) in the units of X, or indices of
         rows of X. None: the sampler's.
     scaling : dict or None
         What the scaling learns from X, where it is known already.
@@ -49,7 +49,7 @@ def train_map(configuration, X, codes, seed, given=None, scaling=None):
     Returns
     -------
     record : dict
-    Z : ndarray of shape (n_samples, n_references)
+    Z : ndarray of shape (n_samples, n_landmarks)
         Map of the training rows.
     """
     c = configuration
@@ -58,8 +58,8 @@ def train_map(configuration, X, codes, seed, given=None, scaling=None):
     P = prepare(X, c.distance)
     D = rows = None
     if given is None:
-        sampler = make_sampler(c, X, codes, seed, c.n_references)
-        points, rows, D = sampler.draw(c.n_references, c.kind)
+        sampler = make_sampler(c, X, codes, seed, c.n_landmarks)
+        points, rows, D = sampler.draw(c.n_landmarks, c.kind)
     else:
         if given.ndim == 1:
             points, rows = take_rows(X, given), given
@@ -83,13 +83,13 @@ def train_map(configuration, X, codes, seed, given=None, scaling=None):
 
 
 def landmark_distances(record, X):
-    """Distances of rows to the references of a map."""
+    """Distances of rows to the landmarks of a map."""
     P = prepare(apply_scaling(record["scaling"], X), record["distance"])
     return distances(P, record["points"], record["distance"])
 
 
 def apply_map(record, X):
-    """Map of rows, (n_samples, n_references)."""
+    """Map of rows, (n_samples, n_landmarks)."""
     return apply_kernel(record["kernel"], landmark_distances(record, X), record["sigma"])
 
 

@@ -22,7 +22,7 @@ def train_naive_bayes(Z, codes, log_prior):
 
     Parameters
     ----------
-    Z : ndarray of shape (n_samples, n_references)
+    Z : ndarray of shape (n_samples, n_landmarks)
         Map of the training rows.
     codes : ndarray of int of shape (n_samples,)
         Their classes.

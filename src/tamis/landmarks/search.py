@@ -13,11 +13,11 @@ from threadpoolctl import threadpool_limits
 from tamis._base import check_class_weight, steps, with_callbacks
 from tamis.landmarks._fitted import FittedLandmarks, find_nearest
 from tamis.landmarks._parameters import check_name
+from tamis.landmarks.choose import SAMPLERS
 from tamis.landmarks.ensemble import choose_size, combine, member_weights, pick_greedily
 from tamis.landmarks.evaluation import balanced_errors, evaluate_branch, list_branches
 from tamis.landmarks.model import model_shares, train_model
 from tamis.landmarks.outcomes import Outcomes
-from tamis.landmarks.references import SAMPLERS
 from tamis.landmarks.scaling import fit_scaling
 from tamis.landmarks.space import (
     PARAMETERS,
@@ -35,7 +35,7 @@ __all__ = ["LandmarkSearchCV"]
 class LandmarkSearchCV(FittedLandmarks):
     """Ensemble of the landmark classifiers that cross-validation finds best: KMS and KMSE.
 
-    Evaluates many configurations of `LandmarkClassifier` (how references are chosen, how many,
+    Evaluates many configurations of `LandmarkClassifier` (how landmarks are chosen, how many,
     their kind, distance, kernel, the classifier and its parameters) by the balanced error of their
     pooled out-of-fold predictions, and trains the best ones on all data. Configurations are
     evaluated as a tree of shared work: the paper's whole space costs about as much as 128
@@ -45,7 +45,7 @@ class LandmarkSearchCV(FittedLandmarks):
     ----------
     space : {"paper", "extended"} or dict, default="paper"
         Configurations to choose from: Table 1 of [1]_ (3,900 distinct ones); or scaled features,
-        128 to 512 references, also per class, and neighbours, ridge regression and discriminant
+        128 to 512 landmarks, also per class, and neighbours, ridge regression and discriminant
         analysis, best with ``selection="greedy"``. A dict has lists of values for some
         parameters; the others are as in the paper.
     search : {"random", "grid"}, default="random"
@@ -66,7 +66,7 @@ class LandmarkSearchCV(FittedLandmarks):
         Weights of the classes in every member, and in the errors that rank the configurations:
         None and "balanced" rank by the balanced error, a dict by the error weighted so.
     cv : int, splitter or iterable of (train, test), default=3
-        Folds; an integer means that many shuffled stratified ones. References are chosen anew in
+        Folds; an integer means that many shuffled stratified ones. Landmarks are chosen anew in
         every fold.
     max_samples : int or None, default=None
         Use at most so many rows, drawn by class, for search and members; a warning says so. None:
@@ -77,7 +77,7 @@ class LandmarkSearchCV(FittedLandmarks):
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of folds, draws and references.
+        Seed of folds, draws and landmarks.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class LandmarkSearchCV(FittedLandmarks):
     members_ : list of dict
         "configuration", "seed", "weight" and "model" of every member, as plain records.
     path_ : dict of ndarray
-        "n_references", and the least "balanced_error" with so many.
+        "n_landmarks", and the least "balanced_error" with so many.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -347,9 +347,9 @@ class LandmarkSearchCV(FittedLandmarks):
         self.configurations_ = table
         self.best_configuration_ = ranked[0].as_dict()
         self.best_score_ = float(1.0 - errors[order[0]])
-        sizes = np.unique(table["n_references"])
-        least = [table["balanced_error"][table["n_references"] == k].min() for k in sizes]
-        self.path_ = {"n_references": sizes, "balanced_error": np.array(least)}
+        sizes = np.unique(table["n_landmarks"])
+        least = [table["balanced_error"][table["n_landmarks"] == k].min() for k in sizes]
+        self.path_ = {"n_landmarks": sizes, "balanced_error": np.array(least)}
 
     def _train_members(self, outcomes, X, codes, kept, random_state, class_weight):
         """Train the chosen configurations on all rows, each with a seed of its own."""

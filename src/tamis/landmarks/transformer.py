@@ -1,4 +1,4 @@
-"""LandmarkTransformer: samples described by their distances to a few references."""
+"""LandmarkTransformer: samples described by their distances to a few landmarks."""
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -14,31 +14,31 @@ __all__ = ["LandmarkTransformer"]
 
 
 class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TamisEstimator):
-    r"""Map samples to kernels of their distances to a few references (landmarks).
+    r"""Map samples to kernels of their distances to a few landmarks.
 
     .. math:: x \mapsto (f(d(x, c_1)), \dots, f(d(x, c_K)))
 
-    with references :math:`c_1, \dots, c_K` chosen from the data, a distance d, and a kernel f
-    whose width is, for every reference, the largest distance from it to a training row of its
+    with landmarks :math:`c_1, \dots, c_K` chosen from the data, a distance d, and a kernel f
+    whose width is, for every landmark, the largest distance from it to a training row of its
     region: Sections 3.1 and 3.3 of [1]_.
 
     Parameters
     ----------
-    references : {"fft", "kmeans", "density", "random"} or array-like, default="fft"
-        How references are chosen: farthest-first traversal, k-means, density nets, at random. Or
-        the references themselves: an array with one a row, in the units of X, or the indices of
+    landmarks : {"fft", "kmeans", "density", "random"} or array-like, default="fft"
+        How landmarks are chosen: farthest-first traversal, k-means, density nets, at random. Or
+        the landmarks themselves: an array with one a row, in the units of X, or the indices of
         training rows.
-    n_references : int or None, default=None
+    n_landmarks : int or None, default=None
         How many; more than there are rows: all rows. None: 16, or as many as are given.
     kind : {"centers", "centroids"} or None, default=None
         Rows of the data, or means of their regions. None: what the sampler has, centroids for
         k-means and centers for all others.
     distance : {"euclidean", "angle"}, default="euclidean"
-        Distance, also for choosing references.
+        Distance, also for choosing landmarks.
     kernel : {"linear", "gaussian", "sigmoid", "cauchy"}, default="cauchy"
         Eqs. (1) to (4): d, exp(-d / sigma), 1 / (1 + exp(sigma - d)), 1 / (1 + d / sigma).
     per_class : bool, default=False
-        Whether references are chosen in every class by itself, the same number of each; needs y.
+        Whether landmarks are chosen in every class by itself, the same number of each; needs y.
     scaling : {"standard", "minmax", "quantile", "yeo-johnson"} or None, default=None
         Scaling of the features before anything else. Sparse X: None or "standard", which then
         does not center.
@@ -47,14 +47,14 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
     Attributes
     ----------
-    references_ : ndarray of shape (n_references_, n_features_in_)
-        References, in the units after scaling; unit rows' means for centroids with angles.
-    rows_ : ndarray of int of shape (n_references_,)
-        The training row that each reference is; for centroids, the nearest one.
-    sigma_ : ndarray of shape (n_references_,)
-        Radii of the references' regions.
-    n_references_ : int
-        How many references there are.
+    landmarks_ : ndarray of shape (n_landmarks_, n_features_in_)
+        Landmarks, in the units after scaling; unit rows' means for centroids with angles.
+    rows_ : ndarray of int of shape (n_landmarks_,)
+        The training row that each landmark is; for centroids, the nearest one.
+    sigma_ : ndarray of shape (n_landmarks_,)
+        Radii of the landmarks' regions.
+    n_landmarks_ : int
+        How many landmarks there are.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -80,8 +80,8 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
     def __init__(
         self,
-        references="fft",
-        n_references=None,
+        landmarks="fft",
+        n_landmarks=None,
         *,
         kind=None,
         distance="euclidean",
@@ -90,8 +90,8 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         scaling=None,
         random_state=None,
     ):
-        self.references = references
-        self.n_references = n_references
+        self.landmarks = landmarks
+        self.n_landmarks = n_landmarks
         self.kind = kind
         self.distance = distance
         self.kernel = kernel
@@ -107,7 +107,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
     @with_callbacks
     def fit(self, X, y=None):
-        """Choose the references.
+        """Choose the landmarks.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
             if y is None:
                 raise ValueError(
                     "LandmarkTransformer(per_class=True) requires y to be passed, but the target "
-                    "y is None: references are chosen in every class."
+                    "y is None: landmarks are chosen in every class."
                 )
             X, y = validate(self, X, y, accept_sparse="csr", dtype=np.float64)
             _, codes = encode_labels(y)
@@ -139,17 +139,17 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         X = as_rows(X)
         configuration, given = make_configuration(self, X)
         seed = as_seed(self.random_state)
-        for _ in steps(self, ["references"], X=X, y=y):
+        for _ in steps(self, ["landmarks"], X=X, y=y):
             self._map, Z = train_map(configuration, X, codes, seed, given)
-        self.references_ = self._map["points"]
+        self.landmarks_ = self._map["points"]
         self.rows_ = self._map["rows"]
         self.sigma_ = self._map["sigma"]
-        self.n_references_ = int(self.sigma_.size)
+        self.n_landmarks_ = int(self.sigma_.size)
         return Z
 
     @with_callbacks
     def fit_transform(self, X, y=None):
-        """Choose the references and map the training samples.
+        """Choose the landmarks and map the training samples.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
         Returns
         -------
-        Z : ndarray of shape (n_samples, n_references_)
+        Z : ndarray of shape (n_samples, n_landmarks_)
         """
         return self._fit(X, y)
 
@@ -174,7 +174,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
         Returns
         -------
-        Z : ndarray of shape (n_samples, n_references_)
+        Z : ndarray of shape (n_samples, n_landmarks_)
         """
         check_is_fitted(self, "sigma_")
         X = validate(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
@@ -182,4 +182,4 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
     @property
     def _n_features_out(self):
-        return self.n_references_
+        return self.n_landmarks_

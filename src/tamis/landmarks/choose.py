@@ -1,4 +1,4 @@
-r"""Where the references come from: Section 3.1 of the paper.
+r"""Where the landmarks come from: Section 3.1 of the paper.
 
 ========== =====================================================================================
 random     rows drawn without replacement
@@ -33,7 +33,7 @@ _MOST_LLOYD = 100
 
 
 class Sampler:
-    """References of any size and kind from some rows, by one method and one seed.
+    """Landmarks of any size and kind from some rows, by one method and one seed.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Sampler:
     distance : {"euclidean", "angle"}
     seed : int
     largest : int
-        Largest number of references that will be asked for.
+        Largest number of landmarks that will be asked for.
     """
 
     def __init__(self, method, X, distance, seed, largest):
@@ -56,24 +56,24 @@ class Sampler:
         self._order = None
         self._columns = None
 
-    def draw(self, n_references, kind):
-        """References, and the rows they are.
+    def draw(self, n_landmarks, kind):
+        """Landmarks, and the rows they are.
 
         Parameters
         ----------
-        n_references : int
+        n_landmarks : int
             At most `largest`; more than there are rows: all rows.
         kind : {"centers", "centroids"}
 
         Returns
         -------
-        points : ndarray of shape (n_references, n_features)
-        rows : ndarray of int of shape (n_references,), or None
+        points : ndarray of shape (n_landmarks, n_features)
+        rows : ndarray of int of shape (n_landmarks,), or None
             For centers, which rows they are.
-        D : ndarray of shape (n_samples, n_references), or None
-            Distances of the rows to the references where they are known already.
+        D : ndarray of shape (n_samples, n_landmarks), or None
+            Distances of the rows to the landmarks where they are known already.
         """
-        k = min(n_references, self.X.shape[0])
+        k = min(n_landmarks, self.X.shape[0])
         if self.method == "kmeans":
             return self._lloyd(take_rows(self.X, self._seeds(self.largest)[:k])), None, None
         if self.method == "density":
@@ -169,7 +169,7 @@ class Sampler:
 
 
 class ClassSampler:
-    """A `Sampler` for every class, which share the references out among them.
+    """A `Sampler` for every class, which share the landmarks out among them.
 
     Parameters
     ----------
@@ -187,10 +187,10 @@ class ClassSampler:
             for part, most in zip(self.parts, share_out(largest, self.sizes), strict=True)
         ]
 
-    def draw(self, n_references, kind):
-        """As `Sampler.draw`; the references of the first class come first."""
+    def draw(self, n_landmarks, kind):
+        """As `Sampler.draw`; the landmarks of the first class come first."""
         points, rows = [], []
-        for c, k in enumerate(share_out(n_references, self.sizes)):
+        for c, k in enumerate(share_out(n_landmarks, self.sizes)):
             if k:
                 drawn, at, _ = self.samplers[c].draw(k, kind)
                 points.append(drawn)
@@ -199,13 +199,13 @@ class ClassSampler:
         return np.concatenate(points), np.concatenate(rows) if known else None, None
 
 
-def share_out(n_references, class_sizes):
-    """Numbers of references of the classes: as equal as the classes' sizes allow.
+def share_out(n_landmarks, class_sizes):
+    """Numbers of landmarks of the classes: as equal as the classes' sizes allow.
 
     Parameters
     ----------
-    n_references : int
-        References in all.
+    n_landmarks : int
+        Landmarks in all.
     class_sizes : ndarray of int of shape (n_classes,)
         Rows of every class.
 
@@ -216,12 +216,12 @@ def share_out(n_references, class_sizes):
     Examples
     --------
     >>> import numpy as np
-    >>> from tamis.landmarks.references import share_out
+    >>> from tamis.landmarks.choose import share_out
     >>> share_out(8, np.array([100, 2, 50])).tolist()
     [3, 2, 3]
     """
     shares = np.zeros(class_sizes.size, dtype=np.int64)
-    left = min(n_references, int(class_sizes.sum()))
+    left = min(n_landmarks, int(class_sizes.sum()))
     while left:
         open_classes = np.flatnonzero(shares < class_sizes)[:left]
         each = max(1, min(left // open_classes.size, (class_sizes - shares)[open_classes].min()))
