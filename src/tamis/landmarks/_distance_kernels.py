@@ -16,6 +16,7 @@ __all__ = [
     "dense_keys",
     "dense_norms",
     "dense_region_sums",
+    "finish_keys",
     "sparse_keys",
     "sparse_norms",
     "sparse_region_sums",
@@ -35,7 +36,7 @@ def _keep_digits(x):
 
 
 @compiled
-def _finish(near, far, is_angle):
+def finish_keys(near, far, is_angle):
     """Distances, or tangents of half the angles, from sums of squares; in place of `near`."""
     for k in range(near.size):
         near[k] = math.sqrt(near[k])
@@ -75,7 +76,7 @@ def dense_keys(X, RT, is_angle):
                 for k in range(K):
                     total = x + r[k]
                     far[k] += total * total
-        _finish(near, far, is_angle)
+        finish_keys(near, far, is_angle)
     return out
 
 
@@ -117,7 +118,7 @@ def sparse_keys(data, indices, indptr, RT, is_angle):
                 near[k] = _sum_all(data, indices, start, stop, RT, k, 1.0)
             if is_angle and far[k] != 0.0 and far[k] < _CANCELLED * own[k]:
                 far[k] = _sum_all(data, indices, start, stop, RT, k, -1.0)
-        _finish(near, far, is_angle)
+        finish_keys(near, far, is_angle)
     return out
 
 

@@ -22,8 +22,12 @@ is ``randint(n)``; kmeans is ``randint(n)``, then ``random_sample()`` a seed; de
 ``random_sample()`` a ball.
 """
 
+from functools import cached_property
+
 import numpy as np
 
+from tamis._array import is_sparse
+from tamis.landmarks._choose_kernels import choose_farthest, choose_net, choose_seeds, run_lloyd
 from tamis.landmarks.distances import distances, prepare, region_means, take_rows
 
 __all__ = ["SAMPLERS", "ClassSampler", "Sampler", "share_out"]
@@ -55,6 +59,7 @@ class Sampler:
         self.largest = min(largest, X.shape[0])
         self._order = None
         self._columns = None
+        self._nets = {}
 
     def draw(self, n_landmarks, kind):
         """Landmarks, and the rows they are.
@@ -75,22 +80,33 @@ class Sampler:
         """
         k = min(n_landmarks, self.X.shape[0])
         if self.method == "kmeans":
-            return self._lloyd(take_rows(self.X, self._seeds(self.largest)[:k])), None, None
+            points, D = self._lloyd(take_rows(self.X, self._seeds()[:k]))
+            return points, None, D
         if self.method == "density":
-            rows, region = self._net(k)
+            rows, region, D = self._net(k)
             centers = take_rows(self.X, rows)
             if kind == "centers":
-                return centers, rows, None
+                return centers, rows, D
             return region_means(self.P, region, centers), None, None
         rows = self._ordered_rows()[:k]
         centers = take_rows(self.X, rows)
-        D = np.ascontiguousarray(self._distances_to_order(centers)[:, :k])
+        D = np.ascontiguousarray(self._distances_to_order()[:, :k])
         if kind == "centers":
             return centers, rows, D
         return region_means(self.P, D.argmin(axis=1), centers), None, None
 
     def _random_state(self):
         return np.random.RandomState(self.seed)
+
+    @cached_property
+    def _transposed(self):
+        """Prepared rows as the compiled kernels want them; None for sparse rows."""
+        return None if is_sparse(self.P) else np.ascontiguousarray(self.P.T)
+
+    def _from_keys(self, keys):
+        """Distances of shape (n_samples, n_landmarks) from keys of the transposed shape."""
+        D = np.ascontiguousarray(keys.T)
+        return 2.0 * np.arctan(D) if self.distance == "angle" else D
 
     def _ordered_rows(self):
         if self._order is None:
@@ -100,72 +116,96 @@ class Sampler:
                 self._order, self._columns = self._traverse()
         return self._order
 
-    def _distances_to_order(self, centers):
-        if self._columns is None or self._columns.shape[1] < centers.shape[0]:
+    def _distances_to_order(self):
+        if self._columns is None:
             everything = take_rows(self.X, self._order)
             self._columns = distances(self.P, everything, self.distance)
         return self._columns
 
     def _traverse(self):
         n = self.X.shape[0]
+        first = self._random_state().randint(n)
+        if self._transposed is not None:
+            is_angle = self.distance == "angle"
+            rows, keys = choose_farthest(self._transposed, first, self.largest, is_angle)
+            return rows, self._from_keys(keys)
         rows = np.empty(self.largest, dtype=np.int64)
         columns = np.empty((self.largest, n))
         near = np.full(n, np.inf)
-        rows[0] = self._random_state().randint(n)
+        rows[0] = first
         for r in range(self.largest):
-            center = take_rows(self.X, rows[r : r + 1])
-            columns[r] = distances(self.P, center, self.distance)[:, 0]
+            columns[r] = self._distances_to(rows[r])
             np.minimum(near, columns[r], out=near)
             near[rows[r]] = -1.0  # chosen rows are not chosen again
             if r + 1 < self.largest:
                 rows[r + 1] = near.argmax()
         return rows, np.ascontiguousarray(columns.T)
 
-    def _net(self, k):
-        """Centers of the balls, and the ball of every row."""
-        n = self.X.shape[0]
-        random_state = self._random_state()
-        pending = np.arange(n)
-        rows = np.empty(k, dtype=np.int64)
-        region = np.empty(n, dtype=np.int64)
-        for ball in range(k):
-            rows[ball] = pending[int(random_state.random_sample() * pending.size)]
-            size = n // k + (ball < n % k)
-            center = take_rows(self.X, rows[ball : ball + 1])
-            gap = distances(self.P[pending], center, self.distance)[:, 0]
-            gap[pending == rows[ball]] = -1.0  # before its own copies
-            taken = np.argsort(gap, kind="stable")[:size]
-            region[pending[taken]] = ball
-            pending = np.delete(pending, taken)
-        return rows, region
+    def _distances_to(self, row, among=slice(None)):
+        """Distances of some rows to one of all rows."""
+        center = take_rows(self.X, np.array([row]))
+        return distances(self.P[among], center, self.distance)[:, 0]
 
-    def _seeds(self, k):
-        """The rows of k-means++: drawn as their squared distances to those before."""
+    def _net(self, k):
+        """Centers of the balls, the ball of every row, and distances to the centers if known."""
+        if k not in self._nets:
+            n = self.X.shape[0]
+            draws = self._random_state().random_sample(k)
+            if self._transposed is not None:
+                is_angle = self.distance == "angle"
+                rows, region, keys = choose_net(self._transposed, draws, is_angle)
+                self._nets[k] = rows, region, self._from_keys(keys)
+                return self._nets[k]
+            pending = np.arange(n)
+            rows = np.empty(k, dtype=np.int64)
+            region = np.empty(n, dtype=np.int64)
+            for ball in range(k):
+                rows[ball] = pending[int(draws[ball] * pending.size)]
+                size = n // k + (ball < n % k)
+                gap = self._distances_to(rows[ball], pending)
+                gap[pending == rows[ball]] = -1.0  # before its own copies
+                taken = np.argsort(gap, kind="stable")[:size]
+                region[pending[taken]] = ball
+                pending = np.delete(pending, taken)
+            self._nets[k] = rows, region, None
+        return self._nets[k]
+
+    def _seeds(self):
+        """The rows of k-means++: drawn in proportion to squared distances to those before."""
         if self._order is None:
             n = self.X.shape[0]
             random_state = self._random_state()
-            rows = [random_state.randint(n)]
+            first = random_state.randint(n)
+            draws = random_state.random_sample(self.largest - 1)
+            if self._transposed is not None:
+                self._order = choose_seeds(self._transposed, first, draws)
+                return self._order
+            rows = [first]
             near = np.full(n, np.inf)
-            while len(rows) < k:
-                gap = distances(self.P, take_rows(self.X, rows[-1:]), "euclidean")[:, 0]
-                near = np.minimum(near, gap * gap)
+            for draw in draws:
+                near = np.minimum(near, self._distances_to(rows[-1]) ** 2)
                 mass = np.cumsum(near)
-                at = np.searchsorted(mass, random_state.random_sample() * mass[-1], side="right")
+                at = np.searchsorted(mass, draw * mass[-1], side="right")
                 if mass[-1] == 0:  # as many distinct rows as seeds: any other row will do
                     at = np.setdiff1d(np.arange(n), rows)[0]
                 rows.append(min(int(at), n - 1))
             self._order = np.array(rows)
-        return self._order[:k]
+        return self._order
 
     def _lloyd(self, points):
+        """Centroids from seeds, and the distances of the rows to them if known."""
+        if not is_sparse(self.P):
+            points, D, converged = run_lloyd(self.P, points, _MOST_LLOYD)
+            return points, D if converged else None
         region = None
         for _ in range(_MOST_LLOYD):
-            nearest = distances(self.P, points, "euclidean").argmin(axis=1)
+            D = distances(self.P, points, "euclidean")
+            nearest = D.argmin(axis=1)
             if region is not None and np.array_equal(nearest, region):
-                break
+                return points, D
             region = nearest
             points = region_means(self.P, region, points)
-        return points
+        return points, None
 
 
 class ClassSampler:
