@@ -45,6 +45,8 @@ SAMPLERS = {"FFT": "fft", "Random": "random", "Density": "density", "K-Means": "
 
 
 def search(**parameters):
+    """A search with the paper's folds and class weights, unless others are given."""
+    parameters = {"cv": 3, "class_weight": None, **parameters}
     return lambda seed: LandmarkSearchCV(random_state=seed, **parameters)
 
 

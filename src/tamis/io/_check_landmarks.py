@@ -32,19 +32,21 @@ CLASSIFIER_ATTRIBUTES = (
     "sigma_",
     "n_landmarks_",
     "_row_codes",
+    "feature_importances_",
     "model_",
 )
 SEARCH_ATTRIBUTES = (
     "best_configuration_",
     "best_score_",
     "path_",
+    "_support",
     "_vote",
     "_seed_used",
     "_known",
     "configurations_",
     "members_",
 )
-SEARCH_OPTIONAL = ()
+SEARCH_OPTIONAL = ("feature_importances_",)
 # Training makes nothing larger: squares must have a sum.
 _FARTHEST = 1e150
 
@@ -60,6 +62,7 @@ def check_classifier(state, m, C):
     n_landmarks = _check_model(state["model_"], "model_", m, C)
     _check_attributes(state, state["model_"]["map"])
     places(state["_row_codes"], "_row_codes", C, n_landmarks)
+    _check_importances(state, m)
 
 
 def check_search(state, m, C):
@@ -67,26 +70,40 @@ def check_search(state, m, C):
     choice(state["_vote"], "_vote", ("majority", "soft"))
     number(state["best_score_"], "best_score_", finite=False)
     integer(state["_seed_used"], "_seed_used")
+    support = array(state["_support"], "_support", (m,), "bool")
+    n_used = int(np.count_nonzero(support))
+    require(n_used > 0, "_support", "one feature at least")
+    if "feature_importances_" in state:
+        _check_importances(state, m)
     for at, member in enumerate(ordered(state["members_"], "members_")):
         where = f"members_[{at}]"
         record(member, where, ("configuration", "seed", "weight", "model", "row_codes"))
         _check_configuration(member["configuration"], f"{where}.configuration")
         integer(member["seed"], f"{where}.seed")
         number(member["weight"], f"{where}.weight", above=0.0)
-        n_landmarks = _check_model(member["model"], f"{where}.model", m, C)
+        n_landmarks = _check_model(member["model"], f"{where}.model", n_used, C)
         places(member["row_codes"], f"{where}.row_codes", C, n_landmarks)
     _check_configuration(state["best_configuration_"], "best_configuration_")
     table, kinds = state["configurations_"], ("object", "bool", "int64", "float64")
-    record(table, "configurations_", (*_parameters(), "balanced_error"))
-    errors = array(table["balanced_error"], "configurations_.balanced_error", (None,), nan=True)
+    require(isinstance(table, dict), "configurations_", "an object")
+    folds = [name for name in table if str(name).startswith("split")]
+    expected = [f"split{fold}_test_score" for fold in range(len(folds))]
+    record(table, "configurations_", (*_parameters(), "score", *expected))
+    scores = array(table["score"], "configurations_.score", (None,), nan=True)
     for name, column in table.items():
-        array(column, f"configurations_.{name}", (errors.size,), kinds, finite=False, nan=True)
+        array(column, f"configurations_.{name}", (scores.size,), kinds, finite=False, nan=True)
         require(is_plain(column), f"configurations_.{name}", "numbers and strings")
-    path = record(state["path_"], "path_", ("n_landmarks", "balanced_error"))
-    sizes = array(path["n_landmarks"], "path_.n_landmarks", (None,), ("int64", "float64"))
-    array(path["balanced_error"], "path_.balanced_error", (sizes.size,), nan=True)
+    keys = ("level", "n_features", "score", "standard_error", "cost")
+    path = record(state["path_"], "path_", keys)
+    sizes = array(path["level"], "path_.level", (None,), ("int64", "float64"))
+    for name in keys[1:]:
+        array(path[name], f"path_.{name}", (sizes.size,), nan=True)
     if state["_known"] is not None:
         _check_known(state["_known"], C)
+
+
+def _check_importances(state, m):
+    array(state["feature_importances_"], "feature_importances_", (m,), low=0.0)
 
 
 def _parameters():

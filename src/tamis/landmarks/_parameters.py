@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
+from tamis._array import is_sparse
 from tamis._base import require_unmasked
 from tamis.landmarks.choose import SAMPLERS
 from tamis.landmarks.distances import DISTANCES
@@ -23,6 +24,7 @@ from tamis.landmarks.space import (
 __all__ = [
     "as_rows",
     "check_name",
+    "find_kind",
     "make_configuration",
 ]
 
@@ -52,16 +54,14 @@ def make_configuration(estimator, X):
         check_name("landmarks", parameters["landmarks"], SAMPLERS)
     else:
         given = check_landmarks(parameters["landmarks"], X)
-    kind = parameters["kind"]
     sampled_by = None if given is not None else parameters["landmarks"]
-    if kind is None:
-        kind = "centroids" if sampled_by == "kmeans" else "centers"
+    kind = find_kind(sampled_by, parameters["kind"])
     check_name("kind", kind, KINDS)
     check_name("distance", parameters["distance"], DISTANCES)
     check_name("kernel", parameters["kernel"], KERNELS)
     check_name("scaling", parameters["scaling"], SCALINGS)
     check_name("per_class", parameters["per_class"], (False, True))
-    if sparse.issparse(X) and parameters["scaling"] not in SPARSE_SCALINGS:
+    if is_sparse(X) and parameters["scaling"] not in SPARSE_SCALINGS:
         raise ValueError(
             f"scaling={parameters['scaling']!r} would make sparse X dense. Use None or 'standard' "
             "(which then does not center), or pass X.toarray()."
@@ -91,6 +91,13 @@ def make_configuration(estimator, X):
         kernel=parameters["kernel"],
         **_head_parameters(parameters),
     ), given
+
+
+def find_kind(landmarks, kind):
+    """The kind of landmarks; where none is given, k-means has centroids and all others centers."""
+    if kind is not None:
+        return kind
+    return "centroids" if isinstance(landmarks, str) and landmarks == "kmeans" else "centers"
 
 
 def _count_landmarks(n_landmarks, given):
@@ -152,7 +159,7 @@ def check_name(name, value, known):
 
 def check_landmarks(landmarks, X):
     """The user's landmarks: an array of rows, or indices of rows of X."""
-    if not sparse.issparse(landmarks):
+    if not is_sparse(landmarks):
         try:
             landmarks = np.asarray(require_unmasked(landmarks, "landmarks"))
         except ValueError as error:
@@ -186,7 +193,7 @@ def check_landmarks(landmarks, X):
 
 def check_size(X, name, smallest=0.0):
     """Raise where squares of the entries overflow or, all of them, vanish."""
-    values = X.data if sparse.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     largest = np.abs(values).max(initial=0.0)
     if largest > _LARGEST or 0 < largest < smallest:
         raise ValueError(
@@ -201,7 +208,7 @@ def as_rows(X, is_new=False):
     New rows may be as small as they like: they are zeros beside the training rows.
     """
     check_size(X, "X", 0.0 if is_new else _SMALLEST)
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return np.require(X, requirements="CW")  # kernels are compiled for arrays to write on
     if not X.has_canonical_format:
         X = X.copy()

@@ -17,6 +17,7 @@ of landmarks. Sparse rows stay sparse; landmarks are few, and dense.
 import numpy as np
 from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.landmarks._distance_kernels import (
     dense_keys,
     dense_norms,
@@ -40,7 +41,7 @@ DISTANCES = ("euclidean", "angle")
 
 def row_norms(X):
     """Euclidean norms of the rows, summed over the features in order."""
-    return sparse_norms(X.data, X.indptr) if sparse.issparse(X) else dense_norms(X)
+    return sparse_norms(X.data, X.indptr) if is_sparse(X) else dense_norms(X)
 
 
 def prepare(X, distance):
@@ -49,7 +50,7 @@ def prepare(X, distance):
         return X
     norms = row_norms(X)
     norms[norms == 0] = 1.0
-    if sparse.issparse(X):
+    if is_sparse(X):
         scaled = X.data / np.repeat(norms, np.diff(X.indptr))
         return sparse.csr_array((scaled, X.indices, X.indptr), shape=X.shape)
     return X / norms[:, None]
@@ -72,7 +73,7 @@ def distances(P, R, distance):
     """
     RT = np.ascontiguousarray(prepare(R, distance).T)
     is_angle = distance == "angle"
-    if sparse.issparse(P):
+    if is_sparse(P):
         keys = sparse_keys(P.data, P.indices, P.indptr, RT, is_angle)
     else:
         keys = dense_keys(P, RT, is_angle)
@@ -93,7 +94,7 @@ def region_means(P, region, centers):
     """
     K = centers.shape[0]
     count = np.bincount(region[region >= 0], minlength=K)
-    if sparse.issparse(P):
+    if is_sparse(P):
         sums = sparse_region_sums(P.data, P.indices, P.indptr, region, K, P.shape[1])
     else:
         sums = dense_region_sums(P, region, K)
@@ -104,4 +105,4 @@ def region_means(P, region, centers):
 def take_rows(X, rows):
     """Some rows as a dense array: landmarks are dense."""
     part = X[rows]
-    return part.toarray() if sparse.issparse(part) else np.array(part)
+    return part.toarray() if is_sparse(part) else np.array(part)

@@ -10,8 +10,9 @@ are the probabilities, so that predictions and probabilities agree.
 import numpy as np
 
 from tamis.landmarks.evaluation import balanced_errors
+from tamis.landmarks.model import PreparedRows, model_shares
 
-__all__ = ["choose_size", "combine", "member_weights", "pick_greedily"]
+__all__ = ["choose_size", "combine", "ensemble_shares", "member_weights", "pick_greedily"]
 
 # Sizes that "auto" tries: odd, as far as consensus takes the paper (Fig. 4).
 _SIZES = range(1, 32, 2)
@@ -48,6 +49,26 @@ def combine(weights, shares, vote):
     total = total / weights.sum()
     top = total.max(axis=1, keepdims=True)
     return np.where(top - total <= _TIE, top, total)
+
+
+def ensemble_shares(members, X, vote):
+    """Probabilities of an ensemble for rows that have its columns.
+
+    Parameters
+    ----------
+    members : list of dict
+    X : ndarray or CSR array of shape (n_samples, n_features)
+    vote : {"majority", "soft"}
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_samples, n_classes)
+    """
+    weights = np.array([member["weight"] for member in members])
+    prepared = PreparedRows(X)
+    return combine(
+        weights, (model_shares(member["model"], X, prepared) for member in members), vote
+    )
 
 
 def _one_hot(labels, n_classes):

@@ -15,9 +15,13 @@ a time. What comes out equals the evaluation of one configuration at a time
 (`tests/oracles/landmarks.py`).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.landmarks.choose import SAMPLERS
 from tamis.landmarks.distances import distances, prepare
@@ -27,7 +31,7 @@ from tamis.landmarks.model import make_sampler
 from tamis.landmarks.neighbors import nearest_rows, vote_codes, vote_shares
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
 
-__all__ = ["Branch", "balanced_errors", "evaluate_branch", "list_branches"]
+__all__ = ["Branch", "FoldData", "balanced_errors", "evaluate_branch", "list_branches"]
 
 
 @dataclass(frozen=True)
@@ -60,15 +64,13 @@ def list_branches(configurations):
     ]
 
 
-def evaluate_branch(
-    branch, X, codes, n_classes, train, test, seeds, class_weight, soft=False, scaling=None
-):
-    """Predictions of the test rows by every configuration of a branch, trained on others.
+class FoldData(NamedTuple):
+    """What one fold of a search has for all branches.
 
-    Parameters
+    Attributes
     ----------
-    branch : Branch
     X : ndarray or CSR array of shape (n_samples, n_features)
+        All rows.
     codes : ndarray of int of shape (n_samples,)
     n_classes : int
     train, test : ndarray of int
@@ -76,16 +78,37 @@ def evaluate_branch(
     seeds : ndarray of int of shape (4,)
         Seed of every sampler, in the order of `SAMPLERS`.
     class_weight : None, "balanced" or ndarray of shape (n_classes,)
+    """
+
+    X: Any
+    codes: NDArray
+    n_classes: int
+    train: NDArray
+    test: NDArray
+    seeds: NDArray
+    class_weight: Any
+
+
+def evaluate_branch(
+    branch: Branch, fold: FoldData, soft: bool = False, scaling: dict | None = None
+) -> tuple[NDArray, NDArray | None]:
+    """Predictions of the test rows by every configuration of a branch, trained on others.
+
+    Parameters
+    ----------
+    branch : Branch
+    fold : FoldData
     soft : bool
-        Whether probabilities are wanted, too.
+        Whether probabilities are returned as well.
     scaling : dict or None
-        What the branch's scaling learns from the training rows, where it is known already.
+        What the branch's scaling learned from the training rows; None: it is learned here.
 
     Returns
     -------
     labels : ndarray of int16 of shape (n_configurations, n_test)
     probabilities : ndarray of float32 of shape (n_configurations, n_test, n_classes), or None
     """
+    X, codes, n_classes, train, test, seeds, class_weight = fold
     X_train, X_test, y = X[train], X[test], codes[train]
     if scaling is None:
         scaling = fit_scaling(branch.scaling, X_train)

@@ -13,6 +13,8 @@ and 0 elsewhere for gaussian and cauchy.
 
 import numpy as np
 
+from tamis._compile import compiled
+
 __all__ = ["KERNELS", "apply_kernel", "region_radii"]
 
 KERNELS = ("linear", "gaussian", "sigmoid", "cauchy")
@@ -33,9 +35,17 @@ def region_radii(D):
     region : ndarray of int of shape (n_samples,)
         Nearest landmark of every row; equally near ones: the first.
     """
-    region = D.argmin(axis=1)
+    return _radii(D)
+
+
+@compiled
+def _radii(D):
     sigma = np.zeros(D.shape[1])
-    np.maximum.at(sigma, region, D[np.arange(D.shape[0]), region])
+    region = np.empty(D.shape[0], np.int64)
+    for i in range(D.shape[0]):
+        nearest = D[i].argmin()
+        region[i] = nearest
+        sigma[nearest] = max(sigma[nearest], D[i, nearest])
     return sigma, region
 
 
@@ -49,5 +59,6 @@ def apply_kernel(kernel, D, sigma):
     # 1 / 0 gives the limit: inf at d > 0; at d = 0 the quotient is set to 0.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         ratio = D / sigma
-        ratio[D == 0] = 0.0
+        if not sigma.all():
+            ratio[D == 0] = 0.0
         return np.exp(-ratio) if kernel == "gaussian" else 1.0 / (1.0 + ratio)

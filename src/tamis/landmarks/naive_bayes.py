@@ -29,8 +29,7 @@ def train_naive_bayes(Z, codes, log_prior):
     log_prior : ndarray of shape (n_classes,)
         Logarithms of the priors; -inf for a class without rows.
     """
-    means, variances = _moments(Z, codes, log_prior.size)
-    widest = Z.var(axis=0).max(initial=0.0)
+    means, variances, widest = _moments(Z, codes, log_prior.size)
     floor = _SMOOTHING * widest
     return {
         "means": means,
@@ -63,7 +62,19 @@ def _moments(Z, codes, n_classes):
             variances[c, j] += gap * gap
     for c in range(n_classes):
         variances[c] /= max(count[c], 1.0)
-    return means, variances
+    # Values less the first one: constant columns are exactly constant.
+    sums = np.zeros(K)
+    squares = np.zeros(K)
+    first = Z[0]
+    for i in range(n):
+        for j in range(K):
+            sums[j] += Z[i, j] - first[j]
+    for i in range(n):
+        for j in range(K):
+            gap = Z[i, j] - first[j] - sums[j] / n
+            squares[j] += gap * gap
+    widest = squares.max() / n
+    return means, variances, widest
 
 
 @compiled

@@ -1,6 +1,9 @@
 """LandmarkTransformer: samples described by their distances to a few landmarks."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,19 +29,20 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
     ----------
     landmarks : {"fft", "kmeans", "density", "random"} or array-like, default="fft"
         How landmarks are chosen: farthest-first traversal, k-means, density nets, at random. Or
-        the landmarks themselves: an array with one a row, in the units of X, or the indices of
-        training rows.
+        the landmarks themselves: an array with one row per landmark, in the units of X, or the
+        indices of training rows.
     n_landmarks : int or None, default=None
-        How many; more than there are rows: all rows. None: 16, or as many as are given.
+        Number of landmarks; more than there are rows: all rows. None: 16, or as many as are
+        given.
     kind : {"centers", "centroids"} or None, default=None
-        Rows of the data, or means of their regions. None: what the sampler has, centroids for
-        k-means and centers for all others.
+        Rows of the data, or means of their regions. None: centroids for k-means, otherwise
+        centers.
     distance : {"euclidean", "angle"}, default="euclidean"
         Distance, also for choosing landmarks.
     kernel : {"linear", "gaussian", "sigmoid", "cauchy"}, default="cauchy"
         Eqs. (1) to (4): d, exp(-d / sigma), 1 / (1 + exp(sigma - d)), 1 / (1 + d / sigma).
     per_class : bool, default=False
-        Whether landmarks are chosen in every class by itself, the same number of each; needs y.
+        Whether landmarks are chosen in each class separately, the same number of each; needs y.
     scaling : {"standard", "minmax", "quantile", "yeo-johnson"} or None, default=None
         Scaling of the features before anything else. Sparse X: None or "standard", which then
         does not center.
@@ -54,11 +58,11 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
     sigma_ : ndarray of shape (n_landmarks_,)
         Radii of the landmarks' regions.
     n_landmarks_ : int
-        How many landmarks there are.
+        Number of landmarks.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when they have names that are strings.
+        Their names, if all of them are strings.
 
     References
     ----------
@@ -80,16 +84,16 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
     def __init__(
         self,
-        landmarks="fft",
-        n_landmarks=None,
+        landmarks: str | ArrayLike = "fft",
+        n_landmarks: int | None = None,
         *,
-        kind=None,
-        distance="euclidean",
-        kernel="cauchy",
-        per_class=False,
-        scaling=None,
-        random_state=None,
-    ):
+        kind: str | None = None,
+        distance: str = "euclidean",
+        kernel: str = "cauchy",
+        per_class: bool = False,
+        scaling: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.landmarks = landmarks
         self.n_landmarks = n_landmarks
         self.kind = kind
@@ -106,7 +110,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         return tags
 
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> LandmarkTransformer:
         """Choose the landmarks.
 
         Parameters
@@ -114,7 +118,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training samples; sparse ones stay sparse.
         y : array-like of shape (n_samples,), default=None
-            Labels; needed with `per_class`, otherwise not looked at.
+            Labels; needed with `per_class`, otherwise ignored.
 
         Returns
         -------
@@ -148,7 +152,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         return Z
 
     @with_callbacks
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.float64]:
         """Choose the landmarks and map the training samples.
 
         Parameters
@@ -164,7 +168,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         """
         return self._fit(X, y)
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Map samples.
 
         Parameters
