@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from tamis import LandmarkClassifier, LandmarkTransformer
-from tamis.landmarks.evaluation import evaluate_branch, list_branches
+from tamis.landmarks.evaluation import FoldData, evaluate_branch, list_branches
 from tamis.landmarks.linear import Regression
 from tamis.landmarks.space import check_space, draw_configurations
 from tests.landmarks.nasty import DATA
@@ -87,7 +87,7 @@ def test_neighbours_on_the_map_are_those_of_scikit_learn(weights):
     rng = np.random.default_rng(0)
     A, B, y = rng.normal(size=(90, 3)), rng.normal(size=(50, 3)), rng.integers(0, 3, 90)
     model = LandmarkClassifier("random", 6, classifier="knn", n_neighbors=7, random_state=0)
-    model.set_params(weights=weights).fit(A, y)
+    model.set_params(weights=weights, class_weight=None).fit(A, y)
     map_ = LandmarkTransformer("random", 6, random_state=0).fit(A)
     peer = KNeighborsClassifier(7, weights=weights).fit(map_.transform(A), y)
     expected = peer.predict_proba(map_.transform(B))
@@ -99,7 +99,8 @@ def test_a_classifier_is_one_leaf_of_the_tree():
     values = check_space("extended", False)
     drawn = draw_configurations(values, 60, np.random.RandomState(0))
     for branch in list_branches(drawn):
-        labels, _ = evaluate_branch(branch, X, Y, 3, train, test, np.full(4, 5), "balanced")
+        fold = FoldData(X, Y, 3, train, test, np.full(4, 5), "balanced")
+        labels, _ = evaluate_branch(branch, fold)
         for c, found in zip(branch.configurations, labels, strict=True):
             one = LandmarkClassifier(**c.as_dict(), class_weight="balanced", random_state=5)
             assert_array_equal(one.fit(X[train], Y[train]).predict(X[test]), found, str(c))
@@ -147,7 +148,7 @@ def test_centroids_are_explained_by_the_nearest_training_row():
 @pytest.mark.parametrize("classifier", ["nb", "ridge", "lda"])
 def test_balanced_classes_make_the_rare_class_heard(classifier):
     points, y = make_blobs([400, 20], 2, centers=[[0, 0], [1.5, 0]], random_state=0)
-    plain = LandmarkClassifier("fft", 8, classifier=classifier, random_state=0)
+    plain = LandmarkClassifier("fft", 8, classifier=classifier, class_weight=None, random_state=0)
     heard = clone(plain).set_params(class_weight="balanced").fit(points, y).predict(points)
     assert (heard[y == 1] == 1).mean() > (plain.fit(points, y).predict(points)[y == 1] == 1).mean()
     dict_weight = clone(plain).set_params(class_weight={0: 420 / 800, 1: 420 / 40})
@@ -239,12 +240,12 @@ def test_nasty_data_give_finite_probabilities(model, name):
         ({"random_state": "seed"}, "seed"),
     ],
 )
-def test_wrong_parameters_are_told(parameters, message):
+def test_wrong_parameters_are_errors(parameters, message):
     with pytest.raises(ValueError, match=message):
         LandmarkClassifier(**parameters).fit(X, Y)
 
 
-def test_wrong_calls_are_told():
+def test_wrong_calls_are_errors():
     model = LandmarkClassifier(random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="threshold must be a probability"):
         model.predict_reject(X, 2)

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.metrics import balanced_accuracy_score
 
 from tamis.landmarks.choose import SAMPLERS
-from tamis.landmarks.evaluation import balanced_errors, evaluate_branch, list_branches
+from tamis.landmarks.evaluation import FoldData, balanced_errors, evaluate_branch, list_branches
 from tamis.landmarks.space import Configuration, check_space, list_configurations
 from tests.landmarks.nasty import DATA
 from tests.oracles.landmarks import Oracle
@@ -27,7 +27,9 @@ def evaluate(X, y, configurations, class_weight=None, soft=False):
     shares = np.empty((len(configurations), y.size, y.max() + 1))
     for branch in list_branches(configurations):
         done = [
-            evaluate_branch(branch, X, y, y.max() + 1, *split, seeds[f], class_weight, soft)
+            evaluate_branch(
+                branch, FoldData(X, y, y.max() + 1, *split, seeds[f], class_weight), soft
+            )
             for f, split in enumerate(splits)
         ]
         labels[list(branch.places)] = np.concatenate([found for found, _ in done], axis=1)
