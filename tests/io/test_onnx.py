@@ -123,6 +123,20 @@ def test_an_ensemble_agrees(vote, tmp_path):
     assert close.mean() > 0.999
 
 
+def test_an_ensemble_on_some_features_agrees(tmp_path):
+    X, y = new_rows(300, 4), np.arange(300) % 2
+    X[y == 1] += 1.0
+    space = {"classifier": ["nb", "ridge"], "n_landmarks": [4]}
+    search = LandmarkSearchCV(space=space, n_configurations=4, vote="soft", random_state=0)
+    model = search.fit_path(X, y, [2], feature_order=[3, 1]).model(0)
+    export_onnx(model, tmp_path / "model.onnx")
+    rows = new_rows(500, 4)
+    names = [item.name for item in onnx.load(tmp_path / "model.onnx").graph.input]
+    _, probabilities = run(tmp_path / "model.onnx", rows, names)
+    close = np.isclose(probabilities, model.predict_proba(rows), atol=1e-9).all(axis=1)
+    assert close.mean() > 0.999
+
+
 def test_only_selected_features_are_asked_for(tmp_path):
     model = fitted("centers")
     export_onnx(model, tmp_path / "model.onnx")

@@ -11,6 +11,7 @@ from sklearn.feature_selection import f_classif
 
 from tamis import LandmarkClassifier, LandmarkSearchCV
 from tamis._base import softmax
+from tamis.io import PrivacyWarning, load_model, save_model
 from tamis.paths.engine import CrossValidation
 from tests.landmarks.nasty import DATA
 
@@ -118,6 +119,17 @@ def test_models_of_a_path_know_the_names_of_the_features():
     assert model.feature_names_in_.tolist() == list("abcd")
     assert_array_equal(model.predict(table), model.predict(pd.DataFrame(X, columns=list("abcd"))))
     assert LandmarkClassifier().fit_path(table, Y, [2]).model(0).feature_names_in_.size == 4
+
+
+def test_a_model_of_a_path_is_saved_and_loaded(tmp_path):
+    path = clone(SMALL).fit_path(X, Y, [2])
+    for name, model in (("wide", path.model(0)), ("narrow", path.narrow_model(0))):
+        with pytest.warns(PrivacyWarning):
+            save_model(model, tmp_path / f"{name}.json")
+        again = load_model(tmp_path / f"{name}.json")
+        rows = NEW if name == "wide" else NEW[:, path.features(0)]
+        assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+        assert_array_equal(again.support_, model.support_)
 
 
 def test_classes_that_a_fold_lacks_do_not_stop_a_path():

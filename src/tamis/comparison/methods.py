@@ -254,20 +254,27 @@ class Landmarks(Method):
 
     def train(self, part, levels):
         """Rank the features once; search configurations for every level."""
-        fitted = []
-        for k in levels:
-            features = part.best_features(int(k))
-            columns = part.columns_of(features)
-            estimator = LandmarkSearchCV(
-                space={"scaling": ["standard"]},
-                n_configurations=64,
-                vote="soft",
-                class_weight=part.class_weight,
-                cv=_inner_folds(part.codes),
-                random_state=part.seed,
-            ).fit(_dense(part.X[:, columns]), part.codes)
-            fitted.append(Fitted(estimator, columns, features, part.gains[features]))
-        return fitted
+        features = [part.best_features(int(k)) for k in levels]
+        columns = [part.columns_of(some) for some in features]
+        used = np.unique(np.concatenate(columns))
+        estimator = LandmarkSearchCV(
+            space={"scaling": ["standard"]},
+            n_configurations=64,
+            vote="soft",
+            class_weight=part.class_weight,
+            cv=_inner_folds(part.codes),
+            random_state=part.seed,
+        )
+        path = estimator._fit_supports(
+            _dense(part.X[:, used]),
+            part.codes,
+            np.arange(part.codes.max() + 1),
+            [np.searchsorted(used, some) for some in columns],
+        )
+        return [
+            Fitted(path.narrow_model(i), columns[i], features[i], part.gains[features[i]])
+            for i in range(len(levels))
+        ]
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """Distances of the rows to some hundred landmarks, for eight levels."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import check_class_weight, steps, with_callbacks
 from tamis.landmarks._fitted import FittedLandmarks, NearestLandmarks, find_nearest
-from tamis.landmarks._parameters import find_kind, make_configuration
+from tamis.landmarks._parameters import as_rows, find_kind, make_configuration
 from tamis.landmarks.importances import deal_folds, measure_importances
 from tamis.landmarks.model import model_decisions, model_shares, train_model, train_models
 from tamis.landmarks.path import LandmarkPath, check_levels, double_up_to
@@ -200,6 +200,7 @@ class LandmarkClassifier(FittedLandmarks):
 
     def _fit_path(self, X, codes, classes, levels=None) -> LandmarkPath:
         """A path from validated rows and class indices."""
+        X = as_rows(X)
         class_weight = check_class_weight(self.class_weight, classes)
         configuration, given = make_configuration(self, X)
         most = X.shape[0] if given is None else given.shape[0]

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from tamis._base import decode_labels, steps, with_callbacks
 from tamis.landmarks._fitted import FittedLandmarks, NearestLandmarks, find_nearest
+from tamis.landmarks._parameters import as_rows
 from tamis.landmarks._search_parameters import check_search, make_plan
 from tamis.landmarks.ensemble import ensemble_shares
 from tamis.landmarks.path import (
@@ -140,7 +141,7 @@ class LandmarkSearchCV(FittedLandmarks):
     >>> round(search.best_score_, 3), len(search.members_)
     (0.987, 15)
     >>> search.best_configuration_["classifier"]
-    'nb'
+    'knn'
     """
 
     _fitted_attribute = "members_"
@@ -267,6 +268,7 @@ class LandmarkSearchCV(FittedLandmarks):
 
     def _fit_supports(self, X, codes, classes, supports, groups=None) -> LandmarkSearchPath:
         """A path from validated rows and class indices: one search for each set of columns."""
+        X = as_rows(X)
         plan = make_plan(self, X, codes, classes, groups, self._seed())
         return search_supports(self, plan, plan.take_rows(X), supports)
 

@@ -32,13 +32,15 @@ def search_supports(estimator, plan: Plan, X, supports: list[NDArray]) -> Landma
         Its levels are the numbers of columns.
     """
     used = np.unique(np.concatenate(supports))
-    searches = []
+    searches: dict[bytes, SearchLevel] = {}
     with threadpool_limits(1, user_api="blas"):
         all_columns = take_columns(X, used)
         in_folds = plan.scalings(all_columns)
         names = {c.scaling for c in plan.configurations}
         of_all_rows = {name: fit_scaling(name, all_columns) for name in names}
         for columns in supports:
+            if columns.tobytes() in searches:
+                continue
             part, where = take_columns(X, columns), np.searchsorted(used, columns)
             outcomes = plan.start()
             tasks = plan.tasks(outcomes)
@@ -48,13 +50,14 @@ def search_supports(estimator, plan: Plan, X, supports: list[NDArray]) -> Landma
             ranking = plan.rank(outcomes, part)
             scalings = {key: take_scaling(value, where) for key, value in of_all_rows.items()}
             members = plan.train_members(part, *plan.choose_members(outcomes, ranking), scalings)
-            searches.append(SearchLevel(columns, members, ranking))
+            searches[columns.tobytes()] = SearchLevel(columns, members, ranking)
 
     def build(search: SearchLevel, narrow: bool):
         return _build(estimator, plan, X, search, narrow)
 
     levels = np.array([columns.size for columns in supports])
-    return LandmarkSearchPath(levels, searches, plan.classes, plan.vote, build)
+    of_levels = [searches[columns.tobytes()] for columns in supports]
+    return LandmarkSearchPath(levels, of_levels, plan.classes, plan.vote, build)
 
 
 def _build(estimator, plan, X, search, narrow):

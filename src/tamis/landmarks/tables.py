@@ -13,9 +13,9 @@ __all__ = ["as_cv_results", "as_path", "as_table"]
 def as_table(ranked: list[Configuration], ranking) -> dict[str, NDArray]:
     """A column for every parameter, the score, and the scores of the folds."""
     table = {name: as_column([getattr(c, name) for c in ranked]) for name in PARAMETERS}
-    table["score"] = ranking.scores
+    table["score"] = np.array(ranking.scores)
     for fold, scores in enumerate(ranking.fold_scores):
-        table[f"split{fold}_test_score"] = scores
+        table[f"split{fold}_test_score"] = np.array(scores)
     return table
 
 
