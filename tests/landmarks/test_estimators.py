@@ -97,7 +97,7 @@ def test_neighbours_on_the_map_are_those_of_scikit_learn(weights):
 def test_a_classifier_is_one_leaf_of_the_tree():
     train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)
     values = check_space("extended", False)
-    drawn = draw_configurations(values, 60, np.random.RandomState(0))
+    drawn = draw_configurations(values, 30, np.random.RandomState(0))
     for branch in list_branches(drawn):
         fold = FoldData(X, Y, 3, train, test, np.full(4, 5), "balanced")
         labels, _ = evaluate_branch(branch, fold)

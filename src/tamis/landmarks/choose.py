@@ -22,9 +22,12 @@ is ``randint(n)``; kmeans is ``randint(n)``, then ``random_sample()`` a seed; de
 ``random_sample()`` a ball.
 """
 
+from __future__ import annotations
+
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._array import is_sparse
 from tamis.landmarks._choose_kernels import choose_farthest, choose_net, choose_seeds, run_lloyd
@@ -50,7 +53,7 @@ class Sampler:
         Largest number of landmarks that will be asked for.
     """
 
-    def __init__(self, method, X, distance, seed, largest):
+    def __init__(self, method: str, X, distance: str, seed: int, largest: int) -> None:
         self.method = method
         self.X = X
         self.distance = distance
@@ -61,7 +64,7 @@ class Sampler:
         self._columns = None
         self._nets = {}
 
-    def draw(self, n_landmarks, kind):
+    def draw(self, n_landmarks: int, kind: str) -> tuple[NDArray, NDArray | None, NDArray | None]:
         """Landmarks, and the rows they are.
 
         Parameters
@@ -219,7 +222,9 @@ class ClassSampler:
         Class of every row.
     """
 
-    def __init__(self, method, X, distance, seed, largest, codes):
+    def __init__(
+        self, method: str, X, distance: str, seed: int, largest: int, codes: NDArray
+    ) -> None:
         self.parts = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
         self.sizes = np.array([part.size for part in self.parts])
         self.samplers = [
@@ -227,7 +232,7 @@ class ClassSampler:
             for part, most in zip(self.parts, share_out(largest, self.sizes), strict=True)
         ]
 
-    def draw(self, n_landmarks, kind):
+    def draw(self, n_landmarks: int, kind: str) -> tuple[NDArray, NDArray | None, NDArray | None]:
         """As `Sampler.draw`; the landmarks of the first class come first."""
         points, rows = [], []
         for c, k in enumerate(share_out(n_landmarks, self.sizes)):
@@ -239,7 +244,7 @@ class ClassSampler:
         return np.concatenate(points), np.concatenate(rows) if known else None, None
 
 
-def share_out(n_landmarks, class_sizes):
+def share_out(n_landmarks: int, class_sizes: NDArray) -> NDArray[np.int64]:
     """Numbers of landmarks of the classes: as equal as the classes' sizes allow.
 
     Parameters

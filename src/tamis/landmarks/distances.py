@@ -4,6 +4,8 @@ r"""Distances between rows and landmarks: Euclidean, or the angle.
    d(x, c) = 2 \arctan \frac{\|u - v\|}{\|u + v\|}, \quad u = x / \|x\|, v = c / \|c\|.
 
 Both are computed from differences, never through inner products: a row is at distance exactly 0
+from __future__ import annotations
+
 from itself (through a Gram matrix it would be at 1e-8, and sigma would be wrong). The second form
 is accurate for all angles; a zero row has no direction and comes out at a right angle to all
 others and at angle 0 to other zero rows. Directions closer than rounding are the same direction.
@@ -15,6 +17,7 @@ of landmarks. Sparse rows stay sparse; landmarks are few, and dense.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis._array import is_sparse
@@ -39,12 +42,12 @@ __all__ = [
 DISTANCES = ("euclidean", "angle")
 
 
-def row_norms(X):
+def row_norms(X) -> NDArray[np.float64]:
     """Euclidean norms of the rows, summed over the features in order."""
     return sparse_norms(X.data, X.indptr) if is_sparse(X) else dense_norms(X)
 
 
-def prepare(X, distance):
+def prepare(X, distance: str):
     """Rows as the distance wants them: as they are, or divided by their norms."""
     if distance == "euclidean":
         return X
@@ -56,7 +59,7 @@ def prepare(X, distance):
     return X / norms[:, None]
 
 
-def distances(P, R, distance):
+def distances(P, R: NDArray, distance: str) -> NDArray[np.float64]:
     """Distances of prepared rows `P` to landmarks `R` (as they are, not prepared).
 
     Parameters
@@ -80,7 +83,7 @@ def distances(P, R, distance):
     return 2.0 * np.arctan(keys) if is_angle else keys
 
 
-def region_means(P, region, centers):
+def region_means(P, region: NDArray, centers: NDArray) -> NDArray[np.float64]:
     """Mean of the prepared rows of every region; an empty region keeps its center.
 
     Parameters
@@ -102,7 +105,7 @@ def region_means(P, region, centers):
     return np.where(count[:, None] > 0, means, centers)
 
 
-def take_rows(X, rows):
+def take_rows(X, rows: NDArray) -> NDArray[np.float64]:
     """Some rows as a dense array: landmarks are dense."""
     part = X[rows]
     return part.toarray() if is_sparse(part) else np.array(part)

@@ -52,7 +52,7 @@ class Branch:
         return ", ".join(parts)
 
 
-def list_branches(configurations):
+def list_branches(configurations: list) -> list[Branch]:
     """The branches of a list of configurations."""
     groups = {}
     for place, c in enumerate(configurations):
@@ -175,7 +175,7 @@ def _classify(Z_train, Z_test, y, weights, placed, soft):
                 yield place, codes[s], share
 
 
-def balanced_errors(labels, truth, importance):
+def balanced_errors(labels: NDArray, truth: NDArray, importance: NDArray) -> NDArray[np.float64]:
     """One minus the mean recall of the classes, for every row of `labels`.
 
     Parameters

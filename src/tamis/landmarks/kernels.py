@@ -11,7 +11,10 @@ r"""The kernels of the paper, eqs. (1) to (4), as functions of a distance.
 and 0 elsewhere for gaussian and cauchy.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._compile import compiled
 
@@ -20,7 +23,7 @@ __all__ = ["KERNELS", "apply_kernel", "region_radii"]
 KERNELS = ("linear", "gaussian", "sigmoid", "cauchy")
 
 
-def region_radii(D):
+def region_radii(D: NDArray) -> tuple[NDArray, NDArray]:
     """Radius sigma of every landmark's region, and the region of every row.
 
     Parameters
@@ -49,7 +52,7 @@ def _radii(D):
     return sigma, region
 
 
-def apply_kernel(kernel, D, sigma):
+def apply_kernel(kernel: str, D: NDArray, sigma: NDArray) -> NDArray[np.float64]:
     """Map of distances `D` (n_samples, n_landmarks) by a kernel with radii `sigma`."""
     if kernel == "linear":
         return D

@@ -5,7 +5,12 @@ written as JSON. `train_map` and `apply_map` are Alg. 2 of the paper; `train_mod
 `model_decisions` and `model_shares` add the classifier.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.landmarks.choose import ClassSampler, Sampler
 from tamis.landmarks.distances import distances, prepare, region_means, take_rows
@@ -34,7 +39,15 @@ def make_sampler(choice, X, codes, seed, largest):
     return Sampler(choice.landmarks, X, choice.distance, seed, largest)
 
 
-def train_maps(configuration, sizes, X, codes, seed, given=None, scaling=None):
+def train_maps(
+    configuration,
+    sizes: Sequence[int],
+    X,
+    codes: NDArray | None,
+    seed: int,
+    given: NDArray | None = None,
+    scaling: dict | None = None,
+) -> Iterator[tuple[dict, NDArray]]:
     """Learn landmark maps that differ in the number of landmarks only.
 
     The maps share the scaled rows, the order of the landmarks and, where one set of landmarks
@@ -106,13 +119,15 @@ def train_map(configuration, X, codes, seed, given=None, scaling=None):
     return next(train_maps(configuration, sizes, X, codes, seed, given, scaling))
 
 
-def landmark_distances(record, X, prepared=None):
+def landmark_distances(
+    record: dict, X, prepared: PreparedRows | None = None
+) -> NDArray[np.float64]:
     """Distances of rows to the landmarks of a map; `prepared` has rows that are prepared."""
     P = PreparedRows(X).get(record) if prepared is None else prepared.get(record)
     return distances(P, record["points"], record["distance"])
 
 
-def apply_map(record, X, prepared=None):
+def apply_map(record: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
     """Map of rows, (n_samples, n_landmarks)."""
     return apply_kernel(record["kernel"], landmark_distances(record, X, prepared), record["sigma"])
 
@@ -137,12 +152,12 @@ def train_models(configuration, sizes, X, codes, n_classes, seed, class_weight, 
         yield {"map": record, "head": train_head(configuration, Z, codes, weights)}
 
 
-def model_decisions(model, X, prepared=None):
+def model_decisions(model: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
     """Decisions of all classes, (n_samples, n_classes)."""
     return decide(model["head"], apply_map(model["map"], X, prepared))
 
 
-def model_shares(model, X, prepared=None):
+def model_shares(model: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
     """Probabilities of all classes, (n_samples, n_classes)."""
     return shares(model["head"], model_decisions(model, X, prepared))
 
@@ -155,11 +170,11 @@ class PreparedRows:
     X : ndarray or CSR array of shape (n_samples, n_features)
     """
 
-    def __init__(self, X):
+    def __init__(self, X) -> None:
         self.X = X
         self._known = {}
 
-    def get(self, record):
+    def get(self, record: dict):
         """Prepared rows for a map."""
         learned = record["scaling"].values()
         key = (record["distance"], *(np.asarray(value).tobytes() for value in learned))

@@ -8,7 +8,10 @@ largest variance of a map's column, and by 1 where all columns are constant, so 
 constant in a class (or everywhere) gives finite decisions.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._compile import compiled
 
@@ -17,7 +20,7 @@ __all__ = ["naive_bayes_decisions", "train_naive_bayes"]
 _SMOOTHING = 1e-9
 
 
-def train_naive_bayes(Z, codes, log_prior):
+def train_naive_bayes(Z: NDArray, codes: NDArray, log_prior: NDArray) -> dict:
     """Means and variances of the classes, as a dict of arrays.
 
     Parameters
@@ -38,7 +41,7 @@ def train_naive_bayes(Z, codes, log_prior):
     }
 
 
-def naive_bayes_decisions(model, Z):
+def naive_bayes_decisions(model: dict, Z: NDArray) -> NDArray[np.float64]:
     """Log likelihood plus log prior, (n_samples, n_classes)."""
     return _decide(Z, model["means"], model["variances"], model["log_prior"])
 

@@ -6,7 +6,12 @@ both weightings, and one product of maps serves both metrics. See
 `tamis.landmarks._neighbor_kernels` for how lists are found exactly from float32 products.
 """
 
+from __future__ import annotations
+
+from collections.abc import Collection
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.landmarks._neighbor_kernels import (
     MOST,
@@ -31,7 +36,7 @@ _CLOSE = 1e-4
 _SMALL = 1e-6
 
 
-def nearest_rows(A, B, k, metrics):
+def nearest_rows(A: NDArray, B: NDArray, k: int, metrics: Collection[str]) -> dict:
     """The k rows of `B` nearest to every row of `A`.
 
     Parameters

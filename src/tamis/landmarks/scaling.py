@@ -6,7 +6,10 @@ divided by their standard deviations and not shifted, so that zeros stay zeros; 
 are refused for them. Constant columns are left as they are, shifted.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 
@@ -18,7 +21,7 @@ _N_QUANTILES = 256
 _FARTHEST = 1e150
 
 
-def fit_scaling(scaling, X):
+def fit_scaling(scaling: str | None, X) -> dict:
     """What a scaling learns from training rows, as a dict.
 
     Parameters
@@ -52,7 +55,7 @@ def _moments(X):
     return {"shift": columns.mean(axis=1), "scale": _nonzero(columns.std(axis=1))}
 
 
-def take_scaling(record, columns):
+def take_scaling(record: dict, columns: NDArray) -> dict:
     """What a scaling learned about some of its columns."""
     taken = {"shift", "scale", "powers", "quantiles"}
     return {
@@ -60,7 +63,7 @@ def take_scaling(record, columns):
     }
 
 
-def apply_scaling(record, X):
+def apply_scaling(record: dict, X):
     """Rows scaled as a record of `fit_scaling` says."""
     scaling = record["scaling"]
     if scaling is None:
