@@ -64,7 +64,7 @@ PRIMAL_DUAL = [
     PrimalDualClassifierCV([0.3, 0.8], cv=3, tol=1e-8),
     PrimalDualClassifierCV([0.3, 0.8], cv=3, ball="l21", rule="1se", tol=1e-8),
 ]
-# Their references are rows, so that neither weights nor the order of rows leave them alone. Five
+# Their landmarks are rows, so that neither weights nor the order of rows leave them alone. Five
 # neighbours of one class cannot honour class weights, 21 can.
 LANDMARKS = [
     LandmarkClassifier(random_state=0),

@@ -120,9 +120,9 @@ def test_masked_weights_are_refused(estimator):
         clone(estimator).fit(X, y, sample_weight=mask_of(np.ones(60), 3))
 
 
-def test_masked_references_are_refused():
+def test_masked_landmarks_are_refused():
     X, y = make_data()
-    with pytest.raises(ValueError, match="references has 1 masked entries"):
+    with pytest.raises(ValueError, match="landmarks has 1 masked entries"):
         LandmarkClassifier(mask_of(X[:5].astype(float), (0, 0))).fit(X, y)
 
 

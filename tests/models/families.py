@@ -55,7 +55,7 @@ MODELS = {
         "fft", 4, classifier="ridge", distance="angle", kernel="sigmoid", random_state=0
     ),
     "landmark search": LandmarkSearchCV(
-        space={"n_references": [4, 8]},
+        space={"n_landmarks": [4, 8]},
         n_configurations=8,
         ensemble_size=3,
         cv=2,
@@ -63,7 +63,7 @@ MODELS = {
         random_state=0,
     ),
     "landmark soft": LandmarkSearchCV(
-        space={"n_references": [4], "classifier": ["knn", "ridge"]},
+        space={"n_landmarks": [4], "classifier": ["knn", "ridge"]},
         n_configurations=6,
         ensemble_size=3,
         selection="greedy",

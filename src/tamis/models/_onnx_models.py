@@ -103,6 +103,8 @@ def _primal_dual(graph, model, x):
 
 def _ensemble(graph, model, x):
     total, n_classes = None, len(model.classes_)
+    if not model.support_.all():
+        x = graph("Gather", x, np.flatnonzero(model.support_), axis=1)
     weights = np.array([member["weight"] for member in model.members_])
     for weight, member in zip(weights, model.members_, strict=True):
         share = graph("Softmax", _landmarks(graph, member["model"], x), axis=1)
