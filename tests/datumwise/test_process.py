@@ -58,7 +58,7 @@ def test_costs_by_name_and_by_group():
     assert build(feature_costs=mixed).costs.tolist() == [1.0, 2.5, 1.0, 0.0]
 
 
-def test_prices_of_short_floats_are_the_decimals_that_they_print():
+def test_costs_of_short_floats_are_the_decimals_that_they_print():
     assert build(feature_costs=np.float32([0.1, 0.2, 0.3, 1])).costs.tolist() == [0.1, 0.2, 0.3, 1]
     assert build(max_cost=np.float32(0.7)).max_cost == 0.7
 
@@ -69,14 +69,14 @@ def test_prices_of_short_floats_are_the_decimals_that_they_print():
         ([1, -1, 1, 1], "finite numbers >= 0, got -1.0 for the feature 'b'"),
         ([1, np.nan, 1, 1], "got nan for the feature 'b'"),
         ([1, 1, np.inf, 1], "got inf for the feature 'c'"),
-        ([1, 1, 1], "one price for each of the 4 features, got shape"),
-        (3.0, "one price for each of the 4 features, got 3.0"),
+        ([1, 1, 1], "one cost for each of the 4 features, got shape"),
+        (3.0, "one cost for each of the 4 features, got 3.0"),
         ([[1, 1, 1, 1]], "got shape"),
         ([1, [2], 3, 4], "list of numbers"),
         (["1", "1", "1", "1"], "must be numbers"),
         ([True, False, True, True], "must be numbers"),
         ([None, 1, 1, 1], "must be numbers"),
-        ({"a": 1, "b": 1, "c": 1}, "no price for the feature.s. 'd'"),
+        ({"a": 1, "b": 1, "c": 1}, "no cost for the feature.s. 'd'"),
         ({"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}, "'e', which is not among the features"),
     ],
     ids=str,

@@ -308,12 +308,11 @@ class DatumWise(Method):
         X = _dense(part.with_gaps[:, columns])
         path = estimator.fit_path(X, part.codes, levels)
         fitted = []
-        for one in path:
-            asked = one.acquire(X).order
-            shares = np.bincount(asked[asked >= 0], minlength=features.size) / X.shape[0]
-            used = shares > 0
+        for level, habits in enumerate(path.habits):
+            used = habits.asked > 0
             free = problem.kept[features]
-            fitted.append(Fitted(one, columns, features[used], shares[used], True, free))
+            one = path.model(level)
+            fitted.append(Fitted(one, columns, features[used], habits.asked[used], True, free))
         return fitted
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):

@@ -61,11 +61,19 @@ class SetForest:
     temperature: float
     coarse: int
 
-    def decisions(self, XT, rows):
+    @property
+    def n_trees(self):
+        """Number of trees."""
+        return 0 if self.forest is None else self.forest.offsets.size - 1
+
+    def decisions(self, XT, rows, with_cells=True):
         """Log probabilities of the classes, up to a constant, and the coarse cells of the rows."""
         if self.forest is None:
             return np.tile(_logarithm(self.prior, 1.0), (rows.size, 1)), None
-        fine, wide = self.forest.cells(XT, rows, 2, self.coarse)
+        if with_cells:
+            fine, wide = self.forest.cells(XT, rows, 2, self.coarse)
+        else:
+            (fine,), wide = self.forest.cells(XT, rows, 2), None
         shares = kernels.mean_rows(fine, self.forest.shares)
         return _logarithm(shares, self.temperature), wide
 
@@ -113,7 +121,7 @@ class Gatherer:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Training rows; NaN cannot be had.
+        Training rows; NaN means unavailable.
     codes : ndarray of int64 of shape (n_samples,)
         Classes.
     process : Process

@@ -4,16 +4,16 @@ Let V_z be, for every training row, what following the policy from the set z on 
 largest sets to the smallest, a set chooses one of these rules:
 
 * *stop*: V_z = loss_z;
-* *go to a*, always: V_z = price(a without z) + V_a, for each of its moves;
+* *go to a*, always: V_z = cost(a without z) + V_a, for each of its moves;
 * *threshold*: stop where the expected loss S of naming a class is at most t, else go to the move
   with the smallest mean; t is one of a few quantiles of S;
 * *local*: every row takes the smallest of S and of the expected costs of the moves,
-  ``Q_a(x) = s * local mean + (1 - s) * mean`` of price + V_a, with s = 1/2 or 1.
+  ``Q_a(x) = s * local mean + (1 - s) * mean`` of cost + V_a, with s = 1/2 or 1.
 
 The rule with the smallest mean cost is chosen. What V_z holds for the rows of a fold comes of the
 rule that the other folds choose, so that choosing is not rewarded for luck, at no extra work.
 Since V_a is what the policy really goes on to do, a block that is only worth asking for what it
-lets one ask next is asked for: nothing here is greedy. Losses and prices are kept apart until they
+lets one ask next is asked for: nothing here is greedy. Losses and costs are kept apart until they
 are compared, so that two ways to the same purchases and the same loss cost exactly the same.
 """
 
@@ -91,18 +91,18 @@ class Solution:
         """The same with the losses that came true."""
         return self.outcomes[blocks] + self.cost_weight * self.paid[blocks]
 
-    def move_values(self, prices, blocks):
+    def move_values(self, costs, blocks):
         """What each move from a set costs each row: (n_samples, n_moves)."""
-        paid = self.paid_by_moves(prices, blocks)
+        paid = self.paid_by_moves(costs, blocks)
         return self.after_moves(self.losses, blocks) + self.cost_weight * paid
 
-    def paid_by_moves(self, prices, blocks):
+    def paid_by_moves(self, costs, blocks):
         """What each row pays with each move from a set and after it: (n_samples, n_moves)."""
         own = set(blocks)
         columns = []
         for larger in self.moves[blocks]:
             new = [block for block in larger if block not in own]
-            columns.append(prices[:, new].sum(axis=1) + self.paid[larger])
+            columns.append(costs[:, new].sum(axis=1) + self.paid[larger])
         return np.stack(columns, axis=1)
 
     def after_moves(self, table, blocks):
@@ -110,7 +110,7 @@ class Solution:
         return np.stack([table[larger] for larger in self.moves[blocks]], axis=1)
 
 
-def solve(lattice, gatherer, prices, cost_weight, sets=None):
+def solve(lattice, gatherer, costs, cost_weight, sets=None):
     """The best rules for a cost weight.
 
     Parameters
@@ -119,11 +119,11 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
         Sets and moves.
     gatherer : Gatherer
         Evidence of the sets.
-    prices : ndarray of shape (n_samples, n_blocks)
-        Price of each block for each row; 0 where the block is unavailable. Sums of whole
-        numbers do not depend on the order (`prices.whole_prices`).
+    costs : ndarray of shape (n_samples, n_blocks)
+        Cost of each block for each row; 0 where the block is unavailable. Sums of whole
+        numbers do not depend on the order (`costs.whole_costs`).
     cost_weight : float
-        Lambda, per unit of `prices`.
+        Lambda, per unit of `costs`.
     sets : list or None
         The sets that may be used; None: all of them.
 
@@ -143,7 +143,7 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
             solution.outcomes[blocks] = evidence.outcome
             solution.paid[blocks] = np.zeros(evidence.loss.size)
             continue
-        paid = solution.paid_by_moves(prices, blocks)
+        paid = solution.paid_by_moves(costs, blocks)
         losses = solution.after_moves(solution.losses, blocks)
         outcomes = solution.after_moves(solution.outcomes, blocks)
         values = losses + cost_weight * paid
@@ -233,7 +233,7 @@ def _choose(costs, fold_of):
     return int(sums.sum(axis=1).argmin()), others[fold_of]
 
 
-def follow(gatherer, solution, prices):
+def follow(gatherer, solution, costs):
     """Where the training rows go, out of fold.
 
     Parameters
@@ -242,7 +242,7 @@ def follow(gatherer, solution, prices):
         Evidence of the sets.
     solution : Solution
         Rules.
-    prices : ndarray of shape (n_samples, n_blocks)
+    costs : ndarray of shape (n_samples, n_blocks)
         What each block costs each row.
 
     Returns
@@ -259,25 +259,25 @@ def follow(gatherer, solution, prices):
     for blocks in by_size(solution.moves):
         taken[blocks] = np.full(n_samples, -1)
         if here[blocks].any() and solution.rules[blocks].kind != "stop":
-            stops, move = moves_made(gatherer, solution, prices, blocks)
+            stops, move = moves_made(gatherer, solution, costs, blocks)
             taken[blocks] = np.where(here[blocks] & ~stops, move, -1)
         for at, larger in enumerate(solution.moves[blocks]):
             here[larger] |= taken[blocks] == at
     return here, taken
 
 
-def visits(gatherer, solution, prices):
+def visits(gatherer, solution, costs):
     """Which training rows come by each set and go on, or come by, if none goes on."""
-    here, taken = follow(gatherer, solution, prices)
+    here, taken = follow(gatherer, solution, costs)
     onward = {}
     for blocks, move in taken.items():
         onward[blocks] = move >= 0 if (move >= 0).any() else here[blocks]
     return onward
 
 
-def moves_made(gatherer, solution, prices, blocks):
+def moves_made(gatherer, solution, costs, blocks):
     """What the rule of a set does with every training row, out of fold: stops, and moves."""
     evidence = gatherer.evidence(blocks)
-    values = solution.move_values(prices, blocks)
+    values = solution.move_values(costs, blocks)
     local = evidence.local_means(values)
     return act(solution.rules[blocks], evidence.stop, values, local)

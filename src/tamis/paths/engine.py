@@ -28,7 +28,14 @@ from tamis.paths.rule import TOLERANCE, Counted, PerFold, best_of, choose
 from tamis.paths.scoring import is_counted, score_decisions
 from tamis.paths.temperature import fit_temperature
 
-__all__ = ["CrossValidation", "Evaluation", "PathScores", "check_rule", "evaluate"]
+__all__ = [
+    "CrossValidation",
+    "Evaluation",
+    "PathScores",
+    "check_rule",
+    "evaluate",
+    "make_cv_results",
+]
 
 # Values of the decisions that are held at a time.
 _BLOCK = 8_000_000
@@ -307,18 +314,35 @@ class PathScores:
 
     def as_cv_results(self, parameter: str) -> dict:
         """`cv_results_` in scikit-learn's form, with the levels as values of one parameter."""
-        levels = np.asarray(self.evaluations[0].path.levels)
-        values = np.ma.MaskedArray(levels, mask=np.zeros(levels.size, dtype=bool))
-        mean = self.fold_scores.mean(axis=0)
-        rank = np.ones(levels.size, dtype=np.int32)
-        rank += (np.nan_to_num(mean, nan=-np.inf)[:, None] < mean).sum(axis=1, dtype=np.int32)
-        results = {
-            f"param_{parameter}": values,
-            "params": [{parameter: level} for level in levels.tolist()],
-        }
-        for fold, scores in enumerate(self.fold_scores):
-            results[f"split{fold}_test_score"] = scores
-        results["mean_test_score"] = mean
-        results["std_test_score"] = self.fold_scores.std(axis=0)
-        results["rank_test_score"] = rank
-        return results
+        return make_cv_results(parameter, self.evaluations[0].path.levels, self.fold_scores)
+
+
+def make_cv_results(parameter: str, levels: NDArray, fold_scores: NDArray) -> dict:
+    """`cv_results_` in scikit-learn's form, with the levels as values of one parameter.
+
+    Parameters
+    ----------
+    parameter : str
+        Name of the parameter.
+    levels : ndarray of shape (n_levels,)
+    fold_scores : ndarray of shape (n_folds, n_levels)
+
+    Returns
+    -------
+    results : dict
+    """
+    levels = np.asarray(levels)
+    values = np.ma.MaskedArray(levels, mask=np.zeros(levels.size, dtype=bool))
+    mean = fold_scores.mean(axis=0)
+    rank = np.ones(levels.size, dtype=np.int32)
+    rank += (np.nan_to_num(mean, nan=-np.inf)[:, None] < mean).sum(axis=1, dtype=np.int32)
+    results = {
+        f"param_{parameter}": values,
+        "params": [{parameter: level} for level in levels.tolist()],
+    }
+    for fold, scores in enumerate(fold_scores):
+        results[f"split{fold}_test_score"] = scores
+    results["mean_test_score"] = mean
+    results["std_test_score"] = fold_scores.std(axis=0)
+    results["rank_test_score"] = rank
+    return results
