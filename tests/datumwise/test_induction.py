@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tamis.datumwise.costs import whole_costs
+from tamis.datumwise.evidence import stop_thresholds
 from tamis.datumwise.induction import Rule, Solution, solve, visits
 from tests.oracles.datumwise import solve_lattice
 
@@ -21,6 +22,10 @@ class Evidence:
     outcome: np.ndarray
     loss: np.ndarray
     cells: np.ndarray
+
+    @property
+    def thresholds(self):
+        return stop_thresholds(self.stop)
 
     def local_means(self, values):
         means = np.empty_like(values)
@@ -130,7 +135,7 @@ def test_visits_follow_the_rules_of_every_row():
     case = Case(2)
     for weight in (0.0, 0.02, 0.1):
         solution = solve(case, case, case.costs, weight)
-        found = visits(case, solution, case.costs)
+        found = visits(solution)
         here = {blocks: set() for blocks in SETS}
         here[()] = set(range(case.n_samples))
         for blocks in SETS:

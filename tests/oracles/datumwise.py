@@ -406,12 +406,12 @@ def solve_lattice(moves, evidence, costs, cost_weight, fold_of, quantiles, share
                 ]
             local = own.local_means(ahead)
             for share in shares:
-                costs = []
+                spent = []
                 for i in range(n):
                     expected = share * local[i] + (1 - share) * mean
                     m = int(np.argmin(expected))
-                    costs.append(own.loss[i] if own.stop[i] <= expected[m] else ahead[i, m])
-                possible["local", share] = costs
+                    spent.append(own.loss[i] if own.stop[i] <= expected[m] else ahead[i, m])
+                possible["local", share] = spent
         rules[blocks] = cheapest(possible, range(n))
         values[blocks] = np.empty(n)
         for fold in set(fold_of):

@@ -8,10 +8,10 @@ groups, budgets and class weights are up to the user (`process`). Sums of costs 
 feature group.
 
 Data flow: `process` -> a learner -> a policy, which asks samples until it names a label ->
-`path` -> `classifier`, `classifier_cv` -> `acquisition`, for many samples or for one in a conversation.
-`learners` lists the learners by name: the paper's (`linear`, with `candidates`, `rollouts`,
-`runs` and `regression`), and forests on a lattice of feature sets (`forest_learner`, with
-`lattice`, `forest`, `evidence`, `induction` and `forest_policy`).
+`path` -> `classifier`, `classifier_cv` -> `acquisition`, for many samples or for one in a
+conversation. `learners` lists the learners by name: the paper's (`linear`, with `candidates`,
+`rollouts`, `runs` and `regression`), and forests on a lattice of feature sets (`forest_learner`,
+with `lattice`, `forest`, `evidence`, `induction` and `forest_policy`).
 """
 
 from tamis.datumwise.acquisition import Acquired, Acquisition, Questions

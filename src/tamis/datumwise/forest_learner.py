@@ -22,7 +22,7 @@ from tamis.datumwise.costs import whole_costs
 from tamis.datumwise.evidence import Gatherer, number_cells
 from tamis.datumwise.forest import grow
 from tamis.datumwise.forest_policy import ForestPolicy, Stage
-from tamis.datumwise.induction import by_size, follow, moves_made, solve, visits
+from tamis.datumwise.induction import by_size, follow, solve, visits
 from tamis.datumwise.lattice import Lattice
 from tamis.datumwise.process import MISSING, find_status
 
@@ -148,7 +148,7 @@ class _Learner:
         onward = {}
         for at in sorted(set(spread.tolist())):
             solution = solve(lattice, self.gatherer, self.costs, cost_weights[at] * self.unit)
-            for blocks, rows in visits(self.gatherer, solution, self.costs).items():
+            for blocks, rows in visits(solution).items():
                 if blocks not in onward or rows.sum() > onward[blocks].sum():
                     onward[blocks] = rows
         lattice.grow(onward, max(1, (lattice.n_sets - len(lattice.moves)) // rounds_left))
@@ -189,7 +189,7 @@ class _Learner:
 
         Where it may have to do without a block, there is a second way on.
         """
-        _, taken = follow(self.gatherer, solution, self.costs)
+        _, taken = follow(solution)
         kept, wanted = {}, [()]
         self._keep_onward(solution, taken, kept, wanted)
         for blocks in list(kept):
@@ -218,8 +218,7 @@ class _Learner:
             return [rule.move]
         move = taken[blocks]
         if not (move >= 0).any():  # no training row comes by
-            stops, move = moves_made(self.gatherer, solution, self.costs, blocks)
-            move = np.where(stops, -1, move)
+            move = solution.taken[blocks]
         moves, counts = np.unique(move[move >= 0], return_counts=True)
         few = min(counts.max(initial=1), max(1, move.size // _ROWS_PER_MOVE))
         return moves[counts >= few].tolist()
@@ -248,8 +247,8 @@ class _Learner:
             values = solution.move_values(self.costs, blocks)[:, moves]
             means = values.mean(axis=0)
             if rule.kind == "local":
-                row_of, n_cells = number_cells(cells, forest.forest.n_nodes)
-                local = kernels.cell_means(row_of[cells], values, n_cells)
+                row_of, sizes = number_cells(cells, forest.forest.n_nodes)
+                local = kernels.cell_means(row_of[cells], values, sizes.size)
                 table = (rule.at * local + (1 - rule.at) * means).astype(np.float32)
             else:
                 rule = replace(rule, move=moves.index(rule.move))
@@ -282,7 +281,8 @@ def _choose_candidates(X, codes, process, n_candidates, n_trees, seed):
         return np.arange(process.n_blocks)
     XT = np.ascontiguousarray(X.T)
     rows, columns = np.arange(codes.size), np.arange(X.shape[1])
-    forest = grow(XT, codes, process.class_losses, rows, columns, 3 * n_trees, seed)
+    sample = kernels.Sample(XT, codes, process.class_losses, rows, columns)
+    forest = grow(sample, 3 * n_trees, seed)
     gains = forest.feature_gains(X.shape[1], process.class_losses)
     of_blocks = np.bincount(process.block_of, weights=gains, minlength=process.n_blocks)
     return np.sort(np.argsort(-of_blocks, kind="stable")[:n_candidates])

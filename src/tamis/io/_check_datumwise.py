@@ -197,21 +197,21 @@ def _check_set_forest(own, where, n_columns, C):
 
 def _check_forest(forest, where, n_columns, C):
     require(type(forest).__name__ == "Forest", where, "a Forest")
-    feature = array(
-        forest.feature, f"{where}.feature", (None,), "int32", low=-1, high=n_columns - 1
-    )
-    n_nodes = feature.size
+    nodes = array(forest.nodes, f"{where}.nodes", (None, 4), "int32", low=-1)
+    in_rows(nodes, f"{where}.nodes")
+    n_nodes = nodes.shape[0]
+    feature, left, sizes, missing_left = nodes.T
+    require((feature < n_columns).all(), f"{where}.nodes", f"of {n_columns} columns")
+    fits = (sizes >= 0).all() and np.isin(missing_left, (0, 1)).all()
+    require(fits, f"{where}.nodes", "with sizes and sides")
     offsets = array(forest.offsets, f"{where}.offsets", (None,), "int64")
     fits = offsets.size > 1 and offsets[0] == 0 and offsets[-1] == n_nodes
     require(fits and (np.diff(offsets) > 0).all(), f"{where}.offsets", "where trees begin")
     array(forest.threshold, f"{where}.threshold", (n_nodes,), finite=False)
-    array(forest.missing_left, f"{where}.missing_left", (n_nodes,), "bool")
-    array(forest.sizes, f"{where}.sizes", (n_nodes,), "int32", low=0)
-    left = array(forest.left, f"{where}.left", (n_nodes,), "int32", low=-1)
     # Children come after their parent, in the same tree: a way down ends.
     inner = np.flatnonzero(feature >= 0)
     end = np.repeat(offsets[1:], np.diff(offsets))[inner]
     onward = (left[inner] > inner) & (left[inner].astype(np.int64) + 1 < end)
-    require(onward.all(), f"{where}.left", "later nodes of the same tree")
+    require(onward.all(), f"{where}.nodes", "with later nodes of the same tree as children")
     shares = array(forest.shares, f"{where}.shares", (n_nodes, C), "float32", low=0.0, high=1.001)
     in_rows(shares, f"{where}.shares")
