@@ -47,7 +47,7 @@ def test_folds_have_equal_shares_of_every_class(sizes, n_folds):
 @pytest.mark.parametrize("blocks", [(0,), (1,), (0, 1, 3)])
 def test_the_label_of_a_row_has_no_say_in_its_own_evidence(blocks, monkeypatch):
     # One resolution and temperature for all: these are chosen on all rows.
-    monkeypatch.setattr(module, "fit_temperature", lambda *arguments: 1.0)
+    monkeypatch.setattr(module, "_fit_temperature", lambda *arguments: 1.0)
     monkeypatch.setattr(module, "_brier", lambda *arguments: 0.0)
     gatherer = make_gatherer()
     before = gatherer.evidence(blocks)

@@ -32,6 +32,8 @@ __all__ = [
 
 # Columns of `nodes`.
 FEATURE, LEFT, SIZE, MISSING_LEFT = 0, 1, 2, 3
+# Rows that go down a tree together.
+_SIDE_BY_SIDE = 16
 
 
 class Trees(NamedTuple):
@@ -283,6 +285,27 @@ def _child(trees, v, value):
 
 
 @compiled
+def _descend(XT, rows, begin, count, trees, smallest, at):
+    # Some rows go down a tree side by side, from the nodes `at`, until each is in a leaf or in a
+    # node of fewer than `smallest` rows. Without branches, and with many rows on their way, the
+    # processor need not wait for one row's node before it fetches the next row's.
+    nodes, threshold = trees.nodes, trees.threshold
+    n_moving = count
+    while n_moving > 0:
+        n_moving = 0
+        for j in range(count):
+            node = at[j]
+            v = np.uintp(node)  # unsigned: no test for indices that count from the end
+            column = nodes[v, FEATURE]
+            moves = np.int64((column >= 0) & (nodes[v, SIZE] >= smallest))
+            value = XT[np.uintp(max(column, 0)), np.uintp(rows[begin + j])]
+            right = np.int64(value > threshold[v])
+            right |= np.int64(value != value) & (1 - nodes[v, MISSING_LEFT])
+            at[j] = node + moves * (nodes[v, LEFT] + right - node)
+            n_moving += moves
+
+
+@compiled
 def find_cells(XT, rows, trees, smallest, cells):
     """Node of every tree in which each row ends, at several resolutions.
 
@@ -293,18 +316,15 @@ def find_cells(XT, rows, trees, smallest, cells):
     cells : ndarray of int32 of shape (n_resolutions, n_rows, n_trees)
         Written: the nodes.
     """
-    nodes = trees.nodes
+    at = np.empty(_SIDE_BY_SIDE, np.int64)
     for t in range(trees.offsets.size - 1):
-        for k in range(rows.size):
-            row, v, r = rows[k], trees.offsets[t], smallest.size - 1
-            while True:
-                is_leaf = nodes[v, FEATURE] < 0
-                while r >= 0 and (is_leaf or nodes[v, SIZE] < smallest[r]):
-                    cells[r, k, t] = v
-                    r -= 1
-                if r < 0:
-                    break
-                v = _child(trees, v, XT[nodes[v, FEATURE], row])
+        for begin in range(0, rows.size, _SIDE_BY_SIDE):
+            count = min(_SIDE_BY_SIDE, rows.size - begin)
+            at[:] = trees.offsets[t]
+            for r in range(smallest.size - 1, -1, -1):
+                _descend(XT, rows, begin, count, trees, smallest[r], at)
+                for j in range(count):
+                    cells[r, begin + j, t] = at[j]
 
 
 @compiled
@@ -319,19 +339,21 @@ def mean_shares(XT, rows, trees, table, coarse, cells):
         Written, unless it is empty: the node in which each row ends when nodes with fewer than
         `coarse` rows are leaves.
     """
-    nodes, n_trees = trees.nodes, trees.offsets.size - 1
+    n_trees = trees.offsets.size - 1
     means = np.zeros((rows.size, table.shape[1]))
+    at = np.empty(_SIDE_BY_SIDE, np.int64)
     for t in range(n_trees):
-        for k in range(rows.size):
-            row, v = rows[k], trees.offsets[t]
+        for begin in range(0, rows.size, _SIDE_BY_SIDE):
+            count = min(_SIDE_BY_SIDE, rows.size - begin)
+            at[:] = trees.offsets[t]
             if cells.size > 0:
-                while nodes[v, FEATURE] >= 0 and nodes[v, SIZE] >= coarse:
-                    v = _child(trees, v, XT[nodes[v, FEATURE], row])
-                cells[k, t] = v
-            while nodes[v, FEATURE] >= 0:
-                v = _child(trees, v, XT[nodes[v, FEATURE], row])
-            for c in range(table.shape[1]):
-                means[k, c] += table[v, c]
+                _descend(XT, rows, begin, count, trees, coarse, at)
+                for j in range(count):
+                    cells[begin + j, t] = at[j]
+            _descend(XT, rows, begin, count, trees, 0, at)
+            for j in range(count):
+                for c in range(table.shape[1]):
+                    means[begin + j, c] += table[at[j], c]
     for k in range(rows.size):
         for c in range(table.shape[1]):
             means[k, c] /= n_trees

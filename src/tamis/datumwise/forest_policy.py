@@ -175,6 +175,10 @@ class _Walk:
         for s, stage in enumerate(policy.stages):
             rows = np.flatnonzero(self.active & (self.at == s))
             if rows.size:
+                if stage.rule.kind == "go" and not trace:
+                    rows = self._pass_through(stage, rows)
+                    if not rows.size:
+                        continue
                 rows, wide = self._decide(stage, rows)
                 if trace:
                     steps[rows, self.n_bought[rows]] = self.decisions[rows]
@@ -195,6 +199,21 @@ class _Walk:
             return
         for s, stage in enumerate(self.policy.stages):
             self.at[known[:, stage.blocks].all(axis=1)] = s
+
+    def _pass_through(self, stage, rows):
+        """Move the rows that surely go on, without asking the forest; returns the others."""
+        new = stage.new[stage.rule.move]
+        status = self.status[np.ix_(rows, new)]
+        sure = (status == ASK).all(axis=1)
+        for larger in stage.new:  # what is known already may lead elsewhere, for free
+            sure &= ~(self.status[np.ix_(rows, larger)] == KNOWN).all(axis=1)
+        going = rows[sure]
+        for block in new:
+            self.order[going, self.n_bought[going]] = block
+            self.n_bought[going] += 1
+        self.at[going] = stage.targets[stage.rule.move]
+        self.learned[going] = True
+        return rows[~sure]
 
     def _decide(self, stage, rows):
         """Set the decisions of the rows at a stage, those excepted that can go on for free."""
