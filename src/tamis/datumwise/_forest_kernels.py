@@ -111,7 +111,7 @@ def _read_values(values, order, begin, end, out):
     # Values of the rows of a node, side by side; the smallest and largest, and how many lack one.
     low, high, n_missing = np.inf, -np.inf, 0
     for i in range(begin, end):
-        v = values[order[i]]
+        v = values[np.uintp(order[i])]
         out[i - begin] = v
         n_missing += v != v
         low = v if v < low else low
@@ -179,16 +179,19 @@ def _best_split(XT, mass, order, codes, begin, end, whole, pool, n_tries, state,
 
 
 @compiled
-def _part_rows(values, order, codes, begin, end, cut, missing_left):
-    # Rows of the left child first; returns where those of the right child begin.
+def _part_rows(values, order, codes, begin, end, cut, missing_left, counts):
+    # Rows of the left child first; counts their classes, and returns where the others begin.
+    counts[:] = 0
     i, j = begin, end - 1
     while i <= j:
-        v = values[order[i]]
+        row, code = order[i], codes[i]
+        v = values[np.uintp(row)]
         if v <= cut or (missing_left and v != v):
+            counts[code] += 1
             i += 1
         else:
-            order[i], order[j] = order[j], order[i]
-            codes[i], codes[j] = codes[j], codes[i]
+            order[i], codes[i] = order[j], codes[j]
+            order[j], codes[j] = row, code
             j -= 1
     return i
 
@@ -226,10 +229,13 @@ def grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells):
     threshold = np.empty(capacity)
     counts = np.empty((capacity, n_classes), np.float32)
     state = np.zeros(1, np.uint64)
-    order, codes = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
+    order, codes = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     starts, ends = np.empty(2 * n_rows, np.int64), np.empty(2 * n_rows, np.int64)
     has_cell = np.zeros(2 * n_rows, np.bool_)
-    whole, work = np.empty(n_classes, np.int64), np.empty((2, n_classes), np.int64)
+    of_class, work = (
+        np.empty((2 * n_rows, n_classes), np.int64),
+        np.empty((2, n_classes), np.int64),
+    )
     buffer = np.empty(n_rows)
     base = 0
     for tree in range(n_trees):
@@ -241,12 +247,12 @@ def grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells):
         pool = sample.columns.copy()
         starts[0], ends[0] = 0, n_rows
         has_cell[0] = cells.size == 0
+        of_class[0] = 0
+        for i in range(n_rows):
+            of_class[0, codes[i]] += 1
         used, node = 1, 0
         while node < used:
-            begin, end, here = starts[node], ends[node], base + node
-            whole[:] = 0
-            for i in range(begin, end):
-                whole[codes[i]] += 1
+            begin, end, here, whole = starts[node], ends[node], base + node, of_class[node]
             n_present = 0
             for c in range(n_classes):
                 counts[here, c] = whole[c] * mass[c]
@@ -264,7 +270,10 @@ def grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells):
             nodes[here, LEFT], nodes[here, MISSING_LEFT] = -1, goes_left
             threshold[here] = cut
             if column >= 0:
-                middle = _part_rows(XT[column], order, codes, begin, end, cut, goes_left)
+                middle = _part_rows(
+                    XT[column], order, codes, begin, end, cut, goes_left, of_class[used]
+                )
+                of_class[used + 1] = whole - of_class[used]
                 nodes[here, LEFT] = base + used
                 starts[used], ends[used] = begin, middle
                 starts[used + 1], ends[used + 1] = middle, end
