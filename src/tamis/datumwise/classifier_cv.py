@@ -120,9 +120,9 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
     ...     6, cv=3, n_features_to_select=4, learner="linear", random_state=0
     ... ).fit(X, y)
     >>> round(model.mean_n_features_, 1)
-    0
+    2.9
     >>> round(model.with_n_features(2).mean_n_features_, 1)
-    0
+    1.2
     """
 
     def __init__(
