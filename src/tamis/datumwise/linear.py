@@ -39,7 +39,7 @@ __all__ = ["LinearPolicy", "learn_linear_path"]
 # Iterations for the second and every later cost weight of a path.
 _LATER = 4
 _ON_POLICY = 0.8
-# Smaller differences of decisions are rounding: such classes are equal, and the first is taken.
+# Smaller differences of decisions, or of risks, are rounding: the first of equals is taken.
 _EQUAL = 1e-12
 _BATCH = 4_000_000
 # Score of a block that is never to be asked for.
@@ -249,7 +249,7 @@ def learn_linear_path(
             scores = learner.improve(current, process, n_states, rng)
             current = learner.judge(learner.mix(current, scores, share), process)
             history.append(current.risk)
-            if current.risk < best.risk:
+            if current.risk < (1.0 - _EQUAL) * best.risk:
                 best = current
             if len(policies) == level:
                 policies.append(None)
