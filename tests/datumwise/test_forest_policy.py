@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from tamis.datumwise.costs import paid
 from tamis.datumwise.forest_learner import learn_forest_path
-from tamis.datumwise.prices import paid
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Process, find_status
 from tests.oracles.datumwise import follow_forest
 
@@ -53,7 +53,7 @@ POLICIES = {
     "plain": partial(learn),
     "for nothing, missing values": partial(learn, 0.0, missing=0.2, seed=1),
     "fixed order": partial(learn, 0.005, order="fixed", missing=0.1),
-    "prices and a budget": partial(learn, 0.001, costs=TENTHS, max_cost=0.6, seed=2),
+    "costs and a budget": partial(learn, 0.001, costs=TENTHS, max_cost=0.6, seed=2),
     "a large budget": partial(learn, 0.0, costs=TENTHS, max_cost=1.6, seed=3, n_sets=60),
     "at most two": partial(learn, 0.0, max_blocks=2, seed=4),
     "both budgets, free blocks": partial(
@@ -173,7 +173,7 @@ def test_values_that_were_not_bought_do_not_matter(name):
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_the_prior_is_the_answer_where_nothing_can_be_had(name):
+def test_the_prior_is_the_answer_where_nothing_is_available(name):
     policy, process = policy_of(name)
     X = np.full((2, 8), np.nan)
     status = np.full((2, process.n_blocks), MISSING, dtype=np.int8)
