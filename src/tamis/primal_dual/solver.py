@@ -15,10 +15,10 @@ in `paper`.
 """
 
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 
+from tamis.primal_dual._descent import can_descend, descent
 from tamis.primal_dual._fista import fista
 from tamis.primal_dual._interior import can_walk_inside, interior
 from tamis.primal_dual._pdhg import pdhg
@@ -98,9 +98,9 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
         start = pair if whole else _restrict(part, pair, rows)
         aim = tol * unit if whole else max(_INNER_GAP * pair.gap, 0.3 * tol * unit)
         n_inner, mark, since = 0, np.inf, 0
-        for inner in _improve(part, start):
-            n_inner += 1
-            since += 1
+        for inner, n_steps in _improve(part, start, aim):
+            n_inner += n_steps
+            since += n_steps
             if inner.gap <= 0.9 * mark:
                 mark, since = inner.gap, 0
             stalled = since > _STALLED and not whole and inner.gap <= 0.5 * pair.gap
@@ -118,23 +118,27 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
         yield Solution(pair, unit, n_iter)
 
 
-def _improve(problem, pair):
-    """The inner algorithm for a problem."""
+def _improve(problem, pair, aim):
+    """The inner algorithms for a problem: pairs, and how many iterations each took."""
     inside, split = can_walk_inside(problem), can_split(problem)
+
+    def first_order(p):
+        return descent(problem, p, aim) if can_descend(problem) else _count(fista(problem, p))
+
     makers = []
     if problem.loss.is_smooth:
-        first = _patience(problem) if inside else _FIRST_ORDER if split else None
-        makers.append(lambda p: islice(fista(problem, p), first))
+        first = _patience(problem) if inside else _FIRST_ORDER if split else np.inf
+        makers.append(lambda p: _stretch(first_order(p), first))
     if inside:
-        makers.append(lambda p: interior(problem, p))
+        makers.append(lambda p: _count(interior(problem, p)))
     if not split:
-        makers.append(lambda p: pdhg(problem, p))
+        makers.append(lambda p: _count(pdhg(problem, p)))
     elif problem.loss.is_smooth:
-        makers.append(lambda p: _race(p, splitting(problem, p), fista(problem, p)))
+        makers.append(lambda p: _race(p, _count(splitting(problem, p)), first_order(p)))
     elif problem.matrix.shape[1] <= problem.matrix.shape[0]:
-        makers.append(lambda p: splitting(problem, p))
+        makers.append(lambda p: _count(splitting(problem, p)))
     else:
-        makers.append(lambda p: _race(p, splitting(problem, p), pdhg(problem, p)))
+        makers.append(lambda p: _race(p, _count(splitting(problem, p)), _count(pdhg(problem, p))))
     return _in_turn(pair, makers)
 
 
@@ -145,17 +149,34 @@ def _patience(problem):
     and with many, and what calls cost.
     """
     (n_samples, n_features), k = problem.matrix.shape, problem.n_classes
-    step = 150.0 + 4.0 * n_samples * n_features * k / 2e3
+    calls = 10.0 if can_descend(problem) else 150.0
+    step = calls + 4.0 * n_samples * n_features * k / 2e3
     system = 2.0 * n_samples * n_features**2 + n_features**3
     return int(15 * (1000.0 + k * (100.0 + system / 1e4)) / step)
+
+
+def _count(pairs):
+    """One iteration for every pair."""
+    for pair in pairs:
+        yield pair, 1
+
+
+def _stretch(runner, n_iter):
+    """What an algorithm does in its next `n_iter` iterations, or some more."""
+    done = 0
+    for pair, n_steps in runner:
+        yield pair, n_steps
+        done += n_steps
+        if done >= n_iter:
+            return
 
 
 def _in_turn(pair, makers):
     """Algorithms one after the other, each from where the one before has ended."""
     for make in makers:
-        for own in make(pair):
-            pair = own
-            yield pair
+        for better, n_steps in make(pair):
+            pair = better
+            yield pair, n_steps
 
 
 def _race(pair, *runners):
@@ -167,15 +188,15 @@ def _race(pair, *runners):
     while len(runners) > 1:
         gaps = []
         for runner in runners:
-            for own in islice(runner, stretch):
-                pair = pair.better(own.primal, own.dual)
-                yield pair
-            gaps.append(own.gap)
+            for latest, n_steps in _stretch(runner, stretch):
+                pair = pair.better(latest.primal, latest.dual)
+                yield pair, n_steps
+            gaps.append(latest.gap)
         runners = [r for r, gap in zip(runners, gaps, strict=True) if gap <= 2 * min(gaps)]
         stretch *= 2
-    for own in runners[0]:
-        pair = pair.better(own.primal, own.dual)
-        yield pair
+    for latest, n_steps in runners[0]:
+        pair = pair.better(latest.primal, latest.dual)
+        yield pair, n_steps
 
 
 class _WorkingSet:
