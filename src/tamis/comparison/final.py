@@ -88,6 +88,7 @@ def _shrink(method, part, fitted):
     if fitted.columns is not None:
         return fitted.columns, _trim(fitted.estimator)
     support = fitted.estimator.support_
+    support = np.flatnonzero(support) if support.dtype == bool else support
     support = support if support.size else np.zeros(1, dtype=np.intp)
     if method.name == "primal-dual":
         return support, _shrink_projection(fitted.estimator, support)
@@ -110,7 +111,7 @@ def _shrink_projection(estimator, support):
     small = _trim(estimator)
     for name in ("weights_", "mean_", "scale_"):
         setattr(small, name, getattr(estimator, name)[support])
-    small.support_ = np.flatnonzero(small.weights_.any(axis=1))
+    small.support_ = small.weights_.any(axis=1)
     small.n_features_in_ = int(support.size)
     if estimator.feature_weights is not None:
         small.feature_weights = np.asarray(estimator.feature_weights)[support]

@@ -192,45 +192,13 @@ class PrimalDual(Method):
                 n_radii,
                 max_features=int(max(levels)),
                 sample_weight=part.weights,
-            )
-            models = [self._model(part, one) for one in path]
-            models = [one for one in models if one.features.size] or models
-            counts = np.array([np.count_nonzero(~problem.kept[one.features]) for one in models])
-            fitted = []
-            for k in levels:
-                few = np.flatnonzero(counts <= k)
-                full = (
-                    models[few[-1]] if few.size else self._best_of(part, estimator, models[0], k)
-                )
-                fitted.append(full)
-        return fitted
-
-    def _best_of(self, part, estimator, model, k):
-        """Where a path begins with more than k features: the k that weigh most, trained again."""
-        kept = part.problem.kept
-        free = ~kept[model.features]
-        order = np.argsort(-model.gains[free], kind="stable")[: int(k)]
-        features = np.union1d(model.features[free][order], np.flatnonzero(kept))
-        columns = part.columns_of(features)
-        weights = estimator.feature_weights
-        again = clone(estimator).set_params(
-            feature_weights=None if weights is None else weights[columns]
-        )
-        X = _dense(part.X[:, columns])
-        last = again.fit_path(
-            X, part.codes, 5, max_features=columns.size, sample_weight=part.weights
-        )[-1]
-        total = np.bincount(
-            part.feature_of[columns],
-            weights=np.abs(last.weights_).sum(axis=1),
-            minlength=kept.size,
-        )
-        return Fitted(last, columns, features, total[features])
+            ).at_most(levels, part.feature_of, problem.kept)
+        return [self._model(part, path.model(place)) for place in range(len(path))]
 
     def _model(self, part, estimator):
         total = np.bincount(
-            part.feature_of[estimator.support_],
-            weights=np.abs(estimator.weights_[estimator.support_]).sum(axis=1),
+            part.feature_of,
+            weights=np.abs(estimator.weights_).sum(axis=1),
             minlength=len(part.problem.names),
         )
         features = np.flatnonzero(total > 0)

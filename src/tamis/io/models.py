@@ -180,7 +180,8 @@ def summary(model):
     found["n_features"] = int(estimator.n_features_in_)
     support = getattr(estimator, "support_", None)
     if support is not None:
-        found["selected_features"] = (support if names is None else names[support]).tolist()
+        selected = np.flatnonzero(support) if support.dtype == bool else support
+        found["selected_features"] = (selected if names is None else names[selected]).tolist()
     return found
 
 

@@ -226,17 +226,26 @@ def same_support(new, old):
 @compiled
 def add_violators(W, G):
     """Signs of the entries of W, with those of the zero entries that G would change most."""
-    face = np.sign(W)
-    used = int(np.abs(face).sum())
-    total = np.abs(W).sum()
-    level = (W * G).sum() / total if total > 0 else 0.0
-    excess = np.where(face == 0, np.abs(G) - level * (1 + 1e-9), 0.0).ravel()
-    n_new = max(2, used // 8)
-    chosen = np.argsort(-excess)[:n_new]
-    for e in chosen:
-        if excess[e] > 0:
-            j, f = e // W.shape[1], e % W.shape[1]
-            face[j, f] = 1.0 if G[j, f] > 0 else -1.0
+    face = np.empty_like(W)
+    used, total, level = 0, 0.0, 0.0
+    n_classes, n_features = W.shape
+    for j in range(n_classes):
+        for f in range(n_features):
+            w = W[j, f]
+            face[j, f] = 0.0 if w == 0 else (1.0 if w > 0 else -1.0)
+            used += w != 0
+            total += abs(w)
+            level += w * G[j, f]
+    level = level / total * (1 + 1e-9) if total > 0 else 0.0
+    for _ in range(max(2, used // 8)):
+        largest, row, column = level, -1, -1
+        for j in range(n_classes):
+            for f in range(n_features):
+                if face[j, f] == 0 and abs(G[j, f]) > largest:
+                    largest, row, column = abs(G[j, f]), j, f
+        if row < 0:
+            break
+        face[row, column] = 1.0 if G[row, column] > 0 else -1.0
     return face
 
 
@@ -342,8 +351,9 @@ def _hessian(data, terms, point, j, free, damping):
         for t in range(count):
             c = free.size + data.codes[curved[t]]
             hessian[c, c] += root[t] ** 2
-            for a in range(free.size):
-                hessian[c, a] -= root[t] * part[a, t]
+        for a in range(free.size):
+            for t in range(count):
+                hessian[free.size + data.codes[curved[t]], a] -= root[t] * part[a, t]
         for a in range(free.size, size):
             hessian[a, a] += terms.rho
     ridge = damping * (np.trace(hessian) / size + 1e-300)

@@ -27,7 +27,8 @@ from tamis.primal_dual.problem import Pair, Primal
 
 __all__ = ["Solution", "resume", "solve"]
 
-_FIRST_ROWS = 100
+# Rows of the first inner problem: this many values of the data, within bounds.
+_FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 100
 # Inner problems are solved to this share of the gap there is.
 _INNER_GAP = 0.03
 # Beyond this share of non-zero rows, the whole problem is solved at once.
@@ -127,7 +128,7 @@ def _improve(problem, pair, aim):
 
     makers = []
     if problem.loss.is_smooth:
-        first = _patience(problem) if inside else _FIRST_ORDER if split else np.inf
+        first = _patience(problem) if inside else _first_order(problem) if split else np.inf
         makers.append(lambda p: _stretch(first_order(p), first))
     if inside:
         makers.append(lambda p: _count(interior(problem, p)))
@@ -153,6 +154,11 @@ def _patience(problem):
     step = calls + 4.0 * n_samples * n_features * k / 2e3
     system = 2.0 * n_samples * n_features**2 + n_features**3
     return int(15 * (1000.0 + k * (100.0 + system / 1e4)) / step)
+
+
+def _first_order(problem):
+    """Gradient steps before splitting is tried beside them; compiled ones cost little."""
+    return 10 * _FIRST_ORDER if can_descend(problem) else _FIRST_ORDER
 
 
 def _count(pairs):
@@ -206,6 +212,8 @@ class _WorkingSet:
         self.problem = problem
         self.rows = np.zeros(0, dtype=np.intp)
         self.scores = None
+        n_samples = max(problem.matrix.shape[0], 1)
+        self.first = min(max(_FIRST_VALUES // n_samples, _FEWEST_ROWS), _FIRST_ROWS)
 
     def look(self, dual):
         """Scores of all rows after an inner problem; the dual need not be the best there is."""
@@ -223,13 +231,13 @@ class _WorkingSet:
         scores = self.scores
         held = self.rows
         if held.size == 0:
-            n_new = max(_FIRST_ROWS, active.size)
+            n_new = max(self.first, active.size)
             held = active
         else:
             # Rows in use share one score at the optimum; before that, half are above it.
             level = np.median(scores[active]) if active.size else 0.0
             violators = int(np.count_nonzero(scores > level)) - active.size // 2
-            n_new = min(max(2 * active.size, _FIRST_ROWS), max(violators, 10))
+            n_new = min(max(2 * active.size, self.first), max(violators, _FEWEST_ROWS))
         if active.size > _DENSE_SHARE * everything.size:
             return everything
         scores = scores.copy()
