@@ -16,7 +16,8 @@ from tamis.primal_dual import classifier as module
 from tests.oracles import primal_dual as oracle
 
 FORMS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
-forms = pytest.mark.parametrize("form", FORMS, ids=["C", "F", "csr", "csc"])
+# All four forms are in the tests of `training` and `standardized`, and in one test here.
+forms = pytest.mark.parametrize("form", [FORMS[0], FORMS[2]], ids=["C", "csr"])
 LOSSES, BALLS = ["huber", "l1", "frobenius"], ["l1", "l21", "l12", "nuclear"]
 losses = pytest.mark.parametrize("loss", LOSSES)
 balls = pytest.mark.parametrize("ball", BALLS)
@@ -266,7 +267,7 @@ def test_a_rare_class_is_predicted(loss, ball):
 
 
 @losses
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0])
 def test_a_rare_class_is_predicted_on_noisy_wide_data(loss, seed):
     X, y = make_data(k=2, d=120, sizes=[170, 30], gap=1.0, seed=seed)
     model = fit(X, y, loss=loss, radius=1.0, tol=1e-3)
@@ -406,7 +407,7 @@ def test_units_do_not_matter(form, loss, size):
 
 @forms
 @balls
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0])
 def test_constant_columns_are_never_selected(form, ball, seed):
     X, y = make_data(n=59 + seed, seed=seed)
     X[:, 5:] = [0.1, 1e8 / 3, -7.7]

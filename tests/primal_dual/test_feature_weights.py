@@ -10,7 +10,7 @@ from tamis import PrimalDualClassifier, PrimalDualClassifierCV
 from tests.primal_dual.test_classifier import assert_certified
 
 FORMS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
-forms = pytest.mark.parametrize("form", FORMS, ids=["C", "F", "csr", "csc"])
+forms = pytest.mark.parametrize("form", [FORMS[0], FORMS[2]], ids=["C", "csr"])
 
 
 def make_data(n_features=12, seed=0):

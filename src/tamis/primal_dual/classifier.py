@@ -241,8 +241,9 @@ class PrimalDualClassifier(FittedPrimalDual):
         max_features : int, float or None, default=None
             End the path before the first model with more features than this: a count or a
             fraction, as `n_features_to_select` of `PrimalDualClassifierCV`. If the data choose
-            the radii, the last model comes as close as it can. None: their path ends where a
-            quarter as many features as samples, at least 100, are used.
+            the radii, the last model comes as close as it can, but a path with as many features
+            as samples (at least 100) goes no further. None: the path ends where a quarter as many
+            features as samples, at least 100, are used.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights; a weight of 2 is the same as the row twice.
 
@@ -324,12 +325,11 @@ def _path_of(problem, radii, n_radii, wanted, limits):
     The sparsest is there in any case, with a warning.
     """
     if radii is None:
-        n_features = problem.matrix.shape[1]
         radii = choose_radii(
             problem,
             n_radii,
             fewest=1,
-            largest=min(n_features, 2 * wanted) if wanted else many_features(problem),
+            largest=many_features(problem, wanted),
             max_iter=limits["max_iter"],
             slight=0.0,  # a model of one feature may explain little
             most=wanted,

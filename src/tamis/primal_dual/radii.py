@@ -95,7 +95,11 @@ def follow(problem, radii, *, tol, max_iter, level=None, crisp=_CRISP):
     for radius in radii:
         here = problem.with_radius(radius)
         start = None if level is None else here.carry_over(level.solution.pair)
-        *_, solution = solve(here, start, tol=tol, max_iter=max_iter)
+        aim = tol
+        if level is not None and level.explained > 0:
+            # About what will be asked for below, so that it is asked for once.
+            aim = min(tol, crisp * level.explained)
+        *_, solution = solve(here, start, tol=max(aim, 1e-3 * tol), max_iter=max_iter)
         level = Level(radius, here, solution)
         small = crisp * level.explained
         if 0 < small < solution.relative_gap and solution.n_iter < max_iter:
@@ -170,10 +174,16 @@ def choose_radii(
     return np.unique(np.exp(np.interp(wanted, position, radius)))
 
 
-def many_features(problem):
-    """Number of features at which a path ends unless one is asked for."""
+def many_features(problem, wanted=None):
+    """Number of features at which a path ends.
+
+    With a wanted number it is twice that, because sizes go up and down, but no more than there
+    are samples: beyond, the models interpolate and their features are arbitrary.
+    """
     n_rows, n_features = problem.matrix.shape
-    return min(n_features, max(_MANY, n_rows // 4))
+    if wanted is None:
+        return min(n_features, max(_MANY, n_rows // 4))
+    return min(n_features, 2 * wanted, max(_MANY, n_rows))
 
 
 def _first_radius(problem):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tamis.primal_dual.balls import used_rows
+
 __all__ = ["record_of"]
 
 _ROUNDING = 1e-12
@@ -31,7 +33,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
     primal, dual = solution.pair.primal, solution.pair.dual
     if solution.unit - primal.value <= _ROUNDING * solution.unit:
         primal = problem.empty()  # what is left of W is rounding
-    selected = np.flatnonzero(primal.W.any(axis=1))
+    selected = np.flatnonzero(used_rows(primal.W))
     gap = float(max(primal.value - dual.value, 0.0))
     record = {
         "radius": float(problem.ball.radius),

@@ -8,7 +8,8 @@ rows must be added (their score is above that of the rows in use). A row that is
 end is proved to change the objective by no more than the gap.
 
 Inner algorithms, one after the other or side by side until one is ahead: for smooth losses
-accelerated gradients and Newton steps (`_fista`, `_newton`); on few rows in the l1 ball an
+accelerated gradients and Newton steps (compiled in `_descent` for dense data in the l1 ball,
+`_fista` and `_newton` elsewhere); on few rows in the l1 ball an
 interior-point method (`_interior`); Douglas-Rachford splitting (`_splitting`) where its linear
 system is small; the restarted primal-dual method (`_pdhg`). Algorithm 1 of the paper as printed is
 in `paper`.
@@ -23,6 +24,7 @@ from tamis.primal_dual._fista import fista
 from tamis.primal_dual._interior import can_walk_inside, interior
 from tamis.primal_dual._pdhg import pdhg
 from tamis.primal_dual._splitting import can_split, splitting
+from tamis.primal_dual.balls import used_rows
 from tamis.primal_dual.problem import Pair, Primal
 
 __all__ = ["Solution", "resume", "solve"]
@@ -31,6 +33,7 @@ __all__ = ["Solution", "resume", "solve"]
 _FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 100
 # Inner problems are solved to this share of the gap there is.
 _INNER_GAP = 0.03
+_COMPILED_INNER_GAP = 0.003
 # Beyond this share of non-zero rows, the whole problem is solved at once.
 _DENSE_SHARE = 0.25
 # Iterations of an inner algorithm between two looks from outside.
@@ -97,7 +100,8 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
         whole = rows.size == problem.matrix.shape[1]
         part = problem if whole else problem.restrict(rows)
         start = pair if whole else _restrict(part, pair, rows)
-        aim = tol * unit if whole else max(_INNER_GAP * pair.gap, 0.3 * tol * unit)
+        share = _COMPILED_INNER_GAP if can_descend(part) else _INNER_GAP
+        aim = tol * unit if whole else max(share * pair.gap, 0.3 * tol * unit)
         n_inner, mark, since = 0, np.inf, 0
         for inner, n_steps in _improve(part, start, aim):
             n_inner += n_steps
@@ -225,7 +229,7 @@ class _WorkingSet:
         everything = np.arange(problem.matrix.shape[1])
         if not problem.ball.selects_rows:
             return everything
-        active = np.flatnonzero(pair.primal.W.any(axis=1))
+        active = np.flatnonzero(used_rows(pair.primal.W))
         if self.scores is None:
             self.look(pair.dual)
         scores = self.scores
