@@ -18,8 +18,8 @@ optimum to the last digits, however correlated the features are; first-order met
 
 In the l1 ball with a smooth loss, the default, these steps are one compiled loop (`_descent`).
 
-Data flow: `training` (weights, standardization) -> `problem` -> `solver` or `paper` -> `radii` (one
-after the other) -> `records` (fitted attributes) -> `path`, `classifier`, `classifier_cv` ->
+Data flow: `training` (weights, standardization) -> `problem` -> `solver` or `paper` -> `radii`
+(one after the other) -> `records` (fitted attributes) -> `path`, `classifier`, `classifier_cv` ->
 `prediction`.
 """
 

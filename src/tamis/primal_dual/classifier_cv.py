@@ -101,7 +101,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     >>> model = PrimalDualClassifierCV([0.1, 0.3, 1.0, 3.0], rule="1se", cv=3, tol=1e-8)
     >>> model = model.fit(data.data, data.target)
     >>> model.path_["score"].round(2).tolist(), model.n_features_
-    ([0.87, 0.92, 0.96, 0.96], 19)
+    ([0.9, 0.91, 0.95, 0.96], 19)
     >>> model.with_n_features(4).get_feature_names_out().tolist()
     ['mean concave points', 'worst radius', 'worst concave points']
     """
