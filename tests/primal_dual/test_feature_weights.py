@@ -62,7 +62,7 @@ def test_a_huge_weight_lets_a_feature_in_at_a_tiny_radius(feature, weight):
     X, y, _ = make_data()
     weights = np.where(np.arange(X.shape[1]) == feature, weight, 1.0)
     model = PrimalDualClassifier(0.005 / weight, feature_weights=weights, tol=1e-9).fit(X, y)
-    assert_array_equal(model.support_, [feature])
+    assert_array_equal(np.flatnonzero(model.support_), [feature])
 
 
 def test_weights_of_one_change_nothing():
@@ -79,11 +79,11 @@ def test_weights_count_in_the_folds_and_on_the_path():
     model = PrimalDualClassifierCV([0.3, 1.0], feature_weights=weights, cv=3, standardize=False)
     explicit = PrimalDualClassifierCV([0.3, 1.0], cv=3, standardize=False)
     model, explicit = model.fit(X, y), explicit.fit(X * weights, y)
-    assert_allclose(model.path_["scores"], explicit.path_["scores"], atol=0.04)
+    assert_allclose(model.path_["score"], explicit.path_["score"], atol=0.04)
     assert_array_equal(model.path_["n_features"], explicit.path_["n_features"])
     path = PrimalDualClassifier(feature_weights=weights).fit_path(X, y, [0.3, 1.0])
     assert_allclose(
-        path[0].scale_[:-1] * weights[:-1], PrimalDualClassifier().fit(X, y).scale_[:-1]
+        path.model(0).scale_[:-1] * weights[:-1], PrimalDualClassifier().fit(X, y).scale_[:-1]
     )
 
 

@@ -57,7 +57,11 @@ class DatumWisePath(Path):
         One for every level.
     habits : list of Habits
         What each of them does with the training rows.
+    uncounted : ndarray of bool of shape (n_groups,) or None
+        Features, or feature groups, that `usage` does not count.
     """
+
+    uncounted: NDArray | None = None
 
     def __init__(
         self,
@@ -130,7 +134,10 @@ class DatumWisePath(Path):
         cost = np.empty((len(policies), X.shape[0]))
         for rows, level, run in self._runs(policies, X):
             values[level, rows] = read(run)
-            n_features[level, rows] = (run.order >= 0).sum(axis=1)
+            is_counted = run.order >= 0
+            if self.uncounted is not None:
+                is_counted &= ~self.uncounted[run.order]
+            n_features[level, rows] = is_counted.sum(axis=1)
             cost[level, rows] = paid(run.order, processes[level].costs)
         return values, Usage(n_features, cost)
 

@@ -79,7 +79,7 @@ def _centers(graph, model, x):
 
 
 def _primal_dual(graph, model, x):
-    support = model.support_
+    support = model._selected
     inner = model.weights_[support] / model.scale_[support, None]
     projected = graph("MatMul", graph("Sub", x, model.mean_[support]), inner)
     away = graph.clip(graph.apart(projected, model.centers_), _FARTHEST)
