@@ -187,7 +187,7 @@ def test_wrong_options(tmp_path):
 
 def test_cut_gzip_is_told(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(gz_bytes()[:-30])
-    with pytest.raises(InputError, match="damaged or cut off"):
+    with pytest.raises(InputError, match="damaged or truncated"):
         read_table(tmp_path / "t.csv.gz", "y")
 
 

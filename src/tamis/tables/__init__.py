@@ -15,7 +15,7 @@ _MODULE_OF_NAME = {
     "TableModel": "tamis.tables.table_model",
     "fingerprint": "tamis.tables.source",
     "lay_out": "tamis.tables.preparation",
-    "match_labels": "tamis.tables.labels",
+    "match_labels": "tamis.tables.values",
     "read_rows": "tamis.tables.rows",
     "read_table": "tamis.tables.readers",
 }

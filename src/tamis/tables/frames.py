@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_array
 from tamis._base import LARGEST_INTEGER, require_unmasked
 from tamis.tables.errors import InputError, listed
 from tamis.tables.raw import RawTable, unique_names
+from tamis.tables.rows import Wanted
 from tamis.tables.table import Columns
-from tamis.tables.wanted import Wanted
 
 __all__ = ["as_frame", "as_raw", "is_frame", "read_columns"]
 
