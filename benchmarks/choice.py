@@ -22,16 +22,21 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
-from tamis.comparison import Comparison, Settings, fit_final, make_problem
-from tamis.comparison.choice import Candidates, Draws, n_draws_for
-from tamis.comparison.comparison import plan
+from tamis.comparison.choice import Candidates, Choice, Draws, n_draws_for
+from tamis.comparison.comparison import Comparison
+from tamis.comparison.final import fit_final
 from tamis.comparison.methods import find_method
+from tamis.comparison.options import Settings
+from tamis.comparison.problem import make_problem
 from tamis.comparison.results import collect, judge
-from tamis.comparison.units import run_units
-from tamis.datasets import load_genes, load_libsvm, load_text
+from tamis.comparison.run import plan
+from tamis.comparison.tasks import run_tasks
 from tamis.paths.folds import default_repeats
 from tamis.paths.rule import best_of
 from tamis.tables import Columns, Table, lay_out
+
+sys.path.append(str(Path(__file__).parent / "papers"))
+from loaders import load_genes, load_libsvm, load_text
 
 METHODS = ("centers", "medians", "primal-dual", "most-frequent", "l1-logistic")
 # Many words: what the other methods add to the comparison of rules is little beside their time.
@@ -119,12 +124,14 @@ def measure(name, split, data_home, n_jobs):
     dataset = Table(table, {}, y[train], "y")
     problem = make_problem(dataset, *lay_out(table, {}))
     comparison = cross_validate(problem, TEXT_METHODS if name in WORDS else METHODS, n_jobs)
+    comparison.data = dataset
     candidates = comparison.candidates
     held_out = Columns(X[test], table.numeric_names)
     record = {}
     for rule, place in choose_all(candidates, problem).items():
         result, at = candidates.find(place)
-        model, _ = fit_final(comparison, result.method.name, at, target="y")
+        point = Choice(result.method.name, at, float(result.levels[at]), float(result.overall[at]))
+        model, _ = fit_final(comparison, point)
         record[rule] = {
             "method": result.method.name,
             "features": len(model.preparation.features),
@@ -138,12 +145,12 @@ def measure(name, split, data_home, n_jobs):
 def cross_validate(problem, methods, n_jobs):
     """A comparison without its honest score, which no rule needs."""
     settings = Settings(methods, n_repeats=default_repeats(problem.n_rows))
-    folds, units = plan(problem, settings)
-    units = [unit for unit in units if unit.stage == "cv"]
-    done = list(run_units(problem, units, seed=settings.seed, n_jobs=n_jobs))
-    comparison = Comparison(problem, settings, folds)
+    planned = plan(problem, settings)
+    tasks = [task for task in planned.tasks if task.stage == "cv"]
+    done = list(run_tasks(problem, tasks, seed=settings.seed, n_jobs=n_jobs))
+    comparison = Comparison(problem, settings, planned.folds)
     for method in methods:
-        own = [(unit, outcome) for unit, outcome in done if unit.method == method]
+        own = [(task, outcome) for task, outcome in done if task.method == method]
         result = collect(
             find_method(method), own, problem.n_rows, settings.n_repeats, problem.kept
         )

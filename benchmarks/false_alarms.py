@@ -19,10 +19,12 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from choice import load as load_matrix
-from tamis.comparison import Settings, compare, make_problem
 from tamis.comparison.checks import check_columns, check_leaks, check_result, check_rows
 from tamis.comparison.disguised import find_disguised
 from tamis.comparison.duplicates import handle_duplicates
+from tamis.comparison.options import Settings
+from tamis.comparison.problem import make_problem
+from tamis.comparison.run import plan, run
 from tamis.tables import Columns, Table, lay_out
 
 LABELLED = (
@@ -110,7 +112,7 @@ def labelled_alarms(name, data_home, seed):
     # Copies with other labels are a reason to fire: permuting makes them.
     if copies.groups is None:
         checks += check_rows(copies, problem.codes, problem.encoded, "group")
-    comparison, _ = compare(problem, Settings(("centers", "most-frequent"), seed=seed))
+    comparison = run(problem, plan(problem, Settings(("centers", "most-frequent"), seed=seed)))
     checks += check_result(comparison)
     return {check.code for check in checks}
 

@@ -17,10 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed
 
-from tamis.comparison import Settings, compare, fit_final, make_problem
-from tamis.comparison.duplicates import handle_duplicates
-from tamis.paths.folds import default_repeats
-from tamis.tables import Columns, Table, lay_out
+from tamis import compare
 
 METHODS = "centers,medians,primal-dual,most-frequent,l1-logistic"
 N_NEW = 5000
@@ -91,29 +88,23 @@ def repeat(design, methods, seed):
     rng = np.random.default_rng(seed)
     X, y, person = design.draw(rng, design.n_rows)
     X, y, person = (np.repeat(part, design.times, axis=0) for part in (X, y, person))
-    dataset = Table(as_table(X), {}, y, "y")
-    if design.n_people and design.is_known:
-        dataset.groups = person
-    _, copies, _ = handle_duplicates(dataset)
-    problem = make_problem(
-        dataset, *lay_out(dataset.columns, {}), copies=copies if design.is_known else None
+    comparison = compare(
+        X,
+        y,
+        methods=methods,
+        groups=person if design.n_people and design.is_known else None,
+        duplicates="group" if design.is_known else "keep",
+        random_state=seed,
     )
-    settings = Settings(methods, n_repeats=default_repeats(problem.n_rows), seed=seed)
-    comparison, _ = compare(problem, settings)
-    model, _ = fit_final(comparison, comparison.choice.method, comparison.choice.at, target="y")
     truth = 0.5
     if design.shift:
         X_new, y_new, _ = design.draw(rng, N_NEW)
-        right = model.predict(as_table(X_new)) == y_new
+        right = comparison.model.predict(X_new) == y_new
         truth = (right[y_new == 0].mean() + right[y_new == 1].mean()) / 2
     result, at = comparison.chosen
     best = max(r.scores.max() for r in comparison.results)
-    honest = comparison.honest
+    honest = comparison.honest_score
     return honest.score, truth, result.scores[at], best, honest.low <= truth <= honest.high
-
-
-def as_table(X):
-    return Columns(X, np.array([f"x{j}" for j in range(X.shape[1])]))
 
 
 def main():

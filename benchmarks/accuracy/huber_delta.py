@@ -26,7 +26,9 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
 from tamis import PrimalDualClassifier
-from tamis.datasets import load_genes, load_libsvm
+
+sys.path.append(str(Path(__file__).parents[1] / "papers"))
+from loaders import load_genes, load_libsvm
 
 DELTAS = (0.05, 0.1, 0.25, 0.5, 1.0)
 DEFAULT = 0.25

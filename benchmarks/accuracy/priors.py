@@ -3,18 +3,22 @@
 Mean accuracy and balanced accuracy on test rows, of both priors and of their difference with its
 standard error over the splits. MPQA (31 % positive) and tweets thinned to 10 % positive are
 unbalanced; SST (55 % positive, its published test set, so one split) and the tweets as they are
-are (nearly) balanced. Needs the text files: see `tamis.datasets`.
+are (nearly) balanced. Needs the text files: see `benchmarks/papers/loaders.py`.
 
     python benchmarks/accuracy/priors.py > benchmarks/results/priors.md
 """
 
 import argparse
+import sys
+from pathlib import Path
 
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from tamis import SparseCenterClassifier
-from tamis.datasets import load_text
+
+sys.path.append(str(Path(__file__).parents[1] / "papers"))
+from loaders import load_text
 
 WORDS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 PRIORS = ("uniform", "empirical")

@@ -4,8 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-
-from tamis.datasets import load_genes, load_libsvm, load_text
+from benchmarks.papers.loaders import load_genes, load_libsvm, load_text
 
 
 def write_text(path, lines):

@@ -23,7 +23,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits are th
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory):
-    """A call of eight units: four of the centers, then four of the random forest."""
+    """A call of eight tasks: four of the centers, then four of the random forest."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 12)) + (np.arange(200) % 2)[:, None] * ([0.9] * 3 + [0.0] * 9)
     rows = [[*(f"{v:.4f}" for v in row), "ab"[i % 2]] for i, row in enumerate(X)]
@@ -136,7 +136,7 @@ def test_ctrl_c_while_starting_is_one_line(words, tmp_path):
 
 @pytest.fixture
 def ticking(monkeypatch):
-    """A clock that goes on by a second whenever it is read: so many units in so many seconds."""
+    """A clock that goes on by a second whenever it is read: so many tasks in so many seconds."""
     ticks = itertools.count()
     clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
     monkeypatch.setattr(fit_command, "time", clock)

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from tamis.comparison import make_problem
+from tamis.comparison.choice import Choice
+from tamis.comparison.problem import make_problem
+from tamis.comparison.run import plan, run
 from tamis.tables import Columns, Table, lay_out
 
 
@@ -22,3 +24,18 @@ def blobs(n=80, p=6, shift=1.5, seed=0, n_classes=2):
     X[:, 0] += shift * y
     X[:, 1] -= shift * (y == 0)
     return X, np.array(["ab", "cd", "ef"])[y]
+
+
+def compare(problem, settings, **options):
+    """A comparison on a problem that is there already."""
+    comparison = run(problem, plan(problem, settings), **options)
+    rows = problem.encoded[:, :0]
+    columns = Columns(rows, np.zeros(0, dtype=str))
+    comparison.data = Table(columns, {}, target="y", batches=problem.batches)
+    return comparison
+
+
+def point(comparison, method, place):
+    """A point of the curve of a method."""
+    result = comparison.result(method)
+    return Choice(method, place, float(result.levels[place]), float(result.overall[place]))

@@ -300,7 +300,7 @@ def result(right, codes, fold_of, honest, groups=None):
         settings=SimpleNamespace(scoring="balanced_accuracy", seed=0),
         folds=folds,
         chosen=(found, 0),
-        honest=honest,
+        honest_score=honest,
     )
 
 

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from tamis.comparison.choice import Candidates, Draws, estimate
-from tamis.comparison.comparison import Settings, compare
+from tamis.comparison.options import Settings
 from tamis.comparison.results import MethodResult, find_threshold, judge
 from tamis.comparison.scores import area_under_curve, cautious_interval
-from tests.comparison.problems import make
+from tests.comparison.problems import compare, make
 from tests.oracles import comparison as oracle
 from tests.oracles import rule
 
@@ -54,7 +54,7 @@ def test_a_baseline_is_never_chosen_but_sets_the_standard():
     base = np.ones((1, 100), dtype=bool)
     results = [given(codes, right, [1, 9]), given(codes, base, [50], "b", True)]
     found = Candidates(results, codes, 2, scoring="balanced_accuracy").choice()
-    assert (found.method, found.at) == ("a", 1)
+    assert (found.method, found.place) == ("a", 1)
 
 
 def test_a_baseline_out_of_reach_leaves_the_best_of_ours_as_the_standard():
@@ -64,7 +64,7 @@ def test_a_baseline_out_of_reach_leaves_the_best_of_ours_as_the_standard():
     base = np.ones((1, 100), dtype=bool)
     results = [given(codes, right, [1, 9]), given(codes, base, [50], "b", True)]
     candidates = Candidates(results, codes, 2, scoring="balanced_accuracy")
-    assert candidates.choice().at == 0  # as good as the nine features, within the tolerance
+    assert candidates.choice().place == 0  # as good as the nine features, within the tolerance
     behind = candidates.behind(candidates.place("a", 0), candidates.place("b", 0))
     assert_allclose(behind.difference, 0.41)
 
@@ -135,8 +135,8 @@ def test_on_noise_the_interval_covers_chance_and_the_naive_score_does_not():
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(60, 150)), rng.permutation(np.arange(60) % 2)
         settings = Settings(("centers", "medians", "most-frequent"), n_folds=3, seed=seed)
-        comparison, _ = compare(make(X, y), settings)
-        honest = comparison.honest
+        comparison = compare(make(X, y), settings)
+        honest = comparison.honest_score
         covered.append(honest.low <= 0.5 <= honest.high)
         naive.append(max(r.scores.max() for r in comparison.results))
     # By chance at most one of twenty intervals misses; the best of many scores is far above.
@@ -150,8 +150,8 @@ def test_many_small_classes_have_an_honest_score(scoring):
     rng = np.random.default_rng(0)
     y = np.arange(90) % 30
     X = 2.0 * y[:, None] + rng.normal(size=(90, 4))
-    comparison, _ = compare(make(X, y), Settings(("centers",), n_folds=3, scoring=scoring))
-    honest = comparison.honest
+    comparison = compare(make(X, y), Settings(("centers",), n_folds=3, scoring=scoring))
+    honest = comparison.honest_score
     assert honest.n_draws > 900
     assert 0 < honest.low <= honest.score <= honest.high <= 1
 
@@ -170,8 +170,8 @@ def test_twenty_rows_that_are_all_right_are_not_certain(scoring):
     """Draws of rows that are all right are all right: the interval must not be a point."""
     y = np.arange(20) % 2
     X = 9.0 * y[:, None] + np.random.default_rng(0).normal(size=(20, 2))
-    comparison, _ = compare(make(X, y), Settings(("centers",), n_folds=5, scoring=scoring))
-    honest = comparison.honest
+    comparison = compare(make(X, y), Settings(("centers",), n_folds=5, scoring=scoring))
+    honest = comparison.honest_score
     assert honest.score == honest.high == 1.0
     assert 0.3 < honest.low < 0.95
 
@@ -183,8 +183,8 @@ def test_the_interval_covers_the_truth_where_hardly_a_row_is_wrong():
         rng = np.random.default_rng(seed)
         y = np.arange(40) % 2
         X = 4.0 * y[:, None] + rng.normal(size=(40, 1))
-        comparison, _ = compare(make(X, y), Settings(("centers",), n_folds=5))
-        covered += comparison.honest.low <= 0.977 <= comparison.honest.high  # Bayes
+        comparison = compare(make(X, y), Settings(("centers",), n_folds=5))
+        covered += comparison.honest_score.low <= 0.977 <= comparison.honest_score.high  # Bayes
     assert covered >= 27
 
 

@@ -3,15 +3,15 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from tamis.comparison import Settings, compare, fit_final
-from tamis.comparison.comparison import plan
-from tamis.comparison.features import describe_features
+from tamis.comparison.final import fit_final
 from tamis.comparison.methods import BASELINES, METHODS, find_method
+from tamis.comparison.options import Settings
 from tamis.comparison.redundancy import correlations, drop_redundant
+from tamis.comparison.run import plan
 from tamis.comparison.store import ManifestMismatch, Store
-from tamis.comparison.units import Unit, compute, shuffle_labels
+from tamis.comparison.tasks import Task, compute, shuffle_labels
 from tamis.paths.folds import leave_one_batch_out, make_folds
-from tests.comparison.problems import blobs, make
+from tests.comparison.problems import blobs, compare, make, point
 
 ALL = [method.name for method in (*METHODS, *BASELINES)]
 OURS = [method.name for method in METHODS]
@@ -20,20 +20,20 @@ OURS = [method.name for method in METHODS]
 def one_unit(problem, name, fold=None):
     fold = fold or make_folds(problem.codes, problem.groups, 3, 1, 0)[0]
     levels = tuple(find_method(name).levels(problem, 4))
-    return Unit("cv", name, levels, fold)
+    return Task("cv", name, levels, fold)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_method_learns_and_counts_its_features(name):
     problem = make(*blobs(90, 8))
-    unit = one_unit(problem, name)
-    outcome = compute(problem, unit, 0)
-    assert outcome.probabilities.shape == (len(unit.levels), 30, 2)
+    task = one_unit(problem, name)
+    outcome = compute(problem, task, 0)
+    assert outcome.probabilities.shape == (len(task.levels), 30, 2)
     np.testing.assert_allclose(outcome.probabilities.sum(axis=2), 1.0, rtol=1e-5)
-    right = outcome.probabilities[-1].argmax(axis=1) == problem.codes[unit.fold.test]
+    right = outcome.probabilities[-1].argmax(axis=1) == problem.codes[task.fold.test]
     assert right.mean() > 0.75 or name == "most-frequent"
     if name in ("centers", "medians", "landmarks"):
-        assert outcome.used.sum(axis=1).tolist() == list(unit.levels)
+        assert outcome.used.sum(axis=1).tolist() == list(task.levels)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -41,11 +41,11 @@ def test_a_feature_made_from_the_test_fold_is_of_no_use(name):
     """The trap: a feature that is the label in the test fold, and noise in training."""
     X, y = blobs(90, 8, shift=0.0)
     problem = make(X, y)
-    unit = one_unit(problem, name)
-    test = unit.fold.test
+    task = one_unit(problem, name)
+    test = task.fold.test
     trapped = X.copy()
     trapped[test, 5] = np.where(y[test] == "ab", -5.0, 5.0)
-    before, after = compute(problem, unit, 0), compute(make(trapped, y), unit, 0)
+    before, after = compute(problem, task, 0), compute(make(trapped, y), task, 0)
     assert_array_equal(after.used, before.used)  # what is learned does not see the test rows
 
 
@@ -53,14 +53,14 @@ def test_a_feature_made_from_the_test_fold_is_of_no_use(name):
 def test_a_test_row_changes_nothing_for_the_others(name):
     X, y = blobs(90, 8, shift=0.5)
     X[::7, 3] = np.nan
-    unit = one_unit(make(X, y), name)
-    test = unit.fold.test
+    task = one_unit(make(X, y), name)
+    test = task.fold.test
     poisoned = X.copy()
     poisoned[test[::2]] = 1e9
     labels = y.copy()
     labels[test[::2]] = "cd"
-    before = compute(make(X, y), unit, 0)
-    after = compute(make(poisoned, labels), unit, 0)
+    before = compute(make(X, y), task, 0)
+    after = compute(make(poisoned, labels), task, 0)
     assert_array_equal(after.used, before.used)
     assert_array_equal(after.probabilities[:, 1::2], before.probabilities[:, 1::2])
 
@@ -71,45 +71,45 @@ def test_selection_outside_the_folds_would_look_good_and_ours_does_not():
     everything = np.abs(X[y == 0].mean(axis=0) - X[y == 1].mean(axis=0))
     leaked = X[:, np.argsort(-everything)[:10]]
     settings = Settings(("centers",), max_features=10)
-    fooled, _ = compare(make(leaked, y), settings)
-    honest, _ = compare(make(X, y), settings)
+    fooled = compare(make(leaked, y), settings)
+    honest = compare(make(X, y), settings)
     assert fooled.results[0].scores.max() > 0.7
-    assert honest.honest.low < 0.5 < honest.honest.high
+    assert honest.honest_score.low < 0.5 < honest.honest_score.high
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_workers_and_checkpoints_do_not_change_a_number(name, tmp_path):
     problem = make(*blobs(60, 5))
     settings = Settings((name,), n_folds=3, n_repeats=1)
-    plain, _ = compare(problem, settings)
+    plain = compare(problem, settings)
     store = Store(tmp_path / "a", {"is": "a"})
     stops = iter([False, True])
     compare(problem, settings, store=store, stop=lambda: next(stops, True), at_least_one=False)
     assert 0 < len(list((tmp_path / "a").glob("*.npz"))) < 3
-    resumed, _ = compare(problem, settings, store=store, n_jobs=2)
+    resumed = compare(problem, settings, store=store, n_jobs=2)
     assert_array_equal(plain.results[0].probabilities, resumed.results[0].probabilities)
-    assert plain.choice == resumed.choice and plain.honest == resumed.honest
+    assert plain.choice == resumed.choice and plain.honest_score == resumed.honest_score
 
 
 def test_a_broken_checkpoint_is_computed_again(tmp_path):
     problem = make(*blobs(60, 5))
     settings = Settings(("centers",), n_folds=3)
     store = Store(tmp_path, {})
-    plain, _ = compare(problem, settings, store=store)
+    plain = compare(problem, settings, store=store)
     paths = sorted(tmp_path.glob("*.npz"))
     paths[0].write_bytes(paths[0].read_bytes()[:100])
     paths[1].write_bytes(b"")
-    again, _ = compare(problem, settings, store=store)
-    assert again.honest == plain.honest
+    again = compare(problem, settings, store=store)
+    assert again.honest_score == plain.honest_score
 
 
 def test_a_store_of_other_work_is_refused_or_emptied(tmp_path):
     store = Store(tmp_path, {"options": {"seed": 1}})
-    store.save("unit", {"x": np.zeros(2)})
+    store.save("task", {"x": np.zeros(2)})
     with pytest.raises(ManifestMismatch, match="seed 1 there, 2 now"):
         Store(tmp_path, {"options": {"seed": 2}})
-    assert store.load("unit") is not None
-    assert Store(tmp_path, {"options": {"seed": 2}}, force=True).load("unit") is None
+    assert store.load("task") is not None
+    assert Store(tmp_path, {"options": {"seed": 2}}, force=True).load("task") is None
 
 
 def test_rows_of_a_group_stay_in_one_fold():
@@ -123,10 +123,10 @@ def test_one_batch_is_left_out_at_a_time():
     X, y = blobs(60, 4)
     batches = np.array(["lab1", "lab2", "lab3"])[np.arange(60) // 20]
     problem = make(X, y, batches=batches)
-    _, units = plan(problem, Settings(("centers",), n_folds=2))
-    held_out = [unit.fold for unit in units if unit.key.startswith("batch")]
+    tasks = plan(problem, Settings(("centers",), n_folds=2)).tasks
+    held_out = [task.fold for task in tasks if task.key.startswith("batch")]
     assert [set(batches[fold.test]) for fold in held_out] == [{"lab1"}, {"lab2"}, {"lab3"}]
-    comparison, _ = compare(problem, Settings(("centers",), n_folds=2))
+    comparison = compare(problem, Settings(("centers",), n_folds=2))
     assert comparison.batches[0].scores.max() > 0.7
 
 
@@ -167,18 +167,18 @@ def test_the_final_model_is_the_model_of_the_folds_without_what_it_can_spare(nam
     X, y = blobs(90, 8)
     X = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0)) if is_sparse else X
     problem = make(X, y)
-    comparison, _ = compare(problem, Settings((name,), n_folds=2))
+    comparison = compare(problem, Settings((name,), n_folds=2))
     at = 1
-    model, fitted = fit_final(comparison, name, at, target="y")
+    model, records = fit_final(comparison, point(comparison, name, at))
     assert set(model.classes_) == {"ab", "cd"}
     part = problem.train_part(np.arange(90), problem.codes, 0)
-    expected = fitted.apply(part.X, part.with_gaps)[0]
+    levels = list(comparison.results[0].levels)
+    expected = find_method(name).train(part, levels)[at].apply(part.X, part.with_gaps)[0]
     table = make_table(X)
     found = model.estimator.predict_proba(model.prepare(table))
     np.testing.assert_allclose(found, expected, atol=1e-9)
     if name in ("centers", "medians", "landmarks"):
         assert len(model.required) == comparison.results[0].levels[at]
-    records = describe_features(comparison, name, at, fitted)
     assert {"rank", "feature", "gain", "stability", "p", "q", "substitutes"} <= set(records[0])
     gains = [record["gain"] for record in records]
     assert gains == sorted(gains, reverse=True)
@@ -214,10 +214,10 @@ def test_correlations_are_those_of_numpy():
 
 def test_permutations_give_a_small_p_value_for_a_signal_and_not_for_noise():
     settings = Settings(("centers",), n_folds=2, permutations=19)
-    signal, _ = compare(make(*blobs(60, 5)), settings)
+    signal = compare(make(*blobs(60, 5)), settings)
     assert signal.p_value == 1 / 20
     rng = np.random.default_rng(3)
-    noise, _ = compare(make(rng.normal(size=(60, 5)), np.arange(60) % 2), settings)
+    noise = compare(make(rng.normal(size=(60, 5)), np.arange(60) % 2), settings)
     assert noise.p_value > 0.05
 
 
@@ -225,11 +225,9 @@ def test_features_that_tell_the_batch_are_flagged():
     X, y = blobs(120, 5)
     batches = np.repeat(["a", "b"], 60)
     X[batches == "b", 0] += 3.0
-    comparison, _ = compare(make(X, y, batches=batches), Settings(("centers",), n_folds=2))
-    _, fitted = fit_final(comparison, "centers", 1, target="y")
-    told = {
-        r["feature"]: r["tells_batch"] for r in describe_features(comparison, "centers", 1, fitted)
-    }
+    comparison = compare(make(X, y, batches=batches), Settings(("centers",), n_folds=2))
+    _, records = fit_final(comparison, point(comparison, "centers", 1))
+    told = {r["feature"]: r["tells_batch"] for r in records}
     assert told["x0"] and not told["x1"]
 
 
@@ -244,12 +242,12 @@ def test_missing_values_are_asked_by_nobody():
 def test_a_minimal_sensitivity_is_reached():
     X, y = blobs(120, 4, shift=0.7)
     settings = Settings(("centers",), n_folds=3, positive=1, min_sensitivity=0.9)
-    comparison, _ = compare(make(X, y), settings)
+    comparison = compare(make(X, y), settings)
     result, at = comparison.chosen
     positive = comparison.problem.codes == 1
     assert (result.labels[at, 0][positive] == 1).mean() >= 0.9
-    assert comparison.honest.sensitivity > 0.8
-    model, _ = fit_final(comparison, "centers", at, target="y", positive="cd")
+    assert comparison.honest_score.sensitivity > 0.8
+    model, _ = fit_final(comparison, point(comparison, "centers", at))
     assert 0 < model.threshold < 1
 
 
@@ -259,7 +257,7 @@ def test_a_method_that_fails_is_told_and_the_others_go_on(monkeypatch):
 
     monkeypatch.setattr(find_method("medians"), "train", fail)
     settings = Settings(("centers", "medians"), n_folds=2)
-    comparison, _ = compare(make(*blobs(40, 3)), settings)
+    comparison = compare(make(*blobs(40, 3)), settings)
     assert comparison.failed == {"medians": "these data are too strange (ValueError)"}
     assert comparison.choice.method == "centers"
 
@@ -268,17 +266,17 @@ def test_a_method_that_fails_is_told_and_the_others_go_on(monkeypatch):
 @pytest.mark.parametrize("redundancy", [None, 0.9])
 def test_features_that_never_change_give_chance_and_no_crash(name, redundancy):
     problem = make(np.ones((12, 3)), ["ab", "cd"] * 6, redundancy=redundancy)
-    comparison, _ = compare(problem, Settings((name,), n_folds=3))
-    assert 0 <= comparison.honest.low <= 0.5
-    fit_final(comparison, name, comparison.choice.at, target="y")
+    comparison = compare(problem, Settings((name,), n_folds=3))
+    assert 0 <= comparison.honest_score.low <= 0.5
+    fit_final(comparison, comparison.choice)
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_two_rows_of_a_class_are_enough(name):
     X, y = blobs(4, 3)
-    comparison, _ = compare(make(X, y), Settings((name,), n_folds=2))
-    assert np.isfinite([comparison.honest.score, comparison.honest.low]).all()
-    fit_final(comparison, name, comparison.choice.at, target="y")
+    comparison = compare(make(X, y), Settings((name,), n_folds=2))
+    assert np.isfinite([comparison.honest_score.score, comparison.honest_score.low]).all()
+    fit_final(comparison, comparison.choice)
 
 
 @pytest.mark.parametrize("name", ["centers", "medians", "primal-dual"])
@@ -286,8 +284,8 @@ def test_the_final_threshold_finds_what_was_promised_whatever_the_priors(name):
     """Classes far apart: probabilities are 1 within rounding."""
     X, y = blobs(80, 3, shift=5.0)
     settings = Settings((name,), n_folds=4, positive=1, min_sensitivity=0.8)
-    comparison, _ = compare(make(X, y), settings)
-    model, _ = fit_final(comparison, name, comparison.choice.at, target="y", positive="cd")
+    comparison = compare(make(X, y), settings)
+    model, _ = fit_final(comparison, comparison.choice)
     new, labels = blobs(400, 3, shift=5.0, seed=1)
     table = make_table(new)
     for priors in (None, np.array([0.99, 0.01])):
@@ -332,7 +330,7 @@ def test_no_model_is_larger_than_it_may_be(name):
     problem = make(*blobs(60, 8), max_features=3)
     levels = tuple(find_method(name).levels(problem, 3))
     fold = make_folds(problem.codes, None, 2, 1, 0)[0]
-    outcome = compute(problem, Unit("cv", name, levels, fold), 0)
+    outcome = compute(problem, Task("cv", name, levels, fold), 0)
     assert outcome.used.sum(axis=1).max() <= 3
 
 

@@ -4,10 +4,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import balanced_accuracy_score
 
 from tamis import SparseCenterClassifier
-from tamis.comparison import Settings, compare, nested
+from tamis.comparison import nested
 from tamis.comparison.methods import find_method
+from tamis.comparison.options import Settings
 from tamis.paths.folds import make_folds
-from tests.comparison.problems import blobs, make
+from tests.comparison.problems import blobs, compare, make
 from tests.comparison.test_choice import chosen_by_the_rule
 from tests.oracles import comparison as oracle
 
@@ -16,7 +17,7 @@ from tests.oracles import comparison as oracle
 def test_the_nested_score_is_that_of_one_model_at_a_time(seed):
     X, y = blobs(60, 6, shift=0.6, seed=seed)
     problem = make(X, y)
-    comparison, _ = compare(problem, Settings(("centers",), n_folds=4, seed=seed))
+    comparison = compare(problem, Settings(("centers",), n_folds=4, seed=seed))
     folds = make_folds(problem.codes, None, 4, 1, seed)
     levels = find_method("centers").levels(problem, None)
     expected = oracle.nested_predictions(
@@ -27,8 +28,10 @@ def test_the_nested_score_is_that_of_one_model_at_a_time(seed):
         levels,
         lambda right, y: chosen_by_the_rule(right.astype(float), y, levels),
     )
-    assert comparison.honest.is_nested
-    assert_allclose(comparison.honest.score, balanced_accuracy_score(problem.codes, expected))
+    assert comparison.honest_score.is_nested
+    assert_allclose(
+        comparison.honest_score.score, balanced_accuracy_score(problem.codes, expected)
+    )
 
 
 def test_a_pair_is_trained_without_both_of_its_folds():

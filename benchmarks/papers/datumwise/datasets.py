@@ -1,12 +1,15 @@
 """The paper's 14 sets, their training fractions and the splits that all methods share."""
 
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from tamis.datasets import load_libsvm
+sys.path.append(str(Path(__file__).parents[1]))
+from loaders import load_libsvm
 
 BINARY = (
     "australian",

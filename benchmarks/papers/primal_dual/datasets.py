@@ -1,13 +1,16 @@
 """The data sets of the accuracy table, and generated data for the times."""
 
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from scipy.signal import lfilter
 from sklearn.preprocessing import StandardScaler
 
-from tamis.datasets import load_genes
+sys.path.append(str(Path(__file__).parents[1]))
+from loaders import load_genes
 
 GRID = (0.1, 0.316, 1.0, 3.162)
 

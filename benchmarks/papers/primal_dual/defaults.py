@@ -13,6 +13,7 @@ share of fits, over folds and radii, that give all test samples the same label. 
 import argparse
 import sys
 import warnings
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -23,7 +24,9 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from tamis import PrimalDualClassifier
-from tamis.datasets import load_genes
+
+sys.path.append(str(Path(__file__).parents[1]))
+from loaders import load_genes
 
 RADII = np.geomspace(0.1, 10.0, 7)
 N_FOLDS = 5

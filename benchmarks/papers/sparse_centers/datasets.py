@@ -1,7 +1,9 @@
 """The data sets of the paper, their splits and their rescaling."""
 
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,8 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from tamis.datasets import load_genes, load_text
+sys.path.append(str(Path(__file__).parents[1]))
+from loaders import load_genes, load_text
 
 TEXT_KS = (10, 20, 50, 100, 200, 500, 1000, 2000)
 GENE_KS = (5, 10, 20, 50, 100, 200, 500)

@@ -1,4 +1,4 @@
-"""From the words of `tamis fit` to a dataset and a problem."""
+"""From the options of `tamis fit` to a table, and to what a comparison is asked for."""
 
 import csv
 import difflib
@@ -7,16 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamis.comparison import make_problem
-from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
-from tamis.comparison.disguised import find_disguised
-from tamis.comparison.duplicates import handle_duplicates
-from tamis.tables import Columns, Table, lay_out
+from tamis.comparison.options import Options
 from tamis.tables.errors import InputError
 from tamis.tables.limits import WORD, Budget
 from tamis.tables.source import check_path
+from tamis.tables.table import Columns, Table
 
-__all__ = ["EMBEDDED", "READING", "Loaded", "load", "read_features_file"]
+__all__ = ["EMBEDDED", "READING", "Loaded", "load", "make_options", "read_features_file"]
 
 EMBEDDED = "breast cancer (embedded)"
 _FIELDS = ("feature", "question", "unit", "type", "choices", "min", "max", "cost", "group")
@@ -42,33 +39,48 @@ READING = (
 )
 
 
+# Options that say what is compared.
+_COMPARING = (
+    "methods",
+    "scoring",
+    "folds",
+    "repeats",
+    "max_features",
+    "tolerance",
+    "minimize",
+    "positive",
+    "min_sensitivity",
+    "permutations",
+    "redundancy",
+    "duplicates",
+    "vectorizer",
+    "seed",
+)
+
+
 @dataclass
 class Loaded:
-    """A problem, and what the user has to be told about it.
+    """Data of `tamis fit`, and what is known about them.
 
     Attributes
     ----------
     name : str
         Of the data.
-    dataset : Table
-    problem : Problem
+    table : Table
+    options : Options
+        What the comparison is asked for.
     descriptions : dict of str to dict
         What the features file says.
-    fingerprint : str
-        Hash of all files that were read.
-    checks : list of Check
     """
 
     name: str
-    dataset: Table
-    problem: object
+    table: Table
+    options: Options
     descriptions: dict
-    fingerprint: str
-    checks: list
 
 
 def load(words):
-    """Read the data that some words name, and lay out the problem.
+    """Read the data that the options of `tamis fit` name.
 
     Parameters
     ----------
@@ -79,70 +91,31 @@ def load(words):
     -------
     loaded : Loaded
     """
-    descriptions, marks = {}, []
+    descriptions = {}
     if words["features_file"]:
-        from tamis.tables import fingerprint
-
         descriptions = read_features_file(words["features_file"], words["max_size"])
-        marks.append(fingerprint(words["features_file"]))
     if words["data"] is None:
-        dataset, name = _embedded(words), EMBEDDED
-        marks.append(EMBEDDED)
+        table, name = _embedded(words), EMBEDDED
     else:
-        from tamis.tables import fingerprint
+        table, name = _read(words, descriptions), str(words["data"])
+    groups, costs = _check_descriptions(descriptions, table)
+    return Loaded(name, table, make_options(words, groups, costs), descriptions)
 
-        dataset, name = _read(words, descriptions), str(words["data"])
-        marks.append(fingerprint(words["data"]))
-        if words["target_file"]:
-            marks.append(fingerprint(words["target_file"]))
-    groups, costs = _check_descriptions(descriptions, dataset)
-    times, counters = find_disguised(dataset.columns)
-    dataset, copies, n_dropped = handle_duplicates(
-        dataset, words["duplicates"], [*times, *counters]
-    )
-    if not dataset.columns.names:
-        raise InputError("no feature is left; use --include for columns that were left out.")
-    preparation, encoded = lay_out(
-        dataset.columns,
-        dataset.kinds,
-        groups=groups,
-        vectorizer=words["vectorizer"],
+
+def make_options(words, feature_groups=None, costs=None):
+    """What the options of the command ask of a comparison."""
+    named = {name: words[name] for name in _COMPARING}
+    return Options(
+        **named,
         ngrams=tuple(words["ngrams"]),
-        missing=dataset.missing,
+        keep=tuple(words["keep"]),
+        feature_groups=feature_groups or {},
+        costs=costs or {},
     )
-    for column, kind in dataset.kinds.items():
-        if kind == "text" and column not in preparation.texts:
-            dataset.notes.append(f"{column} has no word that occurs in two rows; it is left out")
-    if not preparation.n_columns:
-        raise InputError("no feature is left: the text columns have no word that occurs twice.")
-    known = {*preparation.sources, *preparation.features}
-    for column in words["keep"]:
-        if column not in known:
-            raise InputError(f"--keep {column}: no such feature{nearest(column, known)}.")
-    problem = make_problem(
-        dataset,
-        preparation,
-        encoded,
-        keep=words["keep"],
-        costs=costs,
-        balanced=words["scoring"] not in ("accuracy", "mcc"),
-        redundancy=words["redundancy"],
-        max_features=words["max_features"],
-        copies=copies if words["duplicates"] == "group" else None,
-    )
-    if not problem.n_features:
-        raise InputError("every feature is kept by --keep: there is nothing to select.")
-    checks = [
-        *check_rows(copies, problem.codes, encoded, words["duplicates"], n_dropped),
-        *check_labels(problem.codes, problem.classes, dataset.target, problem.groups),
-        *check_columns(dataset.columns, times, counters),
-        *check_leaks(dataset.columns, problem),
-    ]
-    return Loaded(name, dataset, problem, descriptions, "-".join(marks), checks)
 
 
-def nearest(name, known):
-    """In words: names that are like a wrong one."""
+def _near(name, known):
+    """Names that are like a wrong one, for a message."""
     near = difflib.get_close_matches(str(name), [str(k) for k in known], n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(near)}" if near else ""
 
@@ -240,15 +213,15 @@ def _check_description(given, where):
     return given
 
 
-def _check_descriptions(descriptions, dataset):
+def _check_descriptions(descriptions, table):
     """Groups by source column, and prices by counted feature."""
-    known = set(dataset.columns.names)
+    known = set(table.columns.names)
     groups, costs = {}, {}
     for name, given in descriptions.items():
         if name not in known:
             raise InputError(
                 f"the features file describes {name!r}, which is not among the features"
-                f"{nearest(name, known)}."
+                f"{_near(name, known)}."
             )
         counted = given.get("group", name)
         if "group" in given:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tamis.cli.folder import find_model
 from tamis.cli.new_rows import read_new
 from tamis.cli.output import check_output, number, write_rows
+from tamis.comparison.folder import find_model
 from tamis.tables.explanations import (
     Values,
     explain_margins,

@@ -2,9 +2,9 @@
 
 import warnings
 
-from tamis.cli.folder import find_model
 from tamis.cli.output import check_output
 from tamis.cli.progress import say
+from tamis.comparison.folder import find_model
 
 __all__ = ["run"]
 

@@ -8,8 +8,8 @@ import sys
 from itertools import chain
 from pathlib import Path
 
-from tamis.cli.printing import guarded, print_lines, printable
-from tamis.models.files import write_atomically
+from tamis.cli.printing import print_lines, printable
+from tamis.models.files import guarded, write_atomically
 from tamis.tables.errors import InputError
 
 __all__ = ["check_output", "number", "write_json", "write_rows"]

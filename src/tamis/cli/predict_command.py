@@ -1,10 +1,10 @@
 """`tamis predict`: labels and probabilities of new rows, as CSV."""
 
-from tamis.cli.folder import find_model
 from tamis.cli.new_rows import read_new
 from tamis.cli.output import check_output, number, write_rows
 from tamis.cli.priors import read_priors
 from tamis.cli.progress import say
+from tamis.comparison.folder import find_model
 
 __all__ = ["run"]
 

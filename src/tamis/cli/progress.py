@@ -57,22 +57,22 @@ def reading(path):
 
 
 class Progress(AbstractContextManager):
-    """Tells about finished units, and how long the others will take.
+    """Tells about finished tasks, and how long the others will take.
 
     Parameters
     ----------
-    units : list of Unit
+    tasks : list of Task
         All there are.
     estimates : dict of str to float
-        Seconds that a unit of every method takes, roughly.
+        Seconds that a task of every method takes, roughly.
     n_jobs : int
-        Units that are worked on at once.
+        Tasks that are worked on at once.
     """
 
-    def __init__(self, units, estimates, n_jobs):
+    def __init__(self, tasks, estimates, n_jobs):
         self.estimates, self.n_jobs = estimates, n_jobs
-        self.left = Counter(unit.method for unit in units)
-        self.total = Counter(self._row(unit) for unit in units)
+        self.left = Counter(task.method for task in tasks)
+        self.total = Counter(self._row(task) for task in tasks)
         self.done = Counter()
         self.seconds, self.timed = Counter(), Counter()
         self.running = {}
@@ -80,11 +80,11 @@ class Progress(AbstractContextManager):
         self.is_over = threading.Event()
 
     @staticmethod
-    def _row(unit):
+    def _row(task):
         titles = {"pair": "honest score: nested folds", "batch": "one batch left out"}
-        if unit.stage == "cv":
-            return find_method(unit.method).title
-        return titles.get(unit.stage, "shuffled labels")
+        if task.stage == "cv":
+            return find_method(task.method).title
+        return titles.get(task.stage, "shuffled labels")
 
     def __enter__(self):
         if sys.stderr.isatty():
@@ -115,19 +115,19 @@ class Progress(AbstractContextManager):
         if self.bars is not None:
             self.bars.stop()
 
-    def begin(self, unit):
-        """A unit is started."""
-        self.running[unit.key] = (unit, time.perf_counter())
+    def begin(self, task):
+        """A task is started."""
+        self.running[task.key] = (task, time.perf_counter())
 
-    def end(self, unit, seconds):
-        """A unit is finished; `seconds` is None where it was finished before, or failed."""
-        row = self._row(unit)
-        self.running.pop(unit.key, None)
+    def end(self, task, seconds):
+        """A task is finished; `seconds` is None where it was finished before, or failed."""
+        row = self._row(task)
+        self.running.pop(task.key, None)
         self.done[row] += 1
-        self.left[unit.method] -= 1
+        self.left[task.method] -= 1
         if seconds is not None:
-            self.seconds[unit.method] += seconds
-            self.timed[unit.method] += 1
+            self.seconds[task.method] += seconds
+            self.timed[task.method] += 1
         if self.bars is not None:
             self.bars.advance(self.tasks[row])
             self.bars.advance(self.tasks[None])
@@ -135,7 +135,7 @@ class Progress(AbstractContextManager):
             say(f"{row}: done")
 
     def remaining(self):
-        """Seconds that are left, from what finished units took."""
+        """Seconds that are left, from what finished tasks took."""
         known = {name: self.seconds[name] / n for name, n in self.timed.items() if n}
         # What other methods took tells how fast this machine is.
         expected = sum(self.estimates[name] for name in known)
@@ -155,8 +155,8 @@ class Progress(AbstractContextManager):
             share = sum(self.done.values()) / max(1, sum(self.total.values()))
             now = time.perf_counter()
             running = [
-                f"{unit.method} ({tell_seconds(now - start)})"
-                for unit, start in list(self.running.values())
+                f"{task.method} ({tell_seconds(now - start)})"
+                for task, start in list(self.running.values())
             ]
             what = f"; running: {', '.join(running)}" if running else ""
             say(f"{100 * share:.0f} % done, about {tell_seconds(self.remaining())} left{what}")

@@ -1,7 +1,24 @@
-"""All families on the same folds: what sparsity costs, and which model to take."""
+"""All methods on the same folds: what sparsity costs, and which model to take.
 
-from tamis.comparison.comparison import Comparison, Settings, compare
-from tamis.comparison.final import fit_final
-from tamis.comparison.problem import Problem, make_problem
+Public names are loaded on first use.
+"""
 
-__all__ = ["Comparison", "Problem", "Settings", "compare", "fit_final", "make_problem"]
+from importlib import import_module
+
+_MODULE_OF_NAME = {
+    "Callback": "tamis.comparison.comparing",
+    "Comparison": "tamis.comparison.comparison",
+    "compare": "tamis.comparison.comparing",
+}
+
+__all__ = ["Callback", "Comparison", "compare"]
+
+
+def __getattr__(name):
+    if name not in _MODULE_OF_NAME:
+        raise AttributeError(f"module 'tamis.comparison' has no attribute {name!r}")
+    return getattr(import_module(_MODULE_OF_NAME[name]), name)
+
+
+def __dir__():
+    return __all__

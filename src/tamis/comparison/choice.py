@@ -48,17 +48,23 @@ _NORMAL_90 = 1.6448536269514722
 
 @dataclass(frozen=True)
 class Choice:
-    """A point of a path.
+    """A point of a method's curve.
 
     Attributes
     ----------
     method : str
-    at : int
-        Place of the level.
+    place : int
+        Place of the level on the path of the method.
+    level : float
+        The level: a number of features, or what the path of the method is over.
+    n_features : float
+        Features that are counted, mean over the folds.
     """
 
     method: str
-    at: int
+    place: int
+    level: float
+    n_features: float
 
 
 @dataclass(frozen=True)
@@ -201,8 +207,9 @@ class Candidates:
 
     def choice(self):
         """The recommendation."""
-        result, at = self.find(self.choose()[0])
-        return Choice(result.method.name, at)
+        result, place = self.find(self.choose()[0])
+        level, n_features = float(result.levels[place]), float(result.overall[place])
+        return Choice(result.method.name, place, level, n_features)
 
     def behind(self, place, other):
         """How far one place is behind another."""

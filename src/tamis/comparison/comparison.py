@@ -1,82 +1,48 @@
-"""The comparison: every method on the same folds, a recommendation, and its honest score."""
+"""What a comparison found: the curve of every method, the choice, its honest score, its model."""
 
-from concurrent.futures.process import BrokenProcessPool
+from __future__ import annotations
+
+import html
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 
 import numpy as np
 
-from tamis.comparison.choice import Candidates, Choice, Draws, Honest, estimate, n_draws_for
-from tamis.comparison.methods import BASELINES, METHODS, find_method
-from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
-from tamis.comparison.results import collect, judge
-from tamis.comparison.units import Unit, run_units, shuffle_labels
-from tamis.paths.folds import leave_one_batch_out, make_folds
-from tamis.paths.rule import TOLERANCE
+from tamis.comparison.choice import Candidates, Choice, Draws, Honest, n_draws_for
+from tamis.comparison.final import fit_final
+from tamis.comparison.folder import RunFolder
+from tamis.comparison.metrics import path_table, summarise
+from tamis.tables.errors import InputError
+from tamis.tables.table_classifier import TableClassifier
 
-__all__ = ["Comparison", "Settings", "compare", "estimate_seconds", "leave_out"]
-
-# By default, a method that would take longer than this is left out, whatever the machine.
-PATIENCE = 600.0
-_NOMINAL_CORES = 2
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What is compared, and how.
-
-    Attributes
-    ----------
-    methods : tuple of str
-        Names of methods and baselines.
-    n_folds, n_repeats, seed : int
-    scoring : str
-    minimize : {"overall", "per-sample"}
-    tolerance : float
-        A difference in score that is not worth a feature.
-    max_features : int or None
-        Largest number of features of a model.
-    positive : int or None
-        Index of the class that `min_sensitivity` is about.
-    min_sensitivity : float or None
-    permutations : int
-        How often everything is done again with shuffled labels.
-    """
-
-    methods: tuple
-    n_folds: int = 5
-    n_repeats: int = 1
-    seed: int = 0
-    scoring: str = "balanced_accuracy"
-    minimize: str = "overall"
-    tolerance: float = TOLERANCE
-    max_features: int | None = None
-    positive: int | None = None
-    min_sensitivity: float | None = None
-    permutations: int = 0
+__all__ = ["Comparison"]
 
 
 @dataclass
 class Comparison:
-    """What was found.
+    """What `tamis.compare` and `tamis fit` found.
 
     Attributes
     ----------
     problem : Problem
+        The encoded data.
     settings : Settings
     folds : list of Fold
     results : list of MethodResult
-        Of the methods that were finished, ours first.
+        Of the methods that were finished, baselines last.
     unfinished : list of str
         Methods that were not.
     failed : dict of str to str
-        What was wrong, for methods that cannot deal with these data.
+        Methods that failed on these data, with their error messages.
+    left_out : dict of str to float
+        Methods that were not run because they would take too long, with estimated seconds.
     candidates : Candidates or None
         All levels of the finished methods.
     choice : Choice or None
-        The recommendation.
-    honest : Honest or None
-        Its honest score.
+        The recommended method and level; None where no method was finished.
+    honest_score : Honest or None
+        Score of the whole procedure, with its 95 % interval.
     batches : list of MethodResult
         With one batch left out at a time.
     p_value : float or None
@@ -84,26 +50,261 @@ class Comparison:
     shuffled_scores : list of float
         Scores of what is chosen with shuffled labels.
     n_left : int
-        Units of work that were not done.
+        Tasks that were not done.
+    why_stopped : str or None
+        What ended the comparison early.
+    data : Table or None
+        The data.
+    name : str
+        Name of the data.
+    descriptions : dict of str to dict
+        What is known about the features.
+    checks : list of Check
+        Findings about the data and the result.
+    backend : module or None
+        Library of the frames that are returned; None: dicts of columns.
     """
 
     problem: object
-    settings: Settings
+    settings: object
     folds: list
     results: list = field(default_factory=list)
     unfinished: list = field(default_factory=list)
     failed: dict = field(default_factory=dict)
+    left_out: dict = field(default_factory=dict)
     candidates: Candidates | None = None
     choice: Choice | None = None
-    honest: Honest | None = None
+    honest_score: Honest | None = None
     batches: list = field(default_factory=list)
     p_value: float | None = None
     shuffled_scores: list = field(default_factory=list)
     n_left: int = 0
+    why_stopped: str | None = None
+    data: object = None
+    name: str = "data"
+    descriptions: dict = field(default_factory=dict)
+    checks: list = field(default_factory=list)
+    backend: object = None
 
-    def result(self, name):
+    def __post_init__(self):
+        self._models = {}
+
+    # Results.
+
+    def result(self, name: str):
         """Result of a method, or None."""
         return next((r for r in self.results if r.method.name == name), None)
+
+    @property
+    def chosen(self):
+        """Result and place of the choice."""
+        return self.result(self.choice.method), self.choice.place
+
+    @property
+    def table(self):
+        """One row for every method and level, as a frame of the caller's kind.
+
+        Columns: method, is_baseline, level, n_features, n_features_per_sample, cost_per_sample,
+        score, standard_error, is_chosen. Scores were used to select the model.
+        """
+        columns = {
+            name: []
+            for name in (
+                "method",
+                "is_baseline",
+                "level",
+                "n_features",
+                "n_features_per_sample",
+                "cost_per_sample",
+                "score",
+                "standard_error",
+                "is_chosen",
+            )
+        }
+        for result in self.results:
+            name = result.method.name
+            for place, row in enumerate(path_table(result, self.candidates)["path"]):
+                values = (
+                    name,
+                    result.method.is_baseline,
+                    row["level"],
+                    row["features_overall"],
+                    row["features_per_sample"],
+                    row["cost_per_sample"],
+                    row["score"],
+                    row["standard_error"],
+                    (name, place) == (self.choice.method, self.choice.place),
+                )
+                for column, value in zip(columns.values(), values, strict=True):
+                    column.append(value)
+        return self._as_frame(columns)
+
+    @property
+    def features(self):
+        """The features of the recommended model, best first, as a frame of the caller's kind."""
+        return self.features_of(self._require_choice())
+
+    def features_of(self, choice: Choice):
+        """The features of one point of a curve: see `features`."""
+        records = self.records_of(choice)
+        names = list(records[0]) if records else ["rank", "feature"]
+        return self._as_frame({name: [record[name] for record in records] for name in names})
+
+    def _as_frame(self, columns):
+        if self.backend is None:
+            return columns
+        import narwhals as nw
+
+        columns = {
+            name: [str(v) if isinstance(v, dict) else v for v in values]
+            for name, values in columns.items()
+        }
+        return nw.from_dict(columns, backend=self.backend).to_native()
+
+    # Models.
+
+    @property
+    def model(self) -> TableClassifier:
+        """The recommended model, fitted on all rows."""
+        return TableClassifier.from_model(self.table_model(self._require_choice()))
+
+    def pick(self, method: str, n_features: float) -> TableClassifier:
+        """The model of another point of the curve, fitted on all rows.
+
+        Parameters
+        ----------
+        method : str
+            Name of a method.
+        n_features : float
+            Largest number of features; per sample for methods that ask each sample for its own.
+
+        Returns
+        -------
+        model : TableClassifier
+        """
+        return TableClassifier.from_model(self.table_model(self.find(method, n_features)))
+
+    def find(self, method: str, n_features: float) -> Choice:
+        """The fullest level of a method with at most `n_features` features."""
+        result = self.result(method)
+        if result is None or result.method.is_baseline:
+            finished = [r.method.name for r in self.results if not r.method.is_baseline]
+            raise InputError(
+                f"{method} was not finished; finished methods: {', '.join(finished) or 'none'}."
+            )
+        sizes = result.per_sample if result.method.asks else result.overall
+        few = [place for place, size in enumerate(sizes) if size <= n_features + 0.5]
+        if not few:
+            what = "features per sample" if result.method.asks else "features"
+            raise InputError(
+                f"{method} has no model with {n_features:.3g} {what}; its smallest has "
+                f"{sizes.min():.3g}."
+            )
+        place = max(few, key=lambda place: (sizes[place], -place))
+        return Choice(method, place, float(result.levels[place]), float(result.overall[place]))
+
+    def table_model(self, choice: Choice):
+        """The fitted `TableModel` of a point of a curve."""
+        return self._fitted(choice)[0]
+
+    def _fitted(self, choice):
+        """Model and records of the features of a point of a curve, fitted once."""
+        if choice not in self._models:
+            model, records = fit_final(self, choice)
+            metrics = summarise(self, choice, records)
+            model.scores = {
+                name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
+            }
+            self._models[choice] = model, records, metrics
+        return self._models[choice]
+
+    def _require_choice(self):
+        if self.choice is None:
+            raise ValueError(
+                "No method was finished, so there is no recommendation. Failed: "
+                f"{self.failed or 'none'}; not finished: {self.unfinished or 'none'}."
+            )
+        return self.choice
+
+    # Reports.
+
+    @property
+    def metrics(self) -> dict:
+        """All results as plain values: the content of `metrics.json`."""
+        if self.choice is None:
+            return summarise(self, None, [])
+        return self._fitted(self.choice)[2]
+
+    def metrics_of(self, choice: Choice) -> dict:
+        """As `metrics`, with another point of a curve as the model."""
+        return self._fitted(choice)[2]
+
+    def records_of(self, choice: Choice) -> list[dict]:
+        """The features of a point of a curve, best first: one dict per feature."""
+        return self._fitted(choice)[1]
+
+    def save(self, folder: str | PathLike, choice: Choice | None = None, guard: bool = True):
+        """Write `model.json`, `model.skops`, `features.csv` and `metrics.json`.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            Made when it does not exist; results in it are replaced.
+        choice : Choice or None
+            Point of a curve; None: the recommended one.
+        guard : bool
+            Whether cells of `features.csv` that a spreadsheet would run are quoted.
+
+        Returns
+        -------
+        messages : list of str
+            What should be known about the files.
+        """
+        model, records, metrics = self._fitted(choice or self._require_choice())
+        run = RunFolder(folder)
+        run.make()
+        messages = run.write_model(model, self.data.columns)
+        run.write_features(records, guard)
+        run.write_json("metrics.json", metrics)
+        return messages
+
+    def __repr__(self):
+        if self.choice is None:
+            return f"Comparison({self.name}: no method was finished)"
+        honest = self.honest_score
+        return (
+            f"Comparison({self.name}: {self.choice.method} with {self.choice.n_features:.3g} "
+            f"features, {self.settings.scoring} {honest.score:.3f} "
+            f"[{honest.low:.3f}, {honest.high:.3f}])"
+        )
+
+    def _repr_html_(self) -> str:
+        """The recommendation and one row per method, for notebooks."""
+        rows = []
+        for result in self.results:
+            path = path_table(result, self.candidates)
+            best, sparse = path["best"], path["good_enough"]
+            cells = [
+                html.escape(path["title"]),
+                f"{sparse['features_overall']:.3g}",
+                f"{sparse['score']:.3f} ± {sparse['standard_error']:.3f}",
+                f"{best['features_overall']:.3g}",
+                f"{best['score']:.3f}",
+            ]
+            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        heads = ("method", "features", "score", "features at best", "best score")
+        header = "".join(f"<th>{head}</th>" for head in heads)
+        warnings = "".join(
+            f"<li>{html.escape(check.sentence)} {html.escape(check.advice)}</li>"
+            for check in self.checks
+        )
+        return (
+            f"<p><strong>{html.escape(repr(self))}</strong></p>"
+            f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+            + (f"<ul>{warnings}</ul>" if warnings else "")
+        )
+
+    # What the conclusions share.
 
     @cached_property
     def whole(self):
@@ -111,278 +312,20 @@ class Comparison:
         rows = np.arange(self.problem.n_rows)
         return self.problem.train_part(rows, self.problem.codes, self.settings.seed)
 
+    @property
+    def draws(self) -> Draws:
+        """Bootstrap draws of the rows."""
+        problem = self.problem
+        return Draws(
+            problem.codes,
+            problem.classes.size,
+            problem.groups,
+            n_draws_for(problem.n_rows),
+            self.settings.seed,
+            problem.weights,
+        )
+
     @cached_property
     def lower_band(self):
         """Lower limits of the scores of all candidates that hold together."""
-        return self.candidates.lower_band(_draws(self))
-
-    @property
-    def chosen(self):
-        """Result and level of the recommendation."""
-        return self.result(self.choice.method), self.choice.at
-
-
-def estimate_seconds(problem, method, n_units):
-    """Rough seconds of a method on one core: what its rule says of the size, times its units."""
-    n_rows, n_columns = problem.encoded.shape
-    n_stored = getattr(problem.encoded, "nnz", n_rows * n_columns)
-    return n_units * find_method(method).seconds(n_rows, n_columns, n_stored, problem.classes.size)
-
-
-def leave_out(problem, names, n_units):
-    """Methods that would take too long, with their estimated seconds.
-
-    Which ones depends on the sizes alone, so that a run does not depend on the machine.
-
-    Parameters
-    ----------
-    problem : Problem
-    names : sequence of str
-    n_units : int
-        Units of work of each.
-
-    Returns
-    -------
-    left_out : dict of str to float
-    """
-    seconds = {name: estimate_seconds(problem, name, n_units) / _NOMINAL_CORES for name in names}
-    left_out = {name: t for name, t in seconds.items() if t > PATIENCE}
-    ours = [method.name for method in METHODS if method.name in seconds]
-    if ours and all(name in left_out for name in ours):
-        del left_out[min(ours, key=seconds.get)]  # at least one of ours
-    return left_out
-
-
-def plan(problem, settings):
-    """The folds, and all units of work in the order they are done: the cheapest method first."""
-    folds = make_folds(
-        problem.codes, problem.groups, settings.n_folds, settings.n_repeats, settings.seed
-    )
-    pairs = []
-    if is_nested(problem.n_rows, settings.n_folds):
-        pairs = pair_folds(folds, settings.seed)
-    units = []
-    for name in sorted(settings.methods, key=lambda name: estimate_seconds(problem, name, 1)):
-        units += _units(problem, settings, [name], folds, "cv")
-        units += _units(problem, settings, [name], pairs, "pair")
-    if problem.batches is not None:
-        batches = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
-        units += _units(problem, settings, settings.methods, batches, "batch")
-    for p in range(settings.permutations):
-        codes = shuffle_labels(problem, [settings.seed, 11, p])
-        shuffled = make_folds(
-            codes, problem.groups, settings.n_folds, settings.n_repeats, settings.seed
-        )
-        units += _units(problem, settings, settings.methods, shuffled, f"shuffled{p}", p)
-    return folds, units
-
-
-def _units(problem, settings, names, folds, stage, shuffled=None):
-    units = []
-    for name in names:
-        levels = tuple(find_method(name).levels(problem, settings.max_features))
-        units += [
-            Unit(f"{stage}-{name}-r{fold.repeat}-f{fold.number}", name, levels, fold, shuffled)
-            for fold in folds
-        ]
-    return units
-
-
-def compare(
-    problem,
-    settings,
-    *,
-    store=None,
-    n_jobs=1,
-    stop=lambda: False,
-    at_least_one=True,
-    begin=None,
-    report=None,
-):
-    """Compare methods by cross-validation, and recommend one.
-
-    Ctrl-C, or `stop`, ends with the methods that are finished by then.
-
-    Parameters
-    ----------
-    problem : Problem
-    settings : Settings
-    store : Store or None
-        Where finished units are kept, and found again.
-    n_jobs : int
-        Processes. Results do not depend on it.
-    stop : callable
-        True starts no more units.
-    at_least_one : bool
-        Whether the units that the cheapest method needs are started in any case, so that there is
-        always a model.
-    begin, report : callable or None
-        Called with every unit that is started, and with every finished one and its seconds.
-
-    Returns
-    -------
-    comparison : Comparison
-    why_stopped : str or None
-        What ended it early: Ctrl-C, or a worker process that was killed.
-    """
-    folds, units = plan(problem, settings)
-    first = next(u.method for u in units if not find_method(u.method).is_baseline)
-
-    def skip(unit):
-        is_needed = unit.method == first and unit.stage in ("cv", "pair")
-        return not (at_least_one and is_needed) and stop()
-
-    done, failed, why_stopped = {}, {}, None
-    try:
-        for unit, outcome in run_units(
-            problem,
-            units,
-            seed=settings.seed,
-            store=store,
-            n_jobs=n_jobs,
-            skip=skip,
-            begin=begin,
-        ):
-            if isinstance(outcome, str):
-                failed.setdefault(unit.method, outcome)
-            else:
-                done[unit.key] = (unit, outcome)
-            if report is not None:
-                report(unit, None if isinstance(outcome, str) else outcome.seconds)
-    except KeyboardInterrupt:
-        why_stopped = "stopped"
-    except BrokenProcessPool:
-        why_stopped = "a worker process was killed (out of memory? --n-jobs 1 needs less)"
-    n_left = len([u for u in units if u.key not in done and u.method not in failed])
-    comparison = Comparison(problem, settings, folds, failed=failed, n_left=n_left)
-    pairs = [unit.method for unit in units if unit.stage == "pair" and unit.key not in done]
-    results, unfinished = _gather(comparison, units, done, "cv", folds)
-    comparison.results = [r for r in results if r.method.name not in pairs]
-    comparison.unfinished = unfinished + [
-        r.method.name for r in results if r not in comparison.results
-    ]
-    if any(not result.method.is_baseline for result in comparison.results):
-        _conclude(comparison, units, done)
-    return comparison, why_stopped
-
-
-def _gather(comparison, units, done, stage, folds, codes=None):
-    """Judged results of the methods all whose units are done; names of the others."""
-    problem, settings = comparison.problem, comparison.settings
-    codes = problem.codes if codes is None else codes
-    results, unfinished = [], []
-    n_repeats = max(fold.repeat for fold in folds) + 1
-    for name in settings.methods:
-        keys = [u.key for u in units if u.method == name and u.stage == stage]
-        if not all(key in done for key in keys):
-            unfinished.append(name)
-            continue
-        pairs = [done[key] for key in keys]
-        result = collect(find_method(name), pairs, problem.n_rows, n_repeats, problem.kept)
-        judge(
-            result,
-            codes,
-            settings.scoring,
-            settings.positive,
-            settings.min_sensitivity,
-            weights=problem.weights,
-        )
-        results.append(result)
-    return results, unfinished
-
-
-def _candidates(comparison, results, codes):
-    problem, settings = comparison.problem, comparison.settings
-    return Candidates(
-        results,
-        codes,
-        problem.classes.size,
-        scoring=settings.scoring,
-        minimize=settings.minimize,
-        tolerance=settings.tolerance,
-        groups=problem.groups,
-        weights=problem.weights,
-        seed=settings.seed,
-    )
-
-
-def _conclude(comparison, units, done):
-    """Recommendation, honest score, batches and permutations."""
-    problem, settings = comparison.problem, comparison.settings
-    comparison.candidates = _candidates(comparison, comparison.results, problem.codes)
-    comparison.choice = comparison.candidates.choice()
-    comparison.honest = estimate(
-        comparison.candidates,
-        _draws(comparison),
-        positive=settings.positive,
-        min_sensitivity=settings.min_sensitivity,
-    )
-    if is_nested(problem.n_rows, settings.n_folds):
-        pairs = {
-            name: [done[u.key] for u in units if u.method == name and u.stage == "pair"]
-            for name in (result.method.name for result in comparison.results)
-        }
-        comparison.honest = estimate_nested(
-            problem, settings, comparison.results, pairs, comparison.folds, comparison.honest
-        )
-    if problem.batches is not None:
-        folds = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
-        comparison.batches, _ = _gather(comparison, units, done, "batch", folds)
-        for result in comparison.batches:
-            # The labels of a batch that is left out must not move the threshold.
-            known = comparison.result(result.method.name)
-            if known is not None and known.thresholds is not None:
-                judge(
-                    result,
-                    problem.codes,
-                    settings.scoring,
-                    settings.positive,
-                    settings.min_sensitivity,
-                    known.thresholds,
-                    problem.weights,
-                )
-    _permute(comparison, units, done)
-
-
-def _permute(comparison, units, done):
-    """P-value of the chosen score among those of shuffled labels."""
-    problem, settings = comparison.problem, comparison.settings
-    for p in range(settings.permutations):
-        codes = shuffle_labels(problem, [settings.seed, 11, p])
-        stage = f"shuffled{p}"
-        folds = [unit.fold for unit in units if unit.stage == stage]
-        folds = folds[: settings.n_folds * settings.n_repeats]
-        results, unfinished = _gather(comparison, units, done, stage, folds, codes)
-        if {*unfinished, *comparison.unfinished} - set(comparison.failed):
-            return
-        candidates = _candidates(comparison, results, codes)
-        result, at = candidates.find(candidates.choose()[0])
-        comparison.shuffled_scores.append(float(result.scores[at]))
-    if settings.permutations:
-        result, at = comparison.chosen
-        reached = sum(s >= result.scores[at] for s in comparison.shuffled_scores)
-        comparison.p_value = (1 + reached) / (1 + settings.permutations)
-
-
-def _draws(comparison):
-    problem = comparison.problem
-    return Draws(
-        problem.codes,
-        problem.classes.size,
-        problem.groups,
-        n_draws_for(problem.n_rows),
-        comparison.settings.seed,
-        problem.weights,
-    )
-
-
-def all_names():
-    """Names of all methods, ours first."""
-    return [method.name for method in (*METHODS, *BASELINES)]
-
-
-def batch_scores(comparison, result, at):
-    """Accuracy of a level on every batch that was left out, by the number of the batch."""
-    problem = comparison.problem
-    right = result.labels[at, 0] == problem.codes
-    return {int(b): float(right[problem.batches == b].mean()) for b in np.unique(problem.batches)}
+        return self.candidates.lower_band(self.draws)

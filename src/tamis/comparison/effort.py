@@ -1,4 +1,4 @@
-"""How long units of work take: timed on a small part of the data, and scaled by size.
+"""How long tasks of work take: timed on a small part of the data, and scaled by size.
 
 Every method has a rule for how its work grows with the size. Where the rules say that all the work
 takes a while, one small task of every method is timed first, which tells how fast the method is on
@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from tamis.comparison.methods import find_method
-from tamis.comparison.units import compute
+from tamis.comparison.tasks import compute
 from tamis.paths.folds import Fold
 
 __all__ = ["time_methods"]
@@ -21,29 +21,29 @@ _WORTH_TIMING = 30.0
 _MOST_ROWS, _MOST_VALUES = 300, 200_000
 
 
-def time_methods(problem, units):
-    """Seconds that one unit of every method takes.
+def time_methods(problem, tasks):
+    """Seconds that one task of every method takes.
 
     Parameters
     ----------
     problem : Problem
-    units : list of Unit
+    tasks : list of Task
 
     Returns
     -------
     seconds : dict of str to float
     """
     first = {}
-    for unit in units:
-        first.setdefault(unit.method, unit)
+    for task in tasks:
+        first.setdefault(task.method, task)
     seconds = {name: _rule(problem, name) for name in first}
-    if sum(seconds[unit.method] for unit in units) < _WORTH_TIMING:
+    if sum(seconds[task.method] for task in tasks) < _WORTH_TIMING:
         return seconds
     small = _shrink(problem)
     fold = Fold(0, 0, np.arange(small.n_rows), np.arange(small.n_rows), 0)
-    for name, unit in first.items():
+    for name, task in first.items():
         levels = find_method(name).levels(small, small.max_features)
-        task = replace(unit, levels=tuple(levels), fold=fold, shuffled=None)
+        task = replace(task, levels=tuple(levels), fold=fold, shuffled=None)
         start = time.perf_counter()
         try:
             compute(small, task, 0)

@@ -58,14 +58,13 @@ def find_batch_features(X, batches, feature_of, features):
     return np.sort(features)[(q_values < 0.05) & (largest >= _BATCH_SHARE)].tolist()
 
 
-def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
+def describe_features(comparison, choice, fitted, substitute=SUBSTITUTE):
     """One record for every feature of a model, best first.
 
     Parameters
     ----------
     comparison : Comparison
-    name, at : str, int
-        Method and level.
+    choice : Choice
     fitted : Fitted
         Trained on all rows.
     substitute : float
@@ -78,7 +77,7 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
         categories to shares), "speaks_for", "stability", "p", "q", "substitutes" and "kept".
     """
     problem = comparison.problem
-    result = comparison.result(name)
+    result = comparison.result(choice.method)
     part = comparison.whole
     X, codes = _one_row_a_group(part.X, part.codes, problem.groups)
     p_values, q_values = feature_p_values(X, codes, part.feature_of, len(problem.names))
@@ -91,9 +90,9 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
     sources, names = problem.preparation.sources, problem.preparation.columns
     categories = problem.preparation.categories
     used = np.flatnonzero(np.isin(problem.feature_of, features))
-    centers = _class_centers(problem, used, name == "medians")
+    centers = _class_centers(problem, used, result.method.has_medians)
     dummies = np.array([sources[j] in categories for j in used], dtype=bool)
-    if name == "medians" and dummies.any():  # shares, whatever the method
+    if result.method.has_medians and dummies.any():  # shares, whatever the method
         centers[:, dummies] = _class_centers(problem, used[dummies], False)
     records = []
     for rank, (feature, gain) in enumerate(zip(features, fitted.gains[order], strict=True), 1):
@@ -107,7 +106,7 @@ def describe_features(comparison, name, at, fitted, substitute=SUBSTITUTE):
             "gain": float(gain),
             "centers": _tell_centers(problem.classes, centers[:, own], parts),
             "speaks_for": _speaks_for(problem.classes, centers[:, own], parts),
-            "stability": float(result.selected[at, feature]),
+            "stability": float(result.selected[choice.place, feature]),
             "p": float(p_values[feature]),
             "q": float(q_values[feature]),
             "substitutes": "; ".join(others[feature]),

@@ -4,45 +4,35 @@ import copy
 
 import numpy as np
 
+from tamis import __version__
 from tamis.centers import SparseCenterClassifier
-from tamis.comparison.methods import find_method
+from tamis.comparison.features import describe_features
 from tamis.comparison.results import calibrate
 from tamis.tables import TableModel
 
 __all__ = ["fit_final"]
 
 
-def fit_final(comparison, name, at, *, target, descriptions=None, positive=None, version=""):
+def fit_final(comparison, choice):
     """Train one method at one level on all rows.
 
     Parameters
     ----------
     comparison : Comparison
-    name : str
-        Method.
-    at : int
-        Place of the level.
-    target : str
-        Name of the labels.
-    descriptions : dict or None
-        What is known about the features.
-    positive : label or None
-        The class that a threshold belongs to.
-    version : str
-        Version of tamis.
+    choice : Choice
 
     Returns
     -------
     model : TableModel
-    fitted : Fitted
-        What was trained, with all columns.
+    records : list of dict
+        What there is to say about its features: `describe_features`.
     """
     problem, settings = comparison.problem, comparison.settings
-    result = comparison.result(name)
-    method, level = find_method(name), result.levels[at]
+    result, place = comparison.result(choice.method), choice.place
+    method, level = result.method, result.levels[place]
     part = comparison.whole
     # All levels, as in the folds: what a level is may depend on the others of its path.
-    fitted = method.train(part, list(result.levels))[at]
+    fitted = method.train(part, list(result.levels))[place]
     columns, estimator = _shrink(method, part, fitted)
     estimator.classes_ = problem.classes[part.known[estimator.classes_]]
     own = part.columns[columns]
@@ -52,21 +42,23 @@ def fit_final(comparison, name, at, *, target, descriptions=None, positive=None,
     )
     counts = np.bincount(problem.codes, problem.weights, problem.classes.size)
     shares = np.full(counts.size, 1 / counts.size) if problem.balanced else counts / counts.sum()
+    descriptions = comparison.descriptions
     model = TableModel(
-        method=name,
+        method=choice.method,
         level=float(level),
-        target=target,
+        target=comparison.data.target or "target",
         preparation=preparation,
         estimator=estimator,
         priors=shares,
-        temperature=calibrate(result, at, problem.codes, problem.balanced, problem.row_weights),
-        positive=positive,
-        descriptions={k: v for k, v in (descriptions or {}).items() if k in preparation.required},
-        version=version,
+        temperature=calibrate(result, place, problem.codes, problem.balanced, problem.row_weights),
+        descriptions={k: v for k, v in descriptions.items() if k in preparation.required},
+        version=__version__,
     )
+    if settings.positive is not None:
+        model.positive = problem.classes[settings.positive].item()
     if result.thresholds is not None:
-        model.threshold = _tempered(result, at, settings.positive, model.temperature)
-    return model, fitted
+        model.threshold = _tempered(result, place, settings.positive, model.temperature)
+    return model, describe_features(comparison, choice, fitted)
 
 
 def _tempered(result, at, positive, temperature):

@@ -90,6 +90,8 @@ class Method(ABC):
         Whether every sample has features of its own.
     takes_weights : bool
         Whether a sample weight of 2 is exactly the row twice.
+    has_medians : bool
+        Whether its centers are medians.
     unit : str
         What a level is.
     """
@@ -98,6 +100,7 @@ class Method(ABC):
     is_baseline = False
     asks = False
     takes_weights = False
+    has_medians = False
     unit = "features"
 
     def levels(self, problem, limit):
@@ -129,6 +132,7 @@ class Centers(Method):
 
     def __init__(self, name, title, metric, seconds_per_value):
         self.name, self.title, self.metric = name, title, metric
+        self.has_medians = metric == "l1"
         self._rate = seconds_per_value
 
     def train(self, part, levels):

@@ -62,7 +62,7 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
     settings : Settings
     results : list of MethodResult
         Judged; of all folds.
-    pairs : dict of str to list of (Unit, Outcome)
+    pairs : dict of str to list of (Task, Outcome)
         Of every method, for `pair_folds`.
     folds : list of Fold
         Those of the first repeat are used.
@@ -169,10 +169,10 @@ def _without(result, pairs, fold, kept):
     overall = []
     mine = np.zeros(n_rows, dtype=bool)
     mine[fold.test] = True
-    for unit, outcome in pairs:
-        if fold.number in (unit.fold.repeat, unit.fold.number):
-            other = ~mine[unit.fold.test]
-            rows = unit.fold.test[other]
+    for task, outcome in pairs:
+        if fold.number in (task.fold.repeat, task.fold.number):
+            other = ~mine[task.fold.test]
+            rows = task.fold.test[other]
             probabilities[:, 0, rows] = outcome.probabilities[:, other]
             n_used[:, 0, rows] = outcome.n_used[:, other]
             overall.append(np.count_nonzero(outcome.used & ~kept, axis=1))

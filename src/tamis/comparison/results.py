@@ -1,4 +1,4 @@
-"""What the units say together: out-of-fold predictions of every method and level."""
+"""What the tasks say together: out-of-fold predictions of every method and level."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class MethodResult:
     n_used, cost : ndarray of float32 of shape (n_levels, n_repeats, n_rows)
         Features that every row needed, and what they cost.
     seconds : float
-        Of all units.
+        Of all tasks.
     labels : ndarray of int of shape (n_levels, n_repeats, n_rows)
         Predicted classes.
     thresholds : ndarray of shape (n_levels,) or None
@@ -73,13 +73,13 @@ class MethodResult:
 
 
 def collect(method, pairs, n_rows, n_repeats, kept):
-    """Put the outcomes of a method's units together.
+    """Put the outcomes of a method's tasks together.
 
     Parameters
     ----------
     method : Method
-    pairs : list of (Unit, Outcome)
-        All units of the method.
+    pairs : list of (Task, Outcome)
+        All tasks of the method.
     n_rows, n_repeats : int
     kept : ndarray of bool of shape (n_features,)
         Features that are not counted.
@@ -97,8 +97,8 @@ def collect(method, pairs, n_rows, n_repeats, kept):
     n_used, cost = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     used = np.zeros(pairs[0][1].used.shape)
     overall = np.zeros(len(levels))
-    for unit, outcome in pairs:
-        fold = unit.fold
+    for task, outcome in pairs:
+        fold = task.fold
         probabilities[:, fold.repeat, fold.test] = outcome.probabilities
         n_used[:, fold.repeat, fold.test] = outcome.n_used
         cost[:, fold.repeat, fold.test] = outcome.cost

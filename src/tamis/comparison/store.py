@@ -1,6 +1,6 @@
 """The folder of a run: checkpoints that are whole or not there, and what they belong to.
 
-Every finished unit of work (one method, one fold) is a file of its own, written beside its place
+Every finished task of work (one method, one fold) is a file of its own, written beside its place
 and moved there at last, so that a process that is killed at any moment leaves only whole files. A
 manifest says which data, options and versions they belong to.
 """
@@ -94,16 +94,16 @@ class Store:
             path.unlink()
 
     def path(self, key):
-        """Where the unit of this key is or will be."""
+        """Where the task of this key is or will be."""
         return self.folder / f"{key}.npz"
 
     def save(self, key, arrays):
-        """Write a unit."""
+        """Write a task."""
         with write_atomically(self.path(key)) as file:
             np.savez_compressed(file, **arrays, **{_DIGEST: digest(arrays)})
 
     def load(self, key):
-        """Read a unit; None where it is not there, or was damaged."""
+        """Read a task; None where it is not there, or was damaged."""
         try:
             with np.load(self.path(key), allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
@@ -117,7 +117,7 @@ class Store:
         return None
 
     def discard(self, key):
-        """Remove a unit that cannot be used, and say so: it is done again."""
+        """Remove a task that cannot be used, and say so: it is done again."""
         self.path(key).unlink(missing_ok=True)
         if self.tell is not None:
             self.tell(f"{self.path(key)} is damaged: it is thrown away and computed again")

@@ -11,7 +11,10 @@ from pathlib import Path
 
 from tamis.tables.errors import InputError
 
-__all__ = ["LARGEST", "check_size", "read_json", "write_atomically", "write_json"]
+__all__ = ["LARGEST", "check_size", "guarded", "read_json", "write_atomically", "write_json"]
+
+# What spreadsheets take for the beginning of a formula.
+_FORMULA = tuple("=+-@\t\r\n")
 
 LARGEST = 4 * 2**30
 # Numbers, strings, lists and objects of a file: each takes many times its bytes in memory. Large
@@ -162,3 +165,21 @@ def _unique(pairs):
 
 def _no_constant(name):
     raise InputError(f"it has {name}, which is not JSON")
+
+
+def guarded(cell):
+    """A cell of a CSV file that no spreadsheet takes for a formula: with an apostrophe before it.
+
+    Examples
+    --------
+    >>> [guarded(cell) for cell in ("=1+1", "-0.5", "-", "+x", 3)]
+    ["'=1+1", '-0.5', '-', "'+x", 3]
+    """
+    # A single sign is no formula, and a frequent label.
+    if not isinstance(cell, str) or len(cell) < 2 or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell

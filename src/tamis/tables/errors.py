@@ -68,9 +68,11 @@ def in_python(message: object) -> str:
 
     Examples
     --------
-    >>> in_python("use its words with --text note; --missing-values NA,? reads it as missing")
-    'use its words with text=note; missing_values=NA,? reads it as missing'
+    >>> in_python("use its words with --text note; or --missing-values: NA is a word")
+    'use its words with text=note; or missing_values: NA is a word'
     """
     return re.sub(
-        r"--([a-z]+(?:-[a-z]+)*) ?", lambda found: found[1].replace("-", "_") + "=", str(message)
+        r"--([a-z]+(?:-[a-z]+)*)( ?)",
+        lambda found: found[1].replace("-", "_") + ("=" if found[2] else ""),
+        str(message),
     )

@@ -7,17 +7,20 @@ become words, None where a value is missing.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
-from tamis._base import LARGEST_INTEGER, require_unmasked
+from tamis._base import LARGEST_INTEGER, decode_labels, require_unmasked
 from tamis.tables.errors import InputError, listed
 from tamis.tables.raw import RawTable, unique_names
+from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.rows import Wanted
-from tamis.tables.table import Columns
+from tamis.tables.table import Columns, Table
 
-__all__ = ["as_frame", "as_raw", "is_frame", "read_columns"]
+__all__ = ["as_frame", "as_raw", "as_table", "is_frame", "read_columns"]
 
 
 def is_frame(X) -> bool:
@@ -246,3 +249,84 @@ def as_frame(columns: Columns):
             "Table.frame needs pandas, polars or pyarrow: pip install pandas"
         ) from error
     return pa.table({name: values.tolist() for name, values in data.items()})
+
+
+def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):
+    """The table of data in memory, and the library of its frame.
+
+    Parameters
+    ----------
+    X : frame, AnnData, Table, array-like or sparse matrix
+    y, groups, batches, weights : array-like of shape (n_rows,), str or None
+        Values, or the name of a column.
+    **wishes : dict
+        What the user says about columns: `text`, `categorical`, `drop`, `include`, `missing`.
+
+    Returns
+    -------
+    table : Table
+    backend : module or None
+        pandas, polars or pyarrow; None for other data.
+    """
+    roles = {"target": y, "groups": groups, "batch": batches, "weights": weights}
+    if isinstance(X, Table):
+        return _with_roles(X, roles, wishes), None
+    if y is None:
+        raise InputError("y is missing: give the labels, or the name of their column")
+    raw = as_raw(X)
+    names = {}
+    for role, value in roles.items():
+        if value is None or isinstance(value, str):
+            names[role] = value
+            continue
+        # Values that are given become a column beside the features, under a name of their own.
+        name = _PARAMETERS[role]
+        while name in raw.names:
+            name += "_"
+        raw.side[name] = _check_rows(value, raw.n_rows, role)
+        names[role] = name
+    include = list(wishes.pop("include", ()))
+    if not is_frame(X):
+        include += [name for name in raw.numeric_names if name not in set(wishes["drop"])]
+    wishes = Wishes(**names, **wishes, include=include, missing_values=())
+    return assign_roles(raw, wishes), _backend_of(X)
+
+
+_PARAMETERS = {"target": "y", "groups": "groups", "batch": "batches", "weights": "sample_weight"}
+
+
+def _check_rows(values, n_rows, role):
+    values = np.asarray(decode_labels(values) if role == "target" else values)
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"{_PARAMETERS[role]} must have one value for each of the {n_rows} rows, got shape "
+            f"{values.shape}"
+        )
+    return values
+
+
+def _with_roles(table, roles, wishes):
+    """A table that was read, with values that are given in place of those that it has."""
+    unused = [name for name, value in wishes.items() if value and value != "impute"]
+    if unused:
+        raise InputError(
+            f"{unused[0]} belongs to read_table: a Table has its columns chosen already"
+        )
+    fields = {"target": "y", "groups": "groups", "batch": "batches", "weights": "weights"}
+    given = {
+        fields[role]: _check_rows(value, table.n_rows, role)
+        for role, value in roles.items()
+        if value is not None
+    }
+    table = replace(table, notes=list(table.notes), **given)
+    if table.y is None:
+        raise InputError("the table has no labels: give y, or name the target in read_table")
+    return table
+
+
+def _backend_of(X):
+    if _is_anndata(X) or not is_frame(X):
+        return None
+    import narwhals as nw
+
+    return nw.get_native_namespace(X)

@@ -72,6 +72,8 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         The preparation and the fitted estimator.
     estimator_ : classifier
         The fitted estimator.
+    required_ : list of str
+        Names of the columns that a prediction needs.
     notes_ : list of str
         What was recognised and dropped.
     n_features_in_ : int
@@ -200,14 +202,20 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
 
     @classmethod
     def from_model(cls, model: TableModel) -> TableClassifier:
-        """The classifier of a model that was fitted by `tamis fit` or `tamis.compare`."""
+        """The classifier of a model that was fitted by `tamis fit` or `tamis.compare`.
+
+        It needs the columns in `required_`, and ignores others.
+        """
         classifier = cls(clone(model.estimator))
         classifier.model_ = model
         classifier.classes_ = model.classes_
         classifier.notes_ = []
-        classifier.n_features_in_ = len(model.required)
-        classifier.feature_names_in_ = np.array(model.required, dtype=object)
         return classifier
+
+    @property
+    def required_(self) -> list[str]:
+        """Names of the columns that a prediction needs; x0, x1, ... for arrays."""
+        return self.model_.required
 
     @property
     def estimator_(self):

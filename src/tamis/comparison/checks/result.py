@@ -48,7 +48,7 @@ def chance_level(codes, scoring, weights=None):
 
 
 def _chance(comparison):
-    problem, honest = comparison.problem, comparison.honest
+    problem, honest = comparison.problem, comparison.honest_score
     level = chance_level(problem.codes, comparison.settings.scoring, problem.weights)
     if honest is None or not honest.low <= level:
         return

@@ -1,7 +1,7 @@
-"""Units of work: one method on one fold, all levels; done anywhere, in any order, once.
+"""Tasks of work: one method on one fold, all levels; done anywhere, in any order, once.
 
-The result of a unit depends on the problem, the fold and the seed alone, so a run that was stopped
-goes on with the units that are not there yet, and ends as if it had not been stopped.
+The result of a task depends on the problem, the fold and the seed alone, so a run that was stopped
+goes on with the tasks that are not there yet, and ends as if it had not been stopped.
 """
 
 import os
@@ -16,14 +16,14 @@ from threadpoolctl import threadpool_limits
 
 from tamis.comparison.methods import find_method
 
-__all__ = ["Outcome", "Unit", "run_units"]
+__all__ = ["Outcome", "Task", "run_tasks"]
 
 # How far the sum of some float32 probabilities may be from 1.
 _ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
-class Unit:
+class Task:
     """One method on one fold.
 
     Attributes
@@ -51,7 +51,7 @@ class Unit:
 
 @dataclass
 class Outcome:
-    """What a unit found.
+    """What a task found.
 
     Attributes
     ----------
@@ -81,8 +81,8 @@ class Outcome:
         }
 
     @classmethod
-    def from_arrays(cls, arrays, unit, n_classes, n_features):
-        """From a checkpoint; None where it is not what this unit could have found."""
+    def from_arrays(cls, arrays, task, n_classes, n_features):
+        """From a checkpoint; None where it is not what this task could have found."""
         try:
             if int(arrays["n_features"]) != n_features:
                 return None
@@ -96,7 +96,7 @@ class Outcome:
             )
         except (KeyError, ValueError, TypeError):
             return None
-        n_levels, n_test = len(unit.levels), unit.fold.test.size
+        n_levels, n_test = len(task.levels), task.fold.test.size
         p = found.probabilities
         has_shape = p.shape == (n_levels, n_test, n_classes) and p.dtype == np.float32
         if not has_shape or found.n_used.shape != p.shape[:2] or len(used) != n_levels:
@@ -132,14 +132,14 @@ def shuffle_labels(problem, seed):
     return shuffled
 
 
-def compute(problem, unit, seed):
+def compute(problem, task, seed):
     """Train on the training rows, predict the test rows, at every level."""
     start = time.perf_counter()
-    method, fold = find_method(unit.method), unit.fold
+    method, fold = find_method(task.method), task.fold
     codes = problem.codes
-    if unit.shuffled is not None:
-        codes = shuffle_labels(problem, [seed, 11, unit.shuffled])
-    n_levels, n_classes = len(unit.levels), problem.classes.size
+    if task.shuffled is not None:
+        codes = shuffle_labels(problem, [seed, 11, task.shuffled])
+    n_levels, n_classes = len(task.levels), problem.classes.size
     probabilities = np.zeros((n_levels, fold.test.size, n_classes), dtype=np.float32)
     used = np.zeros((n_levels, len(problem.names)), dtype=bool)
     n_used = np.zeros((n_levels, fold.test.size), dtype=np.float32)
@@ -153,7 +153,7 @@ def compute(problem, unit, seed):
             probabilities[:, :, part.known] = 1.0
         else:
             X, with_gaps = part.test_rows(fold.test)
-            for at, fitted in enumerate(method.train(part, list(unit.levels))):
+            for at, fitted in enumerate(method.train(part, list(task.levels))):
                 found, asked = fitted.apply(X, with_gaps)
                 probabilities[at][:, part.known] = found
                 used[at, fitted.features] = True
@@ -164,20 +164,20 @@ def compute(problem, unit, seed):
     return Outcome(probabilities, used, n_used, cost, time.perf_counter() - start)
 
 
-def _work(problem, unit, seed, store):
-    """Compute a unit and keep it.
+def _work(problem, task, seed, store):
+    """Compute a task and keep it.
 
     A method that cannot deal with the data says so, and the others go on.
     """
     try:
-        outcome = compute(problem, unit, seed)
+        outcome = compute(problem, task, seed)
     except OSError:
         raise
     except Exception as error:
-        return unit, f"{' '.join(str(error).split())} ({type(error).__name__})"
+        return task, f"{' '.join(str(error).split())} ({type(error).__name__})"
     if store is not None:
-        store.save(unit.key, outcome.as_arrays())
-    return unit, outcome
+        store.save(task.key, outcome.as_arrays())
+    return task, outcome
 
 
 def _watch(parent):
@@ -195,52 +195,52 @@ def _watch(parent):
     threading.Thread(target=look, daemon=True).start()
 
 
-def run_units(problem, units, *, seed, store=None, n_jobs=1, skip=lambda unit: False, begin=None):
-    """Run units that are not done yet, and yield every unit with its outcome.
+def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, skip=lambda task: False, begin=None):
+    """Run tasks that are not done yet, and yield every task with its outcome.
 
     Parameters
     ----------
     problem : Problem
-    units : list of Unit
+    tasks : list of Task
     seed : int
     store : Store or None
     n_jobs : int
         Processes.
     skip : callable
-        Asked before every unit is started: True leaves it undone.
+        Asked before every task is started: True leaves it undone.
     begin : callable or None
-        Called with every unit that is started.
+        Called with every task that is started.
 
     Yields
     ------
-    unit : Unit
+    task : Task
     outcome : Outcome, or str
         In words, what was wrong where it failed.
     """
     left = []
-    for unit in units:
-        arrays = store.load(unit.key) if store is not None else None
+    for task in tasks:
+        arrays = store.load(task.key) if store is not None else None
         outcome = None
         if arrays is not None:
             sizes = problem.classes.size, len(problem.names)
-            outcome = Outcome.from_arrays(arrays, unit, *sizes)
+            outcome = Outcome.from_arrays(arrays, task, *sizes)
             if outcome is None:
-                store.discard(unit.key)
+                store.discard(task.key)
         if outcome is None:
-            left.append(unit)
+            left.append(task)
         else:
-            yield unit, outcome
+            yield task, outcome
 
     def started():
-        for unit in left:
-            if not skip(unit):
+        for task in left:
+            if not skip(task):
                 if begin is not None:
-                    begin(unit)
-                yield unit
+                    begin(task)
+                yield task
 
     if n_jobs == 1 or len(left) < 2:
-        for unit in started():
-            yield _work(problem, unit, seed, store)
+        for task in started():
+            yield _work(problem, task, seed, store)
         return
 
     pool = Parallel(
@@ -251,4 +251,4 @@ def run_units(problem, units, *, seed, store=None, n_jobs=1, skip=lambda unit: F
         initializer=_watch,
         initargs=(os.getpid(),),
     )
-    yield from pool(delayed(_work)(problem, unit, seed, store) for unit in started())
+    yield from pool(delayed(_work)(problem, task, seed, store) for task in started())

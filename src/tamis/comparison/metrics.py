@@ -3,7 +3,6 @@
 import numpy as np
 
 from tamis import __version__
-from tamis.comparison.comparison import batch_scores
 from tamis.comparison.scores import class_table, confusion
 
 __all__ = ["path_table", "summarise", "versions"]
@@ -51,21 +50,16 @@ def path_table(result, candidates):
     }
 
 
-def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None, checks=()):
+def summarise(comparison, choice, records):
     """Everything that was found, as plain JSON.
 
     Parameters
     ----------
     comparison : Comparison
-    loaded : Loaded
-    chosen : Choice or None
-        The point of a path that is described; None: the recommended one.
-    seconds : float or None
-        Of the whole command.
-    left_out : dict or None
-        Methods that were left out, with their estimated seconds.
-    checks : sequence of Check
-        What was found about the data and the result.
+    choice : Choice or None
+        The point of a curve that is described as the model.
+    records : list of dict
+        Its features.
 
     Returns
     -------
@@ -78,8 +72,8 @@ def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None, c
         "format_version": 1,
         "complete": not comparison.n_left,
         "data": {
-            "name": loaded.name,
-            "target": loaded.dataset.target,
+            "name": comparison.name,
+            "target": comparison.data.target,
             "rows": int(problem.n_rows),
             "features": len(problem.names),
             "has_costs": bool((problem.costs != 1).any()),
@@ -88,7 +82,7 @@ def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None, c
             if problem.groups is None
             else int(np.unique(problem.groups).size),
             "classes": dict(zip(map(str, problem.classes.tolist()), counts.tolist(), strict=True)),
-            "notes": loaded.dataset.notes,
+            "notes": comparison.data.notes,
         },
         "settings": {
             "scoring": settings.scoring,
@@ -103,27 +97,29 @@ def summarise(comparison, loaded, *, chosen=None, seconds=None, left_out=None, c
         "methods": {
             r.method.name: path_table(r, comparison.candidates) for r in comparison.results
         },
-        "checks": [check.as_dict() for check in checks],
+        "checks": [check.as_dict() for check in comparison.checks],
         "left_out": {
-            name: {"estimated_seconds": float(t)} for name, t in (left_out or {}).items()
+            name: {"estimated_seconds": float(t)} for name, t in comparison.left_out.items()
         },
         "unfinished": [n for n in comparison.unfinished if n not in comparison.failed],
         "failed": comparison.failed,
         "versions": versions(),
     }
-    if comparison.choice is not None:
-        metrics["model"] = describe_model(
-            comparison, chosen or comparison.choice, chosen is None, loaded.dataset.batches
-        )
-    if seconds is not None:
-        metrics["seconds"] = float(seconds)
+    if choice is not None:
+        metrics["model"] = describe_model(comparison, choice)
+        counted = [r["feature"] for r in records if not r["kept"]]
+        metrics["model"]["features"] = len(counted)
+        if metrics["data"]["has_costs"]:
+            costs = dict(zip(problem.names, problem.costs.tolist(), strict=True))
+            metrics["model"]["total_cost"] = sum(costs[name] for name in counted)
     return metrics
 
 
-def describe_model(comparison, choice, recommended, batches):
+def describe_model(comparison, choice):
     """How good one point of a path is."""
     problem, settings = comparison.problem, comparison.settings
-    result, at = comparison.result(choice.method), choice.at
+    result, at = comparison.result(choice.method), choice.place
+    recommended = choice == comparison.choice
     classes, weights = problem.classes, problem.weights
     # Every repeat predicts every row once: all of them together.
     n_repeats = result.labels.shape[1]
@@ -159,7 +155,7 @@ def describe_model(comparison, choice, recommended, batches):
     for row in told["per_class"].values():
         row["rows"] //= n_repeats
     if recommended:
-        told["honest_score"] = _honest(comparison.honest, settings)
+        told["honest_score"] = _honest(comparison.honest_score, settings)
     else:
         place = comparison.candidates.place(choice.method, at)
         told["selection_score"] |= {
@@ -169,7 +165,7 @@ def describe_model(comparison, choice, recommended, batches):
     if settings.min_sensitivity is not None:
         told["threshold"] = _threshold(comparison, result, at, told)
     if comparison.batches:
-        told["left_out_batches"] = _batches(comparison, choice, np.unique(batches))
+        told["left_out_batches"] = _batches(comparison, choice, np.unique(comparison.data.batches))
     if comparison.p_value is not None and recommended:
         told["permutations"] = {
             "p_value": comparison.p_value,
@@ -196,7 +192,7 @@ def _honest(honest, settings):
 def _best_baseline(comparison, choice):
     """The baseline that does best against the model, at its sparsest level that does so."""
     candidates = comparison.candidates
-    place = candidates.place(choice.method, choice.at)
+    place = candidates.place(choice.method, choice.place)
     size = candidates.sparsity[place]
     told = []
     for result in comparison.results:
@@ -245,14 +241,20 @@ def _threshold(comparison, result, at, told):
     }
 
 
+def batch_scores(problem, result, place):
+    """Accuracy of a level on every batch that was left out, by the number of the batch."""
+    right = result.labels[place, 0] == problem.codes
+    return {int(b): float(right[problem.batches == b].mean()) for b in np.unique(problem.batches)}
+
+
 def _batches(comparison, choice, names):
     result = next((r for r in comparison.batches if r.method.name == choice.method), None)
     if result is None:
         return None
     return {
-        "score": float(result.scores[choice.at]),
+        "score": float(result.scores[choice.place]),
         "accuracy_of_batch": {
             str(names[b]): value
-            for b, value in batch_scores(comparison, result, choice.at).items()
+            for b, value in batch_scores(comparison.problem, result, choice.place).items()
         },
     }

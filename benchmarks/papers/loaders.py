@@ -1,6 +1,6 @@
-"""Loaders of the files that the papers' experiments use.
+"""Loaders for the data files of the papers' experiments.
 
-The files are not part of the package. They are looked for in the folder given as `data_home`,
+The files are not part of this repository. They are looked for in the folder given as `data_home`,
 else in the folder that the environment variable ``TAMIS_DATA`` names, else in ``../shared/data``.
 """
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tamis.cli.printing import guarded
-from tamis.models.files import write_atomically
+from tamis.models.files import guarded, write_atomically
 from tamis.tables.errors import Failure, InputError
 
 __all__ = ["RunFolder", "find_model"]

@@ -1,0 +1,416 @@
+"""`compare`: all methods on the same folds, a recommendation, and its honest score."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tamis.comparison.checks import check_result
+from tamis.comparison.comparison import Comparison
+from tamis.comparison.effort import time_methods
+from tamis.comparison.methods import find_method
+from tamis.comparison.metrics import versions
+from tamis.comparison.options import Options, make_settings
+from tamis.comparison.prepare import prepare
+from tamis.comparison.run import Plan, leave_out, plan, run
+from tamis.comparison.store import ManifestMismatch, Store
+from tamis.paths.rule import TOLERANCE
+from tamis.paths.seeds import as_seed
+from tamis.tables.errors import InputError, in_python
+from tamis.tables.frames import as_table
+from tamis.tables.table import Table
+
+__all__ = ["Callback", "Start", "compare", "compare_table"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is known before the first task starts.
+
+    Attributes
+    ----------
+    plan : Plan
+        Settings, folds and tasks.
+    seconds : dict of str to float
+        Rough seconds of one task of every method.
+    notes : list of str
+        What was recognised, dropped or changed.
+    checks : list of Check
+        Findings about the data.
+    n_jobs : int
+        Tasks that run at the same time.
+    was_cleared : bool
+        Whether checkpoints of another comparison were discarded.
+    """
+
+    plan: Plan
+    seconds: dict
+    notes: list
+    checks: list
+    n_jobs: int
+    was_cleared: bool = field(default=False)
+
+
+class Callback:
+    """Base of callbacks of `compare`; override what is of interest."""
+
+    def on_start(self, start: Start) -> None:
+        """Called once, before the first task."""
+
+    def on_task_begin(self, task) -> None:
+        """Called when a task (`method`, `fold`, `stage`) is started."""
+
+    def on_task_end(self, task, seconds: float | None) -> bool | None:
+        """Called when a task is finished; True starts no more tasks.
+
+        `seconds` is None where the task was found in the checkpoints, or failed.
+        """
+
+    def on_end(self, comparison: Comparison) -> None:
+        """Called once, when all is done."""
+
+
+def compare(
+    X,
+    y: ArrayLike | str | None = None,
+    *,
+    methods: str | Sequence[str] = "auto",
+    scoring: str = "balanced_accuracy",
+    cv: int = 5,
+    repeats: int | None = None,
+    groups: ArrayLike | str | None = None,
+    batches: ArrayLike | str | None = None,
+    sample_weight: ArrayLike | str | None = None,
+    costs: Mapping[str, float] | None = None,
+    feature_groups: Mapping[str, Sequence[str]] | None = None,
+    keep: Sequence[str] | None = None,
+    max_features: int | None = None,
+    tolerance: float = TOLERANCE,
+    minimize: str = "overall",
+    positive=None,
+    min_sensitivity: float | None = None,
+    permutations: int = 0,
+    redundancy: float | None = None,
+    duplicates: str = "group",
+    text: Sequence[str] = (),
+    categorical: str | Sequence[str] = "auto",
+    drop: Sequence[str] = (),
+    include: Sequence[str] = (),
+    missing: str = "impute",
+    vectorizer: str = "counts",
+    ngrams: tuple[int, int] = (1, 1),
+    checkpoints: str | PathLike | None = None,
+    force: bool = False,
+    max_seconds: float | None = None,
+    callbacks: Sequence[Callback] = (),
+    n_jobs: int | None = None,
+    random_state: int | None = 0,
+) -> Comparison:
+    """Compare all methods on the same folds, and recommend the sparsest good one.
+
+    Parameters
+    ----------
+    X : frame, AnnData, Table, array-like or sparse matrix of shape (n_samples, n_columns)
+        Samples. Frames may be of pandas, polars or pyarrow, with strings, categories and missing
+        values; a `Table` comes from `tamis.read_table`.
+    y : array-like of shape (n_samples,) or str
+        Labels, or the name of their column. Not needed for a `Table` that has labels.
+    methods : "auto", "all", or sequence of str
+        Names of methods; `tamis methods` lists them. "auto" leaves out methods that would take
+        more than about ten minutes.
+    scoring : {"balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"}
+        What is to be large.
+    cv : int
+        Number of stratified folds.
+    repeats : int or None
+        How often the folds are made; None: more often for fewer rows.
+    groups, batches : array-like of shape (n_samples,), str or None
+        Sample groups that stay in one fold (patients); where rows come from (laboratories), for
+        scores with one batch left out.
+    sample_weight : array-like of shape (n_samples,), str or None
+        Sample weights; methods that cannot use them exactly are skipped.
+    costs : mapping of str to float, or None
+        Costs of features (of feature groups by the group's name); 1 for the others.
+    feature_groups : mapping of str to sequence of str, or None
+        Columns that are obtained together and count as one feature, by the group's name.
+    keep : sequence of str or None
+        Features that are always available and not counted.
+    max_features : int or None
+        Largest number of features of a model.
+    tolerance : float
+        A difference in score that is not worth a feature.
+    minimize : {"overall", "per-sample"}
+        Which number of features is to be small.
+    positive : label or None
+        The class that `min_sensitivity` is about.
+    min_sensitivity : float or None
+        Smallest share of the positive class that must be found.
+    permutations : int
+        How often everything is repeated with shuffled labels, for a p-value.
+    redundancy : float or None
+        Features more correlated than this with a better one are not used.
+    duplicates : {"group", "keep", "drop"}
+        How to handle copies of rows: keep them in one fold, treat them as independent rows, or
+        drop all but the first.
+    text, categorical, drop, include : sequence of str
+        Columns to use for their words; as categories ("auto": recognised); not at all; although
+        they look like names of rows, dates or text.
+    missing : {"impute", "error"}
+        How to handle missing values.
+    vectorizer : {"counts", "tfidf", "hashing"}
+        How words are counted.
+    ngrams : (int, int)
+        Shortest and longest sequence of words that is counted.
+    checkpoints : str or path-like or None
+        Folder for finished tasks: an interrupted comparison resumes when it is repeated.
+    force : bool
+        Whether checkpoints of a different comparison in that folder are discarded.
+    max_seconds : float or None
+        Start no new work after so many seconds; the cheapest method is finished in any case.
+    callbacks : sequence of Callback
+        Called before, during and after the work.
+    n_jobs : int or None
+        Processes; -1 for all cores. Results do not depend on it.
+    random_state : int or None
+        Seed; None draws one.
+
+    Returns
+    -------
+    comparison : Comparison
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tamis import compare
+    >>> data = load_breast_cancer(as_frame=True)
+    >>> found = compare(data.data, data.target, methods=["centers"], cv=3)
+    >>> found.choice.method, round(found.honest_score.score, 1)
+    ('centers', 0.9)
+    >>> found.model.predict(data.data)[:3].tolist()
+    [0, 0, 0]
+    """
+    try:
+        table, backend = as_table(
+            X,
+            y,
+            groups=groups,
+            batches=batches,
+            weights=sample_weight,
+            text=text,
+            categorical=() if isinstance(categorical, str) else categorical,
+            drop=drop,
+            include=include,
+            missing=missing,
+        )
+        _check_choices(scoring, minimize, duplicates, vectorizer, categorical)
+        options = Options(
+            methods=methods,
+            scoring=scoring,
+            folds=cv,
+            repeats=repeats,
+            costs=dict(costs or {}),
+            feature_groups={
+                column: name
+                for name, columns in (feature_groups or {}).items()
+                for column in columns
+            },
+            keep=tuple(keep or ()),
+            max_features=max_features,
+            tolerance=tolerance,
+            minimize=minimize,
+            positive=None if positive is None else str(positive),
+            min_sensitivity=min_sensitivity,
+            permutations=permutations,
+            redundancy=redundancy,
+            duplicates=duplicates,
+            vectorizer=vectorizer,
+            ngrams=ngrams,
+            seed=as_seed(random_state),
+        )
+        comparison = compare_table(
+            table,
+            options,
+            checkpoints=checkpoints,
+            force=force,
+            max_seconds=max_seconds,
+            callbacks=callbacks,
+            n_jobs=n_jobs,
+        )
+    except InputError as error:
+        raise ValueError(in_python(error)) from error
+    comparison.backend = backend
+    return comparison
+
+
+_CHOICES = {
+    "scoring": ("balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"),
+    "minimize": ("overall", "per-sample"),
+    "duplicates": ("group", "keep", "drop"),
+    "vectorizer": ("counts", "tfidf", "hashing"),
+}
+
+
+def _check_choices(scoring, minimize, duplicates, vectorizer, categorical):
+    given = (scoring, minimize, duplicates, vectorizer)
+    for (name, known), value in zip(_CHOICES.items(), given, strict=True):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
+    if isinstance(categorical, str) and categorical != "auto":
+        raise ValueError(f"categorical must be 'auto' or a list of columns, got {categorical!r}.")
+
+
+def compare_table(
+    table: Table,
+    options: Options,
+    *,
+    methods: Sequence[str] | None = None,
+    name: str = "data",
+    descriptions: Mapping[str, dict] | None = None,
+    checkpoints: str | PathLike | None = None,
+    force: bool = False,
+    max_seconds: float | None = None,
+    only_finished: bool = False,
+    callbacks: Sequence[Callback] = (),
+    n_jobs: int | None = None,
+) -> Comparison:
+    """`compare` for a table.
+
+    Parameters
+    ----------
+    table : Table
+        With labels.
+    options : Options
+    methods : sequence of str or None
+        Exactly these methods, as an earlier comparison chose them; None: by the options.
+    name : str
+        Of the data.
+    descriptions : mapping or None
+        What is known about the features.
+    checkpoints, force, max_seconds, callbacks, n_jobs
+        As in `compare`.
+    only_finished : bool
+        Start no task at all: use the checkpoints.
+
+    Returns
+    -------
+    comparison : Comparison
+    """
+    start, n_jobs = time.perf_counter(), _count_jobs(n_jobs)
+    prepared = prepare(table, options)
+    problem, notes = prepared.problem, prepared.table.notes
+    settings = make_settings(options, problem, notes)
+    planned, left_out = plan(problem, settings), {}
+    if methods is not None:
+        planned = planned.without([m for m in settings.methods if m not in methods])
+    elif options.named != ("all",):
+        planned, left_out = _leave_out(planned, problem, options, notes)
+    store = None
+    if checkpoints is not None:
+        store = _open_store(checkpoints, problem, options, planned.settings, force, notes)
+    if callbacks:
+        seconds = {} if only_finished else time_methods(problem, planned.tasks)
+        was_cleared = store is not None and store.was_cleared
+        for callback in callbacks:
+            callback.on_start(Start(planned, seconds, notes, prepared.checks, n_jobs, was_cleared))
+    deadline = np.inf if max_seconds is None else start + max_seconds
+    is_stopped = only_finished
+
+    def begin(task):
+        for callback in callbacks:
+            callback.on_task_begin(task)
+
+    def end(task, seconds):
+        nonlocal is_stopped
+        answers = [callback.on_task_end(task, seconds) for callback in callbacks]
+        is_stopped = is_stopped or any(answers)
+
+    comparison = run(
+        problem,
+        planned,
+        store=store,
+        n_jobs=n_jobs,
+        stop=lambda: is_stopped or time.perf_counter() > deadline,
+        at_least_one=not only_finished,
+        begin=begin,
+        report=end,
+    )
+    comparison.data, comparison.name = prepared.table, name
+    comparison.descriptions, comparison.left_out = dict(descriptions or {}), left_out
+    comparison.checks = list(prepared.checks)
+    if comparison.choice is not None:
+        comparison.checks += check_result(comparison)
+    for callback in callbacks:
+        callback.on_end(comparison)
+    return comparison
+
+
+def _count_jobs(n_jobs):
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0 or n_jobs < -1:
+        raise InputError(f"--n-jobs {n_jobs}: expected 1 or more, or -1 for all cores.")
+    # Cores that this process may use: containers and batch systems may allow fewer than there are.
+    return joblib.cpu_count() if n_jobs == -1 else n_jobs
+
+
+def _leave_out(planned, problem, options, notes):
+    """The plan without the methods that would take too long, with a note."""
+    methods = planned.settings.methods
+    n_tasks = sum(task.method == methods[0] for task in planned.tasks)
+    left_out = {
+        name: seconds
+        for name, seconds in leave_out(problem, methods, n_tasks).items()
+        if name not in options.named
+    }
+    for name, seconds in left_out.items():
+        minutes = f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+        notes.append(f"{name} is not run: it would take about {minutes} (--methods all runs it)")
+    planned = planned.without(left_out)
+    added = [
+        name
+        for name in planned.settings.methods
+        if find_method(name).is_baseline and name not in options.named
+    ]
+    if options.named != ("auto",) and added:
+        notes.append(f"also running the baselines: {', '.join(added)}")
+    return planned, left_out
+
+
+def _open_store(folder, problem, options, settings, force, notes):
+    """The checkpoints of this comparison."""
+    words = asdict(options) | {"folds": settings.n_folds, "repeats": settings.n_repeats}
+    manifest = {
+        "data": digest(problem),
+        "options": json.loads(json.dumps(words, default=str)),
+        "versions": versions(),
+    }
+    try:
+        return Store(folder, manifest, force, tell=notes.append)
+    except ManifestMismatch as error:
+        raise InputError(
+            f"{folder} holds results of a different comparison ({error}). Use another folder, or "
+            "--force to discard them."
+        ) from error
+
+
+def digest(problem) -> str:
+    """Hash of all that the outcomes of tasks depend on, beside the options."""
+    found = hashlib.blake2b(digest_size=16)
+    matrix = problem.encoded
+    parts = [matrix.data, matrix.indices, matrix.indptr] if hasattr(matrix, "indptr") else [matrix]
+    parts += [problem.codes, problem.feature_of, problem.kept, problem.costs]
+    parts += [problem.groups, problem.batches, problem.weights]
+    for part in parts:
+        if part is not None:
+            found.update(str(part.shape).encode())
+            found.update(np.ascontiguousarray(part).data)
+    found.update(json.dumps([problem.names, problem.classes.tolist()]).encode())
+    return found.hexdigest()

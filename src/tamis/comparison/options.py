@@ -1,0 +1,230 @@
+"""What a user asks of a comparison, and the settings that follow for some data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tamis.comparison.methods import BASELINES, METHODS, find_method
+from tamis.paths.folds import default_repeats, leave_one_batch_out
+from tamis.paths.rule import TOLERANCE
+from tamis.tables.errors import InputError
+
+__all__ = ["Options", "Settings", "all_names", "find_methods", "make_settings"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user asks of a comparison; see `tamis.compare`.
+
+    Attributes
+    ----------
+    methods : str or sequence of str
+    scoring, minimize, duplicates, vectorizer : str
+    folds : int
+    repeats : int or None
+    costs : mapping of str to float
+        Costs of features.
+    feature_groups : mapping of str to str
+        Columns that are counted together, and the name of their group.
+    keep : sequence of str
+        Features that are always used and not counted.
+    max_features : int or None
+    tolerance : float
+    positive : str or None
+    min_sensitivity, redundancy : float or None
+    permutations : int
+    ngrams : tuple of int
+    seed : int
+    """
+
+    methods: str | Sequence[str] = "auto"
+    scoring: str = "balanced_accuracy"
+    folds: int = 5
+    repeats: int | None = None
+    costs: Mapping[str, float] = field(default_factory=dict)
+    feature_groups: Mapping[str, str] = field(default_factory=dict)
+    keep: Sequence[str] = ()
+    max_features: int | None = None
+    tolerance: float = TOLERANCE
+    minimize: str = "overall"
+    positive: str | None = None
+    min_sensitivity: float | None = None
+    permutations: int = 0
+    redundancy: float | None = None
+    duplicates: str = "group"
+    vectorizer: str = "counts"
+    ngrams: tuple[int, int] = (1, 1)
+    seed: int = 0
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether all classes have the same say, by the scoring."""
+        return self.scoring not in ("accuracy", "mcc")
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Methods that the user names."""
+        if isinstance(self.methods, str):
+            return tuple(name.strip() for name in self.methods.split(",") if name.strip())
+        return tuple(self.methods)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is compared, and how, on some data.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Names of methods and baselines.
+    n_folds, n_repeats, seed : int
+    scoring : str
+    minimize : {"overall", "per-sample"}
+    tolerance : float
+        A difference in score that is not worth a feature.
+    max_features : int or None
+        Largest number of features of a model.
+    positive : int or None
+        Index of the class that `min_sensitivity` is about.
+    min_sensitivity : float or None
+    permutations : int
+        How often everything is repeated with shuffled labels.
+    """
+
+    methods: tuple
+    n_folds: int = 5
+    n_repeats: int = 1
+    seed: int = 0
+    scoring: str = "balanced_accuracy"
+    minimize: str = "overall"
+    tolerance: float = TOLERANCE
+    max_features: int | None = None
+    positive: int | None = None
+    min_sensitivity: float | None = None
+    permutations: int = 0
+
+
+def all_names() -> list[str]:
+    """Names of all methods, baselines last."""
+    return [method.name for method in (*METHODS, *BASELINES)]
+
+
+def find_methods(options: Options) -> tuple[str, ...]:
+    """Names of the methods that are compared; baselines are added where none is named."""
+    names, wanted = all_names(), options.named
+    if wanted in (("auto",), ("all",)):
+        return tuple(names)
+    unknown = [name for name in wanted if name not in names]
+    if unknown or not wanted:
+        raise InputError(
+            f"--methods {unknown[0] if unknown else options.methods}: the methods are "
+            f"{', '.join(names)}; or auto, or all."
+        )
+    ours = [method.name for method in METHODS if method.name in wanted]
+    if not ours:
+        raise InputError(
+            "--methods: only baselines are named, which are never recommended. Add a method: "
+            f"{', '.join(method.name for method in METHODS)}."
+        )
+    baselines = [method.name for method in BASELINES if method.name in wanted]
+    return tuple(ours + (baselines or [method.name for method in BASELINES]))
+
+
+def make_settings(options: Options, problem, notes: list[str]) -> Settings:
+    """The settings for some data.
+
+    Parameters
+    ----------
+    options : Options
+    problem : Problem
+    notes : list of str
+        Receives sentences for the user.
+
+    Returns
+    -------
+    settings : Settings
+    """
+    if options.min_sensitivity is not None and options.positive is None:
+        raise InputError(
+            "--min-sensitivity: the class whose sensitivity is meant must be named by --positive."
+        )
+    methods = find_methods(options)
+    if problem.weights is not None:
+        methods = _weighted_methods(methods, notes)
+    return Settings(
+        methods=methods,
+        n_folds=_count_folds(options, problem, notes),
+        n_repeats=options.repeats or default_repeats(problem.n_rows),
+        seed=options.seed,
+        scoring=options.scoring,
+        minimize=options.minimize,
+        tolerance=options.tolerance,
+        max_features=options.max_features,
+        positive=_find_positive(options, problem),
+        min_sensitivity=options.min_sensitivity,
+        permutations=options.permutations,
+    )
+
+
+def _count_folds(options, problem, notes):
+    """Number of folds: as many as the smallest class has rows, or groups, if that is fewer."""
+    codes, groups, batches = problem.codes, problem.groups, problem.batches
+    if batches is not None and batches.max() < 1:
+        raise InputError("--batch: there is one batch only, so none can be left out.")
+    if batches is not None and groups is not None:
+        for fold in leave_one_batch_out(batches, groups, options.seed):
+            if not fold.train.size:
+                raise InputError(
+                    "--batch: one batch has rows of every sample group, which leaves no rows for "
+                    "training."
+                )
+    counts = np.bincount(codes)
+    smallest = int(counts.min())
+    if groups is not None:
+        of_class = [np.unique(groups[codes == c]).size for c in range(counts.size)]
+        smallest = min(of_class)
+        if smallest < 2:
+            label = problem.classes[int(np.argmin(of_class))]
+            raise InputError(
+                f"class {label} has rows of one group only: they cannot be in training and test."
+            )
+    if smallest >= options.folds:
+        return options.folds
+    what = "groups" if groups is not None else "rows"
+    n_folds = max(2, smallest)
+    notes.append(f"the smallest class has {smallest} {what}: {n_folds} folds, not {options.folds}")
+    return n_folds
+
+
+def _weighted_methods(methods, notes):
+    """Methods that use sample weights exactly; the others are skipped, with a message."""
+    exact = tuple(name for name in methods if find_method(name).takes_weights)
+    if not any(method.name in exact for method in METHODS):
+        able = ", ".join(method.name for method in METHODS if method.takes_weights)
+        raise InputError(
+            "--weights: none of the methods that are named can use sample weights exactly; "
+            f"these can: {able}."
+        )
+    skipped = [name for name in methods if name not in exact]
+    if skipped:
+        notes.append(
+            f"skipped because they cannot use sample weights exactly: {', '.join(skipped)}"
+        )
+    return exact
+
+
+def _find_positive(options, problem):
+    if options.positive is None:
+        return None
+    labels = [str(label) for label in problem.classes.tolist()]
+    if str(options.positive) not in labels:
+        raise InputError(f"--positive {options.positive}: the classes are {labels[:10]}.")
+    return labels.index(str(options.positive))
+
+
+def without_methods(settings: Settings, names) -> Settings:
+    """Settings without some methods."""
+    return replace(settings, methods=tuple(n for n in settings.methods if n not in names))
