@@ -104,6 +104,14 @@ def test_identifiers_are_spotted_and_can_be_included(tmp_path, name):
     assert name in read_table(path, "y", categorical=[name]).kinds
 
 
+def test_names_of_rows_are_kept_as_written(tmp_path):
+    names = [f"{i:03d}" for i in range(N)]
+    assert read_table(table(tmp_path, code=names), "y", id_column="code").ids.tolist() == names
+    halves = [i + 0.5 for i in range(N)]
+    data = read_table(table(tmp_path, code=halves), "y", id_column="code")
+    assert data.ids.tolist() == [str(value) for value in halves]
+
+
 def test_a_number_that_only_differs_is_a_feature(tmp_path):
     data = read_table(table(tmp_path, price=np.arange(N)[::-1] * 3), "y")
     assert data.columns.names == ["u", "price"]

@@ -236,7 +236,7 @@ def read_npy(source: Source, transpose: bool = False) -> RawTable:
 
 def _read_structured(X, source):
     if X.ndim != 1 or X.size == 0:
-        raise InputError(f"{source}: expected one record a row, got shape {X.shape}")
+        raise InputError(f"{source}: expected one record per row, got shape {X.shape}")
     kinds = {name: X.dtype[name] for name in X.dtype.names}
     numbers = [name for name, dtype in kinds.items() if dtype.kind in "biuf" and not dtype.shape]
     words = [name for name, dtype in kinds.items() if dtype.kind in "US"]

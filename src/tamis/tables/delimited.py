@@ -1,4 +1,4 @@
-"""CSV and TSV: numbers at the speed of `numpy.loadtxt`, words beside them.
+"""CSV and TSV: numbers are read by `numpy.loadtxt`, words column by column.
 
 A chunk of lines is read by `numpy.loadtxt` if none of its numbers is missing; otherwise its rows
 are converted one by one. If a word appears late in a column of numbers, the file is read a second

@@ -53,19 +53,19 @@ class RawTable:
     """
 
     numeric: np.ndarray
-    numeric_names: list
-    others: dict = field(default_factory=dict)
-    side: dict = field(default_factory=dict)
-    booleans: dict = field(default_factory=dict)
+    numeric_names: list[str]
+    others: dict[str, np.ndarray] = field(default_factory=dict)
+    side: dict[str, np.ndarray] = field(default_factory=dict)
+    booleans: dict[str, np.ndarray] = field(default_factory=dict)
     own_target: str | None = None
     ids: np.ndarray | None = None
-    order: list = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
     is_named: bool = True
-    categorical: list = field(default_factory=list)
+    categorical: list[str] = field(default_factory=list)
     decimal: str = "."
-    notes: list = field(default_factory=list)
-    repeated: list = field(default_factory=list)
-    dropped: list = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:

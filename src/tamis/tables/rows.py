@@ -209,7 +209,8 @@ def _raw_rows(raw, wanted, chunk_rows):
     places = [at[name] for name in from_numeric]
     names = np.array(wanted.numbers, dtype=str)
     ids = {} if raw.ids is None else {"ids": raw.ids}
-    beside = {**ids, **raw.others, **raw.side}
+    not_numeric = {**ids, **raw.others, **raw.side}
+    present = [name for name in wanted.extra if name in not_numeric or name in at]
     for start in range(0, raw.n_rows, chunk_rows):
         rows = slice(start, start + chunk_rows)
         block = raw.numeric[rows]
@@ -217,11 +218,11 @@ def _raw_rows(raw, wanted, chunk_rows):
 
         def column(name, block=block, rows=rows, is_sparse=is_sparse):
             if name not in at:
-                return np.asarray(beside[name][rows])
+                return np.asarray(not_numeric[name][rows])
             values = block[:, [at[name]]]
             return (values.toarray() if is_sparse else np.asarray(values)).ravel()
 
-        extras = {name: column(name) for name in wanted.extra if name in beside or name in at}
+        extras = {name: column(name) for name in present}
         if is_plain:
             numeric = block[:, places]
             values = numeric.data if is_sparse else numeric
