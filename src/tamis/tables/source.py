@@ -1,7 +1,6 @@
 """Files to read: whether they exist, and which format they have."""
 
 import gzip
-import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from pathlib import Path
 from tamis.tables.errors import InputError
 from tamis.tables.limits import Budget
 
-__all__ = ["FORMATS", "Source", "check_path", "fingerprint", "readable"]
+__all__ = ["FORMATS", "Source", "check_path", "readable"]
 
 FORMATS = ("csv", "tsv", "svmlight", "npz", "npy", "parquet", "h5ad")
 
@@ -75,22 +74,6 @@ def _similar(path):
         return f": there is no folder {path.parent}"
     near = get_close_matches(path.name, names, n=3, cutoff=0.5)
     return f"; did you mean {', '.join(near)}?" if near else ""
-
-
-def fingerprint(path: str | PathLike, *more: str | PathLike) -> str:
-    """SHA-256 of the bytes of one or more files, as 64 hexadecimal digits.
-
-    Parameters
-    ----------
-    path, *more : str or Path
-        Files; their order matters.
-    """
-    digest = hashlib.sha256()
-    for name in (path, *more):
-        with open(check_path(name), "rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
 
 
 class Source:

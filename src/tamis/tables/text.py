@@ -104,6 +104,7 @@ class TextLines:
         first, rest = self._first, self._rest or self._read()
         self._first, self._rest = [], None
         yield from first
+        first.clear()  # long lines need not stay in memory
         yield from rest
 
     def preview(self) -> Iterator[str]:
