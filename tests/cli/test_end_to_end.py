@@ -163,7 +163,7 @@ BAD = {
     "one class": (
         text(("u", "v", "y"), *numbered(20, lambda i: "a")),
         ["--target", "y"],
-        "one class only",
+        "only one class",
     ),
     "a class of one row": (LONELY, ["--target", "state"], "with 1 row"),
     "a continuous target": (

@@ -113,7 +113,7 @@ def test_an_answer_that_looks_like_nothing_is_an_answer(name, format, tmp_path, 
 def test_a_word_that_is_evidently_a_category_is_told_and_remembered(tmp_path, fit, tamis, table):
     data, run = write_table(tmp_path / "data.csv", make_rows(country)), tmp_path / "run"
     _, err = fit(data, "-o", run)
-    assert "answer (NA); --missing-values NA reads it as missing" in err
+    assert "answer (NA); if it means a missing value, use --missing-values NA" in err
     # One row says nothing about its column: the model knows.
     new = write_table(tmp_path / "new.csv", [["NA", "0.1", "0.2", "ill"]])
     assert table("predict", run, new)[0]["prediction"] == "ill"

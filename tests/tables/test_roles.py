@@ -61,7 +61,7 @@ def test_rows_without_label_are_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (["a"] * N, "one class only"),
+        (["a"] * N, "only one class"),
         (["a"] * 20 + ["b"] * 19 + ["rare"], "class rare with 1 row"),
         (np.linspace(0, 1, N), "continuous.*bin it"),
         (range(N), "continuous"),
@@ -102,6 +102,14 @@ def test_identifiers_are_spotted_and_can_be_included(tmp_path, name):
     assert noted(data, name, "--include")
     assert name in read_table(path, "y", include=[name]).columns.names
     assert name in read_table(path, "y", categorical=[name]).kinds
+
+
+def test_names_of_rows_are_kept_as_written(tmp_path):
+    names = [f"{i:03d}" for i in range(N)]
+    assert read_table(table(tmp_path, code=names), "y", id_column="code").ids.tolist() == names
+    halves = [i + 0.5 for i in range(N)]
+    data = read_table(table(tmp_path, code=halves), "y", id_column="code")
+    assert data.ids.tolist() == [str(value) for value in halves]
 
 
 def test_a_number_that_only_differs_is_a_feature(tmp_path):
@@ -215,7 +223,7 @@ def test_infinite_numbers_are_named(tmp_path):
 def test_constant_columns_stay_and_are_told(tmp_path):
     data = read_table(table(tmp_path, a=[3] * N), "y")
     assert data.columns.names == ["u", "a"]
-    assert noted(data, "a never changes")
+    assert noted(data, "a is constant")
 
 
 def test_names_that_stand_twice_get_a_number(tmp_path):
@@ -235,7 +243,7 @@ def test_labels_can_lie_in_a_file_of_their_own(tmp_path):
     assert data.y.tolist() == ["a", "b"] * 20
     assert data.target == "class"
     assert data.columns.names == ["u"]
-    assert noted(data, "1 label of no row: n99")
+    assert noted(data, "1 label without a row: n99")
     with pytest.raises(InputError, match=r"several columns.*class, age"):
         read_table(path, target_file=labels)
     labels.write_text("sample\tclass\tage\n" + "".join(rows[:-7]))

@@ -116,7 +116,7 @@ def _read_target_file(options, target, notes):
 
 def _find_codes(values, model, options, notes):
     """Class indices of the rows that have a label, and which rows these are."""
-    from tamis.tables.labels import as_labels, match_labels
+    from tamis.tables.values import as_labels, match_labels
 
     missing = missing_words(options, model)
     written, is_known = as_labels(values, missing, model.classes_.tolist())

@@ -13,9 +13,8 @@ _MODULE_OF_NAME = {
     "Table": "tamis.tables.table",
     "TableClassifier": "tamis.tables.table_classifier",
     "TableModel": "tamis.tables.table_model",
-    "fingerprint": "tamis.tables.source",
     "lay_out": "tamis.tables.preparation",
-    "match_labels": "tamis.tables.labels",
+    "match_labels": "tamis.tables.values",
     "read_rows": "tamis.tables.rows",
     "read_table": "tamis.tables.readers",
 }
@@ -28,7 +27,6 @@ __all__ = [
     "Table",
     "TableClassifier",
     "TableModel",
-    "fingerprint",
     "lay_out",
     "match_labels",
     "read_rows",

@@ -1,27 +1,27 @@
-"""Arrays of numpy and scipy: npz, sparse npz and npy."""
+"""Files of numpy and scipy arrays: npz, sparse npz and npy."""
 
 import math
 import zipfile
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
 
 from tamis.tables.errors import InputError, listed
-from tamis.tables.integers import TOO_LARGE, large_columns
 from tamis.tables.limits import COLUMN, WORD, tell_size
-from tamis.tables.raw import RawTable, as_floats, unique_names
-from tamis.tables.source import name_of
-from tamis.tables.tokens import strings
+from tamis.tables.raw import RawTable, unique_names
+from tamis.tables.source import Source
+from tamis.tables.values import TOO_LARGE, as_floats, large_columns, row_names, strings
 
-__all__ = ["checked_csr", "read_npy", "read_npz"]
+__all__ = ["checked_csr", "read_npy", "read_npz", "table_bytes"]
 
 _SPARSE_PARTS = {"format", "shape", "data"}
 _NAMES = ("feature_names", "features", "columns", "var_names")
 _IDS = ("ids", "sample_names", "sample_ids", "obs_names")
 
 
-def table_bytes(shape, dtype, transpose=False):
-    """Bytes that an array takes when it becomes a table, beside those that it has itself."""
+def table_bytes(shape: Sequence[int], dtype: np.dtype, transpose: bool = False) -> int:
+    """Bytes that a table takes in addition to the array it is made from."""
     n_values = math.prod(shape)
     n_columns = shape[0 if transpose else 1] if len(shape) == 2 else 0
     if dtype.kind in "US":
@@ -34,44 +34,44 @@ def table_bytes(shape, dtype, transpose=False):
 
 
 def _declared(file, n_bytes, name):
-    """Shape and type that the beginning of an npy file declares, which must be what it holds."""
+    """Shape, order and type according to the header of an npy file, compared with its size."""
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
     elif version == (2, 0):
-        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+        shape, is_fortran, dtype = np.lib.format.read_array_header_2_0(file)
     else:  # records with names that are not ASCII
-        return (), np.dtype("V")
+        return (), False, np.dtype("V")
     n_declared = math.prod(shape) * dtype.itemsize
     if n_declared > n_bytes and not dtype.hasobject:
         raise InputError(
-            f"{name} declares {tell_size(n_declared)} and holds {tell_size(n_bytes)}: it is"
-            " damaged or cut off"
+            f"{name} declares {tell_size(n_declared)} but holds {tell_size(n_bytes)}: it is"
+            " damaged or truncated"
         )
-    return shape, dtype
+    return shape, is_fortran, dtype
 
 
-def _check_archive(path, source, budget, transpose):
-    """Refuse an npz file by what its parts declare, before any of them is unpacked."""
+def _check_archive(file, source, transpose):
+    """Refuse an npz file that would be too large, before it is unpacked."""
     n_bytes = 0
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(file) as archive:
         for entry in archive.infolist():
             n_bytes += entry.file_size
             if entry.filename.endswith(".npy"):
-                with archive.open(entry) as file:
-                    name = f"{source}: {entry.filename}"
-                    shape, dtype = _declared(file, entry.file_size, name)
+                with archive.open(entry) as part:
+                    name = f"{source.name}: {entry.filename}"
+                    shape, _, dtype = _declared(part, entry.file_size, name)
                 n_bytes += table_bytes(shape, dtype, transpose) if len(shape) == 2 else 0
-    budget.spend(n_bytes, is_all=True)
+    source.budget.spend(n_bytes, is_all=True)
 
 
-def checked_csr(matrix):
-    """A sparse matrix as CSR whose indices are all inside, so that damaged files do no harm."""
+def checked_csr(matrix) -> sparse.csr_array:
+    """Convert a sparse matrix to CSR, and check that all indices are within its shape."""
     matrix = sparse.csr_array(matrix)
     matrix.check_format(full_check=True)
     if large_columns(matrix.data).size:
         place = np.argmax(np.abs(matrix.data.astype(np.float64)))
-        raise InputError(f"column {matrix.indices[place]}, counted from 0, {TOO_LARGE}")
+        raise InputError(f"column {matrix.indices[place]} (counting from 0) {TOO_LARGE}")
     if matrix.dtype not in (np.float32, np.float64):
         matrix = sparse.csr_array(
             (as_floats(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape
@@ -81,13 +81,13 @@ def checked_csr(matrix):
 
 
 def _words_of(array):
-    """An array of words as a list of str."""
+    """Convert an array of words to a list of str."""
     return [value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
             for value in array.tolist()]  # fmt: skip
 
 
 def _sparse_of(parts, source, budget, transpose):
-    """The matrix of a file that scipy's `save_npz` wrote."""
+    """The matrix of a file written by `scipy.sparse.save_npz`."""
     kind = parts["format"].item()
     kind = kind.decode("ascii") if isinstance(kind, bytes) else str(kind)
     shape = tuple(int(n) for n in parts["shape"])
@@ -102,23 +102,25 @@ def _sparse_of(parts, source, budget, transpose):
     elif kind == "coo":
         matrix = sparse.coo_array((parts["data"], (parts["row"], parts["col"])), shape=shape)
     else:
-        raise InputError(f"{source}: sparse format {kind!r} is not read: save it as csr")
+        raise InputError(f"{source}: sparse format {kind!r} is not supported: save it as csr")
     return checked_csr(matrix)
 
 
-def read_npz(path, budget, transpose=False):
-    """Arrays `X`, `y`, `feature_names`, `ids`, ... of an npz file; a sparse matrix of scipy.
+def read_npz(source: Source, transpose: bool = False) -> RawTable:
+    """Read arrays `X`, `y`, `feature_names`, `ids`, ... or a sparse matrix saved by scipy.
 
-    Arrays with one value a row are labels, groups or batches by their names.
+    Other arrays with one value per row may be labels, groups or batches.
     """
-    source = name_of(path)
-    _check_archive(path, source, budget, transpose)
-    with np.load(path, allow_pickle=False) as file:
-        if _SPARSE_PARTS.issubset(file.files) and "X" not in file.files:
-            X = _sparse_of(file, source, budget, transpose)
+    with open(source.path, "rb") as file:
+        _check_archive(file, source, transpose)
+        file.seek(0)
+        parts = np.load(file, allow_pickle=False)
+        source, budget = source.name, source.budget
+        if _SPARSE_PARTS.issubset(parts.files) and "X" not in parts.files:
+            X = _sparse_of(parts, source, budget, transpose)
             arrays = {}
         else:
-            arrays = {name: file[name] for name in file.files}
+            arrays = {name: parts[name] for name in parts.files}
             X = _matrix_of(arrays, source)
     if transpose:
         X = X.T.tocsr() if sparse.issparse(X) else X.T
@@ -128,15 +130,15 @@ def read_npz(path, budget, transpose=False):
     names = next((arrays[key] for key in _NAMES if key in arrays), None)
     if names is not None and names.shape != (n_columns,):
         raise InputError(
-            f"{source}: {n_columns:,} columns and feature names of shape {names.shape};"
-            " is the matrix the other way round (--transpose)?"
+            f"{source}: {n_columns:,} columns, but feature names of shape {names.shape};"
+            " are features in rows (--transpose)?"
         )
     is_named = names is not None
     names = _words_of(names) if is_named else [f"x{j}" for j in range(n_columns)]
     names, repeated = unique_names(names)
     ids = next((arrays[key] for key in _IDS if key in arrays), None)
     if ids is not None and ids.shape != (n_rows,):
-        raise InputError(f"{source}: {n_rows:,} rows and ids of shape {ids.shape}")
+        raise InputError(f"{source}: {n_rows:,} rows, but ids of shape {ids.shape}")
     reserved = {"X", *_NAMES, *_IDS, "categorical"}
     side = {
         name: array
@@ -144,13 +146,13 @@ def read_npz(path, budget, transpose=False):
         if name not in reserved and array.shape == (n_rows,) and array.dtype.kind in "biufUS"
     }
     if "y" in arrays and "y" not in side:
-        raise InputError(f"{source}: {n_rows:,} rows and labels y of shape {arrays['y'].shape}")
+        raise InputError(f"{source}: {n_rows:,} rows, but labels y of shape {arrays['y'].shape}")
     raw = RawTable(
         np.empty((n_rows, 0)),
         [],
         side=side,
         own_target="y" if "y" in side else None,
-        ids=None if ids is None else strings(ids),
+        ids=None if ids is None else row_names(ids),
         is_named=is_named,
         repeated=repeated,
     )
@@ -166,7 +168,7 @@ def read_npz(path, budget, transpose=False):
 
 
 def _take_numbers(X, names, source):
-    """Columns of an array: numbers, their names, and those of large integers as words."""
+    """Columns of numbers, their names, and columns of large integers as words."""
     large = large_columns(X).tolist()
     if not large:
         return as_floats(X, source), names, {}
@@ -191,7 +193,7 @@ def _matrix_of(arrays, source):
 
 
 def _categorical_of(array, names):
-    """Columns that the file says hold codes: their names, or their places."""
+    """Names of the columns that hold codes according to the file."""
     if array is None or array.ndim != 1:
         return []
     if array.dtype.kind in "US":
@@ -204,18 +206,19 @@ def _categorical_of(array, names):
     return [names[j] for j in array.tolist() if 0 <= j < len(names)]
 
 
-def read_npy(path, budget, transpose=False):
-    """A matrix of numbers, mapped and not loaded; or a structured array with named columns."""
-    source = name_of(path)
-    with open(path, "rb") as file:
-        shape, dtype = _declared(file, path.stat().st_size, source)
-    budget.spend(table_bytes(shape, dtype, transpose), is_all=True)
-    try:
-        X = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:
-        X = np.load(path, allow_pickle=False)  # what cannot be mapped says why it cannot be read
-    if not isinstance(X, np.ndarray):
-        raise InputError(f"{source} is no npy file")
+def read_npy(source: Source, transpose: bool = False) -> RawTable:
+    """Read a matrix of numbers, which is mapped and not loaded, or a structured array."""
+    with open(source.path, "rb") as file:
+        n_bytes = source.path.stat().st_size
+        shape, is_fortran, dtype = _declared(file, n_bytes, source.name)
+        source.budget.spend(table_bytes(shape, dtype, transpose), is_all=True)
+        if len(shape) == 2 and 0 not in shape and not dtype.hasobject:
+            order = "F" if is_fortran else "C"
+            X = np.memmap(file, dtype, "r", file.tell(), shape, order)
+        else:
+            file.seek(0)
+            X = np.load(file, allow_pickle=False)
+    source = source.name
     if X.dtype.names:
         return _read_structured(X, source)
     if X.ndim != 2:
@@ -233,7 +236,7 @@ def read_npy(path, budget, transpose=False):
 
 def _read_structured(X, source):
     if X.ndim != 1 or X.size == 0:
-        raise InputError(f"{source}: expected one record a row, got shape {X.shape}")
+        raise InputError(f"{source}: expected one record per row, got shape {X.shape}")
     kinds = {name: X.dtype[name] for name in X.dtype.names}
     numbers = [name for name, dtype in kinds.items() if dtype.kind in "biuf" and not dtype.shape]
     words = [name for name, dtype in kinds.items() if dtype.kind in "US"]

@@ -1,60 +1,78 @@
-"""CSV and TSV: numbers at the speed of `numpy.loadtxt`, words beside them.
+"""CSV and TSV: numbers are read by `numpy.loadtxt`, words column by column.
 
-A chunk of lines goes through `numpy.loadtxt` when all its numbers are there; else its rows are
-converted one by one. A column in which a word turns up late is read a second time as words.
+A chunk of lines is read by `numpy.loadtxt` if none of its numbers is missing; otherwise its rows
+are converted one by one. If a word appears late in a column of numbers, the file is read a second
+time for the words of this column.
 """
 
 import re
 import warnings
+from collections.abc import Collection, Iterator, Sequence
 from operator import itemgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._base import LARGEST_INTEGER
-from tamis.tables.dialect import records, split
 from tamis.tables.errors import EmptyTableError, InputError
-from tamis.tables.integers import is_large_integer
 from tamis.tables.limits import COLUMN, WORD
-from tamis.tables.raw import RawTable
-from tamis.tables.source import name_of
-from tamis.tables.tokens import Cleaned, is_number
+from tamis.tables.raw import RawTable, find_column
+from tamis.tables.source import Source
+from tamis.tables.text import Dialect, records, sniff, split
+from tamis.tables.values import as_objects, is_large_integer, is_number
 
-__all__ = ["ChunkParser", "chunks", "number_rows", "read_delimited"]
+__all__ = ["ChunkParser", "Cleaned", "chunks", "number_rows", "read_delimited"]
 
 _CHUNK_FIELDS = 500_000
 _UNREADABLE = re.compile(r"could not convert string '(.*)' to", re.DOTALL)
-_EDGE = 8  # words among the first or last fields are found without splitting the whole line
+_EDGE = 8  # words among the first or last fields are read without splitting the whole line
 
 
-def chunks(path, dialect, encoding, budget, n_rows=None):
+class Cleaned(dict):
+    """Every word met so far, without surrounding blanks; None if nothing is left.
+
+    A dictionary, so that a column of few values is read at the speed of lookups and holds each
+    value once.
+    """
+
+    def __missing__(self, word):
+        """Clean a word that was not met before."""
+        self[word] = value = word.strip() or None
+        return value
+
+
+def chunks(dialect: Dialect, n_rows: int | None = None) -> Iterator[list[str]]:
     """Lists of records; every record has as many fields as there are names."""
     width = len(dialect.names)
+    source = dialect.lines.source
     if n_rows is None:
         n_rows = max(1, _CHUNK_FIELDS // width)
-    source = records(path, dialect.delimiter, dialect.is_quoted, encoding, budget)
+    found_records = records(dialect.lines, dialect)
     if dialect.has_header:
-        next(source, None)
+        next(found_records, None)
     lines, size = [], 0
-    for number, line in source:
+    for number, line in found_records:
         if dialect.is_quoted and '"' in line:
             found = len(split(line, dialect))
         else:
             found = line.count(dialect.delimiter) + 1
         if found != width:
             raise InputError(
-                f"{name_of(path)} line {number}: expected {width:,} fields, found {found:,}"
+                f"{source.name} line {number}: expected {width:,} fields, found {found:,}"
             )
         lines.append(line)
         size += len(line)
-        if len(lines) == n_rows or size > budget.longest_line:
+        if len(lines) == n_rows or size > source.budget.longest_line:
             yield lines
             lines, size = [], 0
     if lines:
         yield lines
 
 
-def number_rows(rows, missing, decimal="."):
-    """Matrix of rows of words, NaN where one is missing; and where the odd words are.
+def number_rows(
+    rows: Sequence[Sequence[str]], missing: frozenset[str], decimal: str = "."
+) -> tuple[NDArray[np.float64], list[tuple[int, int]]]:
+    """Convert rows of words to a matrix, and find the words that are not numbers.
 
     Parameters
     ----------
@@ -68,9 +86,9 @@ def number_rows(rows, missing, decimal="."):
     Returns
     -------
     values : ndarray of float64 of shape (n_rows, n_columns)
-        The numbers.
+        The numbers; NaN for missing values.
     odd : list of (row, column)
-        Places of words that are neither numbers nor missing; NaN in `values`.
+        Positions of words that are neither numbers nor missing; NaN in `values`.
     """
     values = np.empty((len(rows), len(rows[0])))
     odd = []
@@ -85,7 +103,7 @@ def number_rows(rows, missing, decimal="."):
                 values[i] = np.fromiter(map(float, words), float, len(words))
             except ValueError:
                 odd.extend((i, j) for j in _odd_words(words, values[i], missing))
-        # Python reads 1_000 as a number; in data it is a word.
+        # Python accepts 1_000 as a number; in data it is a word.
         if "_" in "".join(row):
             for j, word in enumerate(row):
                 if "_" in word and is_number(word.replace("_", "0")):
@@ -117,7 +135,13 @@ class ChunkParser:
         Words that stand for a missing value among numbers.
     """
 
-    def __init__(self, dialect, numbers, words, missing=frozenset()):
+    def __init__(
+        self,
+        dialect: Dialect,
+        numbers: Collection[int],
+        words: Collection[int],
+        missing: frozenset[str] = frozenset(),
+    ):
         self.dialect = dialect
         self.missing = missing
         self.numbers = list(numbers)
@@ -126,8 +150,10 @@ class ChunkParser:
         self.large = set()  # columns with integers beyond 2**53
         self.n_failures = 0
 
-    def parse(self, lines):
-        """Matrix of the numbers, columns of the raw words, and places of odd words."""
+    def parse(
+        self, lines: list[str]
+    ) -> tuple[NDArray[np.float64], list[list[str]], list[tuple[int, int]]]:
+        """Matrix of the numbers, columns of the words, and positions of odd words."""
         matrix = self._fast_numbers(lines)
         odd = []
         if matrix is None:
@@ -152,7 +178,7 @@ class ChunkParser:
     def _fast_numbers(self, lines):
         if not self.numbers:
             return np.empty((len(lines), 0))
-        # Where words keep turning up, trying costs more than it brings.
+        # After several failures, another attempt is not worth its cost.
         if self.n_failures >= 3:
             return None
         if self.dialect.decimal == ",":
@@ -162,7 +188,7 @@ class ChunkParser:
                 filled = _without_gaps(lines, self.gaps, self.dialect.delimiter)
                 return self._loadtxt(filled)
             except ValueError as error:
-                # The message shows the word: a new name for a missing value is worth a new try.
+                # The message shows the word: try again if it stands for a missing value.
                 shown = _UNREADABLE.search(str(error))
                 gaps = self.missing & {shown[1]} if shown else set()
                 if gaps <= self.gaps:
@@ -207,7 +233,7 @@ class ChunkParser:
 
 
 def _without_gaps(lines, gaps, delimiter):
-    """Lines with "nan", as numpy reads it, where a word of `gaps` is; for their numbers only."""
+    """Replace the words of `gaps` by "nan", which numpy reads."""
     if not gaps:
         return lines
     text = "\n".join(lines)
@@ -215,7 +241,7 @@ def _without_gaps(lines, gaps, delimiter):
         return lines
     text = f"\n{text}\n"
     for word in sorted(gaps):
-        # At the ends of a line, then inside; twice, because neighbours share a delimiter.
+        # At both ends of a line, then inside; twice, because neighbours share a delimiter.
         text = text.replace(f"\n{word}{delimiter}", f"\nnan{delimiter}")
         text = text.replace(f"{delimiter}{word}\n", f"{delimiter}nan\n")
         inside = f"{delimiter}{word}{delimiter}"
@@ -225,50 +251,53 @@ def _without_gaps(lines, gaps, delimiter):
     return text[1:-1].split("\n")
 
 
-def read_delimited(path, dialect, missing, budget, *, encoding=None, raw=()):
-    """All columns of a delimited file.
+def read_delimited(
+    source: Source,
+    missing: frozenset[str],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    as_written: Collection[str | int] = (),
+) -> RawTable:
+    """Read all columns of a delimited file.
 
     Parameters
     ----------
-    path : Path
+    source : Source
         The file.
-    dialect : Dialect
-        How it is written.
     missing : frozenset of str
-        Words that stand for a missing value among numbers; in columns of words they stay.
-    budget : Budget
-        Memory that the table may take.
-    encoding : str or None
-        Its encoding.
-    raw : collection of str
-        Columns that are words, even if they look like numbers: labels, names of rows.
+        Words that stand for a missing value among numbers; in columns of words they are kept.
+    delimiter, encoding : str or None
+        As given by the user; None: detected.
+    as_written : collection of str or int
+        Columns to read as words, even if they look like numbers: labels, names of rows.
 
     Returns
     -------
     RawTable
         Columns whose values are all numbers or missing; all others as words.
     """
-    names = dialect.names
-    words = {j for j, name in enumerate(names) if name in set(raw)}
+    dialect = sniff(source, delimiter=delimiter, encoding=encoding)
+    names, budget = dialect.names, source.budget
+    fixed = {find_column(name, names, dialect.has_header) for name in as_written}
+    words = {j for j, name in enumerate(names) if name in fixed}
     words |= _wordy_columns(dialect, missing)
     numbers = [j for j in range(len(names)) if j not in words]
     parser = ChunkParser(dialect, numbers, sorted(words), missing)
-    cleaned = {j: Cleaned() for j in words}
-    found = {j: [] for j in words}
+    columns = {j: _Words() for j in words}
     blocks, late = [], set()
     budget.spend(COLUMN * len(names))
-    for lines in chunks(path, dialect, encoding, budget):
-        matrix, columns, odd = parser.parse(lines)
-        budget.spend(matrix.nbytes)
+    for lines in chunks(dialect):
+        matrix, parts, odd = parser.parse(lines)
         blocks.append(matrix)
         late.update(numbers[j] for _, j in odd)
-        for j, column in zip(parser.words, columns, strict=True):
-            _extend(found[j], cleaned[j], column, budget)
+        n_bytes = sum(columns[j].add(part) for j, part in zip(parser.words, parts, strict=True))
+        budget.spend(matrix.nbytes + n_bytes)
     if not blocks:
-        raise EmptyTableError(f"{name_of(path)} has a header and no rows")
+        raise EmptyTableError(f"{source.name} has a header and no rows")
     late |= parser.large
     if late:
-        found |= _second_reading(path, dialect, encoding, sorted(late), budget)
+        columns |= _second_reading(dialect, sorted(late))
         keep = [k for k, j in enumerate(numbers) if j not in late]
         numbers = [numbers[k] for k in keep]
         blocks = [block[:, keep] for block in blocks]
@@ -276,7 +305,7 @@ def read_delimited(path, dialect, missing, budget, *, encoding=None, raw=()):
     return RawTable(
         matrix,
         [names[j] for j in numbers],
-        {names[j]: _objects(found[j]) for j in sorted(found)},
+        {names[j]: as_objects(columns[j].values) for j in sorted(columns)},
         order=list(names),
         is_named=dialect.has_header,
         decimal=dialect.decimal,
@@ -286,7 +315,7 @@ def read_delimited(path, dialect, missing, budget, *, encoding=None, raw=()):
 
 
 def _wordy_columns(dialect, missing):
-    """Columns with a word among the first rows."""
+    """Columns that hold a word in one of the first rows."""
     comma = dialect.decimal == ","
     wordy = set()
     n_rows = max(3, min(20, 200_000 // len(dialect.names)))
@@ -298,25 +327,26 @@ def _wordy_columns(dialect, missing):
     return wordy
 
 
-def _second_reading(path, dialect, encoding, at, budget):
+def _second_reading(dialect, at):
+    """Words of the columns `at`, for which the file is opened again."""
     parser = ChunkParser(dialect, [], at)
-    found = {j: [] for j in at}
-    cleaned = {j: Cleaned() for j in at}
-    for lines in chunks(path, dialect, encoding, budget):
-        for j, column in zip(at, parser.parse(lines)[1], strict=True):
-            _extend(found[j], cleaned[j], column, budget)
-    return found
+    columns = {j: _Words() for j in at}
+    for lines in chunks(dialect):
+        for j, part in zip(at, parser.parse(lines)[1], strict=True):
+            dialect.lines.source.budget.spend(columns[j].add(part))
+    return columns
 
 
-def _extend(words, cleaned, column, budget):
-    """Add words of a chunk; each of them is held once."""
-    n_known = len(cleaned)
-    words.extend(map(cleaned.__getitem__, column))
-    # The words of a column are a list first, then an array.
-    budget.spend(16 * len(column) + 2 * WORD * (len(cleaned) - n_known))
+class _Words:
+    """Words of one column; equal words are held once."""
 
+    def __init__(self):
+        self.values = []
+        self.cleaned = Cleaned()
 
-def _objects(values):
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
+    def add(self, words):
+        """Add the words of a chunk; the bytes of memory that they take."""
+        n_known = len(self.cleaned)
+        self.values.extend(map(self.cleaned.__getitem__, words))
+        # The words of a column are first a list, then an array.
+        return 16 * len(words) + 2 * WORD * (len(self.cleaned) - n_known)

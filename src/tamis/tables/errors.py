@@ -1,6 +1,7 @@
-"""The one error of bad input, and the words that its messages share."""
+"""The error for bad input, and what its messages share."""
 
 import re
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 __all__ = [
@@ -16,34 +17,34 @@ __all__ = [
 
 
 class InputError(ValueError):
-    """Input that cannot be used: one line with what came, what was expected and what to do."""
+    """Input that cannot be used; the message is one line."""
 
-    def __init__(self, message):
+    def __init__(self, message: object):
         super().__init__(" ".join(str(message).split()))
 
 
 class Failure(RuntimeError):
-    """Work that went wrong although the input is fine: one line with what to do."""
+    """A failure that the input did not cause; the message is one line."""
 
 
 class EmptyTableError(InputError):
-    """A table that has columns, and no rows."""
+    """A table that has columns but no rows."""
 
 
-def counted(number, word):
-    """A number of things in words: 1 row, 1,000 rows."""
+def counted(number: int, word: str) -> str:
+    """Write a number of things: 1 row, 1,000 rows."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
-def listed(names, most=5):
-    """Some names in a row, and how many more there are."""
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """Join the first names, and say how many more there are."""
     names = [str(name) for name in names]
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
-def nearest(name, names, most=3):
-    """The names that look most like `name`, ignoring upper and lower case."""
+def nearest(name: object, names: Iterable[object], most: int = 3) -> list[str]:
+    """Find the names that look most like `name`, ignoring case."""
     spelled = {}
     for known in names:
         spelled.setdefault(str(known).lower(), str(known))
@@ -51,19 +52,19 @@ def nearest(name, names, most=3):
     return [spelled[match] for match in found]
 
 
-def require_names(wanted, names, role):
-    """Refuse names that are not there, with the nearest ones that are."""
+def require_names(wanted: Iterable[object], names: Collection[str], role: str) -> None:
+    """Raise an error about absent columns that suggests the nearest names."""
     known = set(names)
     absent = [name for name in wanted if name not in known]
     if not absent:
         return
     near = nearest(absent[0], names)
-    advice = f"did you mean {', '.join(near)}?" if near else f"there are: {listed(names)}"
+    advice = f"did you mean {', '.join(near)}?" if near else f"the columns are {listed(names)}"
     raise InputError(f"{role}: no column {listed(map(repr, absent))}; {advice}")
 
 
-def in_python(message):
-    """A message about an option of the command, as one about a parameter.
+def in_python(message: object) -> str:
+    """Rewrite a message about an option of the command for a parameter of a function.
 
     Examples
     --------

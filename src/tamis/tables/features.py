@@ -1,57 +1,84 @@
-"""Features: the kind of every column, and what is missing in it."""
+"""Features: the kind of every column, and which columns are left out."""
 
+import re
 import shlex
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from tamis.tables.errors import InputError, counted, listed
-from tamis.tables.integers import TOO_LARGE, is_large_integer
-from tamis.tables.kinds import Guess, guess_words, looks_like_id, numeric_guesses
-from tamis.tables.raw import keep_columns
+from tamis.tables.errors import InputError, listed
+from tamis.tables.missing import MissingWords
 from tamis.tables.table import Columns
-from tamis.tables.tokens import PLACEHOLDERS, missing_in, strings, without
+from tamis.tables.values import (
+    PLACEHOLDERS,
+    TOO_LARGE,
+    is_large_integer,
+    missing_in,
+    parse_numbers,
+    strings,
+    without,
+)
 
-__all__ = ["check_values", "decide_kinds", "note_words"]
+__all__ = ["decide_kinds", "keep_columns", "looks_like_id", "note_words"]
 
-_LEFT_OUT = {
-    "identifier": "it names the rows",
-    "date": "it holds dates",
-    "many": "it has too many values",
-}
+_ID_NAME = re.compile(
+    r"(^|[_\W\d])(id|ids|uuid|guid|index|idx|row|rownames?|row_names?|barcode)$"
+    r"|^(id|uuid|guid)[_\W]|^unnamed: \d+$|^__index_level_\d+__$",
+    re.IGNORECASE,
+)
+_CAMEL_ID = re.compile(r"[a-z](Id|ID|Uuid|UUID)$")
+_DATE = re.compile(
+    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
+    r"|\d{1,2}[- ][A-Za-z]{3,9}[- ,]+\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})"
+    r"([T ]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*([AaPp][Mm]|Z|[-+]\d{2}:?\d{2})?)?$"
+)
+# At most so many words among at least so many different numbers may stand for missing values.
+_FEW_WORDS, _FEWEST_NUMBERS = 3, 3
+# Kinds that are left out unless the user says otherwise.
+_LEFT_OUT = ("identifier", "date", "many")
 
 
-def decide_kinds(table, text, categorical, include, missing, notes, decimal="."):
-    """Decide the kind of every column that is left, and note what was decided.
+def decide_kinds(
+    table: Columns,
+    text: Collection[str],
+    categorical: Collection[str],
+    include: Collection[str],
+    missing: MissingWords,
+    notes: list[str],
+    decimal: str = ".",
+) -> tuple[Columns, dict[str, str], str | None, MissingWords]:
+    """Decide the kind of every column that has no other role, and report the decisions.
 
     Parameters
     ----------
     table : Columns
         Columns that have no other role.
     text, categorical, include : list of str
-        What the user decided.
+        Decisions of the user.
     missing : MissingWords
         Words that stand for missing values.
     notes : list of str
-        Where decisions are told.
+        Receives messages about the decisions.
     decimal : {".", ","}
         Decimal mark of words that are numbers.
 
     Returns
     -------
     table : Columns
-        The columns to learn from.
+        The features.
     kinds : dict of str to {"categorical", "text"}
         Kinds of its columns of words.
     spotted : str or None
-        A column that names the rows.
+        A column that identifies the rows.
     missing : MissingWords
-        With the categories that are written like missing values.
+        With the categories that look like missing values.
     """
     forced = {*text, *categorical}
     others, kinds, numbers, left_out = {}, {}, {}, {}
-    free_text, odd, mixed = [], [], {}
+    odd, mixed = [], {}
     spotted = None
     for name, values in table.others.items():
         if name in text:
@@ -62,23 +89,21 @@ def decide_kinds(table, text, categorical, include, missing, notes, decimal=".")
         if name in categorical:
             others[name], kinds[name] = without(strings(values), nothing), "categorical"
             continue
-        guess = guess_words(values, decimal)
+        guess = _guess_words(values, decimal)
         if guess.odd:
             mixed.setdefault(guess.odd, []).append(name)
         kind = guess.kind
         if kind == "number" and any(map(is_large_integer, values.tolist())):
             if not looks_like_id(name) or name in include:
                 raise InputError(f"column {name} {TOO_LARGE}")
-            guess = Guess(kind := "identifier", "large integers")
+            guess = _Guess(kind := "identifier", "large integers")
         if name in include and kind in _LEFT_OUT:
             kind = "categorical"
-        if kind == "text" and name not in include:
-            free_text.append(name)
-        elif kind == "number":
+        if kind == "number":
             numbers[name] = guess.values
             if guess.reason:
                 odd.append(f"{name} ({guess.reason})")
-        elif kind in ("categorical", "text"):
+        elif kind == "categorical" or (kind == "text" and name in include):
             others[name] = values if kind == "text" else without(strings(values), nothing)
             kinds[name] = kind
         else:
@@ -87,12 +112,12 @@ def decide_kinds(table, text, categorical, include, missing, notes, decimal=".")
                 spotted = name
 
     numeric, names = table.numeric, table.numeric_names.tolist()
-    for name in [name for name in names if name in forced]:
+    for name in filter(forced.__contains__, names):
         column = numeric[:, [names.index(name)]]
         column = column.toarray() if sparse.issparse(column) else np.asarray(column)
         others[name] = strings(column.ravel())
         kinds[name] = "text" if name in text else "categorical"
-    found = numeric_guesses(numeric, names)
+    found = _guess_numeric(numeric, names)
     identifiers = [name for name in found["identifiers"] if name not in {*include, *forced}]
     empty = [name for name in found["empty"] if name not in forced]
     if spotted is None and identifiers:
@@ -108,55 +133,44 @@ def decide_kinds(table, text, categorical, include, missing, notes, decimal=".")
             numeric = np.hstack([numeric, columns]) if names else columns
         names += list(numbers)
 
-    _note_left_out(left_out, identifiers, empty, notes)
-    if free_text:
-        notes.append(
-            f"{listed(free_text)} holds free text and is left out:"
-            f" use its words with --text {','.join(free_text)}"
-        )
+    for name in identifiers:
+        left_out.setdefault("identifier", []).append((name, "names of rows"))
+    for name in empty:
+        left_out.setdefault("empty", []).append((name, ""))
+    _note_left_out(left_out, notes)
     if odd:
         notes.append(f"odd words among numbers: {listed(odd)}")
     for words, columns in mixed.items():
         notes.append(
             f"{listed(columns)}: not read as numbers because of {' and '.join(map(repr, words))};"
-            f" if that stands for a missing value: --missing-values {_option(words)}"
+            f" if this means a missing value, use --missing-values {_option(words)}"
         )
     known = {n: set(v.tolist()) for n, v in others.items() if kinds[n] == "categorical"}
     hinted = {name for columns in mixed.values() for name in columns}
     missing = note_words(known, "category", missing, notes, hinted)
-    rest = lambda key: [name for name in found[key] if name not in gone]  # noqa: E731
-    if rest("codes"):
-        codes = rest("codes")
-        notes.append(
-            f"{listed(codes, 10)}: few whole numbers, kept as numbers; if they are codes:"
-            f" --categorical {','.join(codes[:10])}"
-        )
-    if rest("owners"):
-        owner = rest("owners")[0]
-        notes.append(
-            f"{listed(rest('owners'))} repeats: if it says whom rows belong to, use"
-            f" --groups {owner}, else --drop {owner}"
-        )
-    if rest("constant"):
-        notes.append(f"{listed(rest('constant'))} never changes: it cannot help")
+    _note_numeric({key: [n for n in found[key] if n not in gone] for key in found}, notes)
     return Columns(numeric, np.array(names, dtype=str), others), kinds, spotted, missing
 
 
-def note_words(known, role, missing, notes, hinted=()):
-    """Tell which words are values although they could stand for missing ones.
+def note_words(
+    known: Mapping[str, Collection[str]],
+    role: str,
+    missing: MissingWords,
+    notes: list[str],
+    hinted: Collection[str] = (),
+) -> MissingWords:
+    """Report words that are read as values although they could mean missing ones.
 
     Parameters
     ----------
     known : dict of str to collection
-        Categories of columns, or classes of the labels.
+        Categories of columns, or classes of the labels, as `role` says.
     role : {"category", "class"}
-        What they are called.
     missing : MissingWords
-        Words that stand for missing values.
     notes : list of str
         Receives the messages.
     hinted : collection of str
-        Columns that already have a message.
+        Columns that need no message.
 
     Returns
     -------
@@ -170,89 +184,216 @@ def note_words(known, role, missing, notes, hinted=()):
         words = sorted({word for words in kept.values() for word in words})
         notes.append(
             f"read as a {role} because the others are written in the same way: {columns};"
-            f" --missing-values {_option(words)} reads it as missing"
+            f" if it means a missing value, use --missing-values {_option(words)}"
         )
     for word in PLACEHOLDERS:
         columns = [
             name
             for name, words in known.items()
-            # A minus beside a plus is an answer.
+            # A minus is a value where there is a plus as well.
             if word in words and name not in hinted and not (word == "-" and "+" in words)
         ]
         if columns:
             notes.append(
-                f"{word!r} is read as a {role} of {listed(columns)}; if it stands for a missing"
-                f" value: --missing-values {_option([word])}"
+                f"{word!r} is read as a {role} of {listed(columns)}; if it means a missing value,"
+                f" use --missing-values {_option([word])}"
             )
     return replace(missing, categories=kept)
 
 
 def _option(words):
-    """Some words as the option takes them; NA first, so that none begins like an option."""
+    """Words as the value of an option; NA first, so that it does not begin with a hyphen."""
     return shlex.quote(",".join(dict.fromkeys(["NA", *words])))
 
 
-def _note_left_out(left_out, identifiers, empty, notes):
+def _note_left_out(left_out, notes):
+    options = {"identifier": "--include", "text": "--text"}
     for kind, entries in left_out.items():
         if kind == "empty":
-            empty.extend(name for name, _ in entries)
+            notes.append(f"left out {listed([name for name, _ in entries])}: all values missing")
             continue
-        names = [f"{name} ({reason})" for name, reason in entries]
-        flag = "--include" if kind == "identifier" else "--categorical"
-        notes.append(
-            f"left out {listed(names)}: {_LEFT_OUT[kind]}; {flag} {entries[0][0]} uses it"
-        )
-    if identifiers:
-        notes.append(
-            f"left out {listed(identifiers)}: it names the rows; --include {identifiers[0]}"
-            " uses it"
-        )
-    if empty:
-        notes.append(f"left out {listed(empty)}: no value at all")
+        reasons = listed([f"{name} ({reason})" for name, reason in entries])
+        names = ",".join(name for name, _ in entries[:5])
+        notes.append(f"left out {reasons}; to use: {options.get(kind, '--categorical')} {names}")
 
 
-def check_values(table, missing, notes):
-    """Refuse infinite numbers; count what is missing."""
-    numeric, names = table.numeric, table.numeric_names
-    counts = {}
-    if sparse.issparse(numeric):
-        if not np.isfinite(numeric.data).all():
-            coo = numeric.tocoo()
-            _refuse_infinite(coo.data, coo.coords[0], coo.coords[1], names)
-            lost = np.bincount(coo.coords[1][np.isnan(coo.data)], minlength=names.size)
-            counts = {names[j]: int(lost[j]) for j in np.flatnonzero(lost)}
-    elif numeric.size:
-        lost = np.zeros(names.size, dtype=np.int64)
-        n_rows = max(1, 4_000_000 // names.size)
-        for start in range(0, numeric.shape[0], n_rows):
-            block = np.asarray(numeric[start : start + n_rows])
-            is_bad = ~np.isfinite(block)
-            if is_bad.any():
-                rows, columns = np.nonzero(is_bad)
-                _refuse_infinite(block[rows, columns], rows + start, columns, names)
-                lost += is_bad.sum(axis=0)
-        counts = {str(names[j]): int(lost[j]) for j in np.flatnonzero(lost)}
-    for name, values in table.others.items():
-        n_missing = sum(value is None for value in values.tolist())
-        if n_missing:
-            counts[name] = n_missing
-    if not counts:
+def _note_numeric(found, notes):
+    codes, owners, constant = found["codes"], found["owners"], found["constant"]
+    if codes:
+        notes.append(
+            f"{listed(codes, 10)}: few distinct whole numbers, used as numbers; if they are codes,"
+            f" use --categorical {','.join(codes[:10])}"
+        )
+    if owners:
+        notes.append(
+            f"{listed(owners)}: identifiers shared by several rows; use --groups {owners[0]} if"
+            f" such rows belong together (one patient), otherwise --drop {owners[0]}"
+        )
+    if constant:
+        are = "are" if len(constant) > 1 else "is"
+        notes.append(f"{listed(constant)} {are} constant and will not be used")
+
+
+def keep_columns(matrix, keep: Collection[int]):
+    """Select columns of a matrix; adjacent ones as a view, so that a mapped file stays mapped."""
+    keep = np.asarray(keep, dtype=np.intp)
+    if keep.size == matrix.shape[1]:
+        return matrix
+    if keep.size and keep[-1] - keep[0] + 1 == keep.size and not sparse.issparse(matrix):
+        return matrix[:, keep[0] : keep[-1] + 1]
+    if sparse.issparse(matrix):
+        return matrix.tocsc()[:, keep].tocsr()
+    return matrix[:, keep]
+
+
+@dataclass
+class _Guess:
+    """The detected kind of a column of words.
+
+    Attributes
+    ----------
+    kind : {"categorical", "text", "number", "identifier", "date", "many", "empty"}
+        The first three are used, the others are left out.
+    reason : str
+        Details for the user.
+    values : ndarray or None
+        The numbers, if it is a column of numbers.
+    odd : tuple of str
+        The few words that keep the column from being read as numbers.
+    """
+
+    kind: str
+    reason: str = ""
+    values: NDArray | None = None
+    odd: tuple = ()
+
+
+def looks_like_id(name: str) -> bool:
+    """Whether a name is typical of a column that identifies rows.
+
+    Examples
+    --------
+    >>> [looks_like_id(n) for n in ("id", "patient_id", "sampleId", "Unnamed: 0", "acid", "paid")]
+    [True, True, True, True, False, False]
+    """
+    return bool(_ID_NAME.search(name) or _CAMEL_ID.search(name))
+
+
+def _guess_words(values, decimal="."):
+    """Detect the kind of a column of words and None."""
+    present = [value for value in values.tolist() if value is not None]
+    if not present:
+        return _Guess("empty")
+    distinct = set(present)
+    # If a sample holds mostly words, there is no need to try every value.
+    sample = present[:: max(1, len(present) // 1000)]
+    odd = parse_numbers(sample, decimal)[1]
+    if len(odd) < 0.3 * len(sample):
+        guess = _guess_numbers(values, present, list(distinct), decimal)
+        if guess is not None:
+            return guess
+    guess = _guess_kind(present, distinct)
+    words = set(odd)
+    if len(words) <= _FEW_WORDS and len(set(sample) - words) >= _FEWEST_NUMBERS:
+        guess.odd = tuple(sorted(words))
+    return guess
+
+
+def _guess_kind(present, distinct):
+    n = len(present)
+    if len(distinct) <= 2:
+        return _Guess("categorical")
+    some = present[:1000]
+    if sum(bool(_DATE.match(value)) for value in some) > 0.95 * len(some):
+        return _Guess("date", "dates")
+    is_varied = len(distinct) > max(2, n / 2)
+    if is_varied and np.mean([len(value.split()) for value in some]) > 4:
+        return _Guess("text", "free text")
+    if n >= 10 and len(distinct) == n:
+        return _Guess("identifier", f"{n:,} distinct names")
+    if is_varied or len(distinct) > 100:
+        return _Guess("many", f"{len(distinct):,} distinct values in {n:,} rows")
+    return _Guess("categorical")
+
+
+def _guess_numbers(values, present, distinct, decimal):
+    """A column of numbers with few odd words; None if there are too many words."""
+    numbers, odd = parse_numbers(distinct, decimal)
+    is_odd = set(odd)
+    n_odd = sum(value in is_odd for value in present) if odd else 0
+    if n_odd >= 0.05 * len(present):
+        return None
+    number_of = dict(zip(distinct, numbers.tolist(), strict=True))
+    number_of[None] = np.nan
+    numeric = np.array([number_of[value] for value in values.tolist()])
+    words = f"{listed(sorted(is_odd), 3)} ({n_odd} of {len(present)}) read as missing"
+    return _Guess("number", words if odd else "", numeric)
+
+
+def _guess_numeric(matrix, names):
+    """Find columns of numbers that may be something else, or that hold nothing.
+
+    Parameters
+    ----------
+    matrix : ndarray or CSR array of shape (n_rows, n_columns)
+    names : list of str
+
+    Returns
+    -------
+    dict of str to list of str
+        Names of "identifiers" of rows, "codes" of categories, "owners" of several rows (patients),
+        "constant" and "empty" columns.
+    """
+    found = {"identifiers": [], "codes": [], "owners": [], "constant": [], "empty": []}
+    n_columns = matrix.shape[1]
+    for start, block in _blocks(matrix):
+        if sparse.issparse(matrix):
+            lows, highs = block.min(axis=0).toarray().ravel(), block.max(axis=0).toarray().ravel()
+            is_whole = np.zeros(block.shape[1], dtype=bool)
+        else:
+            is_nan = np.isnan(block)
+            has_nan = is_nan.any()
+            lows = np.where(is_nan, np.inf, block).min(axis=0) if has_nan else block.min(axis=0)
+            highs = np.where(is_nan, -np.inf, block).max(axis=0) if has_nan else block.max(axis=0)
+            is_whole = ((block == np.floor(block)) | is_nan).all(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            spans = highs - lows
+        for k in np.flatnonzero(lows > highs):
+            found["empty"].append(names[start + k])
+        for k in np.flatnonzero(lows == highs):
+            found["constant"].append(names[start + k])
+        for k in np.flatnonzero(is_whole & (lows < highs)):
+            name = names[start + k]
+            kind = _kind_of_integers(block[:, k], name, start + k == 0, spans[k])
+            if kind is not None:
+                found[kind].append(name)
+    # Small whole numbers in a wide table are counts rather than codes.
+    if len(found["codes"]) > max(20, 0.5 * n_columns) and n_columns > 100:
+        found["codes"] = []
+    return found
+
+
+def _blocks(matrix, n_values=4_000_000):
+    if sparse.issparse(matrix):
+        yield 0, matrix.tocsc()
         return
-    worst = sorted(counts, key=lambda name: -counts[name])
-    words = listed([f"{name} ({counts[name]:,})" for name in worst])
-    total = f"{counted(sum(counts.values()), 'value')} missing in"
-    total = f"{total} {counted(len(counts), 'column')}: {words}"
-    if missing == "error":
-        raise InputError(f"{total}; fill them in, or let --missing impute do it")
-    notes.append(total)
-    return table
+    width = max(1, n_values // max(1, matrix.shape[0]))
+    for start in range(0, matrix.shape[1], width):
+        yield start, np.asarray(matrix[:, start : start + width])
 
 
-def _refuse_infinite(values, rows, columns, names):
-    bad = np.flatnonzero(np.isinf(values))
-    if bad.size:
-        row, name = int(rows[bad[0]]), names[columns[bad[0]]]
-        raise InputError(
-            f"column {name!s}, row {row + 1}: {values[bad[0]]} is no number to learn from;"
-            " remove it or leave it empty"
-        )
+def _kind_of_integers(column, name, is_first, span):
+    n = column.size
+    if np.isnan(column).any():
+        column = column[~np.isnan(column)]
+    if looks_like_id(name) or (is_first and n >= 10 and span == n - 1):
+        is_counter = column.size == n and (np.diff(column) == 1).all() and column[0] in (0, 1)
+        if is_counter or (looks_like_id(name) and np.unique(column).size == n and n > 2):
+            return "identifiers"
+        n_distinct = np.unique(column).size
+        if looks_like_id(name) and 10 < n_distinct < n:
+            return "owners"
+    if n < 30 or np.unique(column[:1000]).size > 10:
+        return None
+    values = np.unique(column)
+    return "codes" if 2 < values.size <= 10 else None

@@ -1,4 +1,4 @@
-"""AnnData's h5ad files, by h5py: no anndata, no pandas."""
+"""AnnData's h5ad files, read with h5py; needs neither anndata nor pandas."""
 
 import numpy as np
 from scipy import sparse
@@ -6,26 +6,24 @@ from scipy import sparse
 from tamis.tables.arrays import checked_csr, table_bytes
 from tamis.tables.errors import InputError, listed
 from tamis.tables.limits import COLUMN, WORD
-from tamis.tables.raw import RawTable, as_floats, unique_names
-from tamis.tables.source import name_of
-from tamis.tables.tokens import strings
+from tamis.tables.raw import RawTable, unique_names
+from tamis.tables.source import Source
+from tamis.tables.values import as_floats, as_objects, row_names
 
 __all__ = ["read_h5ad"]
 
 
-def read_h5ad(path, budget, layer=None, transpose=False):
-    """Matrix `X` or a layer, names of ``var``, and columns of ``obs`` beside it.
+def read_h5ad(source: Source, layer: str | None = None, transpose: bool = False) -> RawTable:
+    """Read the matrix `X` or a layer, the names in ``var``, and the columns of ``obs``.
 
     Parameters
     ----------
-    path : Path
+    source : Source
         The file.
-    budget : Budget
-        Memory that the table may take.
     layer : str or None
-        Layer in place of ``X``; "raw" for ``raw/X``.
+        Layer to read instead of ``X``; "raw" for ``raw/X``.
     transpose : bool
-        Refused: in these files the samples are in rows.
+        Refused: in these files the samples are always in rows.
 
     Returns
     -------
@@ -36,32 +34,32 @@ def read_h5ad(path, budget, layer=None, transpose=False):
         import h5py
     except ImportError as error:
         raise InputError("reading h5ad needs h5py: pip install 'tamis[h5ad]'") from error
-    source = name_of(path)
+    name = source.name
     if transpose:
-        raise InputError(f"{source}: an h5ad file has its samples in rows; leave out --transpose")
-    with h5py.File(path, "r") as file:
-        _refuse_other_files(file, source)
-        read = _Reader(budget)
-        X, var = _matrix_of(file, layer, source, read)
+        raise InputError(f"{name}: samples are in rows in every h5ad file; omit --transpose")
+    with h5py.File(source.path, "r") as file:
+        _refuse_other_files(file, name)
+        read = _Reader(source.budget)
+        X, var = _matrix_of(file, layer, name, read)
         names, _ = _frame(file[var], read) if var in file else (None, {})
         ids, obs = _frame(file["obs"], read) if "obs" in file else (None, {})
     n_rows, n_columns = X.shape
     if not n_rows or not n_columns:
-        raise InputError(f"{source}: the matrix is empty, of shape {X.shape}")
+        raise InputError(f"{name}: the matrix is empty, of shape {X.shape}")
     is_named = names is not None
     names = [str(name) for name in names] if is_named else [f"x{j}" for j in range(n_columns)]
     if len(names) != n_columns:
-        raise InputError(f"{source}: {n_columns:,} columns and {len(names):,} names in {var}")
+        raise InputError(f"{name}: {n_columns:,} columns, but {len(names):,} names in {var}")
     names, repeated = unique_names(names)
     side = {name: values for name, values in obs.items() if len(values) == n_rows}
     if ids is not None and len(ids) != n_rows:
-        raise InputError(f"{source}: {n_rows:,} rows and {len(ids):,} names in obs")
-    ids = None if ids is None else strings(ids)
+        raise InputError(f"{name}: {n_rows:,} rows, but {len(ids):,} names in obs")
+    ids = None if ids is None else row_names(ids)
     return RawTable(X, names, side=side, ids=ids, is_named=is_named, repeated=repeated)
 
 
 def _refuse_other_files(file, source):
-    """Refuse a file that takes some of its content from others, which it could name at will."""
+    """Refuse a file that reads some of its content from other files."""
     import h5py
 
     def look(name, link):
@@ -71,13 +69,13 @@ def _refuse_other_files(file, source):
         if isinstance(node, h5py.Dataset) and node.external:
             return f"{name} is stored in another file"
         if isinstance(node, h5py.Dataset) and node.is_virtual:
-            return f"{name} is put together from other datasets"
+            return f"{name} is composed of other datasets"
         return None
 
     found = file.visititems_links(look)
     if found is not None:
         raise InputError(
-            f"{source}: {found}, which is not read; save everything in one file first"
+            f"{source}: {found}, which is not supported; save everything in one file first"
         )
 
 
@@ -88,14 +86,14 @@ class _Reader:
         self.budget = budget
 
     def __call__(self, node):
-        """All values of a dataset; refused before they are read where they do not fit."""
+        """Read all values of a dataset, unless they would not fit."""
         has_words = node.dtype.hasobject
         self.budget.spend(node.size * (WORD if has_words else node.dtype.itemsize), is_all=True)
         return node[()]
 
 
 def _matrix_of(file, layer, source, read):
-    """The matrix, and where the names of its columns are."""
+    """The matrix, and the group with the names of its columns."""
     layers = list(file["layers"]) if "layers" in file else []
     if layer is None:
         place, var = "X", "var"
@@ -116,7 +114,9 @@ def _matrix_of(file, layer, source, read):
     encoding = _text(node.attrs.get("encoding-type", node.attrs.get("h5sparse_format", "")))
     shape = node.attrs.get("shape", node.attrs.get("h5sparse_shape"))
     if not encoding.startswith(("csr", "csc")) or shape is None:
-        raise InputError(f"{source}: {place} is stored as {encoding or 'unknown'!r}, not read")
+        raise InputError(
+            f"{source}: {place} is stored as {encoding or 'unknown'!r}, which is not supported"
+        )
     n_rows, n_columns = (int(n) for n in shape)
     read.budget.spend(16 * n_rows + COLUMN * n_columns, is_all=True)
     make = sparse.csr_array if encoding.startswith("csr") else sparse.csc_array
@@ -131,7 +131,7 @@ def _text(value):
 
 
 def _frame(node, read):
-    """Index and columns of a data frame, as anndata has written them over the years."""
+    """Index and columns of a data frame, as written by old and new versions of anndata."""
     if hasattr(node, "dtype"):  # before 0.7: one table of records
         records = read(node)
         if not records.dtype.names:
@@ -175,7 +175,7 @@ def _column(node, read, categories=None):
 def _of_codes(codes, categories):
     values = _decoded(categories)
     if codes.dtype.kind not in "iu" or (codes.size and codes.max() >= len(values)):
-        raise InputError("codes of a category point outside")
+        raise InputError("a categorical column has a code without a category")
     out = np.empty(len(codes), dtype=object)
     out[:] = None
     known = codes >= 0
@@ -192,8 +192,6 @@ def _decoded(values):
         try:
             words = [v.decode("utf-8") if isinstance(v, bytes) else v for v in values]
         except UnicodeDecodeError:
-            words = values.tolist()  # an error only where the column has a role
-        out = np.empty(len(words), dtype=object)
-        out[:] = words
-        return out
+            words = values.tolist()  # an error only if the column gets a role
+        return as_objects(words)
     return values

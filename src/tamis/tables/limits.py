@@ -1,22 +1,23 @@
-"""How much memory a table may take: what does not fit is refused before it is read."""
+"""Memory limits: a table that does not fit is refused before it is read."""
 
 import math
 import os
 import re
 from pathlib import Path
+from typing import NoReturn
 
 from tamis.tables.errors import InputError
 
 __all__ = ["COLUMN", "WORD", "Budget", "parse_size", "tell_size"]
 
-#: Bytes that a column takes beside its values (its name, in several places), and a word.
+#: Bytes that a column takes in addition to its values (its name, several times), and a word.
 COLUMN, WORD = 400, 60
-# No line of a table is longer; and fields take so many times their bytes while they are words.
+# Longest line of a table in bytes; and the bytes of memory per byte of text while it is parsed.
 _LONGEST_LINE, _FIELDS = 1 << 27, 32
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?\s*$", re.IGNORECASE)
 _SYSTEM = Path("/")
-# Where nothing is known about the memory.
+# Assumed if the available memory is unknown.
 _USUAL_MEMORY = 8 * 2**30
 
 
@@ -26,35 +27,40 @@ class Budget:
     Parameters
     ----------
     source : str
-        What a message calls the table.
+        Name of the table in messages.
     limit : int or None
-        Bytes; None: half of the memory that this process can still have.
+        Bytes; None: half of the memory that is available to this process.
+
+    Attributes
+    ----------
+    limit : int
+        Bytes.
+    spent : int
+        Bytes taken so far.
+    longest_line : int
+        Largest number of bytes in a line of text.
     """
 
-    def __init__(self, source, limit=None):
+    def __init__(self, source: str, limit: int | None = None):
         self.source = source
         self.is_given = limit is not None
         self.limit = available_memory() // 2 if limit is None else int(limit)
         self.spent = 0
+        self.longest_line = max(1 << 16, min(_LONGEST_LINE, self.limit // _FIELDS))
 
-    @property
-    def longest_line(self):
-        """Most bytes of a line of text."""
-        return max(1 << 16, min(_LONGEST_LINE, self.limit // _FIELDS))
-
-    def refuse_line(self):
-        """Refuse a line, or a record of several lines, that is too long."""
+    def refuse_line(self) -> NoReturn:
+        """Raise an error about a line, or a record of several lines, that is too long."""
         longest = self.longest_line
-        advice = "is it something else, or packed twice?"
+        advice = "is it a table, and is it compressed only once?"
         if longest < _LONGEST_LINE:
-            advice = f"--max-size {tell_size(2 * self.limit, up=True)} raises it"
+            advice = f"--max-size {tell_size(2 * self.limit, up=True)} raises the limit"
         raise InputError(
-            f"{self.source} has a line of more than {tell_size(longest)}, the limit for a line of"
-            f" a table; {advice}"
+            f"{self.source} has a line of more than {tell_size(longest)}, the limit for a"
+            f" line of a table; {advice}"
         )
 
-    def spend(self, n_bytes, *, is_all=False):
-        """Take memory, or refuse the table; `is_all` says that no more will be taken."""
+    def spend(self, n_bytes: float, *, is_all: bool = False) -> None:
+        """Take memory, or refuse the table; `is_all` if no more will be taken."""
         self.spent += int(n_bytes)
         if self.spent <= self.limit:
             return
@@ -66,8 +72,8 @@ class Budget:
         )
 
 
-def parse_size(text):
-    """Bytes of a size such as 500MB, 8GB or 8GiB; None where it is none.
+def parse_size(text: str) -> int | None:
+    """Convert a size such as 500MB, 8GB or 8GiB to bytes; None if it is not one.
 
     Examples
     --------
@@ -84,8 +90,8 @@ def parse_size(text):
     return int(float(number) * factor)
 
 
-def tell_size(n_bytes, up=False):
-    """A size in words, rounded, or rounded up so that an option takes it.
+def tell_size(n_bytes: float, up: bool = False) -> str:
+    """Write a size for a message, rounded; with `up` for an option, rounded up.
 
     Examples
     --------
@@ -96,8 +102,8 @@ def tell_size(n_bytes, up=False):
     return f"{math.ceil(n_bytes / factor)}{unit}" if up else f"{n_bytes / factor:,.1f} {unit}"
 
 
-def available_memory():
-    """Bytes of memory that this process can have: free ones, within the limits of a container."""
+def available_memory() -> int:
+    """Bytes of memory available to this process, within the limits of its container."""
     found = [_free_memory(), *_container_limits(), *_own_limit()]
     return min((limit for limit in found if limit), default=_USUAL_MEMORY)
 
@@ -115,7 +121,7 @@ def _free_memory():
 
 
 def _container_limits():
-    """Limits of all control groups that this process is in: version 2, and version 1."""
+    """Limits of all control groups of this process, of version 2 and version 1."""
     try:
         groups = (_SYSTEM / "proc/self/cgroup").read_text().splitlines()
     except OSError:

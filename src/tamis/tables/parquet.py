@@ -1,12 +1,16 @@
-"""Parquet files, by pyarrow."""
+"""Parquet files, read with pyarrow."""
+
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.limits import COLUMN, WORD
 from tamis.tables.raw import RawTable, unique_names
-from tamis.tables.source import name_of
+from tamis.tables.source import Source
+from tamis.tables.values import as_objects
 
 __all__ = ["iter_parquet", "read_parquet"]
 
@@ -52,7 +56,7 @@ def _is_large(column):
 
 
 def _exact(column):
-    """A column as it is; one of large integers as words, which floats could not tell apart."""
+    """The column; integers beyond 2**53, which are not exact as floats, become words."""
     import pyarrow as pa
 
     if not _is_large(column):
@@ -65,7 +69,7 @@ def _exact(column):
 
 
 def _values(column):
-    """A column of arrow as an array: float64 with NaN, bool, or objects with None."""
+    """Convert a column to an array: float64 with NaN, bool, or objects with None."""
     import pyarrow as pa
     from pyarrow import compute, types
 
@@ -75,9 +79,7 @@ def _values(column):
         if not types.is_null(column.type):
             column = compute.cast(column, pa.string())
         words = [word.strip() or None if word is not None else None for word in column.to_pylist()]
-        out = np.empty(len(words), dtype=object)
-        out[:] = words
-        return out
+        return as_objects(words)
     if types.is_boolean(column.type) and column.null_count == 0:
         return column.to_numpy(zero_copy_only=False)
     if types.is_float32(column.type):
@@ -93,7 +95,7 @@ def _chunked_values(column):
 
 
 class _Names:
-    """Columns of a file under names that differ; several of them may share one in the file."""
+    """Unique names for the columns of a file, in which several may share a name."""
 
     def __init__(self, schema):
         self.unique, self.repeated = unique_names(schema.names)
@@ -103,25 +105,24 @@ class _Names:
         }
 
     def renamed(self, table):
-        """A table or batch that was read, under these names."""
+        """Rename the columns of a table or batch that was read."""
         left = {}
         for name, written in self.written.items():
             left.setdefault(written, []).append(name)
         return table.rename_columns([left[written].pop(0) for written in table.schema.names])
 
 
-def read_parquet(path, budget):
-    """All columns: booleans and numbers as numbers; strings, categories and dates as words."""
-    source = name_of(path)
-    with _open(path) as file:
+def read_parquet(source: Source) -> RawTable:
+    """Read booleans and numbers as numbers; strings, categories and dates as words."""
+    with _open(source.path) as file:
         names = _Names(file.schema_arrow)
         known = [name for name in names.unique if names.kinds[name] is not None]
-        # Numbers are columns of arrow first, then a matrix.
+        # Numbers are first columns of arrow, then a matrix.
         value = sum(16 if names.kinds[name] == "number" else WORD for name in known)
-        budget.spend(value * file.metadata.num_rows + COLUMN * len(known), is_all=True)
+        source.budget.spend(value * file.metadata.num_rows + COLUMN * len(known), is_all=True)
         table = names.renamed(file.read(columns=[names.written[name] for name in known]))
     if table.num_rows == 0:
-        raise EmptyTableError(f"{source} has no rows")
+        raise EmptyTableError(f"{source.name} has no rows")
     kinds = names.kinds | {name: "word" for name in known if _is_large(table.column(name))}
     numbers = [name for name in known if kinds[name] == "number"]
     numeric = np.empty((table.num_rows, len(numbers)))
@@ -139,9 +140,14 @@ def read_parquet(path, budget):
     return raw
 
 
-def iter_parquet(path, wanted, chunk_rows, check):
-    """Chunks of some columns as dictionaries of arrays; `check` is shown all names first."""
-    with _open(path) as file:
+def iter_parquet(
+    source: Source,
+    wanted: Sequence[str],
+    chunk_rows: int,
+    check: Callable[[list[str], list[str]], None],
+) -> Iterator[dict[str, NDArray]]:
+    """Read chunks of some columns; `check` is called first, with all names and repeated ones."""
+    with _open(source.path) as file:
         names = _Names(file.schema_arrow)
         known = [name for name in names.unique if names.kinds[name] is not None]
         check(known, names.repeated)

@@ -1,13 +1,12 @@
-"""`read_table`: one function for all formats."""
+"""`read_table`: one function for all file formats."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from os import PathLike
 
 from tamis.tables.errors import InputError
-from tamis.tables.limits import Budget
-from tamis.tables.raw import find_column
+from tamis.tables.raw import RawTable
 from tamis.tables.roles import Wishes, assign_roles
-from tamis.tables.source import check_path, format_of, name_of, readable
+from tamis.tables.source import Source, readable
 from tamis.tables.table import Table
 from tamis.tables.targets import read_labels
 
@@ -37,16 +36,16 @@ def read_table(
     require_target: bool = True,
     max_size: int | None = None,
 ) -> Table:
-    """Read a table of features with the classes of its rows.
+    """Read a file of features and labels.
 
-    Where the labels are:
+    Where the labels are, by format:
 
     ============ ===================================================================
-    CSV, TSV     the column `target`; in a file without header also its place (-1)
+    CSV, TSV     the column `target`; in a file without header also its position (-1)
     parquet      the column `target`
     svmlight     the first word of every line; called "target"
-    npz          the array `target`, "y" when not said
-    npy          the column `target`: x3, or its place; in a structured array by name
+    npz          the array `target`; "y" by default
+    npy          the column `target`: x3, or its position; in a structured array its name
     h5ad         the column `target` of ``obs``
     any          `target_file`
     ============ ===================================================================
@@ -54,51 +53,51 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        The file; text may be packed with gzip.
+        The file; text may be compressed with gzip.
     target : str or int, optional
-        Name of the labels; where columns have no names, x0, x1, ... or a place counted from 0,
-        or from the end when negative.
+        Name of the column of labels. If columns have no names: x0, x1, ... or a position, counting
+        from 0, or from the end if negative.
     format : {"csv", "tsv", "svmlight", "npz", "npy", "parquet", "h5ad"}, optional
-        Found by the file's name, else by its first bytes.
+        By default detected from the name of the file, or else from its content.
     delimiter, encoding : str, optional
-        Of text; found when not said.
+        Of a text file; detected by default.
     layer : str, optional
-        Layer of an h5ad file in place of ``X``; "raw" for ``raw/X``.
+        Layer of an h5ad file to read instead of ``X``; "raw" for ``raw/X``.
     transpose : bool, default=False
-        Whether features lie in rows: in text the first column then holds their names and the
-        first line names the samples.
+        Whether features are in rows. In a text file, the first column then holds their names and
+        the first line the names of the samples.
     target_file : str or path, optional
-        Labels in a file of their own: with names of rows, or one a line in the rows' order.
+        A separate file of labels: with the names of the rows, or one label per line in the order
+        of the rows.
     id_column, groups, batch, weights : str, optional
-        Columns that name the rows, say whom they belong to, where they come from, how much they
-        count.
+        Columns with the names of the rows, the groups they belong to (patients), the batches they
+        come from (laboratories), and their sample weights.
     text, categorical, drop, include : list of str
-        Columns to use for their words; as categories; not at all; although they look like names,
-        dates or text. They overrule every guess. With `transpose`, `drop` can also name columns of
-        a text file that are no samples, such as descriptions of the features.
+        Columns to use as text; as categories; not at all; even if they look like names of rows,
+        dates or text. They take precedence over what is detected. With `transpose`, `drop` can
+        also name columns of a text file that are not samples, such as descriptions.
     missing : {"impute", "error"}, default="impute"
-        Whether missing values are only reported, or refused.
+        Whether missing values are reported or raise an error.
     missing_values : list of str, optional
-        What stands for a missing value, exactly as it is written (numbers: by their value); the
-        empty field does, too. When not said: NA, NaN, NULL, N/A, #N/A and <NA> in upper or lower
-        case, unless such a word is evidently one of a column's categories (NA among DE, FR, ...).
+        Words that stand for a missing value, exactly as written (numbers: by their value), in
+        addition to empty fields. By default NA, NaN, NULL, N/A, #N/A and <NA> in upper or lower
+        case, unless such a word is evidently a category of its column (NA among DE, FR, ...).
     require_target : bool, default=True
-        Whether a table without labels, or with too few of them to learn from, is refused.
+        Whether a table without labels, or with too few for training, raises an error.
     max_size : int, optional
-        Bytes of memory that the table may take; a larger one is refused before it is read. Half
-        of the memory that is available (to the container) when not said.
+        Bytes of memory that the table may take; a larger one is refused before it is read. By
+        default half of the memory that is available (to the container).
 
     Returns
     -------
     Table
-        Features with their kinds, labels, names of rows, and notes on all that was guessed.
+        Features with their kinds, labels, names of rows, and notes about what was detected.
 
     Raises
     ------
     InputError
-        For every file or call that cannot be used, in one line.
+        If the file or the arguments cannot be used; the message is one line.
     """
-    path = check_path(path)
     wishes = Wishes(
         target=target,
         id_column=id_column,
@@ -144,83 +143,71 @@ def read_table(
 
 
 def read_raw(
-    path,
+    path: str | PathLike | Source,
     *,
-    format=None,
-    delimiter=None,
-    encoding=None,
-    layer=None,
-    transpose=False,
-    as_written=(),
-    drop=(),
-    missing=frozenset(),
-    max_size=None,
-    expected=None,
-):
-    """All columns of a file of any format.
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    layer: str | None = None,
+    transpose: bool = False,
+    as_written: Collection[str | int] = (),
+    drop: Collection[str] = (),
+    missing: frozenset[str] = frozenset(),
+    max_size: int | None = None,
+) -> RawTable:
+    """Read all columns of a file of any format.
 
     Parameters
     ----------
-    path : Path
+    path : str, path or Source
         The file.
-    format, delimiter, encoding, layer, transpose
+    format, delimiter, encoding, layer, transpose, max_size
         As in `read_table`.
     as_written : list of str or int
-        Columns that are words, even if they look like numbers: labels, names of rows.
+        Columns to read as words, even if they look like numbers: labels, names of rows.
     drop : list of str
-        Columns that are no samples, where features lie in rows.
+        Columns that are not samples, if features are in rows.
     missing : frozenset of str
-        Words that stand for a missing value among numbers; in columns of words they stay.
-    max_size : int or None
-        Bytes of memory that the table may take; None: half of what is available.
-    expected : list of str, optional
-        Names some of which are in the header, where known.
+        Words that stand for a missing value among numbers; in columns of words they are kept.
 
     Returns
     -------
     RawTable
         The columns.
     """
-    with readable(path, format or "a table"):
-        format = format_of(path, format)
+    source = path if isinstance(path, Source) else Source(path, format, max_size)
+    format = source.format
     if layer is not None and format != "h5ad":
-        raise InputError(f"layer is for h5ad files, {name_of(path)} is read as {format}")
+        raise InputError(f"layer is for h5ad files, but {source.name} is read as {format}")
     if transpose and format in ("svmlight", "parquet"):
         raise InputError(f"transpose is for CSV, TSV, npz and npy files, not for {format}")
-    budget = Budget(name_of(path), max_size)
-    with readable(path, format):
+    with readable(source):
         if format in ("csv", "tsv") and transpose:
             from tamis.tables.transposed import read_transposed
 
-            return read_transposed(path, missing, budget, delimiter, encoding, as_written, drop)
+            return read_transposed(source, missing, delimiter, encoding, as_written, drop)
         if format in ("csv", "tsv"):
-            return _read_text(path, delimiter, encoding, as_written, missing, budget, expected)
+            from tamis.tables.delimited import read_delimited
+
+            return read_delimited(
+                source, missing, delimiter=delimiter, encoding=encoding, as_written=as_written
+            )
         if format == "svmlight":
             from tamis.tables.svmlight import read_svmlight
 
-            return read_svmlight(path, budget)
+            return read_svmlight(source)
         if format == "npz":
             from tamis.tables.arrays import read_npz
 
-            return read_npz(path, budget, transpose)
+            return read_npz(source, transpose)
         if format == "npy":
             from tamis.tables.arrays import read_npy
 
-            return read_npy(path, budget, transpose)
+            return read_npy(source, transpose)
         if format == "parquet":
             from tamis.tables.parquet import read_parquet
 
-            return read_parquet(path, budget)
+            return read_parquet(source)
         from tamis.tables.h5ad import read_h5ad
 
-        return read_h5ad(path, budget, layer, transpose)
-
-
-def _read_text(path, delimiter, encoding, as_written, missing, budget, expected):
-    from tamis.tables.delimited import read_delimited
-    from tamis.tables.dialect import sniff
-
-    dialect = sniff(path, budget, delimiter=delimiter, encoding=encoding, expected=expected)
-    found = [find_column(name, dialect.names, dialect.has_header) for name in as_written]
-    raw = [name for name in found if name is not None]
-    return read_delimited(path, dialect, missing, budget, encoding=encoding, raw=raw)
+        return read_h5ad(source, layer, transpose)

@@ -1,23 +1,30 @@
-"""Roles of columns: what is to be predicted, what names the rows, what can be learned from."""
+"""Roles of columns: labels, names of rows, groups, weights, features."""
+
+from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from tamis.tables.errors import InputError, counted, listed, require_names
-from tamis.tables.features import check_values, decide_kinds, note_words
-from tamis.tables.labels import as_labels, check_classes, require_target
+from tamis.tables.errors import InputError, counted, listed, nearest, require_names
+from tamis.tables.features import decide_kinds, keep_columns, note_words
 from tamis.tables.missing import MissingWords
-from tamis.tables.raw import (
-    find_column,
-    keep_columns,
-    refuse_repeated,
-    tell_repeated,
+from tamis.tables.raw import RawTable, find_column, refuse_repeated, tell_repeated
+from tamis.tables.table import Columns, Table
+from tamis.tables.values import (
+    as_labels,
+    missing_in,
+    parse_numbers,
+    row_names,
+    strings,
+    without,
     without_numbers,
 )
-from tamis.tables.table import Columns, Table
-from tamis.tables.tokens import missing_in, parse_numbers, strings, without
 
 __all__ = ["Wishes", "assign_roles"]
+
+_MANY_CLASSES = 100
+_MANY_VALUES = 20
 
 
 class Wishes:
@@ -25,18 +32,18 @@ class Wishes:
 
     def __init__(
         self,
-        target=None,
-        id_column=None,
-        groups=None,
-        batch=None,
-        weights=None,
-        text=(),
-        categorical=(),
-        drop=(),
-        include=(),
-        missing="impute",
-        missing_values=None,
-        require_target=True,
+        target: str | int | None = None,
+        id_column: str | None = None,
+        groups: str | None = None,
+        batch: str | None = None,
+        weights: str | None = None,
+        text: Iterable[str] = (),
+        categorical: Iterable[str] = (),
+        drop: Iterable[str] = (),
+        include: Iterable[str] = (),
+        missing: str = "impute",
+        missing_values: Iterable[str] | None = None,
+        require_target: bool = True,
     ):
         if missing not in ("impute", "error"):
             raise InputError(f"missing must be 'impute' or 'error', got {missing!r}")
@@ -64,17 +71,10 @@ def _names(value):
     return [name.strip() if isinstance(name, str) else name for name in value if name != ""]
 
 
-def _require_whole(values, name, role):
-    """Rows of no group would be one, or each its own: nobody knows."""
-    if values is None:
-        return
-    n = sum(value is None or value != value for value in values.tolist())
-    if n:
-        raise InputError(f"{role}: {counted(n, 'row')} without a value in {name!r}; fill them in")
-
-
-def assign_roles(raw, wishes, labels=None):
-    """The data set of a raw table.
+def assign_roles(
+    raw: RawTable, wishes: Wishes, labels: tuple[str, NDArray] | None = None
+) -> Table:
+    """Turn all columns of a file into features, labels and other roles.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def assign_roles(raw, wishes, labels=None):
     wishes : Wishes
         What the user says about them.
     labels : (str, ndarray) or None
-        Name and labels that come from another file, one a row.
+        Name and labels from another file, one per row.
 
     Returns
     -------
@@ -93,29 +93,13 @@ def assign_roles(raw, wishes, labels=None):
     notes = list(raw.notes)
     if raw.repeated:
         notes.append(tell_repeated(raw.repeated))
-    place = _Places(raw)
-    target, y = _target(raw, wishes, labels, place)
-    ids = place.take(wishes.id_column, "id_column")
-    groups = place.take(wishes.groups, "groups")
-    batches = place.take(wishes.batch, "batch")
-    weights = place.take(wishes.weights, "weights")
-    text, categorical, drop, include = (
-        place.features(names, role)
-        for names, role in (
-            (wishes.text, "text"),
-            (wishes.categorical, "categorical"),
-            ([name for name in wishes.drop if name not in raw.dropped], "drop"),
-            (wishes.include, "include"),
-        )
-    )
-    twice = set(text) & set(categorical)
-    if twice:
-        raise InputError(f"{listed(sorted(twice))}: either text or categorical, not both")
-    twice = set(drop) & {*text, *categorical, *include}
-    if twice:
-        raise InputError(f"{listed(sorted(twice))}: either dropped or used, not both")
-    categorical += [name for name in raw.categorical if name not in {*text, *drop, *categorical}]
-    place.used.update(drop)
+    columns = _Columns(raw)
+    target, y = _find_target(columns, wishes, labels)
+    ids = columns.take(wishes.id_column, "id_column")
+    groups = columns.take(wishes.groups, "groups")
+    batches = columns.take(wishes.batch, "batch")
+    weights = columns.take(wishes.weights, "weights")
+    text, categorical, include = columns.choose_features(wishes)
 
     rows = None
     missing = wishes.missing_words
@@ -128,12 +112,14 @@ def assign_roles(raw, wishes, labels=None):
             y = y[rows]
         note_words({target: np.unique(y).tolist()}, "class", missing, notes)
         if wishes.require_target:
-            check_classes(y, target)
+            _check_classes(y, target)
         if y.dtype.kind == "f":
             y = strings(y).astype(str)
-            notes.append(f"the labels in {target!r} are not whole numbers: they are used as words")
-    table = place.table(rows, missing.numbers)
-    if table.n_rows == 0:
+            notes.append(
+                f"the labels in {target!r} are not whole numbers: they are used as strings"
+            )
+    table = columns.without_roles(rows, missing.numbers if missing.words else ())
+    if table.numeric.shape[0] == 0:
         raise InputError("the table has no rows")
     table, kinds, spotted, missing = decide_kinds(
         table, text, categorical, include, missing, notes, raw.decimal
@@ -141,21 +127,184 @@ def assign_roles(raw, wishes, labels=None):
     if ids is None:
         ids = raw.ids
     if ids is None and spotted is not None:
-        ids = place.column(spotted)
-    ids, groups, batches = (_rows_of(values, rows) for values in (ids, groups, batches))
-    groups, batches = (_known(values, missing) for values in (groups, batches))
-    _require_whole(groups, wishes.groups, "groups")
-    _require_whole(batches, wishes.batch, "batch")
-    weights = check_row_weights(weights, rows, wishes.weights)
-    check_values(table, wishes.missing, notes)
-    if not table.names:
-        reason = notes[-1] if notes else "the table has no column beside the target"
+        ids = columns.values(spotted)
+    if ids is not None:
+        ids = row_names(ids if rows is None else ids[rows])
+    groups = _check_groups(groups, rows, missing, wishes.groups, "groups")
+    batches = _check_groups(batches, rows, missing, wishes.batch, "batch")
+    weights = _check_weights(weights, rows, wishes.weights)
+    _check_values(table, wishes.missing, notes)
+    if not table.numeric_names.size and not table.others:
+        reason = notes[-1] if notes else "the table has no column except the target"
         raise InputError(f"no feature is left: {reason}")
     return Table(table, kinds, y, target, ids, groups, batches, weights, notes, missing)
 
 
-def check_row_weights(values, rows, name):
-    """Sample weights as numbers, of some rows; None where there are none."""
+class _Columns:
+    """Columns of a raw table, some of which have a role already."""
+
+    def __init__(self, raw):
+        self.raw = raw
+        self.used = set()
+        self.index = {name: j for j, name in enumerate(raw.numeric_names)}
+        self.features = raw.order or [*raw.numeric_names, *raw.others]
+
+    def find(self, name):
+        """Name of a column given by its name, or by its position if columns have no names."""
+        if name is None or name in self.raw.side:
+            return name
+        return find_column(name, self.features, self.raw.is_named)
+
+    def values(self, name):
+        """Values of a column of any kind."""
+        raw = self.raw
+        for known in (raw.booleans, raw.side, raw.others):
+            if name in known:
+                return known[name]
+        column = raw.numeric[:, [self.index[name]]]
+        return (column.toarray() if sparse.issparse(column) else np.asarray(column)).ravel()
+
+    def take(self, name, role):
+        """Values of a column, which is not a feature from now on."""
+        if name is None:
+            return None
+        found = self.find(name)
+        if found is None:
+            require_names([str(name)], self.raw.names, role)
+        if found in self.raw.repeated:
+            refuse_repeated(found, self.raw.repeated, role)
+        self.used.add(found)
+        return self.values(found)
+
+    def choose_features(self, wishes):
+        """Names of the features for text, as categories, and to include; others are dropped."""
+        dropped = [name for name in wishes.drop if name not in self.raw.dropped]
+        text = self._find_features(wishes.text, "text")
+        categorical = self._find_features(wishes.categorical, "categorical")
+        drop = self._find_features(dropped, "drop")
+        include = self._find_features(wishes.include, "include")
+        twice = set(text) & set(categorical)
+        if twice:
+            raise InputError(f"{listed(sorted(twice))}: either text or categorical, not both")
+        twice = set(drop) & {*text, *categorical, *include}
+        if twice:
+            raise InputError(f"{listed(sorted(twice))}: either dropped or used, not both")
+        decided = {*text, *drop, *categorical}
+        categorical += [name for name in self.raw.categorical if name not in decided]
+        self.used.update(drop)
+        return text, categorical, include
+
+    def _find_features(self, names, role):
+        found = [find_column(name, self.features, self.raw.is_named) for name in names]
+        known = {*self.features, *self.raw.side} if names else ()
+        absent = [
+            str(name)
+            for name, hit in zip(names, found, strict=True)
+            if hit is None and name not in known
+        ]
+        if absent:
+            require_names(absent, self.features, role)
+        return [name for name in found if name is not None]
+
+    def without_roles(self, rows, missing_numbers):
+        """The columns that have no role yet, of some rows."""
+        raw, used = self.raw, self.used
+        keep = [j for j, name in enumerate(raw.numeric_names) if name not in used]
+        numeric = keep_columns(raw.numeric, keep)
+        if missing_numbers:
+            numeric = without_numbers(numeric, missing_numbers)
+        names = np.array([raw.numeric_names[j] for j in keep], dtype=str)
+        others = {name: values for name, values in raw.others.items() if name not in used}
+        table = Columns(numeric, names, others)
+        return table if rows is None else table.take(rows)
+
+
+def _find_target(columns, wishes, labels):
+    """Name and values of the labels; None, None if there are none and none are required."""
+    if labels is not None:
+        columns.used.add(labels[0])
+        return labels
+    raw = columns.raw
+    name = raw.own_target if wishes.target is None else columns.find(wishes.target)
+    if name is None and not wishes.require_target:
+        return None, None
+    if name is None and wishes.target is None:
+        raise InputError(f"specify the label column with --target, such as {_candidates(raw)}")
+    if name is None:
+        near = nearest(wishes.target, raw.names) or raw.names[-3:]
+        raise InputError(
+            f"no column {str(wishes.target)!r} for the target; nearest: {', '.join(near)}"
+        )
+    return name, columns.take(name, "target")
+
+
+def _candidates(raw, most=5):
+    """Columns that may hold classes: those with few values first, words before numbers."""
+    scored = []
+    for rank, (name, values) in enumerate([*raw.side.items(), *raw.others.items()]):
+        scored.append((_n_distinct(values), rank, name))
+    head = raw.numeric[:1000]
+    for j in [*range(raw.numeric.shape[1])][-2000:]:
+        column = head[:, [j]].toarray().ravel() if hasattr(head, "toarray") else head[:, j]
+        if (column == np.floor(column)).all():
+            scored.append((_n_distinct(column), len(scored) + 1, raw.numeric_names[j]))
+    few = sorted(entry for entry in scored if 2 <= entry[0] <= 20)
+    rest = sorted(entry for entry in scored if not 2 <= entry[0] <= 20)
+    return listed([name for *_, name in few or rest] or raw.names, most)
+
+
+def _n_distinct(values):
+    return len(set(values[:1000].tolist()))
+
+
+def _check_classes(y, target):
+    """Refuse labels from which nothing can be learned."""
+    classes, counts = np.unique(y, return_counts=True)
+    if classes.size == 0:
+        raise InputError(f"target {target!r}: no row has a label")
+    if classes.size == 1:
+        raise InputError(
+            f"target {target!r} has only one class ({classes[0]!s}): expected two or more"
+        )
+    is_float = y.dtype.kind == "f"
+    is_varied = classes.size > max(_MANY_VALUES, 0.05 * y.size) or classes.size > _MANY_CLASSES
+    if (is_float and (is_varied or classes.size > y.size / 2)) or (
+        y.dtype.kind == "i" and is_varied and counts.min() == 1
+    ):
+        raise InputError(
+            f"target {target!r} looks continuous ({classes.size:,} distinct numbers in"
+            f" {y.size:,} rows), but tamis is for classification: bin it into classes first"
+        )
+    if classes.size > _MANY_CLASSES and counts.min() < 5:
+        raise InputError(
+            f"target {target!r} has {classes.size:,} classes, some with {counts.min()} rows:"
+            " with more than 100 classes, each needs at least 5 rows"
+        )
+    if counts.min() == 1:
+        single = [str(label) for label in classes[counts == 1]]
+        word = "class" if len(single) == 1 else "classes"
+        raise InputError(
+            f"target {target!r}: {word} {listed(single)} with 1 row:"
+            " every class needs at least 2; drop such rows or merge classes"
+        )
+
+
+def _check_groups(values, rows, missing, name, role):
+    """Names of groups or batches of some rows; every row must have one."""
+    if values is None:
+        return None
+    values = strings(values if rows is None else values[rows])
+    values = without(values, missing_in(values, missing))
+    n_missing = sum(value is None for value in values.tolist())
+    if n_missing:
+        raise InputError(
+            f"{role}: {counted(n_missing, 'row')} without a value in {name!r}; fill them in"
+        )
+    return values
+
+
+def _check_weights(values, rows, name):
+    """Sample weights of some rows as numbers."""
     if values is None:
         return None
     values = values if rows is None else values[rows]
@@ -175,83 +324,47 @@ def check_row_weights(values, rows, name):
     return weights
 
 
-def _rows_of(values, rows):
-    if values is None:
-        return None
-    return strings(values if rows is None else values[rows])
+def _check_values(table, missing, notes):
+    """Refuse infinite numbers; count the missing values."""
+    numeric, names = table.numeric, table.numeric_names
+    counts = {}
+    if sparse.issparse(numeric):
+        if not np.isfinite(numeric.data).all():
+            coo = numeric.tocoo()
+            _refuse_infinite(coo.data, coo.coords[0], coo.coords[1], names)
+            lost = np.bincount(coo.coords[1][np.isnan(coo.data)], minlength=names.size)
+            counts = {str(names[j]): int(lost[j]) for j in np.flatnonzero(lost)}
+    elif numeric.size:
+        lost = np.zeros(names.size, dtype=np.int64)
+        n_rows = max(1, 4_000_000 // names.size)
+        for start in range(0, numeric.shape[0], n_rows):
+            block = np.asarray(numeric[start : start + n_rows])
+            is_bad = ~np.isfinite(block)
+            if is_bad.any():
+                rows, columns = np.nonzero(is_bad)
+                _refuse_infinite(block[rows, columns], rows + start, columns, names)
+                lost += is_bad.sum(axis=0)
+        counts = {str(names[j]): int(lost[j]) for j in np.flatnonzero(lost)}
+    for name, values in table.others.items():
+        n_missing = sum(value is None for value in values.tolist())
+        if n_missing:
+            counts[name] = n_missing
+    if not counts:
+        return
+    worst = sorted(counts, key=lambda name: -counts[name])
+    words = listed([f"{name} ({counts[name]:,})" for name in worst])
+    total = f"{counted(sum(counts.values()), 'value')} missing in"
+    total = f"{total} {counted(len(counts), 'column')}: {words}"
+    if missing == "error":
+        raise InputError(f"{total}; fill them in, or use --missing impute")
+    notes.append(total)
 
 
-def _known(values, missing):
-    """Names of groups or batches, None where a word stands for none."""
-    return None if values is None else without(values, missing_in(values, missing))
-
-
-class _Places:
-    """Where the columns of a raw table are, and which of them have a role already."""
-
-    def __init__(self, raw):
-        self.raw = raw
-        self.used = set()
-        self.at = {name: j for j, name in enumerate(raw.numeric_names)}
-
-    def column(self, name):
-        """Values of a column, wherever it is."""
-        raw = self.raw
-        if name in raw.booleans:
-            return raw.booleans[name]
-        if name in raw.side:
-            return raw.side[name]
-        if name in raw.others:
-            return raw.others[name]
-        column = raw.numeric[:, [self.at[name]]]
-        return (column.toarray() if sparse.issparse(column) else np.asarray(column)).ravel()
-
-    def take(self, name, role):
-        """A column that is no feature from now on."""
-        if name is None:
-            return None
-        found = self.raw.find(name)
-        if found is None:
-            require_names([str(name)], self.raw.names, role)
-        refuse_repeated(found, self.raw.repeated, role)
-        self.used.add(found)
-        return self.column(found)
-
-    def features(self, names, role):
-        """Names of features as the user gives them, places among them."""
-        raw = self.raw
-        known = raw.features
-        found = [find_column(name, known, raw.is_named) for name in names]
-        known_set = {*known, *raw.side}
-        absent = [
-            str(name)
-            for name, hit in zip(names, found, strict=True)
-            if hit is None and name not in known_set
-        ]
-        require_names(absent, known, role)
-        return [name for name in found if name is not None]
-
-    def table(self, rows, missing_numbers):
-        """The features that are left, of some rows."""
-        raw = self.raw
-        keep = [j for j, name in enumerate(raw.numeric_names) if name not in self.used]
-        numeric = without_numbers(keep_columns(raw.numeric, keep), missing_numbers)
-        names = np.array([raw.numeric_names[j] for j in keep], dtype=str)
-        others = {name: values for name, values in raw.others.items() if name not in self.used}
-        table = Columns(numeric, names, others)
-        return table if rows is None else table.take(rows)
-
-
-def _target(raw, wishes, labels, place):
-    if labels is not None:
-        name = labels[0]
-        place.used.add(name)
-        return name, labels[1]
-    if not wishes.require_target:
-        known = raw.own_target if wishes.target is None else raw.find(wishes.target)
-        if known is None:
-            return None, None
-    name = require_target(wishes.target, raw)
-    refuse_repeated(name, raw.repeated, "target")
-    place.used.add(name)
-    return name, place.column(name)
+def _refuse_infinite(values, rows, columns, names):
+    bad = np.flatnonzero(np.isinf(values))
+    if bad.size:
+        row, name = int(rows[bad[0]]), names[columns[bad[0]]]
+        raise InputError(
+            f"column {name!s}, row {row + 1}: {values[bad[0]]} is not finite; correct it or leave"
+            " it empty"
+        )

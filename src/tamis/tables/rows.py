@@ -1,21 +1,30 @@
-"""`read_rows`: rows for a model that exists, a chunk at a time, in constant memory."""
+"""`read_rows`: the columns that a model needs, read as in training, a chunk at a time."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from tamis.tables.errors import EmptyTableError, InputError, listed, require_names
-from tamis.tables.limits import Budget
+from tamis.tables.errors import EmptyTableError, InputError, listed, nearest, require_names
 from tamis.tables.missing import MissingWords
-from tamis.tables.raw import tell_repeated, without_numbers
+from tamis.tables.raw import refuse_repeated, tell_repeated
 from tamis.tables.readers import read_raw
-from tamis.tables.source import check_path, format_of, name_of, readable
+from tamis.tables.source import Source, readable
 from tamis.tables.table import Columns
-from tamis.tables.wanted import Wanted, as_objects
+from tamis.tables.values import (
+    TOO_LARGE,
+    as_objects,
+    is_large_integer,
+    parse_numbers,
+    strings,
+    without,
+    without_numbers,
+)
 
-__all__ = ["read_rows"]
+__all__ = ["Wanted", "read_rows"]
 
 _CHUNK_FIELDS = 1_000_000
 
@@ -40,36 +49,36 @@ def read_rows(
 ) -> Iterator[tuple[Columns, dict]]:
     """Read some columns by their names, a chunk of rows at a time.
 
-    Memory stays constant for CSV, TSV, parquet, npy and svmlight; the other formats are read
-    whole and handed over in chunks.
+    Memory use is constant for CSV, TSV, parquet, npy and svmlight; files of other formats are read
+    as a whole and returned in chunks.
 
     Parameters
     ----------
     path : str or path
         The file.
     columns : list of str
-        Names of the columns a model needs; others in the file are ignored.
+        Names of the columns that a model needs; other columns are ignored.
     kinds : dict of str to {"categorical", "text"}
-        Which of them are words; all others are numbers.
+        Kinds of columns of words; all others are numbers.
     format, delimiter, encoding, layer, transpose
         As in `read_table`.
     drop : list of str
-        Columns of a transposed text file that are no samples.
+        Columns of a transposed text file that are not samples.
     missing : MissingWords, optional
-        Words that stand for missing values, as a model's preparation has them; when not said, the
+        Words that stand for missing values, from the preparation of the model; by default the
         usual ones.
     max_size : int, optional
-        As in `read_table`, for formats that are read whole.
+        As in `read_table`, for formats that are read as a whole.
     chunk_rows : int, default=10_000
-        Most rows of a chunk.
+        Maximum number of rows in a chunk.
     extra : list of str
-        Columns to hand over as they are, where the file has them: labels, names of rows. "ids"
-        stands for the names of rows of npz, h5ad and transposed files.
+        Columns to return unchanged if the file has them: labels, names of rows. "ids" stands for
+        the names of rows of npz, h5ad and transposed files.
     notes : list, optional
-        Receives, at the end, what was read as missing although it was there.
+        Receives, after the last chunk, messages about values that were read as missing.
     lacking : list, optional
-        Receives the columns that the file does not have, all of whose values are then missing.
-        Without it, or when the file has none of the columns, that is an error.
+        Receives the names of columns that are not in the file; their values are then missing.
+        Without this list, or if the file has none of the columns, an error is raised.
 
     Yields
     ------
@@ -81,63 +90,56 @@ def read_rows(
     Raises
     ------
     EmptyTableError
-        When the file has columns and no rows.
+        If the file has columns but no rows.
     """
-    path = check_path(path)
-    wanted = Wanted(
-        list(columns),
-        dict(kinds or {}),
-        list(extra),
-        name_of(path),
-        missing or MissingWords(),
-        lacking,
-    )
-    budget = Budget(name_of(path), max_size)
-    with readable(path, format or "a table"):
-        format = format_of(path, format)
+    source = Source(path, format, max_size)
+    format = source.format
+    missing = missing or MissingWords()
+    wanted = Wanted(list(columns), kinds or {}, list(extra), source.name, missing, lacking)
     if drop and not (format in ("csv", "tsv") and transpose):
         raise InputError(
-            "--drop is for columns of a --transpose text file that are no samples; columns that"
+            "--drop is for columns of a --transpose text file that are not samples; columns that"
             " the model does not need are ignored anyway"
         )
     if format in ("csv", "tsv") and not transpose:
-        found = _text_rows(path, wanted, delimiter, encoding, chunk_rows, budget)
+        found = _text_rows(source, wanted, delimiter, encoding, chunk_rows)
     elif format == "parquet" and not transpose:
         from tamis.tables.parquet import iter_parquet
 
         found = (
             (wanted.from_columns(batch), {name: batch[name] for name in wanted.extra_in(batch)})
-            for batch in iter_parquet(path, wanted.needed, chunk_rows, wanted.check)
+            for batch in iter_parquet(source, wanted.needed, chunk_rows, wanted.check)
         )
     elif format == "svmlight":
-        found = _svmlight_rows(path, wanted, chunk_rows, budget)
+        found = _svmlight_rows(source, wanted, chunk_rows)
     else:
-        options = {"delimiter": delimiter, "encoding": encoding, "layer": layer}
         raw = read_raw(
-            path,
-            format=format,
+            source,
+            delimiter=delimiter,
+            encoding=encoding,
+            layer=layer,
             transpose=transpose,
             as_written=wanted.needed_words,
             drop=list(drop),
             missing=wanted.missing.spellings,
-            max_size=max_size,
-            **options,
         )
         require_names([n for n in drop if n not in raw.dropped], raw.names, "drop")
         found = _raw_rows(raw, wanted, chunk_rows)
-    return _watched(found, path, format, wanted, notes)
+    return _checked(found, source, wanted, notes)
 
 
-def _watched(found, path, format, wanted, notes):
-    """The chunks, with whatever goes wrong on the way in one line."""
+def _checked(found, source, wanted, notes):
+    """The chunks; every error on the way becomes one line."""
     n_rows = 0
-    with readable(path, format):
+    missing_numbers = wanted.missing.numbers if wanted.missing.words else ()
+    with readable(source):
         for table, extras in found:
-            n_rows += table.n_rows
-            numeric = without_numbers(table.numeric, wanted.missing.numbers)
-            yield wanted.with_lacking(replace(table, numeric=numeric)), extras
+            n_rows += table.numeric.shape[0]
+            if missing_numbers:
+                table = replace(table, numeric=without_numbers(table.numeric, missing_numbers))
+            yield wanted.with_lacking(table), extras
     if n_rows == 0:
-        raise EmptyTableError(f"{name_of(path)} has no rows")
+        raise EmptyTableError(f"{source.name} has no rows")
     if notes is not None and wanted.repeated:
         notes.append(tell_repeated(wanted.repeated))
     if notes is not None and wanted.odd:
@@ -145,14 +147,14 @@ def _watched(found, path, format, wanted, notes):
         notes.append(f"words among numbers, read as missing: {listed(words)}")
 
 
-def _text_rows(path, wanted, delimiter, encoding, chunk_rows, budget):
+def _text_rows(source, wanted, delimiter, encoding, chunk_rows):
     from tamis.tables.delimited import ChunkParser, chunks
-    from tamis.tables.dialect import sniff
+    from tamis.tables.text import sniff
 
-    dialect = sniff(path, budget, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
+    dialect = sniff(source, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
     wanted.check(dialect.names, dialect.repeated)
     at = {name: j for j, name in enumerate(dialect.names)}
-    # loadtxt wants each column once and in order; the table wants them as the model does.
+    # loadtxt needs each column once and in the order of the file, not in that of the model.
     order = sorted(set(wanted.numbers), key=at.get)
     numbers = [at[name] for name in order]
     place = [order.index(name) for name in wanted.numbers]
@@ -160,9 +162,9 @@ def _text_rows(path, wanted, delimiter, encoding, chunk_rows, budget):
     word_at = sorted({at[name] for name in [*wanted.words, *extra]})
     parser = ChunkParser(dialect, numbers, word_at, wanted.missing.spellings)
     names = np.array(wanted.numbers, dtype=str)
-    # Rows of a wide file come in smaller chunks: its lines are held whole.
+    # Chunks of a wide file have fewer rows, because whole lines are held.
     n_rows = min(chunk_rows, max(1, _CHUNK_FIELDS // len(dialect.names)))
-    for lines in chunks(path, dialect, encoding, budget, n_rows):
+    for lines in chunks(dialect, n_rows):
         matrix, columns, odd = parser.parse(lines)
         for _, j in odd:
             wanted.count_odd(order[j], 1)
@@ -181,21 +183,19 @@ def _text_rows(path, wanted, delimiter, encoding, chunk_rows, budget):
         yield Columns(matrix, names, others), {name: words[name] for name in extra}
 
 
-def _svmlight_rows(path, wanted, chunk_rows, budget):
+def _svmlight_rows(source, wanted, chunk_rows):
     from tamis.tables.svmlight import iter_svmlight
 
     if wanted.words:
-        raise InputError(
-            f"{wanted.source}: svmlight holds numbers only, not {listed(wanted.words)}"
-        )
+        raise InputError(f"{source.name}: svmlight holds only numbers, not {listed(wanted.words)}")
     is_place = [name[:1] == "f" and name[1:].isdecimal() for name in wanted.numbers]
     if not all(is_place):
         wanted.check([name for name, ok in zip(wanted.numbers, is_place, strict=True) if ok])
     at = [int(name[1:]) for name in wanted.numbers]
     names = np.array(wanted.numbers, dtype=str)
-    for X, y in iter_svmlight(path, at, chunk_rows, budget):
+    for X, y in iter_svmlight(source, at, chunk_rows):
         if not np.isfinite(X.data).all():
-            raise InputError(f"{wanted.source} holds a number that is not finite")
+            raise InputError(f"{source.name} contains a number that is not finite")
         extras = {"target": y} if "target" in wanted.extra else {}
         yield Columns(X, names), extras
 
@@ -209,7 +209,8 @@ def _raw_rows(raw, wanted, chunk_rows):
     places = [at[name] for name in from_numeric]
     names = np.array(wanted.numbers, dtype=str)
     ids = {} if raw.ids is None else {"ids": raw.ids}
-    beside = {**ids, **raw.others, **raw.side}
+    not_numeric = {**ids, **raw.others, **raw.side}
+    present = [name for name in wanted.extra if name in not_numeric or name in at]
     for start in range(0, raw.n_rows, chunk_rows):
         rows = slice(start, start + chunk_rows)
         block = raw.numeric[rows]
@@ -217,18 +218,162 @@ def _raw_rows(raw, wanted, chunk_rows):
 
         def column(name, block=block, rows=rows, is_sparse=is_sparse):
             if name not in at:
-                return np.asarray(beside[name][rows])
+                return np.asarray(not_numeric[name][rows])
             values = block[:, [at[name]]]
             return (values.toarray() if is_sparse else np.asarray(values)).ravel()
 
-        extras = {name: column(name) for name in wanted.extra if name in beside or name in at}
+        extras = {name: column(name) for name in present}
         if is_plain:
             numeric = block[:, places]
             values = numeric.data if is_sparse else numeric
             if np.isinf(values).any():
-                raise InputError(f"{wanted.source} holds an infinite number")
+                raise InputError(f"{wanted.source} contains an infinite number")
             others = {name: wanted.words_of(name, column(name)) for name in wanted.words}
             yield Columns(numeric if is_sparse else np.asarray(numeric), names, others), extras
         else:
             columns = {name: column(name) for name in wanted.columns}
             yield wanted.from_columns(columns, raw.decimal), extras
+
+
+class Wanted:
+    """Columns that a model needs, and how they are read.
+
+    Parameters
+    ----------
+    columns : list of str
+        Their names.
+    kinds : dict of str to {"categorical", "text"}
+        Kinds of columns of words; all others are numbers.
+    extra : list of str
+        Columns to return unchanged.
+    source : str
+        Name of the table in messages.
+    missing : MissingWords
+        Words that stand for missing values.
+    lacking : list or None
+        Receives the names of absent columns; None if these are an error.
+    """
+
+    def __init__(
+        self,
+        columns: Iterable[str],
+        kinds: Mapping[str, str],
+        extra: Iterable[str],
+        source: str,
+        missing: MissingWords,
+        lacking: list[str] | None = None,
+    ):
+        self.numbers = [name for name in columns if name not in kinds]
+        self.words = [name for name in columns if name in kinds]
+        self.kinds = kinds
+        self.extra = extra
+        self.source = source
+        self.missing = missing
+        self.lacking = lacking
+        self.odd = {}
+        self.repeated = []
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, numbers first."""
+        return [*self.numbers, *self.words]
+
+    @property
+    def needed(self) -> list[str]:
+        """Names of the columns and of the extra columns."""
+        return [*self.columns, *self.extra]
+
+    @property
+    def needed_words(self) -> list[str]:
+        """Columns to read as words even if they look like numbers."""
+        texts = [name for name in self.words if self.kinds[name] == "text"]
+        return [*texts, *self.extra]
+
+    def extra_in(self, names: Collection[str]) -> list[str]:
+        """Extra columns that are among `names`."""
+        return [name for name in self.extra if name in names]
+
+    def check(self, present: Collection[str], repeated: Collection[str] = ()) -> None:
+        """Refuse a file without one of the columns, or do without it if that is allowed."""
+        for name in self.extra:
+            if name in repeated:
+                refuse_repeated(name, repeated, "labels or names of rows")
+        needed = {*self.columns, *(name.rpartition(".")[0] for name in self.columns)}
+        self.repeated = [name for name in repeated if name in needed]
+        known = set(present)
+        absent = [name for name in self.columns if name not in known]
+        if not absent:
+            return
+        if self.lacking is not None and len(absent) < len(self.columns):
+            self.lacking.extend(absent)
+            self.numbers = [name for name in self.numbers if name in known]
+            self.words = [name for name in self.words if name in known]
+            return
+        near = [f"{name} ({', '.join(found)})" for name in absent[:3]
+                if (found := nearest(name, present, most=2))]  # fmt: skip
+        advice = f"; nearest: {listed(near)}" if near else f"; it has {listed(present)}"
+        raise InputError(
+            f"{self.source} lacks {len(absent)} of the {len(self.columns)} columns needed:"
+            f" {listed(absent, 10)}{advice}"
+        )
+
+    def with_lacking(self, table: Columns) -> Columns:
+        """Add the absent columns, with all values missing."""
+        if not self.lacking:
+            return table
+        names = [name for name in self.lacking if name not in self.kinds]
+        absent = np.full((table.n_rows, len(names)), np.nan)
+        if table.is_sparse:
+            numeric = sparse.hstack([table.numeric, sparse.csr_array(absent)], format="csr")
+        else:
+            numeric = np.hstack([table.numeric, absent])
+        words = [name for name in self.lacking if name in self.kinds]
+        others = {name: np.full(table.n_rows, None, dtype=object) for name in words}
+        numeric_names = np.array([*table.numeric_names.tolist(), *names], dtype=str)
+        return Columns(numeric, numeric_names, {**table.others, **others})
+
+    def words_of(self, name: str, values: NDArray) -> NDArray:
+        """A column of words, converted as in training."""
+        if self.kinds[name] == "text" and values.dtype == object:
+            values = [None if v is None else str(v).strip() or None for v in values.tolist()]
+            return without(as_objects(values), self.missing.spellings)
+        return without(strings(values), self.missing.of(name))
+
+    def numbers_of(self, name: str, values: NDArray, decimal: str = ".") -> NDArray:
+        """A column of numbers; words in it are counted and read as missing."""
+        if values.dtype.kind in "biuf":
+            values = np.asarray(values, dtype=np.float64)
+        elif values.dtype == object and all(not isinstance(v, str) for v in values):
+            values = np.array([np.nan if v is None else float(v) for v in values])
+        else:
+            words = [None if v is None else str(v).strip() for v in values.tolist()]
+            words = without(as_objects(words), self.missing.spellings).tolist()
+            self.refuse_large(name, any(map(is_large_integer, words)))
+            values, odd = parse_numbers(words, decimal)
+            self.count_odd(name, len(odd))
+        return self.refuse_infinite(name, values)
+
+    def count_odd(self, name: str, n_odd: int) -> None:
+        """Count words among the numbers of a column."""
+        if n_odd:
+            self.odd[name] = self.odd.get(name, 0) + n_odd
+
+    def refuse_large(self, name: str, is_large: bool) -> None:
+        """Raise an error if a column holds integers that are not exact as floats."""
+        if is_large:
+            raise InputError(f"{self.source}: column {name} {TOO_LARGE}")
+
+    def refuse_infinite(self, name: str, values: NDArray) -> NDArray:
+        """Raise an error if a column holds infinite numbers."""
+        if np.isinf(values).any():
+            raise InputError(f"{self.source}: column {name} contains an infinite number")
+        return values
+
+    def from_columns(self, columns: Mapping[str, NDArray], decimal: str = ".") -> Columns:
+        """Build a table from a dictionary of columns."""
+        n_rows = len(next(iter(columns.values())))
+        numeric = np.empty((n_rows, len(self.numbers)))
+        for j, name in enumerate(self.numbers):
+            numeric[:, j] = self.numbers_of(name, columns[name], decimal)
+        others = {name: self.words_of(name, columns[name]) for name in self.words}
+        return Columns(numeric, np.array(self.numbers, dtype=str), others)

@@ -1,14 +1,17 @@
 """Sparse text files in the format of svmlight and LIBSVM."""
 
 import io
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis.tables.errors import EmptyTableError
 from tamis.tables.raw import RawTable
-from tamis.tables.source import bounded_file, name_of
+from tamis.tables.source import Source
+from tamis.tables.text import bounded_file
 
 __all__ = ["iter_svmlight", "read_svmlight"]
 
@@ -24,17 +27,17 @@ def _load(file):
     return X, y, query
 
 
-def read_svmlight(path, budget):
-    """Features f1, f2, ... by their number in the file (f0 too where it is used) and labels."""
-    # An entry such as "1:1 " takes 16 bytes.
-    with bounded_file(path, budget, most=budget.limit // 4) as file:
+def read_svmlight(source: Source) -> RawTable:
+    """Read labels and features f1, f2, ..., named by their number (f0 only if it is used)."""
+    # An entry such as "1:1 " takes 16 bytes of memory.
+    with bounded_file(source, most=source.budget.limit // 4) as file:
         X, y, query = _load(file)
     if X.shape[0] == 0:
-        raise EmptyTableError(f"{name_of(path)} has no rows")
+        raise EmptyTableError(f"{source.name} has no rows")
     notes = []
     if X.shape[1] > _MANY_COLUMNS:
         used = np.unique(X.indices)
-        notes.append(f"{X.shape[1]:,} features, of which {used.size:,} are ever other than zero")
+        notes.append(f"{X.shape[1]:,} features, of which {used.size:,} are not always zero")
         X = sparse.csr_array(
             (X.data, np.searchsorted(used, X.indices), X.indptr), shape=(X.shape[0], used.size)
         )
@@ -50,11 +53,13 @@ def read_svmlight(path, budget):
     return RawTable(X, names, side=side, own_target="target", notes=notes)
 
 
-def iter_svmlight(path, wanted, chunk_rows, budget):
-    """Chunks of some features, given by their numbers in the file, with the labels."""
+def iter_svmlight(
+    source: Source, wanted: Sequence[int], chunk_rows: int
+) -> Iterator[tuple[sparse.csr_array, NDArray]]:
+    """Read chunks of some features, given by their numbers in the file, and of the labels."""
     wanted = np.asarray(wanted, dtype=np.int64)
-    with bounded_file(path, budget) as file:
-        while lines := _some_lines(file, chunk_rows, budget.longest_line):
+    with bounded_file(source) as file:
+        while lines := _some_lines(file, chunk_rows, source.budget.longest_line):
             X, y, _ = _load(io.BytesIO(b"".join(lines)))
             if X.shape[0]:
                 yield _columns(X, wanted), y
@@ -71,7 +76,7 @@ def _some_lines(file, n_lines, n_bytes):
 
 
 def _columns(X, wanted):
-    """Some columns of a CSR array, in no more memory than their entries take."""
+    """Select columns of a CSR array, using no more memory than their entries."""
     order = np.argsort(wanted, kind="stable")
     at = np.searchsorted(wanted, X.indices, sorter=order)
     at = order[np.minimum(at, wanted.size - 1)] if wanted.size else at

@@ -1,59 +1,68 @@
-"""Labels that lie in a file of their own, joined to the rows by their names."""
+"""Labels from a separate file, joined to the rows of a table by their names."""
+
+from os import PathLike
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tamis.tables.dialect import records, sniff, split
 from tamis.tables.errors import InputError, counted, listed, require_names
-from tamis.tables.limits import WORD, Budget
-from tamis.tables.source import check_path, name_of, readable
-from tamis.tables.tokens import canonical
+from tamis.tables.limits import WORD
+from tamis.tables.raw import RawTable
+from tamis.tables.source import Source, readable
+from tamis.tables.text import records, sniff, split
+from tamis.tables.values import canonical
 
 __all__ = ["read_labels"]
 
 
 def read_labels(
-    path, raw, *, target=None, id_column=None, encoding=None, notes=None, max_size=None
-):
-    """Labels of the rows of a table from a file of their own.
+    path: str | PathLike,
+    raw: RawTable,
+    *,
+    target: str | None = None,
+    id_column: str | None = None,
+    encoding: str | None = None,
+    notes: list[str] | None = None,
+    max_size: int | None = None,
+) -> tuple[str, NDArray, str | None]:
+    """Read the labels of the rows of a table from a separate file.
 
     Parameters
     ----------
     path : str or Path
-        A delimited file: names of rows and labels, or one label a line in the order of the rows.
+        A delimited file: names of rows and labels, or one label per line in the order of the rows.
     raw : RawTable
         The table.
     target : str or None
-        Column of the labels, when there are several.
+        Column of the labels, if there are several columns.
     id_column : str or None
-        Column of `raw` that names its rows.
+        Column of `raw` that holds the names of its rows.
     encoding : str or None
         Encoding of the file.
     notes : list of str
-        Where labels without a row are reported.
+        Receives a message about labels without a row.
     max_size : int or None
         Bytes of memory that the labels may take; None: half of what is available.
 
     Returns
     -------
     name : str
-        What the labels are called.
+        Name of the labels.
     labels : ndarray of object of shape (n_rows,)
-        One a row, as written.
+        One per row, as written.
     used_id : str or None
         Column of `raw` whose names were matched.
     """
-    path = check_path(path)
-    source = name_of(path)
-    budget = Budget(source, max_size)
+    source = Source(path, "csv", max_size)
     rows = []
-    with readable(path, "labels"):
-        dialect = sniff(path, budget, encoding=encoding)
-        for _, line in records(path, dialect.delimiter, dialect.is_quoted, encoding, budget):
+    with readable(source):
+        dialect = sniff(source, encoding=encoding)
+        for _, line in records(dialect.lines, dialect):
             rows.append([word.strip() for word in split(line, dialect)])
-            budget.spend(WORD * len(rows[-1]) + len(line))
+            source.budget.spend(WORD * len(rows[-1]) + len(line))
     if len(dialect.names) == 1 or all(len(row) == 1 for row in rows):
-        return *_in_order(rows, raw, source, target), None
-    return _joined(rows, dialect, raw, source, target, id_column, notes)
+        return *_in_order(rows, raw, source.name, target), None
+    return _joined(rows, dialect, raw, source.name, target, id_column, notes)
 
 
 def _in_order(rows, raw, source, target):
@@ -63,14 +72,14 @@ def _in_order(rows, raw, source, target):
         name, labels = labels[0], labels[1:]
     if len(labels) != raw.n_rows:
         raise InputError(
-            f"{source} has {len(labels):,} labels for {raw.n_rows:,} rows: expected one a line,"
+            f"{source} has {len(labels):,} labels for {raw.n_rows:,} rows: expected one per line,"
             " or a column with the names of the rows"
         )
     return str(target or name), np.array(labels, dtype=object)
 
 
 def _names_of_rows(raw, id_column, ours):
-    """Column of the table that names its rows: as told, named alike, or the best match."""
+    """Column of the table with the names of its rows: given, or the best match."""
     if id_column is not None:
         known = {**raw.others, **raw.side}
         if id_column in known:
@@ -104,14 +113,14 @@ def _joined(rows, dialect, raw, source, target, id_column, notes):
     column, values = _names_of_rows(raw, id_column, {"names": dialect.names, "columns": columns})
     if values is None:
         raise InputError(
-            f"{source} names rows, but no column of the table matches these names:"
-            " say which with --id"
+            f"{source} has names of rows, but no column of the table matches them:"
+            " specify it with --id"
         )
     keys = [canonical(value) for value in values.tolist()]
     distinct = set(keys)
     if len(distinct) < len(keys):
         raise InputError(
-            f"the names of the rows repeat ({column or 'ids'}): labels cannot be joined"
+            f"labels cannot be joined: names of rows are not unique ({column or 'ids'})"
         )
     at = int(np.argmax([len(distinct & found) for found in columns]))
     names = dialect.names
@@ -125,7 +134,7 @@ def _joined(rows, dialect, raw, source, target, id_column, notes):
     else:
         some = listed([names[j] for j in others])
         raise InputError(
-            f"{source} has several columns: say which holds the labels (--target): {some}"
+            f"{source} has several columns: specify that of the labels with --target: {some}"
         )
     label_of = {}
     for row in body:
@@ -134,10 +143,10 @@ def _joined(rows, dialect, raw, source, target, id_column, notes):
     if without:
         raise InputError(
             f"{len(without):,} of {len(keys):,} rows have no label in {source}:"
-            f" {listed(without)}; it has {listed(list(label_of))}"
+            f" {listed(without)}; it has labels for {listed(list(label_of))}"
         )
     unused = [key for key in label_of if key not in distinct]
     if unused and notes is not None:
-        notes.append(f"{source}: {counted(len(unused), 'label')} of no row: {listed(unused)}")
+        notes.append(f"{source}: {counted(len(unused), 'label')} without a row: {listed(unused)}")
     name = names[label_at] if target is None or target in names else target
     return str(name), np.array([label_of[key] for key in keys], dtype=object), column

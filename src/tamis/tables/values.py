@@ -1,0 +1,398 @@
+"""Values of columns: which of them are missing, numbers, categories or labels."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from tamis._base import LARGEST_INTEGER
+from tamis.tables.errors import InputError
+from tamis.tables.missing import MissingWords
+
+__all__ = [
+    "PLACEHOLDERS",
+    "TOO_LARGE",
+    "as_floats",
+    "as_labels",
+    "as_objects",
+    "canonical",
+    "is_large_integer",
+    "is_number",
+    "large_columns",
+    "match_labels",
+    "missing_in",
+    "parse_numbers",
+    "row_names",
+    "strings",
+    "without",
+    "without_numbers",
+]
+
+TOO_LARGE = (
+    f"holds integers beyond {LARGEST_INTEGER}, which are not exact as numbers: leave it out"
+    " (--drop) if they are identifiers, or use --categorical"
+)
+#: Words that often stand for a missing value but may also be a category.
+PLACEHOLDERS = ("-", "?", ".")
+# NA counts as a category if at least this many other words, in at least this share of the other
+# rows, are written in the same way.
+_FEWEST_OTHERS, _ALIKE = 5, 0.95
+
+
+def is_large_integer(word: str | None) -> bool:
+    """Whether a word is an integer beyond 2**53, where floating-point numbers are not exact.
+
+    Examples
+    --------
+    >>> [is_large_integer(w) for w in ("9007199254740993", "-12", "9.1e30", None)]
+    [True, False, False, False]
+    """
+    digits = "" if word is None else word.strip().lstrip("+-")
+    return len(digits) > 15 and digits.isdecimal() and int(digits) > LARGEST_INTEGER
+
+
+def large_columns(values: NDArray) -> NDArray[np.intp]:
+    """Indices of the columns of an integer array that hold an integer beyond 2**53."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or values.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if max(-int(values.min()), int(values.max())) <= LARGEST_INTEGER:
+        return np.zeros(0, dtype=np.intp)
+    values = values.reshape(len(values), -1)
+    low, high = values.min(axis=0).tolist(), values.max(axis=0).tolist()
+    return np.flatnonzero([max(-a, b) > LARGEST_INTEGER for a, b in zip(low, high, strict=True)])
+
+
+def as_objects(values: Sequence) -> NDArray:
+    """Put a list into an array of objects."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def without(values: NDArray, missing: frozenset[str]) -> NDArray:
+    """Replace the words that stand for a missing value by None.
+
+    Parameters
+    ----------
+    values : ndarray of object of shape (n_rows,)
+        Words and None.
+    missing : frozenset of str
+        Words that stand for a missing value.
+
+    Returns
+    -------
+    ndarray of object of shape (n_rows,)
+        `values` itself where it holds none of these words.
+    """
+    if missing.isdisjoint(values):
+        return values
+    return as_objects([None if value in missing else value for value in values.tolist()])
+
+
+def missing_in(values: NDArray, missing: MissingWords) -> frozenset[str]:
+    """Words that stand for a missing value in one column.
+
+    One of the usual words (NA, NaN, ...) is read as a category instead if at least five other
+    words are written in the same way (the same number of letters, in the same case: NA beside DE,
+    FR, US), nearly all other rows hold one of these, and fewer than half of the rows hold the
+    word. Labels are not looked at. A list given by the user is taken literally.
+
+    Parameters
+    ----------
+    values : ndarray of object of shape (n_rows,)
+        Words and None.
+    missing : MissingWords
+        The usual words, or those given by the user.
+
+    Examples
+    --------
+    >>> from tamis.tables import MissingWords
+    >>> countries = np.array("DE FR US NA PL DE IT FR".split(), dtype=object)
+    >>> "NA" in missing_in(countries, MissingWords())
+    False
+    >>> "NA" in missing_in(countries, MissingWords(["NA"]))
+    True
+    >>> "NA" in missing_in(np.array("yes no NA yes".split(), dtype=object), MissingWords())
+    True
+    """
+    usual = missing.spellings
+    if missing.words is not None or usual.isdisjoint(values):
+        return usual
+    counts = Counter(values.tolist())
+    counts.pop(None, None)
+    others = Counter({word: n for word, n in counts.items() if word not in usual})
+    evident = set()
+    for word in usual.intersection(counts):
+        alike = [n for other, n in others.items() if _form(other) == _form(word)]
+        are_alike = len(alike) >= _FEWEST_OTHERS and sum(alike) >= _ALIKE * others.total()
+        if are_alike and counts[word] < counts.total() / 2:
+            evident.add(word)
+    return usual - evident
+
+
+def _form(word):
+    """How a word is written: "AA" for two capital letters, "a9" for a small one and a digit."""
+    return "".join(
+        "A" if c.isupper() else "a" if c.islower() else "9" if c.isdigit() else c for c in word
+    )
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number; 1_000, which Python accepts, is not."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return "_" not in word
+
+
+def _as_text(value):
+    """Decode bytes; an error if they are not UTF-8."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{value!r:.60} is not UTF-8 text: save the column as strings or as UTF-8"
+        ) from error
+
+
+def parse_numbers(
+    words: Sequence[str | None], decimal: str = "."
+) -> tuple[NDArray[np.float64], list[str]]:
+    """Convert words to numbers; None and words that are not numbers become NaN.
+
+    Returns
+    -------
+    values : ndarray of float64
+        The numbers.
+    odd : list of str
+        The words that are not numbers, one entry per occurrence.
+    """
+    values = np.full(len(words), np.nan)
+    odd = []
+    for i, word in enumerate(words):
+        if word is None:
+            continue
+        text = word.replace(",", ".") if decimal == "," else word
+        try:
+            values[i] = float(text)
+        except ValueError:
+            odd.append(word.strip())
+            continue
+        if "_" in text:
+            values[i] = np.nan
+            odd.append(word.strip())
+    return values, odd
+
+
+def canonical(value: object) -> str | None:
+    """The spelling of a category: 1, 1.0 and "1.0" are all "1", whatever the file format.
+
+    None for a missing value; a word such as "NA" stays a word.
+
+    Examples
+    --------
+    >>> [canonical(v) for v in (1, 2.0, "2.50", " red", "x_1", None, float("nan"), True)]
+    ['1', '2', '2.5', 'red', 'x_1', None, None, 'True']
+    """
+    if value is None:
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, bytes):
+        value = _as_text(value)
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, str):
+        text = value.strip()
+        if not text:
+            return None
+        if text[0].isalpha() or not is_number(text):  # no finite number begins with a letter
+            return text
+        if is_large_integer(text):
+            return str(int(text))
+        number = float(text)
+        if not np.isfinite(number):
+            return text
+    else:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            return str(value)
+        if np.isnan(number):
+            return None
+    if abs(number) <= LARGEST_INTEGER and number == int(number):
+        return str(int(number))
+    # The shortest form in the type of the value: 0.1 in float32 is "0.1", too.
+    return str(value) if isinstance(value, np.floating) else str(number)
+
+
+def strings(values: ArrayLike) -> NDArray:
+    """Convert a column to categories: canonical strings, and None for missing values."""
+    values = np.asarray(values)
+    if values.dtype != object and values.dtype.kind in "fiub":
+        unique, inverse = np.unique(values, return_inverse=True)
+        words = np.array([canonical(value) for value in unique], dtype=object)
+        return words[inverse.reshape(-1)]
+    written = {}
+    out = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values.tolist()):
+        try:
+            out[i] = written[value]
+        except KeyError:
+            out[i] = written[value] = canonical(value)
+        except TypeError:
+            out[i] = canonical(value)
+    return out
+
+
+def row_names(values: ArrayLike) -> NDArray:
+    """Convert a column to names of rows: strings as they are written, None where one is missing.
+
+    Examples
+    --------
+    >>> row_names(np.array([1.0, 2.0])).tolist(), row_names(["007", None]).tolist()
+    (['1', '2'], ['007', None])
+    """
+    values = np.asarray(values)
+    if values.dtype.kind == "U" or (values.dtype == object and _are_words(values)):
+        return values.astype(object)
+    if values.dtype.kind == "f" and (np.abs(values) <= LARGEST_INTEGER).all():
+        whole = values.astype(np.int64)
+        values = whole if (whole == values).all() else values
+    if values.dtype.kind in "iu":
+        return values.astype(str).astype(object)
+    return strings(values)
+
+
+def _are_words(values):
+    return {type(value) for value in values.tolist()} <= {str, type(None)}
+
+
+def as_floats(values: NDArray, source: str = "X") -> NDArray:
+    """Convert numbers to float32 or float64, whichever holds them; copy only if necessary."""
+    if values.dtype in (np.float32, np.float64):
+        return values
+    if values.dtype.kind == "c" or values.dtype.kind not in "fiub":
+        raise InputError(f"{source} must hold numbers, got {values.dtype}")
+    large = large_columns(values)
+    if large.size:
+        raise InputError(f"{source}: column {large[0]} (counting from 0) {TOO_LARGE}")
+    is_small = values.dtype.itemsize <= 2
+    return values.astype(np.float32 if is_small else np.float64)
+
+
+def without_numbers(matrix, numbers: Sequence[float]):
+    """Replace the numbers that stand for a missing value by NaN; dense or sparse."""
+    if not numbers or not matrix.shape[1]:
+        return matrix
+    if sparse.issparse(matrix):
+        if 0.0 in numbers:
+            raise InputError(
+                "--missing-values 0: a sparse table stores no zeros, so they cannot be missing"
+            )
+        return sparse.csr_array(
+            (without_numbers(matrix.data[:, None], numbers)[:, 0], matrix.indices, matrix.indptr),
+            shape=matrix.shape,
+        )
+    return np.where(np.isin(matrix, numbers), np.nan, matrix)
+
+
+def _words(values):
+    """Labels as stripped words; "" for a missing one."""
+    values = [_as_text(v) if isinstance(v, bytes) else v for v in values.tolist()]
+    return np.array(["" if v is None else str(v).strip() for v in values], dtype=object)
+
+
+def as_labels(
+    values: ArrayLike, missing: MissingWords | None = None, classes: Sequence = ()
+) -> tuple[NDArray, NDArray[np.bool_]]:
+    """Convert a column to labels, and find the rows that have one.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Numbers, booleans, or words of which some may be missing.
+    missing : MissingWords or None
+        Words that stand for a missing label; None: the usual ones, unless they are evidently
+        classes.
+    classes : sequence
+        Classes of a model, which are labels whatever they look like.
+
+    Returns
+    -------
+    y : ndarray of shape (n_rows,)
+        Integers where all labels are whole numbers, booleans, floats where some are not whole,
+        else strings.
+    is_known : ndarray of bool of shape (n_rows,)
+        False where a label is missing.
+    """
+    values, missing = np.asarray(values), missing or MissingWords()
+    if values.dtype.kind == "b":
+        return values, np.ones(len(values), dtype=bool)
+    if values.dtype.kind == "S":
+        values = values.astype(object)
+    if values.dtype.kind in "OU":
+        if values.dtype == object and all(isinstance(v, (bool, np.bool_)) for v in values):
+            return values.astype(bool), np.ones(len(values), dtype=bool)
+        words = _words(values)
+        if len(classes):
+            nothing = missing.spellings.difference(map(str, classes))
+        else:
+            nothing = missing_in(words, missing)
+        is_known = np.array([word not in nothing for word in words], dtype=bool)
+        known = set(words.tolist()) - nothing
+        if not known or not all(map(is_number, known)):
+            return words.astype(str), is_known
+        numbers = {word: float(word) for word in known}
+        if len(set(numbers.values())) < len(numbers) or any(map(is_large_integer, known)):
+            return words.astype(str), is_known  # "01" and "1" are two labels
+        values = np.array([numbers.get(word, np.nan) for word in words.tolist()])
+    if values.dtype.kind in "iuf" and missing.words:
+        values = without_numbers(values[:, None], missing.numbers)[:, 0]
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64), np.ones(len(values), dtype=bool)
+    if values.dtype.kind != "f":
+        raise InputError(f"labels must be strings or numbers, got {values.dtype}")
+    is_known = ~np.isnan(values)
+    if np.isinf(values).any():
+        raise InputError("a label is infinite: expected classes")
+    known = values[is_known]
+    if (known == np.floor(known)).all() and (np.abs(known) < 2**53).all():
+        return np.where(is_known, values, 0).astype(np.int64), is_known
+    return values, is_known
+
+
+def match_labels(
+    values: ArrayLike, classes: ArrayLike, missing: MissingWords | None = None
+) -> NDArray:
+    """Find the class of a model for every label read from a file.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Labels as `read_rows` returns them: strings or numbers.
+    classes : ndarray of shape (n_classes,)
+        Classes of the model.
+    missing : MissingWords or None
+        Words that stand for a missing label, as in the model's preparation; None: the usual ones.
+
+    Returns
+    -------
+    y : ndarray of object of shape (n_rows,)
+        The class of `classes` with the same value; None for a missing or unknown label.
+    """
+    classes = np.asarray(classes)
+    labels, is_known = as_labels(values, missing, classes.tolist())
+
+    def key(label):
+        if isinstance(label, (bool, np.bool_)):
+            return str(bool(label))
+        text = str(label).strip()
+        return float(text) if is_number(text) and not is_large_integer(text) else text
+
+    of_key = {key(label): label for label in classes.tolist()}
+    known = zip(labels.tolist(), is_known, strict=True)
+    return as_objects([of_key.get(key(label)) if is_there else None for label, is_there in known])
