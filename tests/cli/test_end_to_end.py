@@ -274,7 +274,7 @@ def test_a_file_that_was_cut_is_one_line_and_writes_nothing(tmp_path, refuses, n
         (b"\n", "has no column 'feature'"),
         (b"\xff\xfe\x00", "cannot read the features file"),
         (b"feature,color\nage,red\n", "has the column 'color'"),
-        (b"feature,cost\nage\n", "line 2: not as many fields"),
+        (b"feature,cost\nage\n", "line 2: the number of fields differs"),
         (b"feature,cost\nage,cheap\n", "line 2: cost must be a number"),
         (b"feature,cost\nage,-1\n", "line 2: cost must be a number"),
         (b"feature,type\nage,word\n", "line 2: type must be one of"),

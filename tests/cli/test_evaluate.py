@@ -93,7 +93,7 @@ def test_rows_without_a_label_are_left_out(run_folder, new, tmp_path, evaluate):
     more = [[*row[:-1], ""] for row in make_rows(5, 6)]
     data = write_csv(tmp_path / "more.csv", HEADER, rows + more)
     told, err = evaluate(run_folder, data)
-    assert err == "tamis: 5 rows without a label: left out\n"
+    assert err == "tamis: 5 rows without a label: ignored\n"
     assert told["scores"] == evaluate(run_folder, new)[0]["scores"]
 
 
@@ -124,19 +124,19 @@ def test_a_class_without_rows_is_a_note(run_folder, three, tmp_path, evaluate):
     rows = make_rows(12, 1)
     ill = write_csv(tmp_path / "ill.csv", HEADER, [row for row in rows if row[-1] == "ill"])
     told, err = evaluate(run_folder, ill)
-    assert "without any row here: well" in err
+    assert "that no row has: well" in err
     assert told["scores"]["roc_auc"] == {"score": None, "interval_95": None}
     assert told["per_class"]["well"]["sensitivity"] is None
     two = write_csv(tmp_path / "two.csv", HEADER, rows)
     told, err = evaluate(three[1]["centers"], two)
-    assert "without any row here: worse" in err
+    assert "that no row has: worse" in err
     assert told["scores"]["roc_auc"]["score"] > 0.5
 
 
 def test_other_class_frequencies_are_told_and_taken(run_folder, tmp_path, tamis):
     rows = [row for i, row in enumerate(make_rows(60, 1)) if row[-1] == "well" or i % 10 == 1]
     data = write_csv(tmp_path / "rare.csv", HEADER, rows)
-    assert "--priors takes others" in tamis("evaluate", run_folder, data)[2]
+    assert "--priors sets others" in tamis("evaluate", run_folder, data)[2]
     n_ill = sum(row[-1] == "ill" for row in rows)
     priors = f"ill={n_ill / len(rows)},well={1 - n_ill / len(rows)}"
     assert tamis("evaluate", run_folder, data, "--priors", priors)[2] == ""

@@ -110,7 +110,7 @@ def test_datum_wise_models_do_without_a_column(models, new, tmp_path, tamis):
     less = write_csv(tmp_path / "less.csv", rows[0], rows[1:])
     code, out, err = tamis("predict", models["datum-wise"], less)
     assert code == 0 and out.count("\n") == 42
-    assert err == "tamis: missing in every row, for there is no such column: age, noise\n"
+    assert err == "tamis: columns not in the file, treated as missing: age, noise\n"
     assert "age" not in out
 
 

@@ -1,13 +1,13 @@
 """The command line: `tamis ...`.
 
-Heavy imports are inside of the commands, so that `tamis --help` answers at once.
+The commands import heavy modules when they run, so that `tamis --help` is fast.
 """
 
 __all__ = ["main"]
 
 
 def main(argv=None):
-    """Run a command; the exit code is 0 when done, 1 when it failed, 2 for a wrong call."""
+    """Run a command; returns the exit code: 0 success, 1 failure, 2 invalid options or input."""
     from tamis.cli.app import run
 
     return run(argv)

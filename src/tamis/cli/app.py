@@ -1,4 +1,4 @@
-"""From words to a command, and from errors to one clear line."""
+"""Run the command that the arguments name, and turn errors into one clear line."""
 
 import contextlib
 import errno
@@ -22,12 +22,12 @@ def run(argv=None):
     Parameters
     ----------
     argv : list of str or None
-        Words after the program's name; None: those of the process.
+        Arguments after the program's name; None: those of the process.
 
     Returns
     -------
     code : int
-        0 done, 1 failed, 2 wrong call or bad input.
+        0 success, 1 failure, 2 invalid options or input.
     """
     _prepare_streams()
     parser = make_parser()
@@ -45,7 +45,7 @@ def run(argv=None):
         command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")
         with _sigterm_as_ctrl_c(), spooled(options):
             code = command.run(options) or _DONE
-        # Here, and not when Python ends: a full disk is told, and counts as a failure.
+        # Here, not when Python exits: a full disk is reported, and counts as a failure.
         sys.stdout.flush()
         return code
     except InputError as error:
@@ -53,13 +53,13 @@ def run(argv=None):
     except Failure as error:
         return _say(f"error: {error}", _FAILED)
     except BrokenPipeError:
-        # Whoever read the output has seen enough.
+        # The reader of the output has closed it (`| head`).
         _silence(sys.stdout)
         return _DONE
     except KeyboardInterrupt:
         return _say("stopped.", _FAILED)
     except MemoryError:
-        return _say("error: not enough memory. Take fewer rows or columns.", _FAILED)
+        return _say("error: not enough memory. Use fewer rows or columns.", _FAILED)
     except OSError as error:
         return _say(f"error: {_tell(error)}", _FAILED)
     except Exception as error:
@@ -97,7 +97,7 @@ def _say(line, code):
 
 @contextlib.contextmanager
 def _sigterm_as_ctrl_c():
-    """Let SIGTERM end a command as Ctrl-C does: what is finished is told, and workers end."""
+    """Let SIGTERM end a command as Ctrl-C does: report finished work and end the workers."""
 
     def stop(number, frame):
         raise KeyboardInterrupt
@@ -113,17 +113,17 @@ def _sigterm_as_ctrl_c():
 
 
 def _prepare_streams():
-    """Make streams that always take what is written."""
+    """Make sure that writing to the standard streams cannot fail."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed by who started us
+        if stream is None:  # closed by the parent process
             nowhere = os.open(os.devnull, os.O_WRONLY)
             setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
         elif hasattr(stream, "reconfigure"):
-            # Names of features have letters that some terminals lack.
+            # Names of features may have letters that the terminal cannot show.
             stream.reconfigure(errors="backslashreplace")
 
 
 def _silence(stream):
-    """Send the rest, also what is still in the buffer, nowhere."""
+    """Discard what is still in the buffer and everything after it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

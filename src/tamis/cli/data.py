@@ -1,4 +1,4 @@
-"""From the options of `tamis fit` to a table, and to what a comparison is asked for."""
+"""Turn the options of `tamis fit` into a table and the options of a comparison."""
 
 import csv
 import difflib
@@ -18,7 +18,7 @@ __all__ = ["EMBEDDED", "READING", "Loaded", "load", "make_options", "read_featur
 EMBEDDED = "breast cancer (embedded)"
 _FIELDS = ("feature", "question", "unit", "type", "choices", "min", "max", "cost", "group")
 _TYPES = ("number", "integer", "choice", "yes/no")
-# Options that say how data are read: the same words for reading them again.
+# Options that say how data are read, also when they are read again.
 READING = (
     "format",
     "delimiter",
@@ -60,17 +60,17 @@ _COMPARING = (
 
 @dataclass
 class Loaded:
-    """Data of `tamis fit`, and what is known about them.
+    """Data of `tamis fit` and the options for comparing methods on them.
 
     Attributes
     ----------
     name : str
-        Of the data.
+        Name of the data.
     table : Table
     options : Options
-        What the comparison is asked for.
+        Options of the comparison.
     descriptions : dict of str to dict
-        What the features file says.
+        Descriptions from the features file.
     """
 
     name: str
@@ -103,7 +103,7 @@ def load(words):
 
 
 def make_options(words, feature_groups=None, costs=None):
-    """What the options of the command ask of a comparison."""
+    """Make the options of a comparison from those of the command."""
     named = {name: words[name] for name in _COMPARING}
     return Options(
         **named,
@@ -115,7 +115,7 @@ def make_options(words, feature_groups=None, costs=None):
 
 
 def _near(name, known):
-    """Names that are like a wrong one, for a message."""
+    """Suggest similar names, for a message."""
     near = difflib.get_close_matches(str(name), [str(k) for k in known], n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(near)}" if near else ""
 
@@ -144,7 +144,7 @@ def _embedded(words):
 
 
 def read_features_file(path, max_size=None):
-    """What a table of features says: a dict for every feature, with what is given.
+    """Read a features file: one dict per feature, with the fields that are given.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def read_features_file(path, max_size=None):
         CSV with the column "feature", and any of question, unit, type (number, integer, choice,
         yes/no), choices (separated by |), min, max, cost, group.
     max_size : int or None
-        Bytes of memory that it may take; None: half of what is available.
+        Bytes of memory that it may use; None: half of what is available.
 
     Returns
     -------
@@ -177,17 +177,17 @@ def read_features_file(path, max_size=None):
     if "feature" not in [name.strip() for name in fields if name] or unknown:
         what = f"has the column {unknown[0]!r}" if unknown else "has no column 'feature'"
         raise InputError(
-            f"the features file {path} {what}; it takes {', '.join(_FIELDS)} (only feature is "
-            "needed)."
+            f"the features file {path} {what}; known columns are "
+            f"{', '.join(_FIELDS)} (only feature is needed)."
         )
     described = {}
     for line, row in enumerate(rows, 2):
         if None in row.values() or None in row:
-            raise InputError(f"{path}, line {line}: not as many fields as the header has.")
+            raise InputError(f"{path}, line {line}: the number of fields differs from the header.")
         given = {k.strip(): v.strip() for k, v in row.items() if v.strip()}
         name = given.pop("feature", None)
         if name is None or name in described:
-            what = "no feature is named" if name is None else f"feature {name!r} comes twice"
+            what = "no feature is named" if name is None else f"feature {name!r} appears twice"
             raise InputError(f"{path}, line {line}: {what}.")
         described[name] = _check_description(given, f"{path}, line {line}")
     return described
@@ -201,7 +201,9 @@ def _check_description(given, where):
             except ValueError:
                 given[field] = math.nan
             if not math.isfinite(given[field]) or (field == "cost" and given[field] < 0):
-                raise InputError(f"{where}: {field} must be a number, and a cost not negative.")
+                raise InputError(
+                    f"{where}: {field} must be a number, and cost must not be negative."
+                )
     if given.get("min", -math.inf) > given.get("max", math.inf):
         raise InputError(f"{where}: min {given['min']:g} is above max {given['max']:g}.")
     if "type" in given and given["type"] not in _TYPES:
@@ -214,7 +216,7 @@ def _check_description(given, where):
 
 
 def _check_descriptions(descriptions, table):
-    """Groups by source column, and prices by counted feature."""
+    """Groups by source column, and costs by counted feature."""
     known = set(table.columns.names)
     groups, costs = {}, {}
     for name, given in descriptions.items():
@@ -229,14 +231,14 @@ def _check_descriptions(descriptions, table):
         if "cost" in given:
             if costs.get(counted, given["cost"]) != given["cost"]:
                 raise InputError(
-                    f"the features file gives the group {counted!r} two costs; one price buys it "
-                    "whole."
+                    f"the features file gives the group {counted!r} two costs; "
+                    "one cost pays for all of it."
                 )
             costs[counted] = given["cost"]
     for name, group in groups.items():
         if group in known and groups.get(group) != group:
             raise InputError(
                 f"the features file puts {name!r} in the group {group!r}, which is the name of "
-                "another feature; name the group otherwise, or put that feature in it, too."
+                "another feature; rename the group, or add that feature to it."
             )
     return groups, costs

@@ -23,7 +23,7 @@ _NAMES = {
     "mcc": "Matthews correlation",
     "roc_auc": "area under ROC curve",
 }
-# A class whose share is further from what the probabilities stand for is told.
+# Report classes whose share differs by more than this from what the probabilities assume.
 _FAR = 0.05
 
 
@@ -36,7 +36,7 @@ def run(options):
     values, predicted, n_asked = _predict(options, model, priors, notes)
     codes, rows = _find_codes(values, model, options, notes)
     labels, probabilities = predicted[0][rows], predicted[1][rows]
-    found = validate(
+    results = validate(
         codes,
         labels,
         probabilities,
@@ -47,18 +47,18 @@ def run(options):
     _note_frequencies(codes, model, priors, notes)
     for note in notes:
         say(note)
-    told = _tell(found, model, codes, options, n_asked[rows], notes, priors)
+    report = _tell(results, model, codes, options, n_asked[rows], notes, priors)
     if output is not None:
-        write_json(output, told)
+        write_json(output, report)
     if options.json:
-        write_json(None, told)
+        write_json(None, report)
     else:
-        print_lines(show_evaluation(told))
+        print_lines(show_evaluation(report))
     return 0
 
 
 def _predict(options, model, priors, notes):
-    """Labels as they are written, class indices and probabilities, features of every row."""
+    """Labels as written, predicted classes and probabilities, features used by each row."""
     target = options.target or model.target
     wanted = [] if options.target_file else [target]
     values, codes, probabilities, n_asked = [], [], [], []
@@ -68,8 +68,8 @@ def _predict(options, model, priors, notes):
     for table, _, extras in chunks:
         if wanted and target not in extras:
             raise InputError(
-                f"{options.data} has no column {target!r} for the labels; --target names another, "
-                "--target-file a file of labels."
+                f"{options.data} has no column {target!r} for the labels; "
+                "name another with --target, or a file of labels with --target-file."
             )
         predicted = model.predict_rows(table, priors)
         if wanted:
@@ -80,13 +80,13 @@ def _predict(options, model, priors, notes):
         n_asked.append(
             np.full(table.n_rows, n_needed) if asked is None else [len(row) for row in asked]
         )
-    found = np.concatenate(codes), np.concatenate(probabilities)
+    predictions = np.concatenate(codes), np.concatenate(probabilities)
     values = np.concatenate(values) if wanted else _read_target_file(options, target, notes)
-    return values, found, np.concatenate(n_asked)
+    return values, predictions, np.concatenate(n_asked)
 
 
 def _read_target_file(options, target, notes):
-    """Labels of a file of their own, in the order of the rows."""
+    """Labels from a separate file, in the order of the rows."""
     from tamis.tables.readers import read_raw
     from tamis.tables.source import check_path
     from tamis.tables.targets import read_labels
@@ -115,7 +115,7 @@ def _read_target_file(options, target, notes):
 
 
 def _find_codes(values, model, options, notes):
-    """Class indices of the rows that have a label, and which rows these are."""
+    """Class indices of the rows that have a label, and the numbers of these rows."""
     from tamis.tables.values import as_labels, match_labels
 
     missing = missing_words(options, model)
@@ -134,24 +134,24 @@ def _find_codes(values, model, options, notes):
         raise InputError(f"{options.data}: no row has a label in {target!r}.")
     if not is_known.all():
         n = int((~is_known).sum())
-        notes.append(f"{n:,} row{'' if n == 1 else 's'} without a label: left out")
+        notes.append(f"{n:,} row{'' if n == 1 else 's'} without a label: ignored")
     rows = np.flatnonzero(is_known)
     counts = np.bincount(codes[rows], minlength=len(place))
     absent = [str(label) for label, n in zip(place, counts, strict=True) if n == 0]
     if absent:
-        notes.append(f"classes of the model without any row here: {listed(absent)}")
+        notes.append(f"classes of the model that no row has: {listed(absent)}")
     return codes[rows], rows
 
 
 def _note_frequencies(codes, model, priors, notes):
-    """Probabilities that stand for other class frequencies cannot be calibrated here."""
+    """Note that probabilities which assume other class frequencies are not calibrated."""
     shares = np.bincount(codes, minlength=len(model.classes_)) / codes.size
-    meant = model.priors if priors is None else priors
-    if np.abs(shares - meant).max() > _FAR:
+    assumed = model.priors if priors is None else priors
+    if np.abs(shares - assumed).max() > _FAR:
         labels = [str(label) for label in model.classes_.tolist()]
         notes.append(
-            f"probabilities stand for class frequencies of {_shares(labels, meant)}; here they "
-            f"are {_shares(labels, shares)}: --priors takes others"
+            f"probabilities assume class frequencies of {_shares(labels, assumed)}; here they "
+            f"are {_shares(labels, shares)}: --priors sets others"
         )
 
 
@@ -160,14 +160,14 @@ def _shares(labels, shares):
     return listed(pairs, 6)
 
 
-def _tell(found, model, codes, options, n_asked, notes, priors):
-    """Everything, as plain JSON."""
+def _tell(results, model, codes, options, n_asked, notes, priors):
+    """Everything as plain values, for JSON."""
     counts = np.bincount(codes, minlength=len(model.classes_))
     labels = [str(label) for label in model.classes_.tolist()]
     honest = model.scores.get("honest_score")
     chosen = model.scores.get("selection_score") or {}
     scoring = (honest or chosen).get("scoring", "balanced_accuracy")
-    here = found["scores"][scoring]
+    here = results["scores"][scoring]
     compared = None
     if honest and here["score"] is not None and honest.get("score") == honest.get("score"):
         compared = {"scoring": scoring, **compare_scores(here, honest)}
@@ -190,7 +190,7 @@ def _tell(found, model, codes, options, n_asked, notes, priors):
         },
         "priors": None if priors is None else dict(zip(labels, priors.tolist(), strict=True)),
         "scoring": scoring,
-        **found,
+        **results,
         "cross_validated": compared,
         "features_per_sample": float(n_asked.mean()),
         "features_per_sample_95th_percentile": float(np.percentile(n_asked, 95)),
@@ -198,24 +198,25 @@ def _tell(found, model, codes, options, n_asked, notes, priors):
     }
 
 
-def show_evaluation(told):
+def show_evaluation(report):
     """Lines for standard output."""
-    data, scoring = told["data"], told["scoring"]
+    data, scoring = report["data"], report["scoring"]
     classes = listed([f"{label} {n}" for label, n in data["classes"].items()], 8)
     lines = [
         f"{data['name']}: {data['rows']} rows ({classes})",
-        f"{told['model']['title']}, {plural(told['features_per_sample'], 'feature')} per sample",
+        f"{report['model']['title']}, "
+        f"{plural(report['features_per_sample'], 'feature')} per sample",
         "",
     ]
-    names = [scoring, *(name for name in told["scores"] if name != scoring)]
-    rows = [(_NAMES[n], *_scored(told["scores"][n])) for n in names]
+    names = [scoring, *(name for name in report["scores"] if name != scoring)]
+    rows = [(_NAMES[n], *_scored(report["scores"][n])) for n in names]
     lines += show_table(("score", "here", "95 % interval"), rows)
-    compared = told["cross_validated"]
+    compared = report["cross_validated"]
     if compared:
         lines += ["", f"{_NAMES[scoring]}: {compared['sentence']}"]
     else:
         lines += ["", "the model has no cross-validated score to compare with"]
-    matrix = told["confusion"]
+    matrix = report["confusion"]
     if len(matrix["classes"]) <= 12:
         rows = [
             (label, *counts)
@@ -230,14 +231,14 @@ def show_evaluation(told):
             *(_ratio(row[name], row["interval_95"][name]) for name in ratios),
             "-" if row["auc"] is None else f"{row['auc']:.3f}",
         )
-        for label, row in told["per_class"].items()
+        for label, row in report["per_class"].items()
     ]
     lines += ["", *show_table(("class", "rows", *ratios, "auc"), rows)]
-    found = told["calibration"]
+    calibration = report["calibration"]
     lines += [
         "",
-        f"calibration: Brier score {found['brier']:.3f}, expected calibration error "
-        f"{found['expected_calibration_error']:.3f}",
+        f"calibration: Brier score {calibration['brier']:.3f}, expected calibration error "
+        f"{calibration['expected_calibration_error']:.3f}",
     ]
     rows = [
         (
@@ -246,7 +247,7 @@ def show_evaluation(told):
             f"{row['share']:.3f}",
             f"{row['difference']:+.3f}",
         )
-        for label, row in found["in_the_large"].items()
+        for label, row in calibration["in_the_large"].items()
     ]
     lines += show_table(("class", "mean probability", "share", "difference"), rows)
     rows = [
@@ -256,11 +257,11 @@ def show_evaluation(told):
             f"{part['mean_probability']:.3f}",
             f"{part['share']:.3f}",
         )
-        for part in found["bins"]
+        for part in calibration["bins"]
         if part["rows"]
     ]
-    came = "share" if found["of"].startswith("probability") else "right"
-    lines += ["", *show_table((found["of"], "rows", "mean", came), rows)]
+    came = "share" if calibration["of"].startswith("probability") else "right"
+    lines += ["", *show_table((calibration["of"], "rows", "mean", came), rows)]
     return lines
 
 

@@ -22,7 +22,7 @@ def run(options):
     output = check_output(options.output, options.data)
     model = find_model(options.run)
     header, explain = _HOW.get(model.method, _HOW["centers"])
-    # Contributions are held for every class.
+    # Contributions are held for each class.
     width = model.preparation.n_columns * (2 + len(model.classes_))
     name, chunks = read_new(options, model, width=width)
     write_rows(output, [name, *header], explain(model, chunks, options.top), options.guard)
@@ -31,51 +31,51 @@ def run(options):
 
 def _contributions(model, chunks, top):
     for table, names, _ in chunks:
-        found, values = explain_margins(model, table), Values(model.preparation, table)
-        # Stable: of equal contributions the first feature is told first.
-        order = np.argsort(-np.abs(found.values), axis=1, kind="stable")
+        explained, values = explain_margins(model, table), Values(model.preparation, table)
+        # Stable: of equal contributions, the first feature is written first.
+        order = np.argsort(-np.abs(explained.values), axis=1, kind="stable")
         for row, name in enumerate(names):
             start = (
                 name,
-                found.labels[row],
-                number(found.probabilities[row]),
-                found.runners_up[row],
+                explained.labels[row],
+                number(explained.probabilities[row]),
+                explained.runners_up[row],
             )
-            yield (*start, "", BASE, "", number(found.base[row]))
+            yield (*start, "", BASE, "", number(explained.base[row]))
             shown = order[row, :top]
-            shown = shown[found.values[row, shown] != 0]
+            shown = shown[explained.values[row, shown] != 0]
             for rank, j in enumerate(shown.tolist(), 1):
-                feature = found.features[j]
-                told = values.tell(row, feature)
-                yield (*start, rank, feature, told, number(found.values[row, j]))
+                feature = explained.features[j]
+                value = values.tell(row, feature)
+                yield (*start, rank, feature, value, number(explained.values[row, j]))
             rest = order[row, shown.size :]
-            if found.values[row, rest].any():
-                yield (*start, "", OTHERS, "", number(found.values[row, rest].sum()))
+            if explained.values[row, rest].any():
+                yield (*start, "", OTHERS, "", number(explained.values[row, rest].sum()))
 
 
 def _nearest(model, chunks, top):
     for table, names, _ in chunks:
-        found = explain_nearest(model, table, top)
+        explained = explain_nearest(model, table, top)
         for row, name in enumerate(names):
-            start = name, found.labels[row], number(found.probabilities[row])
-            for at in range(found.rows.shape[1]):
+            start = name, explained.labels[row], number(explained.probabilities[row])
+            for rank in range(explained.rows.shape[1]):
                 yield (
                     *start,
-                    at + 1,
-                    found.rows[row, at] + 1,
-                    found.row_labels[row, at],
-                    number(found.distances[row, at]),
+                    rank + 1,
+                    explained.rows[row, rank] + 1,
+                    explained.row_labels[row, rank],
+                    number(explained.distances[row, rank]),
                 )
 
 
 def _sequences(model, chunks, top):
     for table, names, _ in chunks:
-        found, values = explain_sequences(model, table), Values(model.preparation, table)
+        explained, values = explain_sequences(model, table), Values(model.preparation, table)
         for row, name in enumerate(names):
-            for step, feature in enumerate(["", *found.asked[row]]):
-                told = values.tell(row, feature) if step else ""
-                label, chance = found.labels[row][step], found.probabilities[row][step]
-                yield name, step, feature, told, label, number(chance)
+            for step, feature in enumerate(["", *explained.asked[row]]):
+                value = values.tell(row, feature) if step else ""
+                label, chance = explained.labels[row][step], explained.probabilities[row][step]
+                yield name, step, feature, value, label, number(chance)
 
 
 _HOW = {

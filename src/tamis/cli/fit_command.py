@@ -44,7 +44,7 @@ def run(options):
     for name, message in comparison.failed.items():
         say(f"{name} failed on these data: {message}")
     if comparison.choice is None:
-        say("no method was finished, so there is nothing to recommend yet.")
+        say("No method was finished, so there is nothing to recommend yet.")
     else:
         conclude(comparison, comparison.choice, folder, options, start)
     if comparison.why_stopped or comparison.n_left:
@@ -53,13 +53,13 @@ def run(options):
 
 
 def _check_words(words):
-    """Refuse what is wrong with the options before anything is read."""
+    """Raise InputError for invalid options before anything is read."""
     find_methods(make_options(words))
     if words["n_jobs"] == 0 or words["n_jobs"] < -1:
         raise InputError(f"--n-jobs {words['n_jobs']}: expected 1 or more, or -1 for all cores.")
     if words["min_sensitivity"] is not None and words["positive"] is None:
         raise InputError(
-            "--min-sensitivity: the class whose sensitivity is meant must be named by --positive."
+            "--min-sensitivity needs --positive CLASS, the class whose sensitivity is meant."
         )
     for name, default in (("vectorizer", "counts"), ("ngrams", (1, 1))):
         if words[name] != default and not words["text"]:
@@ -70,7 +70,7 @@ def _check_words(words):
 
 
 class _Reporter(Callback):
-    """Tells the user what is going on, and keeps the options of the run.
+    """Report progress to the user, and save the options of the run.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class _Reporter(Callback):
             self.progress.__exit__(*error)
 
     def on_start(self, start):
-        """Write the options, and say what was recognised and how long it will take."""
+        """Save the options; report what was recognised and the estimated time."""
         if self.folder is not None:
             if start.was_cleared:
                 self.folder.clear()
@@ -114,16 +114,16 @@ class _Reporter(Callback):
         self.progress.__enter__()
 
     def on_task_begin(self, task):
-        """Show that a task was started."""
+        """Show that a task has started."""
         self.progress.begin(task)
 
     def on_task_end(self, task, seconds):
-        """Show that a task was finished."""
+        """Show that a task has finished."""
         self.progress.end(task, seconds)
 
 
 def conclude(comparison, choice, folder, options, start=None):
-    """Write the model of a point of a curve, and print the results."""
+    """Write the model of one method and level, and print the results."""
     metrics = comparison.metrics_of(choice)
     if start is not None:
         metrics["seconds"] = time.perf_counter() - start

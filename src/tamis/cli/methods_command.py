@@ -1,4 +1,4 @@
-"""`tamis methods`: what is compared, and when a method is left out."""
+"""`tamis methods`: what is compared, and when a method is skipped."""
 
 import textwrap
 
@@ -29,17 +29,17 @@ _LEVELS = {
     "cost weight": "cost of a feature, in errors",
     "C": "inverse of the penalty, C",
 }
-# Sizes that seconds are told for: rows, columns.
+# Sizes that seconds are given for: rows, columns.
 _EXAMPLES = ((1_000, 100), (100, 10_000), (100_000, 100))
 
 
 def run(options):
     """Run the command; returns the exit code."""
-    told = describe_methods()
+    described = describe_methods()
     if options.json:
-        write_json(None, told)
+        write_json(None, described)
     else:
-        print_lines(show_methods(told))
+        print_lines(show_methods(described))
     return 0
 
 
@@ -72,10 +72,10 @@ def describe_methods():
     }
 
 
-def show_methods(told):
+def show_methods(described):
     """Lines for standard output."""
     lines = []
-    for method in told["methods"]:
+    for method in described["methods"]:
         title = f"({method['title']})" if method["is_baseline"] else method["title"]
         sizes = ", ".join(
             f"{size['rows']:,} x {size['columns']:,}: {_seconds(size['seconds'])}"
@@ -94,11 +94,11 @@ def show_methods(told):
     lines += [
         "",
         *textwrap.wrap(
-            "In brackets: to compare with, never recommended. Seconds are rough ones of one "
+            "In parentheses: baselines, never recommended. Seconds are rough, for one "
             "training, rows x columns of numbers, two classes, one core; a comparison trains "
-            "once for every fold and repeat. `tamis fit` leaves a method out when all its "
-            f"trainings together would take more than {told['patience_seconds']:.0f} s on the "
-            "cores there are, and says so; --methods names what is taken in any case.",
+            "once per fold and repeat. `tamis fit` skips a method, with a message, when all its "
+            "trainings together would take more than "
+            f"{described['patience_seconds']:.0f} s on the available cores; name it in --methods to run it anyway.",
             96,
         ),
     ]

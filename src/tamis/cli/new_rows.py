@@ -1,4 +1,4 @@
-"""Rows of DATA for a model that exists, a chunk at a time: memory does not grow with the rows."""
+"""Read the rows of DATA for a saved model in chunks, so that memory use stays bounded."""
 
 from itertools import chain
 
@@ -8,43 +8,43 @@ from tamis.tables.errors import EmptyTableError, InputError, listed
 
 __all__ = ["missing_words", "read_new"]
 
-# Values of a chunk, and its rows.
+# Values per chunk; most and fewest rows per chunk.
 _VALUES, _MOST_ROWS, _FEWEST_ROWS = 2_000_000, 10_000, 50
 
 
 def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say):
-    """The rows of DATA, in chunks.
+    """Read the rows of DATA in chunks.
 
-    What was read as missing is told: columns that are not there when the first chunk has come,
-    words among numbers after the last one.
+    Values that are treated as missing are reported: absent columns after the first chunk, words in
+    numeric columns after the last one.
 
     Parameters
     ----------
     options : Namespace
-        Words of the command: `data`, `id_column`, and how to read.
+        Options of the command: `data`, `id_column`, and how to read.
     model : TableModel
     extra : list of str
-        Other columns to hand over, where the file has them.
+        Other columns to return if the file has them.
     width : int or None
-        Values that are held for every row; None: those of the model's columns.
+        Values held per row; None: one per column of the model.
     allow_empty : bool
-        Whether a table without rows is told, and not an error.
+        Whether a table without rows gives a message instead of an error.
     tell : callable
-        Takes a line for the user; the default writes it on standard error.
+        Called with each message; the default writes it to standard error.
 
     Returns
     -------
     name : str
-        Of what names a row: the column of `--id`, or "row".
+        Heading for the names of the rows: the column of `--id`, or "row".
     chunks : iterator of (Columns, list, dict)
-        The model's columns; names of the rows, or their numbers from 1 on; other columns.
+        The model's columns; names of the rows, or their numbers from 1; other columns.
     """
     from tamis.tables import read_rows
 
     width = max(1, model.preparation.n_columns if width is None else width)
-    notes, lacking = [], ([] if model.asks else None)
+    notes, absent = [], ([] if model.asks else None)
     wanted = [*extra, *([options.id_column] if options.id_column else [])]
-    found = read_rows(
+    rows = read_rows(
         options.data,
         model.required,
         model.preparation.kinds,
@@ -59,26 +59,26 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
         chunk_rows=max(_FEWEST_ROWS, min(_MOST_ROWS, _VALUES // width)),
         extra=list(dict.fromkeys(wanted)),
         notes=notes,
-        lacking=lacking,
+        lacking=absent,
     )
     name = options.id_column or "row"
     try:
-        # The first chunk tells whether all columns are there, before anything is written.
-        first = next(found)
+        # Reading the first chunk raises an error for absent columns before anything is written.
+        first = next(rows)
     except EmptyTableError as error:
         if not allow_empty:
             raise
         tell(f"{error}: nothing to predict")
         return name, iter(())
-    if lacking:
-        tell(f"missing in every row, for there is no such column: {listed(lacking, 10)}")
+    if absent:
+        tell(f"columns not in the file, treated as missing: {listed(absent, 10)}")
     if options.id_column and options.id_column not in first[1]:
         raise InputError(f"--id {options.id_column}: {options.data} has no such column.")
-    return name, _number(chain([first], found), options.id_column, notes, tell)
+    return name, _number(chain([first], rows), options.id_column, notes, tell)
 
 
 def missing_words(options, model):
-    """Words that stand for missing values: those that are given, else those of training."""
+    """Words that stand for missing values: those of the options, else those used in training."""
     if options.missing_values is None:
         return model.preparation.missing
     return MissingWords(list(options.missing_values))

@@ -1,4 +1,4 @@
-"""Where results go: standard output, or a file that is written whole or not at all."""
+"""Write results to standard output, or to a file that is written completely or not at all."""
 
 import csv
 import io
@@ -16,14 +16,14 @@ __all__ = ["check_output", "number", "write_json", "write_rows"]
 
 
 def check_output(output, *read):
-    """Refuse an output that cannot be written, before any work is done.
+    """Raise InputError if the output cannot be written, before any work is done.
 
     Parameters
     ----------
     output : str or None
         File; None: standard output.
     *read : str or None
-        Files that are read, which must not be replaced.
+        Input files, which must not be replaced.
 
     Returns
     -------
@@ -35,10 +35,10 @@ def check_output(output, *read):
     if path.is_dir():
         raise InputError(f"-o {output} is a folder; name a file in it.")
     if not path.parent.is_dir():
-        raise InputError(f"-o {output}: there is no folder {path.parent}; make it first.")
+        raise InputError(f"-o {output}: there is no folder {path.parent}; create it first.")
     for name in read:
         if name is not None and path.exists() and Path(name).exists() and path.samefile(name):
-            raise InputError(f"-o {output} would replace what is read; name another file.")
+            raise InputError(f"-o {output} would replace an input file; name another file.")
     return path
 
 
@@ -53,7 +53,7 @@ def write_rows(path, header, rows, guard):
     rows : iterable of sequence
         May be computed while they are written.
     guard : bool
-        Whether cells that a spreadsheet would take for formulas get an apostrophe before them.
+        Whether to put an apostrophe before cells that a spreadsheet would read as formulas.
     """
 
     def write(text):
@@ -69,12 +69,12 @@ def write_rows(path, header, rows, guard):
 
 
 def write_json(path, value):
-    """Write plain values as JSON; None: standard output."""
-    told = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    """Write plain values as JSON, to standard output where `path` is None."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
     if path is None:
-        print_lines(told.split("\n"))
+        print_lines(text.split("\n"))
     else:
-        _write(path, lambda text: print(told, file=text, flush=True))
+        _write(path, lambda file: print(text, file=file, flush=True))
 
 
 def _write(path, write):
@@ -82,11 +82,11 @@ def _write(path, write):
         write(sys.stdout)
         return
     if path.exists() and not path.is_file():
-        # A pipe or /dev/null is written to, and never replaced.
+        # Write into a pipe or /dev/null; never replace it.
         with open(path, "w", encoding="utf-8", newline="") as text:
             write(text)
         return
-    # A link stays one: what it points to is replaced.
+    # Replace the target of a link, not the link.
     with write_atomically(os.path.realpath(path)) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         write(text)
@@ -94,6 +94,6 @@ def _write(path, write):
 
 
 def number(value):
-    """A number in a CSV file: ten digits, nothing for NaN."""
+    """Format a number for a CSV file: ten digits, empty for NaN."""
     # Adding 0 makes -0 a plain 0.
     return "" if value != value else f"{value + 0.0:.10g}"

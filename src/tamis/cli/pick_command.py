@@ -1,4 +1,4 @@
-"""`tamis pick`: another point of the curve, from the checkpoints of a run."""
+"""`tamis pick`: the model of another method or level, from the checkpoints of a run."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def run(options):
         raise InputError("the data of this run came from standard input; give a file with --data.")
     if words["data"] is not None and not Path(words["data"]).exists():
         raise InputError(
-            f"the data of this run are no longer at {words['data']}; give their place with --data."
+            f"the data of this run are no longer at {words['data']}; give their path with --data."
         )
     loaded = load(words)
     comparison = compare_table(

@@ -28,7 +28,7 @@ def run(options):
 
 
 def _predict(model, chunks, priors, reject):
-    """Lines of the table."""
+    """Yield the rows of the table."""
     for table, names, _ in chunks:
         predicted = model.predict_rows(table, priors)
         columns = [names, predicted.labels.tolist()]

@@ -1,17 +1,17 @@
-"""Names and labels of the data, which can be anything, in text for people and spreadsheets."""
+"""Printing names and labels from the data safely: they may hold any character."""
 
 import re
 import sys
 
 __all__ = ["print_lines", "printable"]
 
-# Controls (escape sequences, ends of lines), and characters that change the direction of text.
+# Control characters (escape sequences, line ends) and those that change the text direction.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def printable(line):
-    r"""A line without characters that a terminal acts on: these are written as escapes.
+    r"""Replace the characters of a line that a terminal would act on by escapes.
 
     Examples
     --------
@@ -22,5 +22,5 @@ def printable(line):
 
 
 def print_lines(lines, stream=None):
-    """Print lines for people, on standard output where no other stream is given."""
+    """Print lines, on standard output unless another stream is given."""
     print("\n".join(map(printable, lines)), file=stream or sys.stdout, flush=True)

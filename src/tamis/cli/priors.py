@@ -12,12 +12,12 @@ _TOLERANCE = 1e-6
 
 
 def read_priors(text, classes):
-    """Frequencies of the classes, in their order.
+    """Read the frequencies of the classes, in their order.
 
     Parameters
     ----------
     text : str or None
-        A name and a number for every class; the numbers sum to 1.
+        One name and number per class; the numbers sum to 1.
     classes : ndarray of shape (n_classes,)
 
     Returns
@@ -41,7 +41,7 @@ def read_priors(text, classes):
             raise InputError(f"--priors {label}={value}: expected a number above 0.")
     absent = [label for label in labels if label not in given]
     if absent:
-        raise InputError(f"--priors must name every class; it lacks {_some(absent)}.")
+        raise InputError(f"--priors must name every class; missing: {_some(absent)}.")
     total = math.fsum(given.values())
     if abs(total - 1) > _TOLERANCE:
         raise InputError(f"--priors must sum to 1; they sum to {total:.7g}.")
@@ -49,7 +49,7 @@ def read_priors(text, classes):
 
 
 def _pairs(text):
-    """Names and numbers; a comma or an equals sign may be part of a name."""
+    """Split into names and numbers; a name may contain commas and equals signs."""
     name = ""
     for piece in text.split(","):
         name += piece

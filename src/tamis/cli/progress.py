@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar for every method, or lines where there is no terminal."""
+"""Progress on standard error: one bar per method, or lines if it is not a terminal."""
 
 import os
 import sys
@@ -12,19 +12,19 @@ from tamis.comparison.baselines import find_method
 
 __all__ = ["Progress", "reading", "say", "tell_seconds"]
 
-# Where there is no terminal: seconds between lines.
+# Seconds between lines if standard error is not a terminal.
 _QUIET = 30.0
-# Files that are read without a word; seconds before the first line about larger ones, and between.
+# Bytes up to which reading is silent; seconds before the first message, and between messages.
 _SMALL_FILE, _PATIENT, _READING = 50e6, 3.0, 10.0
 
 
 def say(line):
-    """One line of information, on standard error."""
+    """Print one line of information on standard error."""
     print_lines([f"tamis: {line}"], sys.stderr)
 
 
 def tell_seconds(seconds):
-    """A time that is known roughly."""
+    """Format a rough time."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     if seconds < 5400:
@@ -34,7 +34,7 @@ def tell_seconds(seconds):
 
 @contextmanager
 def reading(path):
-    """Tell that a large file is being read, again and again until it is."""
+    """Report regularly that a large file is still being read."""
     try:
         size = os.path.getsize(path)
     except (OSError, TypeError):
@@ -57,16 +57,16 @@ def reading(path):
 
 
 class Progress(AbstractContextManager):
-    """Tells about finished tasks, and how long the others will take.
+    """Show finished tasks, and how long the others will take.
 
     Parameters
     ----------
     tasks : list of Task
-        All there are.
+        All tasks.
     estimates : dict of str to float
-        Seconds that a task of every method takes, roughly.
+        Rough seconds per task of each method.
     n_jobs : int
-        Tasks that are worked on at once.
+        Tasks that run at the same time.
     """
 
     def __init__(self, tasks, estimates, n_jobs):
@@ -81,7 +81,7 @@ class Progress(AbstractContextManager):
 
     @staticmethod
     def _row(task):
-        titles = {"pair": "honest score: nested folds", "batch": "one batch left out"}
+        titles = {"pair": "honest score: nested folds", "batch": "one batch held out"}
         if task.stage == "cv":
             return find_method(task.method).title
         return titles.get(task.stage, "shuffled labels")
@@ -116,11 +116,11 @@ class Progress(AbstractContextManager):
             self.bars.stop()
 
     def begin(self, task):
-        """A task is started."""
+        """Record that a task has started."""
         self.running[task.key] = (task, time.perf_counter())
 
     def end(self, task, seconds):
-        """A task is finished; `seconds` is None where it was finished before, or failed."""
+        """Record that a task has finished; `seconds` is None if it was done before, or failed."""
         row = self._row(task)
         self.running.pop(task.key, None)
         self.done[row] += 1
@@ -135,9 +135,9 @@ class Progress(AbstractContextManager):
             say(f"{row}: done")
 
     def remaining(self):
-        """Seconds that are left, from what finished tasks took."""
+        """Estimate the remaining seconds from the finished tasks."""
         known = {name: self.seconds[name] / n for name, n in self.timed.items() if n}
-        # What other methods took tells how fast this machine is.
+        # The other methods show how fast this machine is.
         expected = sum(self.estimates[name] for name in known)
         factor = sum(known.values()) / expected if expected > 0 else 1.0
         total = sum(

@@ -1,4 +1,4 @@
-"""What people read: tables of plain text."""
+"""Results as tables of plain text."""
 
 import math
 
@@ -9,7 +9,7 @@ _MOST_CATEGORIES = 8
 
 
 def show_table(header, rows):
-    """Lines of a table with aligned columns; the first is text, the others numbers."""
+    """Format a table with aligned columns; the first is text, the others numbers."""
     widths = [max(len(str(row[c])) for row in [header, *rows]) for c in range(len(header))]
     lines = []
     for row in [header, *rows]:
@@ -21,19 +21,19 @@ def show_table(header, rows):
 
 
 def count(value):
-    """A number of features, or a mean of such numbers."""
+    """Format a number of features, or a mean of such numbers."""
     if math.isclose(value, round(value), abs_tol=5e-3) or value >= 100:
         return f"{round(value):,}"
     return f"{value:.1f}"
 
 
 def plural(n, word):
-    """A number of things."""
+    """Format a number with its noun."""
     return f"{count(n)} {word}{'' if count(n) == '1' else 's'}"
 
 
 def score(entry):
-    """A score with its standard error."""
+    """Format a score with its standard error."""
     return f"{entry['score']:.3f} ± {entry['standard_error']:.3f}"
 
 
@@ -53,8 +53,8 @@ def show_metrics(metrics):
         "",
         *_show_methods(metrics),
     ]
-    for name, told in metrics["left_out"].items():
-        lines.append(f"{name} was not run: about {told['estimated_seconds']:.0f} s")
+    for name, skipped in metrics["left_out"].items():
+        lines.append(f"{name} was not run: about {skipped['estimated_seconds']:.0f} s")
     if metrics["unfinished"]:
         lines.append(f"not finished: {', '.join(metrics['unfinished'])}")
     if "model" in metrics:
@@ -66,7 +66,7 @@ def show_metrics(metrics):
 
 
 def _show_methods(metrics):
-    """One row for every method: its sparsest level that is good enough, then its best."""
+    """Format one row per method: its sparsest level that is good enough, then its best."""
     methods = metrics["methods"].values()
     asks = any(method["asks"] for method in methods)
     costs = metrics["data"]["has_costs"]
@@ -134,10 +134,10 @@ def _show_model(model, settings):
     lines += _show_threshold(model)
     lines += _show_baseline(model)
     if model.get("left_out_batches"):
-        told = model["left_out_batches"]
-        worst = min(told["accuracy_of_batch"].values())
+        batches = model["left_out_batches"]
+        worst = min(batches["accuracy_of_batch"].values())
         lines.append(
-            f"  {name} {told['score']:.3f} when one batch at a time is left out of training "
+            f"  {name} {batches['score']:.3f} when one batch at a time is held out of training "
             f"(accuracy in the worst batch: {worst:.3f})"
         )
     if model.get("permutations"):
@@ -151,30 +151,32 @@ def _show_model(model, settings):
 def _show_threshold(model):
     if model.get("threshold") is None:
         return
-    told = model["threshold"]
+    threshold = model["threshold"]
     yield (
-        f"  sensitivity for {told['positive']} {told['sensitivity']:.3f} "
-        f"({told['min_sensitivity']:.3f} asked for), specificity {told['specificity']:.3f} "
-        f"({told['specificity_without']:.3f} without the threshold)"
+        f"  sensitivity for {threshold['positive']} {threshold['sensitivity']:.3f} "
+        f"({threshold['min_sensitivity']:.3f} requested), "
+        f"specificity {threshold['specificity']:.3f} "
+        f"({threshold['specificity_without']:.3f} without the threshold)"
     )
 
 
 def _show_baseline(model):
-    told = model.get("best_baseline")
-    if told is None:
+    baseline = model.get("best_baseline")
+    if baseline is None:
         return
-    title, size = f"{told['title']} (baseline)", plural(told["features_overall"], "feature")
-    gain = f"{told['difference']:+.3f} ± {told['standard_error']:.3f}"
-    if told["is_better"] and told["is_sparser"]:
+    title = f"{baseline['title']} (baseline)"
+    size = plural(baseline["features_overall"], "feature")
+    gain = f"{baseline['difference']:+.3f} ± {baseline['standard_error']:.3f}"
+    if baseline["is_better"] and baseline["is_sparser"]:
         yield f"  {title} is sparser and better: {size}, score {gain}"
-    elif told["is_better"]:
+    elif baseline["is_better"]:
         yield f"  {title} is better: score {gain}, with {size}"
-    elif told["is_as_good"] and told["is_sparser"]:
+    elif baseline["is_as_good"] and baseline["is_sparser"]:
         yield f"  {title} is sparser and about as good: {size}, score {gain}"
 
 
 def show_features(records, limit=15):
-    """Lines about the features of a model, best first; categories one by one."""
+    """Lines about the features of a model, best first; one line per category."""
     if not records:
         return ["The model uses no feature."]
     classes = list(records[0]["centers"])
@@ -212,7 +214,7 @@ def _category_rows(centers, classes):
 
 
 def _shorten(name, width=60):
-    """A long name without its middle."""
+    """Replace the middle of a long name by dots."""
     if len(name) <= width:
         return name
     half = (width - 1) // 2

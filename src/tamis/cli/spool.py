@@ -1,4 +1,4 @@
-"""DATA from a pipe: kept in a temporary file while a command works with it."""
+"""DATA from a pipe, kept in a temporary file while a command runs."""
 
 import os
 import stat
@@ -12,13 +12,13 @@ from tamis.tables.limits import Budget
 
 __all__ = ["STANDARD_INPUT", "spooled"]
 
-#: What data from a pipe are called, in messages and in run.json.
+#: Name of data from a pipe, in messages and in run.json.
 STANDARD_INPUT = "standard input"
 _BLOCK = 1 << 20
 
 
 class _Spooled(os.PathLike):
-    """A temporary file that is called standard input."""
+    """A temporary file that messages call standard input."""
 
     def __init__(self, path):
         self.path = path
@@ -32,10 +32,10 @@ class _Spooled(os.PathLike):
 
 @contextmanager
 def spooled(options):
-    """Options whose `data` can be read as often as needed.
+    """Return options whose `data` can be read as often as needed.
 
-    Standard input ("-"), a named pipe or a process substitution can be read once only; it is
-    copied to a file, within the limit of `--max-size`, that is removed in the end.
+    Standard input ("-"), a named pipe or a process substitution can be read only once, so it is
+    copied to a temporary file, within the limit of `--max-size`.
     """
     data = getattr(options, "data", None)
     if data is None or not _is_pipe(data):
@@ -43,7 +43,7 @@ def spooled(options):
         return
     if data == "-" and sys.stdin.isatty():
         raise InputError("standard input is a terminal: pipe the data into the command")
-    # The end of a name says what is in it; "-" and /dev/fd/63 have none.
+    # The extension of a file tells its format; "-" and /dev/fd/63 have none.
     name = Path(data).name if Path(data).suffix else "standard-input"
     with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
         path = Path(folder, name)
