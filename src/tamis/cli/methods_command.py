@@ -98,7 +98,8 @@ def show_methods(described):
             "training, rows x columns of numbers, two classes, one core; a comparison trains "
             "once per fold and repeat. `tamis fit` skips a method, with a message, when all its "
             "trainings together would take more than "
-            f"{described['patience_seconds']:.0f} s on the available cores; name it in --methods to run it anyway.",
+            f"{described['patience_seconds']:.0f} s on the available cores; name it in --methods "
+            "to run it anyway.",
             96,
         ),
     ]

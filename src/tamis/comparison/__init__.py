@@ -1,4 +1,4 @@
-"""All methods on the same folds: what sparsity costs, and which model to take.
+"""Compare all methods on the same folds: what sparsity costs, and which model to use.
 
 Public names are loaded on first use.
 """

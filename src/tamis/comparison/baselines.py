@@ -18,7 +18,7 @@ __all__ = ["BASELINES", "all_names", "find_method"]
 
 
 class ModelsPath(Path):
-    """Models that were trained one by one.
+    """A path of models that were trained one by one.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class MostFrequent(Method):
     takes_weights = True
 
     def levels(self, problem, limit):
-        """One level: nothing."""
+        """One level, with no features."""
         return [0]
 
     def train(self, part, levels):
@@ -66,19 +66,19 @@ class MostFrequent(Method):
         return Trained(path, part, np.zeros(1, dtype=np.intp))
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Nothing."""
+        """Practically no time."""
         return 0.01
 
 
 class L1Logistic(Method):
-    """Logistic regression with an l1 penalty, from scikit-learn, for some penalties."""
+    """Logistic regression with an l1 penalty, from scikit-learn, at several penalties."""
 
     name, title, is_baseline = "l1-logistic", "l1 logistic regression", True
     takes_weights = True
     level_name = "C"
 
     def levels(self, problem, limit):
-        """Inverse penalties, from the strongest; those of 500 rows are 0.01 to 10."""
+        """Inverse penalties, from the strongest penalty; 0.01 to 10 for 500 rows."""
         return [c * 500 / problem.n_rows for c in (0.01, 0.03, 0.1, 0.3, 1.0, 10.0)]
 
     def train(self, part, levels):
@@ -95,7 +95,7 @@ class L1Logistic(Method):
         return Trained(path, part, np.arange(len(levels)))
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Coordinate descent, six times for every class."""
+        """Coordinate descent, six times per class."""
         rate = 4e-6 if n_stored < 0.5 * n_rows * n_columns else 5e-7
         return 0.1 + rate * n_stored * (1 if n_classes == 2 else n_classes)
 
@@ -103,10 +103,10 @@ class L1Logistic(Method):
 def fit_l1_logistic(X, is_class, weights, penalties, seed):
     """Coefficients and intercepts of l1 logistic regressions, each on the columns it may need.
 
-    With the inverse penalty C, column j is left out where the loss changes by less than 1 / C
-    along it. So scikit-learn solves the problem of a few columns only, those that the last
-    solution makes likely; columns that turn out to be needed are added until there are none, and
-    the solution is that of all columns.
+    With the inverse penalty C, the coefficient of column j is 0 where the slope of the loss along
+    it is below 1 / C. So scikit-learn solves a problem of a few columns only, those that the last
+    solution makes likely; columns that turn out to be needed are added until there are none left.
+    The result is the solution for all columns.
 
     Parameters
     ----------
@@ -145,10 +145,10 @@ def fit_l1_logistic(X, is_class, weights, penalties, seed):
             residual = weights * (is_class - model.predict_proba(some)[:, 1])
             slopes = np.abs(multiply_transposed(X, residual[:, None])[:, 0])
             slopes[working] = 0.0
-            lacking = np.flatnonzero(slopes > 1.001 / C)
-            if not lacking.size:
+            needed = np.flatnonzero(slopes > 1.001 / C)
+            if not needed.size:
                 break
-            working = np.union1d(working, lacking)
+            working = np.union1d(working, needed)
         coef = np.zeros(X.shape[1])
         coef[working] = model.coef_[0]
         solutions.append((coef, float(model.intercept_[0])))
@@ -163,7 +163,7 @@ class OneAgainstRest:
     ----------
     scaler : StandardScaler
     solutions : list of (ndarray of shape (n_columns,), float)
-        Coefficients and intercept for every class.
+        Coefficients and intercept of each class.
     """
 
     def __init__(self, scaler, solutions):
@@ -191,7 +191,7 @@ class Forest(Method):
     name, title, is_baseline = "random-forest", "random forest, all features", True
 
     def levels(self, problem, limit):
-        """One level: everything."""
+        """One level, with all features."""
         return [problem.n_features]
 
     def train(self, part, levels):
@@ -211,7 +211,7 @@ BASELINES = (MostFrequent(), L1Logistic(), Forest())
 
 
 def find_method(name):
-    """The method or baseline of a name."""
+    """Find a method or baseline by its name."""
     return next(method for method in (*METHODS, *BASELINES) if method.name == name)
 
 
@@ -221,7 +221,7 @@ def all_names() -> list[str]:
 
 
 def _balance(is_class, part):
-    """Sample weights that give a class and the rest the same say, if classes are balanced."""
+    """Sample weights that give a class and the rest equal weight, if classes are balanced."""
     weights = np.ones(is_class.size) if part.weights is None else part.weights
     if part.class_weight is None:
         return weights

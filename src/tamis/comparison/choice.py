@@ -1,16 +1,17 @@
 r"""The recommendation, and an honest score of it.
 
-Recommended is the sparsest model that is good enough by the rule of `tamis.paths.rule`, baselines
-included when judging what is best. Its own score was used for choosing it, among many, and is too
-good. The honest one is bootstrap bias corrected [1]_: rows are drawn with replacement, the whole
-choice of method and level is made again on the rows drawn, from their out-of-fold predictions, and
-what it chose is scored on the rows that were not drawn. The mean over draws is the estimate, the
-2.5th and 97.5th percentiles are its interval. No model is trained again. Rows of a group are
-drawn together. For small data, where that is still too good, see `tamis.comparison.nested`.
+The recommended model is the sparsest that is good enough by the rule of `tamis.paths.rule`;
+baselines count when judging what is best. Its score was used to select it among many, so it is
+optimistic. The honest score is bootstrap bias corrected [1]_: rows are drawn with replacement, the
+whole choice of method and level is made again on the rows drawn, from their out-of-fold
+predictions, and the model it selects is scored on the rows that were not drawn. The mean over
+draws is the estimate, the 2.5th and 97.5th percentiles are its interval. No model is trained
+again. Rows of a group are drawn together. For small data, where that is still optimistic, see
+`tamis.comparison.nested`.
 
-Rows that are all predicted right are so in every draw, and the percentiles would be a point: the
-interval reaches down at least to where that of the recommended model's own predictions does
-(`tamis.comparison.scores.cautious_interval`), a sample group counting as one row.
+If all rows are predicted correctly, they are so in every draw, and the percentiles would coincide.
+So the interval reaches down at least as far as that of the recommended model's own predictions
+(`tamis.comparison.scores.cautious_interval`), where a sample group counts as one row.
 
 References
 ----------
@@ -35,20 +36,20 @@ from tamis.tables.table_model import decide
 
 __all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_draws_for"]
 
-# Values of a chunk of the bootstrap.
+# Values per chunk of the bootstrap.
 _CHUNK = 20_000_000
-# Where fewer draws than this share have all classes on both sides, two classes are enough.
+# If a smaller share of draws than this has all classes on both sides, two classes are enough.
 _FEW_WHOLE = 0.1
-# Draws of a bootstrap that gives standard errors only.
+# Draws of a bootstrap for standard errors only.
 _ERROR_DRAWS = 200
-# Scores that are means of right and wrong over rows.
+# Scores that are means over rows of correct (1) and wrong (0).
 _COUNTED = ("balanced_accuracy", "accuracy")
 _NORMAL_90 = 1.6448536269514722
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A point of a method's curve.
+    """One level of one method.
 
     Attributes
     ----------
@@ -56,9 +57,9 @@ class Choice:
     place : int
         Place of the level on the path of the method.
     level : float
-        The level: a number of features, or what the path of the method is over.
+        The level: a number of features, or the parameter that the method's path varies.
     n_features : float
-        Features that are counted, mean over the folds.
+        Number of counted features, mean over the folds.
     """
 
     method: str
@@ -99,10 +100,10 @@ class Honest:
     behind : float
         Upper 95 % limit of how far the recommended model is behind the best one.
     sensitivity, specificity : float or None
-        With a minimal sensitivity: what they were on the rows that were not drawn.
+        With a minimal sensitivity: their values on the rows that were not drawn.
     n_draws : int
     is_nested : bool
-        Whether the choice was made again without every fold (`tamis.comparison.nested`).
+        Whether the choice was repeated without each fold in turn (`tamis.comparison.nested`).
     """
 
     score: float
@@ -121,7 +122,7 @@ class Candidates:
     Parameters
     ----------
     results : list of MethodResult
-        Judged. Their `errors` are set.
+        Results with scores. Their `errors` are set.
     codes : ndarray of int of shape (n_rows,)
         True classes.
     n_classes : int
@@ -178,7 +179,7 @@ class Candidates:
             result.errors = part
 
     def _smoothing(self):
-        """What a difference of 0 is uncertain by, for scores that are not counted."""
+        """Uncertainty of a difference of 0, for scores that are not counts."""
         units = np.arange(self.codes.size) if self.groups is None else self.groups
         sizes = [np.unique(units[self.codes == c]).size for c in range(self.n_classes)]
         if self.scoring != "roc_auc":
@@ -188,17 +189,17 @@ class Candidates:
         return pairs[0] if self.n_classes == 2 else sum(pairs) / len(pairs) ** 2
 
     def find(self, place):
-        """Result and level of a place."""
-        at = int(np.searchsorted(self.ends, place, side="right"))
-        return self.results[at], place - int(self.ends[at]) + len(self.results[at].levels)
+        """Result and level at a place among all candidates."""
+        which = int(np.searchsorted(self.ends, place, side="right"))
+        return self.results[which], place - int(self.ends[which]) + len(self.results[which].levels)
 
     def place(self, method, at):
-        """Place of a level of a method."""
+        """Place of a level of a method among all candidates."""
         which = next(i for i, r in enumerate(self.results) if r.method.name == method)
         return int(self.ends[which]) - len(self.results[which].levels) + at
 
     def choose(self, drawn=None, scores=None):
-        """Places of what the rule takes and of the best, for all rows or for rows drawn."""
+        """Places of the choice of the rule and of the best, for all rows or for rows drawn."""
         errors = self.errors
         if drawn is not None and self.is_counted:
             errors = errors.drawn(drawn)
@@ -219,19 +220,19 @@ class Candidates:
     def good_level(self, result):
         """The sparsest level of one method that is good enough compared with its best."""
         first = self.place(result.method.name, 0)
-        own = np.zeros(self.scores.size, dtype=bool)
-        own[first : first + len(result.levels)] = True
-        scores = np.where(own, self.scores, -np.inf)
+        of_method = np.zeros(self.scores.size, dtype=bool)
+        of_method[first : first + len(result.levels)] = True
+        scores = np.where(of_method, self.scores, -np.inf)
         chosen, _ = choose(
-            scores, self.sparsity, self.errors, tolerance=self.tolerance, allowed=own
+            scores, self.sparsity, self.errors, tolerance=self.tolerance, allowed=of_method
         )
         return chosen - first
 
     def lower_band(self, draws):
-        """Lower limits of all scores that hold together with 95 % confidence.
+        """Lower limits that hold for all scores together with 95 % confidence.
 
-        Whichever place is picked after seeing all of them, its true score is above its limit: the
-        limits are ``S_a - q se_a`` with q the 95th percentile over draws of the largest
+        Whichever candidate is picked after seeing all of them, its true score is above its limit.
+        The limits are ``S_a - q se_a`` with q the 95th percentile over draws of the largest
         ``(S*_a - S_a) / se_a``.
         """
         errors = self.errors.alone()
@@ -250,13 +251,13 @@ class Candidates:
 
 
 def n_draws_for(n_rows):
-    """Fewer draws for more rows: their scores hardly vary."""
+    """Number of draws: fewer for more rows, whose scores hardly vary."""
     return 1000 if n_rows <= 5000 else 400 if n_rows <= 50_000 else 50
 
 
 @dataclass(frozen=True)
 class Draws:
-    """Rows drawn with replacement, again and again; the same ones whenever they are asked for.
+    """Bootstrap draws of the rows; every iteration gives the same draws.
 
     Attributes
     ----------
@@ -266,7 +267,7 @@ class Draws:
         Rows that are drawn together.
     n_draws, seed : int
     weights : ndarray of shape (n_rows,) or None
-        Sample weights: a class whose rows have none is not there.
+        Sample weights; a class with only zero weights counts as absent.
     """
 
     codes: np.ndarray
@@ -277,11 +278,11 @@ class Draws:
     weights: np.ndarray | None = None
 
     def __iter__(self):
-        """Chunks of (n, n_rows): how often every row was drawn.
+        """Yield chunks of shape (n, n_rows): how often each row was drawn.
 
-        Draws in which a class has no row, or leaves no row behind, are left out. Many small
-        classes would leave hardly any draw: then two classes on both sides are enough, and a
-        class without rows takes no part in the scores of that draw.
+        Draws in which all or none of the rows of a class were drawn are skipped. With many small
+        classes hardly any draw would remain: then two classes on both sides are enough, and
+        classes without rows are ignored in the scores of that draw.
         """
         generator = np.random.default_rng([self.seed, 3])
         n_rows = self.codes.size
@@ -307,8 +308,8 @@ class Draws:
     def _n_classes_needed(self, units):
         """Classes that a draw must have on both sides: all, or two where that is too rare.
 
-        A class of m units is not drawn at all with probability exp(-m), and drawn whole with
-        (1 - 1/e)^m, about.
+        A class of m rows or groups is not drawn at all with probability about exp(-m), and drawn
+        completely with about (1 - 1/e)^m.
         """
         sizes = [np.unique(units[self.codes == c]).size for c in range(self.n_classes)]
         m = np.array(sizes, dtype=np.float64)
@@ -357,25 +358,26 @@ def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
 
 def _cautious_low(candidates, seed):
     """Lower limit of the score of the recommended model, from its own predictions."""
-    result, at = candidates.find(candidates.choose()[0])
+    result, place = candidates.find(candidates.choose()[0])
     codes, n_classes = candidates.codes, candidates.n_classes
-    # A row of a group of ten says a tenth.
+    # Each row of a sample group of ten counts a tenth.
     share = 1.0
     if candidates.groups is not None:
         share = np.unique(candidates.groups).size / codes.size
     if candidates.scoring == "roc_auc":
         sizes = np.bincount(codes, minlength=n_classes)
-        return cautious_area(result.scores[at], share * sizes)[0]
-    counts = np.mean([confusion(codes, labels, n_classes) for labels in result.labels[at]], axis=0)
+        return cautious_area(result.scores[place], share * sizes)[0]
+    repeats = [confusion(codes, labels, n_classes) for labels in result.labels[place]]
+    counts = np.mean(repeats, axis=0)
     return cautious_interval(share * counts, candidates.scoring, seed)[0]
 
 
 def _classes_on_both_sides(drawn, codes, n_classes, weights=None):
-    """Number of classes that are among the rows drawn and among the others, for every draw."""
+    """Number of classes that are among the rows drawn and among the others, per draw."""
     n_both = np.zeros(len(drawn), dtype=np.intp)
     for c in range(n_classes):
-        own = codes == c if weights is None else (codes == c) & (weights > 0)
-        part = drawn[:, own] > 0
+        rows = codes == c if weights is None else (codes == c) & (weights > 0)
+        part = drawn[:, rows] > 0
         n_both += part.any(axis=1) & ~part.all(axis=1)
     return n_both
 
@@ -415,8 +417,8 @@ class _LeftOut:
             if self.min_sensitivity is not None:
                 labels = self._decide(probabilities, drawn, rows)
                 is_positive = codes[rows] == self.positive
-                found = labels == self.positive
-                rates.append((found[is_positive].mean(), 1 - found[~is_positive].mean()))
+                is_found = labels == self.positive
+                rates.append((is_found[is_positive].mean(), 1 - is_found[~is_positive].mean()))
             if scoring == "roc_auc":
                 scores.append(area_under_curve(codes[rows], probabilities[rows], weights))
             else:
@@ -425,7 +427,7 @@ class _LeftOut:
         return float(np.mean(scores)), np.mean(rates, axis=0) if rates else None
 
     def _decide(self, probabilities, drawn, rows):
-        """Labels by a threshold that is found again on the rows that were drawn."""
+        """Labels by a threshold that is chosen again on the rows that were drawn."""
         times = drawn[drawn > 0].astype(np.intp)
         again = np.repeat(np.flatnonzero(drawn > 0), times)
         threshold = find_threshold(

@@ -60,22 +60,22 @@ class Start:
 
 
 class Callback:
-    """Base of callbacks of `compare`; override what is of interest."""
+    """Base class for callbacks of `compare`; override the methods you need."""
 
     def on_start(self, start: Start) -> None:
         """Called once, before the first task."""
 
     def on_task_begin(self, task) -> None:
-        """Called when a task (`method`, `fold`, `stage`) is started."""
+        """Called when a task (`method`, `fold`, `stage`) starts."""
 
     def on_task_end(self, task, seconds: float | None) -> bool | None:
-        """Called when a task is finished; True starts no more tasks.
+        """Called when a task finishes; return True to start no more tasks.
 
-        `seconds` is None where the task was found in the checkpoints, or failed.
+        `seconds` is None if the task was found in the checkpoints, or failed.
         """
 
     def on_end(self, comparison: Comparison) -> None:
-        """Called once, when all is done."""
+        """Called once, when everything is done."""
 
 
 def compare(
@@ -124,17 +124,17 @@ def compare(
     y : array-like of shape (n_samples,) or str
         Labels, or the name of their column. Not needed for a `Table` that has labels.
     methods : "auto", "all", or sequence of str
-        Names of methods; `tamis methods` lists them. "auto" leaves out methods that would take
-        more than about ten minutes.
+        Names of methods; `tamis methods` lists them. "auto" skips methods that would take more
+        than about ten minutes.
     scoring : {"balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"}
-        What is to be large.
+        Score to maximise.
     cv : int
         Number of stratified folds.
     repeats : int or None
         How often the folds are made; None: more often for fewer rows.
     groups, batches : array-like of shape (n_samples,), str or None
-        Sample groups that stay in one fold (patients); where rows come from (laboratories), for
-        scores with one batch left out.
+        Sample groups, each of which stays in one fold (patients); batches that the samples come
+        from (laboratories), for scores with one batch held out.
     sample_weight : array-like of shape (n_samples,), str or None
         Sample weights; methods that cannot use them exactly are skipped.
     costs : mapping of str to float, or None
@@ -146,13 +146,13 @@ def compare(
     max_features : int or None
         Largest number of features of a model.
     tolerance : float
-        A difference in score that is not worth a feature.
+        Difference in score that is not worth another feature.
     minimize : {"overall", "per-sample"}
-        Which number of features is to be small.
+        Which number of features to minimise.
     positive : label or None
         The class that `min_sensitivity` is about.
     min_sensitivity : float or None
-        Smallest share of the positive class that must be found.
+        Smallest sensitivity for the positive class.
     permutations : int
         How often everything is repeated with shuffled labels, for a p-value.
     redundancy : float or None
@@ -161,24 +161,24 @@ def compare(
         How to handle copies of rows: keep them in one fold, treat them as independent rows, or
         drop all but the first.
     text, categorical, drop, include : sequence of str
-        Columns to use for their words; as categories ("auto": recognised); not at all; although
-        they look like names of rows, dates or text.
+        Columns to use as text; as categories ("auto": detected); not at all; even if they look
+        like names of rows, dates or text.
     missing : {"impute", "error"}
         How to handle missing values.
     vectorizer : {"counts", "tfidf", "hashing"}
         How words are counted.
     ngrams : (int, int)
-        Shortest and longest sequence of words that is counted.
+        Shortest and longest sequence of words to count.
     checkpoints : str or path-like or None
         Folder for finished tasks: an interrupted comparison resumes when it is repeated.
     force : bool
         Whether checkpoints of a different comparison in that folder are discarded.
     max_seconds : float or None
-        Start no new work after so many seconds; the cheapest method is finished in any case.
+        Start no new work after this many seconds; the cheapest method is always finished.
     callbacks : sequence of Callback
         Called before, during and after the work.
     n_jobs : int or None
-        Processes; -1 for all cores. Results do not depend on it.
+        Number of processes; -1 for all cores. Results do not depend on it.
     random_state : int or None
         Seed; None draws one.
 
@@ -293,11 +293,11 @@ def compare_table(
     name : str
         Of the data.
     descriptions : mapping or None
-        What is known about the features.
+        Descriptions of the features.
     checkpoints, force, max_seconds, callbacks, n_jobs
         As in `compare`.
     only_finished : bool
-        Start no task at all: use the checkpoints.
+        Start no task; use the checkpoints only.
 
     Returns
     -------
@@ -357,12 +357,12 @@ def _count_jobs(n_jobs):
         return 1
     if n_jobs == 0 or n_jobs < -1:
         raise InputError(f"--n-jobs {n_jobs}: expected 1 or more, or -1 for all cores.")
-    # Cores that this process may use: containers and batch systems may allow fewer than there are.
+    # Cores that this process may use: containers and batch systems may allow fewer than exist.
     return joblib.cpu_count() if n_jobs == -1 else n_jobs
 
 
 def _leave_out(planned, problem, options, notes):
-    """The plan without the methods that would take too long, with a note."""
+    """Drop the methods that would take too long from the plan, with a note."""
     methods = planned.settings.methods
     n_tasks = sum(task.method == methods[0] for task in planned.tasks)
     left_out = {
@@ -402,15 +402,15 @@ def _open_store(folder, problem, options, settings, force, notes):
 
 
 def digest(problem) -> str:
-    """Hash of all that the outcomes of tasks depend on, beside the options."""
-    found = hashlib.blake2b(digest_size=16)
+    """Hash of everything that the outcomes of tasks depend on, apart from the options."""
+    hasher = hashlib.blake2b(digest_size=16)
     matrix = problem.encoded
     parts = [matrix.data, matrix.indices, matrix.indptr] if hasattr(matrix, "indptr") else [matrix]
     parts += [problem.codes, problem.feature_of, problem.kept, problem.costs]
     parts += [problem.groups, problem.batches, problem.weights]
     for part in parts:
         if part is not None:
-            found.update(str(part.shape).encode())
-            found.update(np.ascontiguousarray(part).data)
-    found.update(json.dumps([problem.names, problem.classes.tolist()]).encode())
-    return found.hexdigest()
+            hasher.update(str(part.shape).encode())
+            hasher.update(np.ascontiguousarray(part).data)
+    hasher.update(json.dumps([problem.names, problem.classes.tolist()]).encode())
+    return hasher.hexdigest()

@@ -32,7 +32,7 @@ class Comparison:
     results : list of MethodResult
         Of the methods that were finished, baselines last.
     unfinished : list of str
-        Methods that were not.
+        Methods that were not finished.
     failed : dict of str to str
         Methods that failed on these data, with their error messages.
     left_out : dict of str to float
@@ -44,11 +44,11 @@ class Comparison:
     honest_score : Honest or None
         Score of the whole procedure, with its 95 % interval.
     batches : list of MethodResult
-        With one batch left out at a time.
+        Results with one batch held out at a time.
     p_value : float or None
         Of the permutations.
     shuffled_scores : list of float
-        Scores of what is chosen with shuffled labels.
+        Scores of the choice with shuffled labels.
     n_left : int
         Tasks that were not done.
     why_stopped : str or None
@@ -58,7 +58,7 @@ class Comparison:
     name : str
         Name of the data.
     descriptions : dict of str to dict
-        What is known about the features.
+        Descriptions of the features.
     checks : list of Check
         Findings about the data and the result.
     backend : module or None
@@ -102,7 +102,7 @@ class Comparison:
 
     @property
     def table(self):
-        """One row for every method and level, as a frame of the caller's kind.
+        """One row per method and level, as a frame of the caller's kind.
 
         Columns: method, is_baseline, level, n_features, n_features_per_sample, cost_per_sample,
         score, standard_error, is_chosen. Scores were used to select the model.
@@ -145,7 +145,7 @@ class Comparison:
         return self.features_of(self._require_choice())
 
     def features_of(self, choice: Choice):
-        """The features of one point of a curve: see `features`."""
+        """The features of one method and level: see `features`."""
         records = self.records_of(choice)
         names = list(records[0]) if records else ["rank", "feature"]
         return self._as_frame({name: [record[name] for record in records] for name in names})
@@ -169,7 +169,7 @@ class Comparison:
         return TableClassifier.from_model(self.table_model(self._require_choice()))
 
     def pick(self, method: str, n_features: float) -> TableClassifier:
-        """The model of another point of the curve, fitted on all rows.
+        """The model of another method or level, fitted on all rows.
 
         Parameters
         ----------
@@ -204,11 +204,11 @@ class Comparison:
         return Choice(method, place, float(result.levels[place]), float(result.overall[place]))
 
     def table_model(self, choice: Choice):
-        """The fitted `TableModel` of a point of a curve."""
+        """The fitted `TableModel` of one method and level."""
         return self._fitted(choice)[0]
 
     def _fitted(self, choice):
-        """Model and records of the features of a point of a curve, fitted once."""
+        """Model and feature records of one method and level, fitted once."""
         if choice not in self._models:
             model, records = fit_final(self, choice)
             metrics = summarise(self, choice, records)
@@ -236,11 +236,11 @@ class Comparison:
         return self._fitted(self.choice)[2]
 
     def metrics_of(self, choice: Choice) -> dict:
-        """As `metrics`, with another point of a curve as the model."""
+        """As `metrics`, with another method or level as the model."""
         return self._fitted(choice)[2]
 
     def records_of(self, choice: Choice) -> list[dict]:
-        """The features of a point of a curve, best first: one dict per feature."""
+        """The features of one method and level, best first: one dict per feature."""
         return self._fitted(choice)[1]
 
     def save(self, folder: str | PathLike, choice: Choice | None = None, guard: bool = True):
@@ -249,16 +249,16 @@ class Comparison:
         Parameters
         ----------
         folder : str or path-like
-            Made when it does not exist; results in it are replaced.
+            Created if it does not exist; results in it are replaced.
         choice : Choice or None
-            Point of a curve; None: the recommended one.
+            Method and level; None: the recommended ones.
         guard : bool
-            Whether cells of `features.csv` that a spreadsheet would run are quoted.
+            Whether to quote cells of `features.csv` that a spreadsheet would read as formulas.
 
         Returns
         -------
         messages : list of str
-            What should be known about the files.
+            Messages about the files.
         """
         model, records, metrics = self._fitted(choice or self._require_choice())
         run = RunFolder(folder)
@@ -304,11 +304,11 @@ class Comparison:
             + (f"<ul>{warnings}</ul>" if warnings else "")
         )
 
-    # What the conclusions share.
+    # Shared by the reports.
 
     @cached_property
     def whole(self):
-        """All rows as a `Part`, for the final model and for what is said about its features."""
+        """All rows as a `Part`, for the final model and the description of its features."""
         rows = np.arange(self.problem.n_rows)
         return self.problem.train_part(rows, self.problem.codes, self.settings.seed)
 
@@ -327,5 +327,5 @@ class Comparison:
 
     @cached_property
     def lower_band(self):
-        """Lower limits of the scores of all candidates that hold together."""
+        """Lower limits that hold for the scores of all candidates together."""
         return self.candidates.lower_band(self.draws)

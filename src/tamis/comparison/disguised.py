@@ -1,4 +1,4 @@
-"""Numbers that are no measurements: dates and times, and counters of the rows."""
+"""Numbers that are not measurements: dates, times and row numbers."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ _EPOCHS = ((0.6e9, 2.5e9), (0.6e12, 2.5e12))  # seconds and milliseconds since 1
 
 
 def find_disguised(table):
-    """Numeric columns that are no measurements.
+    """Find numeric columns that are not measurements.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def _is_time(column):
 
 
 def _counts_rows(column):
-    """Whether numbers go up (or down) from row to row, nearly always by the same step."""
+    """Whether numbers rise (or fall) from row to row, nearly always by the same step."""
     steps = np.diff(column)
     if not ((steps > 0).all() or (steps < 0).all()):
         return False

@@ -10,7 +10,7 @@ DUPLICATES = ("group", "keep", "drop")
 
 
 def handle_duplicates(dataset, duplicates="group", ignored=()):
-    """Find copies of rows, and drop them where that is wanted.
+    """Find copies of rows, and drop them if requested.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ def handle_duplicates(dataset, duplicates="group", ignored=()):
     Returns
     -------
     dataset : Table
-        Without copies where they are dropped.
+        Without copies if they are dropped.
     copies : Copies
-        Of the rows that are left.
+        Copies among the remaining rows.
     n_dropped : int
     """
     copies = _find(dataset.columns, ignored)

@@ -1,8 +1,8 @@
-"""How long tasks of work take: timed on a small part of the data, and scaled by size.
+"""Estimate how long tasks take: timed on a small part of the data, and scaled by size.
 
-Every method has a rule for how its work grows with the size. Where the rules say that all the work
-takes a while, one small task of every method is timed first, which tells how fast the method is on
-this machine. Estimates only inform: what is run does not depend on them.
+Each method has a rule for how its work grows with the size. If the rules predict a long run, one
+small task of each method is timed first, to see how fast it is on this machine. The estimates are
+only reported: what is run does not depend on them.
 """
 
 import time
@@ -16,13 +16,13 @@ from tamis.paths.folds import Fold
 
 __all__ = ["time_methods"]
 
-# Work that takes less, by the rules, is not worth timing.
+# Work that takes less than this, by the rules, is not worth timing.
 _WORTH_TIMING = 30.0
 _MOST_ROWS, _MOST_VALUES = 300, 200_000
 
 
 def time_methods(problem, tasks):
-    """Seconds that one task of every method takes.
+    """Estimate the seconds that one task of each method takes.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def time_methods(problem, tasks):
         try:
             compute(small, task, 0)
         except Exception:
-            continue  # the method itself will tell what is wrong
+            continue  # the method itself will report the error
         taken = time.perf_counter() - start
         seconds[name] *= taken / _rule(small, name)
     return seconds

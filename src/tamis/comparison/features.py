@@ -1,4 +1,4 @@
-"""What there is to say about the features of a model: gain, stability, centers, substitutes."""
+"""Describe the features of a model: gain, share of folds, centers, substitutes."""
 
 import warnings
 
@@ -11,17 +11,17 @@ from tamis.tables.preparation import weighted_median
 
 __all__ = ["SUBSTITUTE", "describe_features", "feature_p_values", "find_batch_features"]
 
-# Features this much correlated with a selected one could stand for it.
+# Features this much correlated with a selected one could replace it.
 SUBSTITUTE = 0.8
 _N_SUBSTITUTES = 3
 _N_DESCRIBED = 200
 _SUBSTITUTE_ROWS = 20_000
-# A feature of which this share of the variance is between batches tells the batch.
+# A feature reveals the batch if this share of its variance is between batches.
 _BATCH_SHARE = 0.1
 
 
 def feature_p_values(X, codes, feature_of, n_features):
-    """P-values of an F test of every counted feature, and Benjamini-Hochberg q-values.
+    """P-values of an F test for each counted feature, and Benjamini-Hochberg q-values.
 
     A feature of several columns has the smallest of their p-values, times their number.
     """
@@ -37,15 +37,15 @@ def feature_p_values(X, codes, feature_of, n_features):
 
 
 def find_batch_features(X, batches, feature_of, features):
-    """Counted features, of some, that tell the batch a row comes from.
+    """Find the features, among those given, that reveal the batch of a row.
 
     Those with a q-value below 0.05 of which at least a tenth of the variance is between batches.
     """
     columns = np.flatnonzero(np.isin(feature_of, features))
-    own = np.searchsorted(np.sort(features), feature_of[columns])
+    position = np.searchsorted(np.sort(features), feature_of[columns])
     part = X[:, columns]
     part = part.toarray() if sparse.issparse(part) else part
-    _, q_values = feature_p_values(part, batches, own, len(features))
+    _, q_values = feature_p_values(part, batches, position, len(features))
     means = part.mean(axis=0)
     total = ((part - means) ** 2).sum(axis=0)
     between = sum(
@@ -54,12 +54,12 @@ def find_batch_features(X, batches, feature_of, features):
     )
     share = np.divide(between, total, out=np.zeros_like(total), where=total > 0)
     largest = np.zeros(len(features))
-    np.maximum.at(largest, own, share)
+    np.maximum.at(largest, position, share)
     return np.sort(features)[(q_values < 0.05) & (largest >= _BATCH_SHARE)].tolist()
 
 
 def describe_features(comparison, choice, trained, substitute=SUBSTITUTE):
-    """One record for every feature of a model, best first.
+    """One record per feature of a model, best first.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def describe_features(comparison, choice, trained, substitute=SUBSTITUTE):
     trained : Trained
         The path on all rows.
     substitute : float
-        Correlation from which on a feature could stand for another.
+        Correlation from which a feature could replace another.
 
     Returns
     -------
@@ -86,9 +86,9 @@ def describe_features(comparison, choice, trained, substitute=SUBSTITUTE):
     order = np.argsort(-gains, kind="stable")
     features = features[order]
     others = _substitutes(part, features, substitute)
-    told = set()
+    revealing = set()
     if problem.batches is not None and features.size:
-        told = set(find_batch_features(part.X, problem.batches, part.feature_of, features))
+        revealing = set(find_batch_features(part.X, problem.batches, part.feature_of, features))
     sources, names = problem.preparation.sources, problem.preparation.columns
     categories = problem.preparation.categories
     used = np.flatnonzero(np.isin(problem.feature_of, features))
@@ -98,16 +98,16 @@ def describe_features(comparison, choice, trained, substitute=SUBSTITUTE):
         centers[:, dummies] = _class_centers(problem, used[dummies], False)
     records = []
     for rank, (feature, gain) in enumerate(zip(features, gains[order], strict=True), 1):
-        own = np.flatnonzero(problem.feature_of[used] == feature)
-        columns = used[own]
+        of_feature = np.flatnonzero(problem.feature_of[used] == feature)
+        columns = used[of_feature]
         parts = _part_names([names[j] for j in columns], [sources[j] for j in columns], categories)
         record = {
             "rank": rank,
             "feature": problem.names[feature],
             "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
             "gain": float(gain),
-            "centers": _tell_centers(problem.classes, centers[:, own], parts),
-            "speaks_for": _speaks_for(problem.classes, centers[:, own], parts),
+            "centers": _tell_centers(problem.classes, centers[:, of_feature], parts),
+            "speaks_for": _speaks_for(problem.classes, centers[:, of_feature], parts),
             "stability": float(result.selected[choice.place, feature]),
             "p": float(p_values[feature]),
             "q": float(q_values[feature]),
@@ -115,13 +115,13 @@ def describe_features(comparison, choice, trained, substitute=SUBSTITUTE):
             "kept": bool(problem.kept[feature]),
         }
         if problem.batches is not None:
-            record["tells_batch"] = int(feature) in told
+            record["tells_batch"] = int(feature) in revealing
         records.append(record)
     return records
 
 
 def _one_row_a_group(X, codes, groups):
-    """Means of the rows of a group with the same class: rows of a patient are not new ones."""
+    """Means of the rows with the same sample group and class: they are not independent."""
     if groups is None:
         return X, codes
     cells, cell = np.unique(groups * (codes.max() + 1) + codes, return_inverse=True)
@@ -131,7 +131,7 @@ def _one_row_a_group(X, codes, groups):
 
 
 def _class_centers(problem, columns, use_median):
-    """Means (or medians) of some columns in every class, over known values: (n_classes, n)."""
+    """Means (or medians) of some columns in each class, over known values: (n_classes, n)."""
     values = problem.encoded[:, columns]
     weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
     if sparse.issparse(values):
@@ -141,13 +141,13 @@ def _class_centers(problem, columns, use_median):
             return (member @ values).toarray()
         values = values.tocsc()
     centers = np.full((problem.classes.size, columns.size), np.nan)
-    for at in range(columns.size):
-        column = values[:, [at]].toarray().ravel() if sparse.issparse(values) else values[:, at]
+    for j in range(columns.size):
+        column = values[:, [j]].toarray().ravel() if sparse.issparse(values) else values[:, j]
         for c in range(problem.classes.size):
             known = (problem.codes == c) & ~np.isnan(column) & (weights > 0)
             # A column without any value in a class has no center there.
             if known.any():
-                centers[c, at] = _center(column[known], weights[known], use_median)
+                centers[c, j] = _center(column[known], weights[known], use_median)
     return centers
 
 
@@ -159,7 +159,7 @@ def _center(values, weights, use_median):
 
 
 def _part_names(names, sources, categories):
-    """Names of the columns of one feature, categories by themselves; None for a single number."""
+    """Names of the columns of one feature, categories alone; None for a single number."""
     if len(names) == 1 and sources[0] not in categories:
         return None
     return [
@@ -169,32 +169,33 @@ def _part_names(names, sources, categories):
 
 
 def _tell_centers(classes, centers, parts):
-    """Centers of one feature by class; those of its parts by their names, where it has any."""
-    told = {}
+    """Centers of one feature by class; by part as well if it has several columns."""
+    by_class = {}
     for label, middle in zip(classes.tolist(), centers.tolist(), strict=True):
-        told[str(label)] = middle[0] if parts is None else dict(zip(parts, middle, strict=True))
-    return told
+        by_part = middle[0] if parts is None else dict(zip(parts, middle, strict=True))
+        by_class[str(label)] = by_part
+    return by_class
 
 
 def _speaks_for(classes, centers, parts):
     """The class whose centers are furthest from the mean of all, and on which side."""
     away = np.nan_to_num(centers - np.nanmean(centers, axis=0))
     c, column = np.unravel_index(np.abs(away).argmax(), away.shape)
-    told = f"{'high' if away[c, column] > 0 else 'low'} in {classes[c]}"
-    return told if parts is None else f"{parts[column]} {told}"
+    side = f"{'high' if away[c, column] > 0 else 'low'} in {classes[c]}"
+    return side if parts is None else f"{parts[column]} {side}"
 
 
 def _substitutes(part, features, limit):
-    """Names of features that are not selected and much like a selected one, with correlations.
+    """Names of features that are correlated with a selected one, with correlations.
 
-    Of the best features only, and of every n-th row where there are many.
+    For the best features only, and from every n-th row if there are many.
     """
     names, feature_of = part.problem.names, part.feature_of
     sizes = np.bincount(feature_of, minlength=len(names))
-    found = {feature: [] for feature in features}
+    substitutes = {feature: [] for feature in features}
     single = np.array([f for f in features if sizes[f] == 1], dtype=np.intp)[:_N_DESCRIBED]
     if not single.size:
-        return found
+        return substitutes
     X = part.X[:: -(-part.X.shape[0] // _SUBSTITUTE_ROWS)]
     place = np.full(len(names), -1)
     place[feature_of] = np.arange(feature_of.size)
@@ -205,5 +206,5 @@ def _substitutes(part, features, limit):
         for feature, row in zip(some, r, strict=True):
             near = np.flatnonzero(np.abs(row) >= limit)
             near = near[np.argsort(-np.abs(row[near]), kind="stable")][:_N_SUBSTITUTES]
-            found[feature] = [f"{names[feature_of[free[j]]]} ({row[j]:.2f})" for j in near]
-    return found
+            substitutes[feature] = [f"{names[feature_of[free[j]]]} ({row[j]:.2f})" for j in near]
+    return substitutes

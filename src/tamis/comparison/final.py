@@ -1,4 +1,4 @@
-"""The model of one point of a path, trained on all rows, and nothing in it that it can spare."""
+"""Train the model of one level on all rows, reduced to the columns it needs."""
 
 import numpy as np
 
@@ -22,13 +22,13 @@ def fit_final(comparison, choice):
     -------
     model : TableModel
     records : list of dict
-        What there is to say about its features: `describe_features`.
+        Descriptions of its features: see `describe_features`.
     """
     problem, settings = comparison.problem, comparison.settings
     result, place = comparison.result(choice.method), choice.place
     method, level = result.method, result.levels[place]
     part = comparison.whole
-    # All levels, as in the folds: what a level is may depend on the others of its path.
+    # All levels, as in the folds: a level may depend on the others of its path.
     trained = method.train(part, list(result.levels))
     columns, estimator = method.shrink(trained, place)
     estimator.classes_ = problem.classes[part.known[estimator.classes_]]
@@ -59,10 +59,10 @@ def fit_final(comparison, choice):
 
 
 def _tempered(result, at, positive, temperature):
-    """The threshold for probabilities that have a temperature, with the same sensitivity.
+    """Adjust a threshold to probabilities with a temperature, for the same sensitivity.
 
-    For two classes a temperature keeps the order of the probabilities, and the threshold goes
-    with them; for more it is close.
+    Exact for two classes, where a temperature keeps the order of the probabilities; approximate
+    for more.
     """
     p = result.thresholds[at]
     n_classes = result.probabilities.shape[3]

@@ -1,4 +1,4 @@
-"""The folder of a run: what is in it, written whole or not at all."""
+"""The folder of a run: its files, each written completely or not at all."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from tamis.tables.errors import Failure, InputError
 __all__ = ["RunFolder", "find_model"]
 
 _RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json")
-# Training rows that a saved model has to predict as before, and how far probabilities may differ.
+# Training rows used to check a saved model, and how far its probabilities may differ.
 _CHECKED_ROWS, _TOLERANCE = 10_000, 1e-12
 
 
@@ -31,38 +31,38 @@ class RunFolder:
 
     @property
     def checkpoints(self):
-        """Folder of the finished units."""
+        """Folder of the finished tasks."""
         return self.path / "checkpoints"
 
     @property
     def results(self):
-        """Names of the result files that are there."""
+        """Names of the existing result files."""
         return [name for name in _RESULTS if (self.path / name).exists()]
 
     def check(self):
-        """Refuse a place where something else is in the way."""
+        """Raise InputError if the path is not a folder."""
         for path in (self.path, *self.path.parents):
             if path.exists() and not path.is_dir():
-                raise InputError(f"-o {self.path}: {path} is a file, not a folder; name another.")
+                raise InputError(f"-o {self.path}: {path} is a file; name a folder.")
 
     def make(self):
-        """Make the folder; an error where something else is in the way."""
+        """Create the folder; raises an error if a file is in the way."""
         self.check()
         self.path.mkdir(parents=True, exist_ok=True)
 
     def clear(self):
-        """Remove results, which belong to other work."""
+        """Remove the results of a different run."""
         for name in self.results:
             (self.path / name).unlink()
 
     def check_inputs(self, *read):
-        """Refuse a folder in which a file that is read would be replaced."""
+        """Raise InputError if an input file in the folder would be replaced."""
         for name in (*_RESULTS, "run.json"):
             path = self.path / name
             for other in read:
                 if other and path.exists() and Path(other).exists() and path.samefile(other):
                     raise InputError(
-                        f"-o {self.path} would replace {other}, which is read; name another one."
+                        f"-o {self.path} would replace the input {other}; name another folder."
                     )
 
     def write_json(self, name, value):
@@ -83,9 +83,9 @@ class RunFolder:
             raise InputError(f"{self.path / name} cannot be read: {error}") from error
 
     def write_features(self, records, guard):
-        """Write `features.csv`, with one column for the centers of every class.
+        """Write `features.csv`, with one column per class for its centers.
 
-        With `guard` no cell is a formula of a spreadsheet.
+        With `guard`, no cell can be read as a spreadsheet formula.
         """
         file = io.StringIO(newline="")
         records = [_flatten(record) for record in records]
@@ -98,10 +98,10 @@ class RunFolder:
             out.write(file.getvalue().encode())
 
     def write_model(self, model, table):
-        """Write the model in both formats, and return what has to be said about it.
+        """Write the model in both formats, and return messages about it.
 
-        Both files are read again and must predict rows of `table`, the training data, as the
-        model does; otherwise nothing is left of them.
+        Both files are read again and must predict rows of `table`, the training data, as the model
+        does; otherwise they are removed.
         """
         from tamis.models import save_model
 
@@ -113,7 +113,7 @@ class RunFolder:
                 save_model(model, self.path / "model.skops")
             except InputError as error:
                 said.append(str(error))
-                # One of an earlier run would be another model than that of model.json.
+                # A file of an earlier run would hold a different model from model.json.
                 (self.path / "model.skops").unlink(missing_ok=True)
         try:
             _check_saved(sorted(self.path.glob("model.*")), model, table)
@@ -125,7 +125,7 @@ class RunFolder:
 
 
 def _flatten(record):
-    """A record whose centers are one value for every class."""
+    """Flatten a record: one value per class for its centers."""
     flat = {}
     for name, value in record.items():
         if name != "centers":
@@ -139,7 +139,7 @@ def _flatten(record):
 
 
 def _check_saved(paths, model, table):
-    """Raise unless the models of some files predict training rows as the one in memory does."""
+    """Raise unless the saved models predict training rows as the one in memory does."""
     from tamis.models.saving import read_model
 
     rows = np.linspace(0, table.n_rows - 1, min(table.n_rows, _CHECKED_ROWS)).astype(np.intp)
@@ -147,11 +147,11 @@ def _check_saved(paths, model, table):
     try:
         expected = model.predict_rows(table)
         for path in paths:
-            found = read_model(path).predict_rows(table)
-            if not np.array_equal(found.labels, expected.labels) or not np.allclose(
-                found.probabilities, expected.probabilities, rtol=0.0, atol=_TOLERANCE
+            predicted = read_model(path).predict_rows(table)
+            if not np.array_equal(predicted.labels, expected.labels) or not np.allclose(
+                predicted.probabilities, expected.probabilities, rtol=0.0, atol=_TOLERANCE
             ):
-                raise ValueError(f"{path.name} predicts something else")
+                raise ValueError(f"{path.name} gives different predictions")
     except Exception as error:
         raise Failure(
             f"the model was removed because it failed on its own training data: "
@@ -161,7 +161,7 @@ def _check_saved(paths, model, table):
 
 
 def find_model(path):
-    """The model of a run's folder, or of a model file."""
+    """Load the model of a run's folder, or of a model file."""
     from tamis.models.saving import read_model
     from tamis.tables import TableModel
 
@@ -175,7 +175,7 @@ def find_model(path):
     model = read_model(path)
     if not isinstance(model, TableModel):
         raise InputError(
-            f"{path} holds a bare {type(model).__name__}; the command line takes models of "
+            f"{path} holds a bare {type(model).__name__}; the command line needs models of "
             "`tamis fit`, which know their columns."
         )
     return model

@@ -27,16 +27,16 @@ from tamis.primal_dual import PrimalDualClassifier
 
 __all__ = ["METHODS", "Method", "Trained"]
 
-# Numbers of features that are tried; after the last one the number doubles.
+# Numbers of features to try; after the last one the number doubles.
 _COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 100, 128)
 _FEW_COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-# More rows than this have fewer levels.
+# Data with more rows than this get fewer levels.
 _MANY_ROWS = 100_000
-# The landmarks and the datum-wise classifier see at most so many features.
+# The landmarks and the datum-wise classifier see at most this many features.
 _LANDMARK_FEATURES = 128
 _ASKED_FEATURES = 60
 _PRIMAL_DUAL_FEATURES = 500
-# Kept features cost a tenth in the ball.
+# Weight of kept features in the ball: a tenth of the others'.
 _KEPT_WEIGHT = 10.0
 
 
@@ -50,9 +50,9 @@ class Trained:
     part : Part
         Training rows.
     places : ndarray of int of shape (n_levels,)
-        Place on the path of every level that was asked for.
+        Place on the path of each level that was requested.
     columns : ndarray of int or None
-        Columns of the part that the path is about, dense; None: all as they are.
+        Columns of the part that the path uses, dense; None: all, unchanged.
     takes_missing : bool
         Whether missing values stay missing.
     """
@@ -64,7 +64,7 @@ class Trained:
     takes_missing: bool = False
 
     def predict(self, X, with_gaps) -> tuple[NDArray, Usage]:
-        """Probabilities of the known classes, and what every row needs, at all levels.
+        """Probabilities of the known classes, and the features each row needs, at all levels.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Trained:
         return used if self.columns is None else self.columns[used]
 
     def features(self, level: int) -> NDArray:
-        """Counted features that the model of a level uses, kept ones among them, ascending."""
+        """Counted features that the model of a level uses, including kept ones, ascending."""
         return np.unique(self.part.feature_of[self.columns_of(level)])
 
     def model(self, level: int):
@@ -104,13 +104,13 @@ class Method(ABC):
     Attributes
     ----------
     name, title : str
-        For the command line, and for people.
+        Name for the command line, and title for people.
     is_baseline : bool
-        Whether it is there to be compared with, and never recommended.
+        Whether it is only a baseline, which is never recommended.
     asks : bool
-        Whether every sample has features of its own.
+        Whether each sample is asked for its own features.
     takes_weights : bool
-        Whether a sample weight of 2 is exactly the row twice.
+        Whether a sample weight of 2 is exactly equivalent to repeating the row.
     has_medians : bool
         Whether its class centers are medians.
     level_name : str
@@ -137,11 +137,11 @@ class Method(ABC):
         """Rough seconds of one `train`, on one core of an ordinary machine."""
 
     def gains(self, trained: Trained, level: int) -> NDArray:
-        """How much every counted feature matters to the model of a level."""
+        """How much each counted feature matters to the model of a level."""
         return np.zeros(len(trained.part.problem.names))
 
     def shrink(self, trained: Trained, level: int):
-        """Columns of the part that a model needs, and the fitted model of these columns alone."""
+        """Columns of the part that a model needs, and the fitted model reduced to them."""
         raise NotImplementedError(f"{self.name} is never used as a model")
 
 
@@ -187,7 +187,7 @@ class Centers(Method):
         return np.bincount(part.feature_of, weights=gains, minlength=len(part.problem.names))
 
     def shrink(self, trained, level):
-        """Centers are found column by column: fewer columns change none of them."""
+        """Centers are computed column by column, so dropping columns changes none of them."""
         part, columns = trained.part, trained.columns_of(level)
         columns = columns if columns.size else np.zeros(1, dtype=np.intp)
         template = trained.model(level)
@@ -211,7 +211,7 @@ class PrimalDual(Method):
         return count_levels(problem.n_features, limit, problem.n_rows)
 
     def train(self, part, levels):
-        """The models of a path; each level has the fullest with at most so many features."""
+        """Train a path; each level is the fullest model with at most that many features."""
         problem = part.problem
         weights = None
         if problem.kept.any():
@@ -224,7 +224,7 @@ class PrimalDual(Method):
             tol=1e-3,
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # gaps and collapses show in the scores
+            warnings.simplefilter("ignore")  # about convergence: it shows in the scores
             path = estimator.fit_path(
                 part.X,
                 part.codes,
@@ -235,12 +235,12 @@ class PrimalDual(Method):
         return Trained(path, part, np.arange(len(levels)))
 
     def gains(self, trained, level):
-        """Sizes of the weights of every feature."""
+        """Size of the weights of each feature."""
         sizes, part = np.abs(trained.model(level).weights_).sum(axis=1), trained.part
         return np.bincount(part.feature_of, weights=sizes, minlength=len(part.problem.names))
 
     def shrink(self, trained, level):
-        """The rows of the weights that are not zero."""
+        """Keep the rows of the weights that are not zero."""
         columns = trained.columns_of(level)
         columns = columns if columns.size else np.zeros(1, dtype=np.intp)
         estimator = trained.model(level)
@@ -256,13 +256,13 @@ class PrimalDual(Method):
         return columns, small
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Twenty radii, ten for many rows; sparse values take longer to come by."""
+        """Twenty radii, ten for many rows; access to sparse values is slower."""
         rate = 2e-5 if n_stored < 0.5 * n_rows * n_columns else 1e-6
         return 0.5 + rate * n_stored * (0.5 if n_rows > _MANY_ROWS else 1.0)
 
 
 class Landmarks(Method):
-    """Landmarks on the features of largest gain: an ensemble of configurations for every k."""
+    """Landmarks on the features of largest gain: one ensemble of configurations per k."""
 
     name, title = "landmarks", "landmarks on the best features"
 
@@ -272,7 +272,7 @@ class Landmarks(Method):
         return [k for k in (1, 2, 4, 8, 16, 32, 64, 128) if k < most] + [most]
 
     def train(self, part, levels):
-        """Rank the features once; search configurations for every level."""
+        """Rank the features once; search configurations for each level."""
         columns = [part.columns_of(part.best_features(int(k))) for k in levels]
         used = np.unique(np.concatenate(columns))
         estimator = LandmarkSearchCV(
@@ -299,16 +299,16 @@ class Landmarks(Method):
         return gains
 
     def shrink(self, trained, level):
-        """The ensemble of the level's columns."""
+        """Keep the ensemble of the level and its columns."""
         return trained.columns_of(level), trained.path.narrow_model(trained.places[level])
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Distances of the rows to some hundred landmarks, for eight levels."""
+        """Distances of the rows to a few hundred landmarks, for eight levels."""
         return 0.5 + 1e-3 * n_rows + 2e-7 * n_rows**2 * n_classes
 
 
 class DatumWise(Method):
-    """Datum-wise: every sample is asked for its own features; a path over what they cost."""
+    """Datum-wise: each sample is asked for its own features; a path over the cost weight."""
 
     name, title, asks = "datum-wise", "datum-wise, forests", True
     level_name = "cost weight"
@@ -339,18 +339,18 @@ class DatumWise(Method):
         return Trained(path, part, np.arange(len(levels)), columns, takes_missing=True)
 
     def gains(self, trained, level):
-        """Shares of the training rows that are asked for every feature."""
+        """Share of the training rows that are asked for each feature."""
         gains, part = np.zeros(len(trained.part.problem.names)), trained.part
         shares = trained.path.importances(trained.places[level])
         np.maximum.at(gains, part.feature_of[trained.columns], shares)
         return gains
 
     def shrink(self, trained, level):
-        """All columns that the policy can ask for."""
+        """Keep all columns that the policy can ask for."""
         return trained.columns, trained.model(level)
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Forests for some tens of sets of features, of at most 10,000 rows."""
+        """Forests for a few dozen feature sets, on at most 10,000 rows."""
         return 1.0 + 6e-3 * min(n_rows, 10_000) * np.sqrt(min(n_columns, _ASKED_FEATURES) / 30)
 
 
@@ -368,9 +368,9 @@ def _dense(X):
 
 
 def _inner_folds(codes):
-    """Three folds inside of a fold, or two where a class is that small.
+    """Three folds inside a fold, or two if a class is too small.
 
-    One row of every class cannot be split: the search then sees the rows that it learns from.
+    A class with a single row cannot be split: the search then tests on its training rows.
     """
     counts = np.bincount(codes)
     if counts.max() < 2:

@@ -1,4 +1,4 @@
-"""What `metrics.json` says: plain numbers, strings and lists."""
+"""The content of `metrics.json`: plain numbers, strings and lists."""
 
 import numpy as np
 
@@ -24,19 +24,19 @@ def versions():
 
 
 def path_table(result, candidates):
-    """The sparsity path of a method, its best level and its sparsest that is good enough."""
+    """The path of a method, its best level, and its sparsest level that is good enough."""
     per_sample, most, cost = result.per_sample, result.most_per_sample, result.mean_cost
     path = [
         {
             "level": float(level),
-            "features_overall": float(result.overall[at]),
-            "features_per_sample": float(per_sample[at]),
-            "features_per_sample_95th_percentile": float(most[at]),
-            "cost_per_sample": float(cost[at]),
-            "score": float(result.scores[at]),
-            "standard_error": float(result.errors[at]),
+            "features_overall": float(result.overall[place]),
+            "features_per_sample": float(per_sample[place]),
+            "features_per_sample_95th_percentile": float(most[place]),
+            "cost_per_sample": float(cost[place]),
+            "score": float(result.scores[place]),
+            "standard_error": float(result.errors[place]),
         }
-        for at, level in enumerate(result.levels)
+        for place, level in enumerate(result.levels)
     ]
     return {
         "title": result.method.title,
@@ -51,13 +51,13 @@ def path_table(result, candidates):
 
 
 def summarise(comparison, choice, records):
-    """Everything that was found, as plain JSON.
+    """All results as plain values, for JSON.
 
     Parameters
     ----------
     comparison : Comparison
     choice : Choice or None
-        The point of a curve that is described as the model.
+        Method and level that are described as the model.
     records : list of dict
         Its features.
 
@@ -116,18 +116,18 @@ def summarise(comparison, choice, records):
 
 
 def describe_model(comparison, choice):
-    """How good one point of a path is."""
+    """How good one level of a method is."""
     problem, settings = comparison.problem, comparison.settings
     result, at = comparison.result(choice.method), choice.place
     recommended = choice == comparison.choice
     classes, weights = problem.classes, problem.weights
-    # Every repeat predicts every row once: all of them together.
+    # Each repeat predicts every row once; the predictions of all repeats are pooled.
     n_repeats = result.labels.shape[1]
     codes = np.tile(problem.codes, n_repeats)
     labels = result.labels[at].reshape(-1)
     probabilities = result.probabilities[at].reshape(-1, classes.size)
     weights = None if weights is None else np.tile(weights, n_repeats)
-    told = {
+    described = {
         "method": choice.method,
         "title": result.method.title,
         "recommended": recommended,
@@ -152,27 +152,28 @@ def describe_model(comparison, choice):
         "confusion_and_per_class_are": "of the out-of-fold predictions that selected the model: "
         "somewhat optimistic; mean over repeats",
     }
-    for row in told["per_class"].values():
+    for row in described["per_class"].values():
         row["rows"] //= n_repeats
     if recommended:
-        told["honest_score"] = _honest(comparison.honest_score, settings)
+        described["honest_score"] = _honest(comparison.honest_score, settings)
     else:
         place = comparison.candidates.place(choice.method, at)
-        told["selection_score"] |= {
+        described["selection_score"] |= {
             "simultaneous_lower_95": float(comparison.lower_band[place]),
             "is": "chosen after seeing the curve: the lower limit holds for all points together",
         }
     if settings.min_sensitivity is not None:
-        told["threshold"] = _threshold(comparison, result, at, told)
+        described["threshold"] = _threshold(comparison, result, at, described)
     if comparison.batches:
-        told["left_out_batches"] = _batches(comparison, choice, np.unique(comparison.data.batches))
+        names = np.unique(comparison.data.batches)
+        described["left_out_batches"] = _batches(comparison, choice, names)
     if comparison.p_value is not None and recommended:
-        told["permutations"] = {
+        described["permutations"] = {
             "p_value": comparison.p_value,
             "score": float(result.scores[at]),
             "shuffled_scores": comparison.shuffled_scores,
         }
-    return told
+    return described
 
 
 def _honest(honest, settings):
@@ -190,29 +191,29 @@ def _honest(honest, settings):
 
 
 def _best_baseline(comparison, choice):
-    """The baseline that does best against the model, at its sparsest level that does so."""
+    """The baseline that compares best with the model, at its sparsest good level."""
     candidates = comparison.candidates
     place = candidates.place(choice.method, choice.place)
     size = candidates.sparsity[place]
-    told = []
+    compared = []
     for result in comparison.results:
         if not result.method.is_baseline:
             continue
-        at = candidates.good_level(result)
+        level = candidates.good_level(result)
         first = candidates.place(result.method.name, 0)
-        behind = candidates.behind(place, first + at)
+        behind = candidates.behind(place, first + level)
         margin = max(behind.error, candidates.tolerance)
-        told.append(
+        compared.append(
             {
                 "method": result.method.name,
                 "title": result.method.title,
-                "level": float(result.levels[at]),
-                "features_overall": float(result.overall[at]),
-                "score": float(result.scores[at]),
+                "level": float(result.levels[level]),
+                "features_overall": float(result.overall[level]),
+                "score": float(result.scores[level]),
                 "difference": behind.difference,
                 "standard_error": behind.error,
                 "is_better": bool(behind.difference > margin),
-                "is_sparser": bool(candidates.sparsity[first + at] < size),
+                "is_sparser": bool(candidates.sparsity[first + level] < size),
                 "is_as_good": bool(behind.difference >= -margin),
             }
         )
@@ -220,11 +221,11 @@ def _best_baseline(comparison, choice):
     def merit(entry):
         return entry["is_better"], entry["is_as_good"] and entry["is_sparser"], entry["difference"]
 
-    return max(told, key=merit, default=None)
+    return max(compared, key=merit, default=None)
 
 
 def _threshold(comparison, result, at, told):
-    """What the threshold of the positive class reaches, and what it costs."""
+    """Sensitivity with the threshold of the positive class, and what it costs."""
     problem, settings = comparison.problem, comparison.settings
     positive = str(problem.classes[settings.positive])
     honest = told.get("honest_score") or {}
@@ -242,7 +243,7 @@ def _threshold(comparison, result, at, told):
 
 
 def batch_scores(problem, result, place):
-    """Accuracy of a level on every batch that was left out, by the number of the batch."""
+    """Accuracy of a level on each batch that was held out, by the number of the batch."""
     right = result.labels[place, 0] == problem.codes
     return {int(b): float(right[problem.batches == b].mean()) for b in np.unique(problem.batches)}
 

@@ -1,11 +1,11 @@
-"""Nested cross-validation for small data, with models that serve twice.
+"""Nested cross-validation for small data, in which each model is used twice.
 
-In small data the rows that are left to score a choice have helped to train the models that it was
-made among: what looks good by chance looks good to them, too, and a bootstrap of out-of-fold
-predictions remains too optimistic. So for every fold f the whole choice of method and level is
-made again from models that have never seen f: fold g is predicted by models trained without f and
-g, which serve twice, for f and for g. What is chosen without f is then scored on f. K folds cost
-K (K - 1) / 2 more trainings; it is done for fewer than 500 rows and 3 to 6 folds.
+In small data, the rows that score a choice have helped to train the models it was made among: what
+looks good by chance also looks good on them, so a bootstrap of out-of-fold predictions remains
+optimistic. So for each fold f, the whole choice of method and level is repeated with models that
+have never seen f: fold g is predicted by models trained without f and g, which are used for both f
+and g. The model chosen without f is then scored on f. K folds need K (K - 1) / 2 additional
+trainings; this is done for fewer than 500 rows and 3 to 6 folds.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def is_nested(n_rows, n_folds):
 
 
 def pair_folds(folds, seed):
-    """A fold for every pair of folds of the first repeat: trained without both.
+    """One fold per pair of folds of the first repeat: training leaves out both.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def pair_folds(folds, seed):
     """
     first = [fold for fold in folds if fold.repeat == 0]
     pairs = []
-    for at, one in enumerate(first):
-        for other in first[at + 1 :]:
+    for i, one in enumerate(first):
+        for other in first[i + 1 :]:
             train = np.setdiff1d(one.train, other.test)
             test = np.sort(np.concatenate([one.test, other.test]))
             mark = derive_seed(seed, 13, one.number, other.number)
@@ -54,22 +54,22 @@ def pair_folds(folds, seed):
 
 
 def estimate_nested(problem, settings, results, pairs, folds, spread):
-    """Honest score of the rule's choice, where the choice is made again without every fold.
+    """Honest score of the rule's choice, where the choice is repeated without each fold.
 
     Parameters
     ----------
     problem : Problem
     settings : Settings
     results : list of MethodResult
-        Judged; of all folds.
+        Results with scores, of all folds.
     pairs : dict of str to list of (Task, Outcome)
         Of every method, for `pair_folds`.
     folds : list of Fold
         Those of the first repeat are used.
     spread : Honest
-        The bootstrap's estimate. The interval is the smallest that has in it the bootstrap's,
-        where it is and moved to the nested score: a nested score of few rows is unbiased, and
-        varies much with the folds.
+        The bootstrap's estimate. The returned interval is the smallest that contains both the
+        bootstrap's interval and the same interval moved to the nested score, because a nested
+        score of few rows is unbiased but varies much with the folds.
 
     Returns
     -------
@@ -102,20 +102,20 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
             seed=settings.seed,
         )
         for place, predictions in zip(candidates.choose(), (chosen, best), strict=True):
-            made, at = candidates.find(place)
+            made, level = candidates.find(place)
             whole = next(r for r in results if r.method.name == made.method.name)
-            threshold = None if made.thresholds is None else made.thresholds[at]
+            threshold = None if made.thresholds is None else made.thresholds[level]
             predictions.add(
-                fold.test, whole.probabilities[at, 0, fold.test], settings.positive, threshold
+                fold.test, whole.probabilities[level, 0, fold.test], settings.positive, threshold
             )
     score = chosen.score(problem, settings.scoring)
     low = min(spread.low, score - (spread.score - spread.low))
     high = max(spread.high, score + (spread.high - spread.score))
     sensitivity = specificity = None
     if settings.min_sensitivity is not None:
-        found, is_positive = chosen.labels == settings.positive, codes == settings.positive
-        sensitivity = float(found[is_positive].mean())
-        specificity = float(1 - found[~is_positive].mean())
+        is_found, is_positive = chosen.labels == settings.positive, codes == settings.positive
+        sensitivity = float(is_found[is_positive].mean())
+        specificity = float(1 - is_found[~is_positive].mean())
     return Honest(
         score,
         within_range(low, settings.scoring),
@@ -141,12 +141,12 @@ class _Predictions:
         self.labels[rows] = decide(probabilities, positive, threshold)
 
     def score(self, problem, scoring):
-        """Score of all of them."""
+        """Score of all predictions."""
         return score_rows(problem.codes, self.labels, self.probabilities, scoring, problem.weights)
 
 
 def _behind(chosen, best, problem, scoring, otherwise):
-    """Upper 95 % limit of how far what was chosen is behind the best, both nested."""
+    """Upper 95 % limit of how far the choice is behind the best, both nested."""
     if scoring not in ("balanced_accuracy", "accuracy"):
         return otherwise
     right = np.stack([p.labels == problem.codes for p in (chosen, best)]).astype(np.float32)
@@ -157,12 +157,12 @@ def _behind(chosen, best, problem, scoring, otherwise):
         groups=problem.groups,
         weight=problem.weights,
     )
-    own, other = errors.scores()
-    return Behind(float(other - own), float(errors.against(1)[0])).upper
+    score, best_score = errors.scores()
+    return Behind(float(best_score - score), float(errors.against(1)[0])).upper
 
 
 def _without(result, pairs, fold, kept):
-    """A method's result on the rows outside of a fold, from models that have not seen it."""
+    """Result of a method on the rows outside a fold, from models that have not seen it."""
     n_levels, _, n_rows, n_classes = result.probabilities.shape
     probabilities = np.zeros((n_levels, 1, n_rows, n_classes), dtype=np.float32)
     n_used = np.zeros((n_levels, 1, n_rows), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""What a user asks of a comparison, and the settings that follow for some data."""
+"""Options of a comparison, and the settings that follow from them for some data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Options", "Settings", "find_methods", "make_settings", "without_meth
 
 @dataclass(frozen=True)
 class Options:
-    """What a user asks of a comparison; see `tamis.compare`.
+    """Options of a comparison; see `tamis.compare`.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Options:
     costs : mapping of str to float
         Costs of features.
     feature_groups : mapping of str to str
-        Columns that are counted together, and the name of their group.
+        Columns that are counted together, with the name of their feature group.
     keep : sequence of str
         Features that are always used and not counted.
     max_features : int or None
@@ -62,12 +62,12 @@ class Options:
 
     @property
     def is_balanced(self) -> bool:
-        """Whether all classes have the same say, by the scoring."""
+        """Whether the scoring gives all classes equal weight."""
         return self.scoring not in ("accuracy", "mcc")
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Methods that the user names."""
+        """Methods that the user named."""
         if isinstance(self.methods, str):
             return tuple(name.strip() for name in self.methods.split(",") if name.strip())
         return tuple(self.methods)
@@ -85,7 +85,7 @@ class Settings:
     scoring : str
     minimize : {"overall", "per-sample"}
     tolerance : float
-        A difference in score that is not worth a feature.
+        Difference in score that is not worth another feature.
     max_features : int or None
         Largest number of features of a model.
     positive : int or None
@@ -109,7 +109,7 @@ class Settings:
 
 
 def find_methods(options: Options) -> tuple[str, ...]:
-    """Names of the methods that are compared; baselines are added where none is named."""
+    """Names of the methods to compare; baselines are added if none is named."""
     names, wanted = all_names(), options.named
     if wanted in (("auto",), ("all",)):
         return tuple(names)
@@ -137,7 +137,7 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
     options : Options
     problem : Problem
     notes : list of str
-        Receives sentences for the user.
+        Receives messages for the user.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
     """
     if options.min_sensitivity is not None and options.positive is None:
         raise InputError(
-            "--min-sensitivity: the class whose sensitivity is meant must be named by --positive."
+            "--min-sensitivity needs --positive CLASS, the class whose sensitivity is meant."
         )
     methods = find_methods(options)
     if problem.weights is not None:
@@ -166,10 +166,10 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
 
 
 def _count_folds(options, problem, notes):
-    """Number of folds: as many as the smallest class has rows, or groups, if that is fewer."""
+    """Number of folds: at most the number of rows, or sample groups, of the smallest class."""
     codes, groups, batches = problem.codes, problem.groups, problem.batches
     if batches is not None and batches.max() < 1:
-        raise InputError("--batch: there is one batch only, so none can be left out.")
+        raise InputError("--batch: there is only one batch, so none can be held out.")
     if batches is not None and groups is not None:
         for fold in leave_one_batch_out(batches, groups, options.seed):
             if not fold.train.size:
@@ -185,7 +185,8 @@ def _count_folds(options, problem, notes):
         if smallest < 2:
             label = problem.classes[int(np.argmin(of_class))]
             raise InputError(
-                f"class {label} has rows of one group only: they cannot be in training and test."
+                f"class {label} has rows of only one sample group, which cannot be both in "
+                "training and in test."
             )
     if smallest >= options.folds:
         return options.folds
@@ -201,7 +202,7 @@ def _weighted_methods(methods, notes):
     if not any(method.name in exact for method in METHODS):
         able = ", ".join(method.name for method in METHODS if method.takes_weights)
         raise InputError(
-            "--weights: none of the methods that are named can use sample weights exactly; "
+            "--weights: none of the methods named can use sample weights exactly; "
             f"these can: {able}."
         )
     skipped = [name for name in methods if name not in exact]

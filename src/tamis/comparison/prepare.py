@@ -18,7 +18,7 @@ __all__ = ["Prepared", "prepare"]
 
 @dataclass
 class Prepared:
-    """Data that are ready to be compared on.
+    """Data that are ready for a comparison.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ def prepare(table: Table, options: Options) -> Prepared:
     table, copies, n_dropped = handle_duplicates(table, options.duplicates, [*times, *counters])
     if not table.columns.names:
         raise InputError(
-            "no feature is left; columns that were dropped can be used with --include."
+            "no feature is left; to use columns that were dropped, name them in --include."
         )
     preparation, encoded = lay_out(
         table.columns,

@@ -1,8 +1,8 @@
-"""The problem that all methods are compared on: one matrix, counted features, labels, and parts.
+"""The problem that all methods are compared on: one matrix, counted features and labels.
 
 A counted feature is what a user counts: a number, a categorical column with all its dummies, a
-word, or a group of columns that are had together. `Part` is what a method sees of it: training
-rows with everything that was learned from them alone.
+word, or a group of columns that are obtained together. `Part` is what a method sees of it:
+training rows with everything that was learned from them alone.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Problem:
     Attributes
     ----------
     preparation : Preparation
-        How the matrix came about; nothing is learned in it.
+        How the matrix was made, with nothing learned.
     encoded : ndarray or CSR array of shape (n_rows, n_columns)
         With NaN where a value is missing.
     codes : ndarray of int64 of shape (n_rows,)
@@ -33,27 +33,27 @@ class Problem:
     classes : ndarray of shape (n_classes,)
         Labels.
     feature_of : ndarray of int64 of shape (n_columns,)
-        Counted feature of every column.
+        Counted feature of each column.
     names : list of str
         Names of the counted features.
     kept : ndarray of bool of shape (n_features,)
-        Features that always enter and are not counted.
+        Features that are always used and not counted.
     costs : ndarray of shape (n_features,)
-        Prices.
+        Costs of the counted features.
     missing : ndarray of int64
         Columns with missing values.
     groups, batches : ndarray of int64 of shape (n_rows,) or None
-        Sample groups, copies of a row among them; where rows come from.
+        Sample groups, with copies of a row in one; batches that rows come from.
     weights : ndarray of shape (n_rows,) or None
         Sample weights.
     times : ndarray of shape (n_rows,) or None
-        How many copies of every row there are; None where there are none.
+        Number of copies of each row; None if there are none.
     balanced : bool
-        Whether all classes have the same say.
+        Whether all classes have equal weight.
     redundancy : float or None
-        Features correlated more than this with a better one are left out.
+        Features more correlated than this with a better one are dropped.
     max_features : int or None
-        Most features of a model that asks for them one at a time, overall.
+        Largest overall number of features of a model that asks for them one at a time.
     """
 
     preparation: object
@@ -85,19 +85,19 @@ class Problem:
 
     @property
     def row_weights(self):
-        """What a row counts where copies of a row count once, such as in calibration."""
+        """Weight of each row if the copies of a row count once together, as in calibration."""
         weights = np.ones(self.n_rows) if self.weights is None else self.weights
         return weights if self.times is None else weights / self.times
 
     def train_part(self, rows, codes, seed):
-        """What methods may learn from some rows.
+        """Prepare some rows for training.
 
         Parameters
         ----------
         rows : ndarray of int
             Training rows.
         codes : ndarray of int64 of shape (n_rows,)
-            Class of every row, shuffled ones in a permutation.
+            Class of each row; shuffled in a permutation.
         seed : int
 
         Returns
@@ -141,13 +141,13 @@ class Part:
     preparation : Preparation
         Learned from these rows.
     columns : ndarray of int
-        Columns of the problem that are left, ascending.
+        Columns of the problem that were not dropped, ascending.
     X, with_gaps : ndarray or CSR array of shape (n_train, len(columns))
         Imputed, and with NaN where a value is missing.
     codes : ndarray of int64 of shape (n_train,)
-        Index into `known` for every row.
+        Index into `known` for each row.
     known : ndarray of int64
-        Classes that these rows have.
+        Classes that occur in these rows.
     weights : ndarray of shape (n_train,) or None
         Sample weights.
     seed : int
@@ -165,16 +165,16 @@ class Part:
 
     @property
     def feature_of(self):
-        """Counted feature of every column that is left."""
+        """Counted feature of each remaining column."""
         return self.problem.feature_of[self.columns]
 
     @property
     def class_weight(self):
-        """As the estimators want it."""
+        """Value of the estimators' parameter `class_weight`."""
         return "balanced" if self.problem.balanced else None
 
     def test_rows(self, rows):
-        """Imputed rows, and rows with gaps, of the columns that are left."""
+        """Imputed rows, and rows with missing values, of the remaining columns."""
         encoded = self.problem.encoded[rows]
         X = self.preparation.finish(encoded)
         X = X if self.columns.size == X.shape[1] else X[:, self.columns]
@@ -184,11 +184,11 @@ class Part:
 
     @property
     def present(self):
-        """Counted features that are left, ascending."""
+        """Remaining counted features, ascending."""
         return np.unique(self.feature_of)
 
     def columns_of(self, features):
-        """Columns (of those that are left) of some counted features, ascending."""
+        """Remaining columns of some counted features, ascending."""
         wanted = np.zeros(len(self.problem.names), dtype=bool)
         wanted[features] = True
         return np.flatnonzero(wanted[self.feature_of])
@@ -202,7 +202,7 @@ class Part:
     def best_features(self, k):
         """The kept features and the k others of largest gain, ascending; none without gain.
 
-        Where no feature has a gain, and none is kept, the first k: there has to be one.
+        If no feature has a gain and none is kept, the first k: a model needs at least one.
         """
         kept = self.problem.kept
         free = np.where(kept, 0.0, self.gains)
@@ -232,9 +232,9 @@ def make_problem(
     preparation, encoded : Preparation, array
         From `tamis.tables.lay_out`.
     keep : sequence of str
-        Source columns or counted features that always enter.
+        Source columns or counted features that are always used.
     costs : dict of str to float or None
-        Prices of counted features; 1 for the others.
+        Costs of counted features; 1 for the others.
     balanced : bool
     redundancy : float or None
     max_features : int or None
@@ -256,7 +256,7 @@ def make_problem(
         for column, source in enumerate(sources):
             if name in (source, counted[column]):
                 kept[feature_of[column]] = True
-    prices = np.array([(costs or {}).get(name, 1.0) for name in names])
+    feature_costs = np.array([(costs or {}).get(name, 1.0) for name in names])
     values = encoded.data if sparse.issparse(encoded) else encoded
     missing = np.zeros(0, dtype=np.intp)
     if np.isnan(values).any():
@@ -272,7 +272,7 @@ def make_problem(
         feature_of=feature_of.astype(np.int64),
         names=names,
         kept=kept,
-        costs=prices,
+        costs=feature_costs,
         missing=missing,
         groups=merge_groups(dataset.groups, None if copies is None else copies.groups),
         batches=_indices(dataset.batches),

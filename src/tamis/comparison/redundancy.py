@@ -1,4 +1,4 @@
-"""Features that say again what a better one says."""
+"""Dropping features that repeat the information of better ones."""
 
 import numpy as np
 from scipy import sparse
@@ -8,7 +8,7 @@ from tamis.centers import SparseCenterClassifier
 __all__ = ["correlations", "drop_redundant"]
 
 _BLOCK = 256
-# So many features that are not redundant are enough to choose from.
+# This many features that are not redundant are enough to choose from.
 _ENOUGH = 2000
 
 
@@ -21,7 +21,7 @@ def _standardized(X, columns):
 
 
 def correlations(X, columns):
-    """Pearson correlations of some columns with all; 0 with a constant one.
+    """Pearson correlations of some columns with all columns; 0 for constant ones.
 
     Parameters
     ----------
@@ -34,26 +34,26 @@ def correlations(X, columns):
     """
     some = _standardized(X, columns)
     if sparse.issparse(X):
-        # What is standardized sums to 0, so the means of the other columns drop out.
+        # Standardized columns sum to 0, so the means of the other columns cancel.
         products = (X.T @ some).T
         squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
         spread = squares - np.asarray(X.sum(axis=0)).ravel() ** 2 / X.shape[0]
         norms = np.sqrt(np.maximum(spread, 0.0))
         small = norms <= 1e-7 * np.sqrt(squares)
         return products / np.where(small, np.inf, norms)
-    found = np.empty((len(columns), X.shape[1]))
+    result = np.empty((len(columns), X.shape[1]))
     for start in range(0, X.shape[1], _BLOCK):
         block = np.arange(start, min(start + _BLOCK, X.shape[1]))
-        found[:, block] = some.T @ _standardized(X, block)
-    return found
+        result[:, block] = some.T @ _standardized(X, block)
+    return result
 
 
 def drop_redundant(X, codes, feature_of, kept, limit, weights=None):
-    """Columns that are left when features correlated with a better one are skipped.
+    """Find the columns that remain when features correlated with a better one are dropped.
 
-    Walks down the features by the gain of sparse centers and skips each whose correlation with
-    one that was taken before is larger than `limit`, in absolute value. Features of several
-    columns, and kept ones, are never skipped. At most 2,000 are taken.
+    Goes through the features by decreasing gain of sparse centers, and drops each whose absolute
+    correlation with one selected before exceeds `limit`. Features of several columns, and kept
+    ones, are never dropped. At most 2,000 are selected.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def drop_redundant(X, codes, feature_of, kept, limit, weights=None):
     taken = np.flatnonzero(~free)
     candidates = np.flatnonzero(free & (gains > 0))
     if not taken.size and not candidates.size:
-        return np.arange(1)  # no feature has a gain, and there has to be one
+        return np.arange(1)  # no feature has a gain, but at least one is needed
     candidates = candidates[np.argsort(-gains[candidates], kind="stable")]
     chosen, basis = [], np.zeros((X.shape[0], 0))
     for start in range(0, candidates.size, _BLOCK):
@@ -85,9 +85,9 @@ def drop_redundant(X, codes, feature_of, kept, limit, weights=None):
         values = _standardized(X, block)
         fresh = (np.abs(basis.T @ values) <= limit).all(axis=0)
         within = np.abs(values.T @ values)
-        for at in range(block.size):
-            if fresh[at]:
-                fresh[at + 1 :] &= within[at, at + 1 :] <= limit
+        for i in range(block.size):
+            if fresh[i]:
+                fresh[i + 1 :] &= within[i, i + 1 :] <= limit
         chosen.extend(block[fresh].tolist())
         basis = np.hstack([basis, values[:, fresh]])
         if len(chosen) >= _ENOUGH:

@@ -1,4 +1,4 @@
-"""What the tasks say together: out-of-fold predictions of every method and level."""
+"""Combine the outcomes of tasks: out-of-fold predictions of each method and level."""
 
 from dataclasses import dataclass
 
@@ -22,17 +22,17 @@ class MethodResult:
         From the sparsest to the fullest.
     probabilities : ndarray of float32 of shape (n_levels, n_repeats, n_rows, n_classes)
     selected : ndarray of shape (n_levels, n_features)
-        Share of the folds whose model needs each counted feature.
+        Share of folds whose model uses each counted feature.
     overall : ndarray of shape (n_levels,)
-        Counted features that a model needs, mean over folds.
+        Number of counted features that a model uses, mean over folds.
     n_used, cost : ndarray of float32 of shape (n_levels, n_repeats, n_rows)
-        Features that every row needed, and what they cost.
+        Number of features that each row needed, and their cost.
     seconds : float
-        Of all tasks.
+        Seconds of all tasks.
     labels : ndarray of int of shape (n_levels, n_repeats, n_rows)
         Predicted classes.
     thresholds : ndarray of shape (n_levels,) or None
-        What the probability of the positive class has to reach.
+        Thresholds for the probability of the positive class.
     scores : ndarray of shape (n_levels,)
         Mean over repeats of the score of the pooled predictions.
     errors : ndarray of shape (n_levels,)
@@ -54,26 +54,26 @@ class MethodResult:
 
     @property
     def per_sample(self):
-        """Mean number of features that a sample needs, for every level."""
+        """Mean number of features per sample, for each level."""
         return self.n_used.mean(axis=(1, 2))
 
     @property
     def mean_cost(self):
-        """Mean cost of a sample, for every level."""
+        """Mean cost per sample, for each level."""
         return self.cost.mean(axis=(1, 2))
 
     @property
     def most_per_sample(self):
-        """95th percentile of the number of features that a sample needs, for every level."""
+        """95th percentile of the number of features per sample, for each level."""
         return np.percentile(self.n_used, 95, axis=(1, 2))
 
     def sparsity(self, minimize):
-        """What is to be small: "overall" or "per-sample"."""
+        """The number of features to minimise: "overall" or "per-sample"."""
         return self.overall if minimize == "overall" else self.per_sample
 
 
 def collect(method, pairs, n_rows, n_repeats, kept):
-    """Put the outcomes of a method's tasks together.
+    """Combine the outcomes of a method's tasks.
 
     Parameters
     ----------
@@ -118,14 +118,14 @@ def collect(method, pairs, n_rows, n_repeats, kept):
 
 
 def find_threshold(scores, positive, wanted):
-    """Largest threshold, up to one half, at which a share `wanted` of the positive rows is found.
+    """Find the largest threshold, up to one half, with a sensitivity of at least `wanted`.
 
-    Above one half it would give up rows that are found anyway, and on classes that are far apart,
-    where probabilities are 1 within rounding, nearly all of them.
+    A threshold above one half would miss rows that are found otherwise: nearly all of them if the
+    classes are so far apart that probabilities are 1 within rounding.
     """
-    own = np.sort(scores[positive])
-    n_missed = int(np.floor((1 - wanted) * own.size + 1e-9))
-    return min(float(own[min(n_missed, own.size - 1)]), 0.5)
+    positive_scores = np.sort(scores[positive])
+    n_missed = int(np.floor((1 - wanted) * positive_scores.size + 1e-9))
+    return min(float(positive_scores[min(n_missed, positive_scores.size - 1)]), 0.5)
 
 
 def score_rows(codes, labels, probabilities, scoring, weights=None):
@@ -152,7 +152,7 @@ def score_rows(codes, labels, probabilities, scoring, weights=None):
 def judge(
     result, codes, scoring, positive=None, min_sensitivity=None, thresholds=None, weights=None
 ):
-    """Give a result its labels, thresholds and scores.
+    """Set the labels, thresholds and scores of a result.
 
     Parameters
     ----------
@@ -162,10 +162,10 @@ def judge(
         True classes.
     scoring : str
     positive : int or None
-        Class whose sensitivity must be `min_sensitivity`.
+        Class whose sensitivity must be at least `min_sensitivity`.
     min_sensitivity : float or None
     thresholds : ndarray of shape (n_levels,) or None
-        Thresholds that were found before; None: to be found.
+        Known thresholds; None: find them.
     weights : ndarray of shape (n_rows,) or None
         Sample weights.
     """
@@ -178,8 +178,8 @@ def judge(
         is_positive = np.tile(codes == positive, n_repeats)
         result.thresholds = thresholds
         if thresholds is None:
-            found = [find_threshold(row, is_positive, min_sensitivity) for row in scores]
-            result.thresholds = np.array(found)
+            thresholds = [find_threshold(row, is_positive, min_sensitivity) for row in scores]
+            result.thresholds = np.array(thresholds)
         result.labels = np.stack(
             [
                 decide(p.reshape(-1, n_classes), positive, threshold).reshape(n_repeats, n_rows)
@@ -192,17 +192,17 @@ def judge(
                 [
                     score_rows(codes, labels, probabilities, scoring, weights)
                     for labels, probabilities in zip(
-                        result.labels[at], result.probabilities[at], strict=True
+                        result.labels[place], result.probabilities[place], strict=True
                     )
                 ]
             )
-            for at in range(n_levels)
+            for place in range(n_levels)
         ]
     )
 
 
 def calibrate(result, at, codes, balanced, weights):
-    """Temperature of the out-of-fold probabilities of a level.
+    """Find the temperature that calibrates the out-of-fold probabilities of a level.
 
     Parameters
     ----------
@@ -212,9 +212,9 @@ def calibrate(result, at, codes, balanced, weights):
     codes : ndarray of int of shape (n_rows,)
         True classes.
     balanced : bool
-        Whether all classes have the same say.
+        Whether all classes have equal weight.
     weights : ndarray of shape (n_rows,)
-        What a row counts: copies of one row count once together.
+        Weights of the rows: all copies of one row count once together.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Running a comparison: the plan of its tasks, and what follows from their outcomes."""
+"""Run a comparison: plan its tasks, and conclude from their outcomes."""
 
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -15,29 +15,29 @@ from tamis.paths.folds import leave_one_batch_out, make_folds
 
 __all__ = ["Plan", "estimate_seconds", "leave_out", "plan", "run"]
 
-# By default, a method that would take longer than this is left out, whatever the machine.
+# By default, methods that would take longer than this are skipped, whatever the machine.
 PATIENCE = 600.0
 _NOMINAL_CORES = 2
 
 
 def estimate_seconds(problem, method, n_tasks):
-    """Rough seconds of a method on one core: what its rule says of the size, times its tasks."""
+    """Rough seconds of a method on one core: its rule for this size, times its tasks."""
     n_rows, n_columns = problem.encoded.shape
     n_stored = getattr(problem.encoded, "nnz", n_rows * n_columns)
     return n_tasks * find_method(method).seconds(n_rows, n_columns, n_stored, problem.classes.size)
 
 
 def leave_out(problem, names, n_tasks):
-    """Methods that would take too long, with their estimated seconds.
+    """Find the methods that would take too long, with their estimated seconds.
 
-    Which ones depends on the sizes alone, so that a run does not depend on the machine.
+    They depend on the sizes alone, so that the result does not depend on the machine.
 
     Parameters
     ----------
     problem : Problem
     names : sequence of str
     n_tasks : int
-        Tasks of each.
+        Number of tasks of each.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def leave_out(problem, names, n_tasks):
     left_out = {name: t for name, t in seconds.items() if t > PATIENCE}
     ours = [method.name for method in METHODS if method.name in seconds]
     if ours and all(name in left_out for name in ours):
-        del left_out[min(ours, key=seconds.get)]  # at least one of ours
+        del left_out[min(ours, key=seconds.get)]  # keep at least one that is not a baseline
     return left_out
 
 
@@ -60,7 +60,7 @@ class Plan:
     settings : Settings
     folds : list of Fold
     tasks : list of Task
-        In the order in which they are done: the cheapest method first.
+        In the order of execution: the cheapest method first.
     """
 
     settings: Settings
@@ -77,7 +77,7 @@ class Plan:
 
 
 def plan(problem, settings):
-    """Folds and tasks for some data.
+    """Plan the folds and tasks for some data.
 
     Parameters
     ----------
@@ -134,28 +134,27 @@ def run(
 ):
     """Compare methods by cross-validation, and recommend one.
 
-    Ctrl-C, or `stop`, ends with the methods that are finished by then.
+    Ctrl-C or `stop` ends the run with the methods finished by then.
 
     Parameters
     ----------
     problem : Problem
     planned : Plan
     store : Store or None
-        Where finished tasks are kept, and found again.
+        Where finished tasks are saved and found again.
     n_jobs : int
-        Processes. Results do not depend on it.
+        Number of processes. Results do not depend on it.
     stop : callable
-        True starts no more tasks.
+        Returns True to start no more tasks.
     at_least_one : bool
-        Whether the tasks that the cheapest method needs are started in any case, so that there is
-        always a model.
+        Whether the tasks of the cheapest method are always started, so that there is a model.
     begin, report : callable or None
-        Called with every task that is started, and with every finished one and its seconds.
+        Called with each task that starts, and with each finished task and its seconds.
 
     Returns
     -------
     comparison : Comparison
-        `why_stopped` says what ended it early: Ctrl-C, or a worker process that was killed.
+        `why_stopped` says why it ended early: Ctrl-C, or a worker process that was killed.
     """
     settings, folds, tasks = planned.settings, planned.folds, planned.tasks
     first = next(u.method for u in tasks if not find_method(u.method).is_baseline)
@@ -201,7 +200,7 @@ def run(
 
 
 def _gather(comparison, tasks, done, stage, folds, codes=None):
-    """Judged results of the methods all whose tasks are done; names of the others."""
+    """Results with scores of the methods whose tasks are all done; names of the others."""
     problem, settings = comparison.problem, comparison.settings
     codes = problem.codes if codes is None else codes
     results, unfinished = [], []
@@ -263,7 +262,7 @@ def _conclude(comparison, tasks, done):
         folds = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
         comparison.batches, _ = _gather(comparison, tasks, done, "batch", folds)
         for result in comparison.batches:
-            # The labels of a batch that is left out must not move the threshold.
+            # The labels of a batch that is held out must not influence the threshold.
             known = comparison.result(result.method.name)
             if known is not None and known.thresholds is not None:
                 judge(
@@ -279,7 +278,7 @@ def _conclude(comparison, tasks, done):
 
 
 def _permute(comparison, tasks, done):
-    """P-value of the chosen score among those of shuffled labels."""
+    """P-value of the chosen score, compared with scores for shuffled labels."""
     problem, settings = comparison.problem, comparison.settings
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, [settings.seed, 11, p])
@@ -290,9 +289,9 @@ def _permute(comparison, tasks, done):
         if {*unfinished, *comparison.unfinished} - set(comparison.failed):
             return
         candidates = _candidates(comparison, results, codes)
-        result, at = candidates.find(candidates.choose()[0])
-        comparison.shuffled_scores.append(float(result.scores[at]))
+        result, place = candidates.find(candidates.choose()[0])
+        comparison.shuffled_scores.append(float(result.scores[place]))
     if settings.permutations:
-        result, at = comparison.chosen
-        reached = sum(s >= result.scores[at] for s in comparison.shuffled_scores)
+        result, place = comparison.chosen
+        reached = sum(s >= result.scores[place] for s in comparison.shuffled_scores)
         comparison.p_value = (1 + reached) / (1 + settings.permutations)

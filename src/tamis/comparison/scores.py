@@ -4,10 +4,10 @@ All scores but the area under the curve are functions of a confusion matrix, so 
 every method and level is one matrix product: counts[b, t, p] = sum over rows of class t of the
 weight of the row in sample b where p was predicted.
 
-Rows that are all predicted right are so in every bootstrap sample, which says nothing about how
-sure that is. `cautious_interval` does: with rows r_cj of class c that were predicted as j, the
-chances of the predictions have the posterior Dirichlet(r_cj + 1 / n_classes), Jeffreys' for two
-classes [1]_.
+If all rows are predicted correctly, they are so in every bootstrap sample, which gives no idea of
+the uncertainty. `cautious_interval` does: if r_cj rows of class c are predicted as j, the
+probabilities of the predictions have the posterior Dirichlet(r_cj + 1 / n_classes), Jeffreys' for
+two classes [1]_.
 
 References
 ----------
@@ -53,7 +53,7 @@ def confusion(codes, labels, n_classes, weights=None):
         Predicted classes.
     n_classes : int
     weights : ndarray of shape (n_rows,) or (n_samples, n_rows), or None
-        One weight for every row (in every sample); None: weight 1.
+        One weight per row (and per bootstrap sample); None: weight 1.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def confusion(codes, labels, n_classes, weights=None):
     cell = codes * n_classes + labels
     if weights is None or weights.ndim == 1:
         return np.bincount(cell, weights, n_classes**2).reshape(n_classes, n_classes)
-    # Sparse, for many classes have many cells.
+    # Sparse, because many classes have many cells.
     ones, shape = np.ones(codes.size, weights.dtype), (codes.size, n_classes**2)
     member = sparse.csr_array((ones, (np.arange(codes.size), cell)), shape=shape)
     return (weights @ member).reshape(-1, n_classes, n_classes)
@@ -80,7 +80,7 @@ def score_confusion(counts, scoring):
     Returns
     -------
     scores : ndarray of shape (...)
-        Classes without rows take no part.
+        Classes without rows are ignored.
     """
     counts = np.asarray(counts, dtype=np.float64)
     right = np.diagonal(counts, axis1=-2, axis2=-1)
@@ -106,7 +106,7 @@ def _ratio(part, whole):
 def area_under_curve(codes, probabilities, weights=None, nothing=0.5):
     """Mean over classes of the area under the ROC curve of one class against the others.
 
-    Classes without rows, or without any other rows, take no part.
+    Classes without rows, or without rows of other classes, are ignored.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def area_under_curve(codes, probabilities, weights=None, nothing=0.5):
 
 
 def _area(positive, score, weights):
-    """Areas of one class, for every weighting: pairs in the right order, ties count half.
+    """Areas of one class, for each weighting: share of pairs in the right order, ties half.
 
     NaN where there is no pair.
     """
@@ -153,12 +153,12 @@ def _area(positive, score, weights):
 
 
 def cautious_interval(counts, scoring, seed=0):
-    """A 95% interval of a score that is not a point where all rows are right.
+    """A 95 % interval of a score that does not shrink to a point if all rows are correct.
 
     Parameters
     ----------
     counts : ndarray of shape (n_classes, n_classes)
-        True classes in rows; a row counts as much as it tells.
+        True classes in rows; effective numbers of independent rows.
     scoring : {"balanced_accuracy", "accuracy", "f1_macro", "mcc"}
     seed : int
 
@@ -176,18 +176,18 @@ def cautious_interval(counts, scoring, seed=0):
 
 
 def cautious_area(area, sizes):
-    """A 95% interval of an area under the curve that is not a point at 0 and 1.
+    """A 95 % interval of an area under the curve that does not shrink to a point at 0 or 1.
 
     Newcombe's method 5 [2]_: the limits are the areas whose distance from the observed one is
     1.96 of their own standard errors, by the formula of Hanley and McNeil with both classes taken
-    as large as their mean. With more than two classes, every class against the others, the
-    interval is the mean of theirs.
+    as large as their mean. With more than two classes, the intervals of each class against the
+    others are averaged.
 
     Parameters
     ----------
     area : float
     sizes : ndarray of shape (n_classes,)
-        Rows of the classes; those without any take no part.
+        Rows per class; classes without rows are ignored.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def cautious_area(area, sizes):
     sizes = sizes[sizes > 0]
     if sizes.size == 2:
         return _newcombe(area, *sizes)
-    limits = [_newcombe(area, own, sizes.sum() - own) for own in sizes]
+    limits = [_newcombe(area, size, sizes.sum() - size) for size in sizes]
     low, high = np.mean(limits, axis=0)
     return float(low), float(high)
 
@@ -215,7 +215,7 @@ def _newcombe_low(area, n_one, n_other):
     def away(a):
         spread = (1 - a) / (2 - a) + a / (1 + a)
         variance = a * (1 + n_mean * spread) / (n_one * n_other)
-        if area >= 1:  # 1 is a root as well: it is divided out
+        if area >= 1:  # 1 is also a root, so it is divided out
             return (1 - a) - _NORMAL_95**2 * variance
         return (area - a) ** 2 - _NORMAL_95**2 * variance * (1 - a)
 
@@ -223,7 +223,7 @@ def _newcombe_low(area, n_one, n_other):
 
 
 def wilson(part, whole):
-    """Wilson's 95% interval of a ratio [3]_; None where nothing is below the line.
+    """Wilson's 95 % interval of a ratio [3]_; None if the denominator is 0.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def wilson(part, whole):
     center = (share + z2 / (2 * whole)) / (1 + z2 / whole)
     spread = math.sqrt(share * (1 - share) / whole + z2 / (4 * whole**2))
     half = _NORMAL_95 * spread / (1 + z2 / whole)
-    # At 0 and 1 the limit is exact, whatever the rounding.
+    # At 0 and 1 the limit is exact, without rounding.
     low = 0.0 if part == 0 else max(0.0, center - half)
     high = 1.0 if part == whole else min(1.0, center + half)
     return [low, high]
@@ -251,7 +251,7 @@ def within_range(score, scoring):
 
 
 def class_table(codes, labels, probabilities, classes, weights=None):
-    """Sensitivity, specificity, predictive values and area under the curve of every class.
+    """Sensitivity, specificity, predictive values and area under the curve of each class.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def class_table(codes, labels, probabilities, classes, weights=None):
     Returns
     -------
     table : dict of str to dict
-        None where a ratio has nothing below the line.
+        None where the denominator of a ratio is 0.
     """
     counts = confusion(codes, labels, classes.size, weights)
     total, table = counts.sum(), {}

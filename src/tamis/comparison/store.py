@@ -1,8 +1,8 @@
-"""The folder of a run: checkpoints that are whole or not there, and what they belong to.
+"""Checkpoints of a run, each complete or absent, and a manifest of what they belong to.
 
-Every finished task of work (one method, one fold) is a file of its own, written beside its place
-and moved there at last, so that a process that is killed at any moment leaves only whole files. A
-manifest says which data, options and versions they belong to.
+Each finished task (one method, one fold) has its own file, which is written under a temporary name
+and then renamed, so that a process killed at any moment leaves only complete files. A manifest
+says which data, options and versions they belong to.
 """
 
 import contextlib
@@ -19,16 +19,16 @@ from tamis.models.files import write_atomically
 
 __all__ = ["ManifestMismatch", "Store"]
 
-# Nothing is written for so many seconds: an older file is that of a process that was killed.
+# No write takes this many seconds: an older temporary file is from a killed process.
 _OLD = 3600.0
-# Name of the array that has the digest of the others.
+# Name of the array that holds the digest of the others.
 _DIGEST = "sha256"
-# What a file that was changed can raise when it is unpacked.
+# Errors that a damaged file can raise when it is unpacked.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, RuntimeError)
 
 
 class ManifestMismatch(Exception):
-    """The folder holds work that belongs to other data, options or versions."""
+    """The folder holds checkpoints for different data, options or versions."""
 
 
 class Store:
@@ -37,13 +37,13 @@ class Store:
     Parameters
     ----------
     folder : path-like
-        Made when it is not there.
+        Created if it does not exist.
     manifest : dict
         What the checkpoints belong to: plain JSON.
     force : bool
-        Whether checkpoints of another manifest are thrown away.
+        Whether checkpoints of another manifest are discarded.
     tell : callable or None
-        Takes a line for the user: which checkpoints are damaged.
+        Called with messages for the user about damaged checkpoints.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Store:
             file.write(text)
 
     def _sweep(self):
-        """Remove what killed processes had begun to write; others may be writing now."""
+        """Remove unfinished files of killed processes, but not those being written now."""
         for path in self.folder.glob(".*.part"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > _OLD:
@@ -94,7 +94,7 @@ class Store:
             path.unlink()
 
     def path(self, key):
-        """Where the task of this key is or will be."""
+        """Path of the file for this key."""
         return self.folder / f"{key}.npz"
 
     def save(self, key, arrays):
@@ -103,7 +103,7 @@ class Store:
             np.savez_compressed(file, **arrays, **{_DIGEST: digest(arrays)})
 
     def load(self, key):
-        """Read a task; None where it is not there, or was damaged."""
+        """Read a task; None if it is absent or damaged."""
         try:
             with np.load(self.path(key), allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
@@ -117,33 +117,33 @@ class Store:
         return None
 
     def discard(self, key):
-        """Remove a task that cannot be used, and say so: it is done again."""
+        """Remove a task that cannot be used, with a message that it will be computed again."""
         self.path(key).unlink(missing_ok=True)
         if self.tell is not None:
-            self.tell(f"{self.path(key)} is damaged: it is thrown away and computed again")
+            self.tell(f"{self.path(key)} is damaged: it is discarded and computed again")
 
 
 def digest(arrays):
     """SHA-256 of named arrays, as an array of bytes."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
-        found.update(f"{name} {array.dtype.str} {np.shape(arrays[name])}".encode())
-        found.update(array.data)
-    return np.frombuffer(found.digest(), dtype=np.uint8)
+        hasher.update(f"{name} {array.dtype.str} {np.shape(arrays[name])}".encode())
+        hasher.update(array.data)
+    return np.frombuffer(hasher.digest(), dtype=np.uint8)
 
 
 def differences(known, wanted):
-    """In words: which entries of two manifests differ."""
+    """Describe which entries of two manifests differ."""
     names = [n for n in {**known, **wanted} if known.get(n) != wanted.get(n)]
-    told = []
+    described = []
     for name in names[:5]:
         before, now = known.get(name, "nothing"), wanted.get(name, "nothing")
         if isinstance(before, dict) and isinstance(now, dict):
             inner = [n for n in {**before, **now} if before.get(n) != now.get(n)]
-            told += [f"{n} {before.get(n)!r} there, {now.get(n)!r} now" for n in inner[:5]]
+            described += [f"{n} was {before.get(n)!r}, is now {now.get(n)!r}" for n in inner[:5]]
         elif len(str(before)) < 40 and len(str(now)) < 40:
-            told.append(f"{name} {before!r} there, {now!r} now")
+            described.append(f"{name} was {before!r}, is now {now!r}")
         else:
-            told.append(f"other {name}")
-    return "; ".join(told)
+            described.append(f"different {name}")
+    return "; ".join(described)

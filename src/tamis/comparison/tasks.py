@@ -1,7 +1,7 @@
-"""Tasks of work: one method on one fold, all levels; done anywhere, in any order, once.
+"""Tasks: one method on one fold, at all levels; done in any process and order, once.
 
-The result of a task depends on the problem, the fold and the seed alone, so a run that was stopped
-goes on with the tasks that are not there yet, and ends as if it had not been stopped.
+The result of a task depends on the problem, the fold and the seed alone, so an interrupted run
+resumes with the tasks that are not done yet, and gives the same result.
 """
 
 import os
@@ -19,9 +19,9 @@ from tamis.comparison.baselines import find_method
 
 __all__ = ["Outcome", "Task", "run_tasks"]
 
-# Prepared folds that are kept in memory.
+# Bytes of prepared folds to keep in memory.
 _KEPT_BYTES = 5e8
-# How far the sum of some float32 probabilities may be from 1.
+# How far the sum of float32 probabilities may be from 1.
 _ROUNDING = 1e-3
 
 
@@ -48,21 +48,21 @@ class Task:
 
     @property
     def stage(self):
-        """What it is for: "cv", "pair", "batch" or "shuffled" with a number."""
+        """Purpose of the task: "cv", "pair", "batch" or "shuffled" with a number."""
         return self.key.split("-", 1)[0]
 
 
 @dataclass
 class Outcome:
-    """What a task found.
+    """The outcome of a task.
 
     Attributes
     ----------
     probabilities : ndarray of float32 of shape (n_levels, n_test, n_classes)
     used : ndarray of bool of shape (n_levels, n_features)
-        Counted features that the models need.
+        Counted features that the models use.
     n_used, cost : ndarray of shape (n_levels, n_test)
-        Features that every test row needed, and what they cost; kept ones aside.
+        Number of features that each test row needed, and their cost, without kept features.
     seconds : float
     """
 
@@ -73,7 +73,7 @@ class Outcome:
     seconds: float
 
     def as_arrays(self):
-        """For a checkpoint."""
+        """Named arrays, for a checkpoint."""
         return {
             "probabilities": self.probabilities,
             "used": np.packbits(self.used, axis=1),
@@ -85,12 +85,12 @@ class Outcome:
 
     @classmethod
     def from_arrays(cls, arrays, task, n_classes, n_features):
-        """From a checkpoint; None where it is not what this task could have found."""
+        """Outcome from a checkpoint; None if it does not fit this task."""
         try:
             if int(arrays["n_features"]) != n_features:
                 return None
             used = np.unpackbits(arrays["used"], axis=1, count=n_features).astype(bool)
-            found = cls(
+            outcome = cls(
                 arrays["probabilities"],
                 used,
                 arrays["n_used"],
@@ -100,23 +100,24 @@ class Outcome:
         except (KeyError, ValueError, TypeError):
             return None
         n_levels, n_test = len(task.levels), task.fold.test.size
-        p = found.probabilities
+        p = outcome.probabilities
         has_shape = p.shape == (n_levels, n_test, n_classes) and p.dtype == np.float32
-        if not has_shape or found.n_used.shape != p.shape[:2] or len(used) != n_levels:
+        if not has_shape or outcome.n_used.shape != p.shape[:2] or len(used) != n_levels:
             return None
-        # Written so that NaN is refused, too.
+        # Written so that NaN is rejected, too.
         are_shares = (p >= 0).all() and (np.abs(p.sum(axis=2) - 1) <= _ROUNDING).all()
-        are_counts = (found.n_used >= 0).all() and (found.n_used <= n_features).all()
-        are_costs = found.cost.shape == p.shape[:2] and (found.cost >= 0).all()
-        is_whole = are_shares and are_counts and are_costs and found.seconds >= 0
-        return found if is_whole else None
+        are_counts = (outcome.n_used >= 0).all() and (outcome.n_used <= n_features).all()
+        are_costs = outcome.cost.shape == p.shape[:2] and (outcome.cost >= 0).all()
+        is_whole = are_shares and are_counts and are_costs and outcome.seconds >= 0
+        return outcome if is_whole else None
 
 
 def shuffle_labels(problem, seed):
-    """Labels in another order.
+    """Shuffle the labels.
 
-    Rows of a group are alike, and a test that takes them for independent finds too much. So groups
-    with one label exchange it as a whole, and labels of other groups are exchanged inside of them.
+    Rows of a sample group are alike, so a test that treats them as independent would find too many
+    effects. Groups with a single label exchange it as a whole; the labels of other groups are
+    shuffled within the group.
     """
     generator = np.random.default_rng(seed)
     codes, groups = problem.codes, problem.groups
@@ -158,7 +159,7 @@ def compute(problem, task, seed, parts=None):
     n_used = np.zeros((n_levels, fold.test.size), dtype=np.float32)
     cost = np.zeros((n_levels, fold.test.size), dtype=np.float32)
     costs = np.where(problem.kept, 0.0, problem.costs)
-    # One thread, whatever the number of workers: sums come out the same.
+    # One thread, whatever the number of workers, so that sums are identical.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         part, (X, with_gaps) = (parts or Parts(0)).prepare(problem, task, seed)
@@ -179,12 +180,12 @@ def compute(problem, task, seed, parts=None):
 
 
 class Parts:
-    """Folds that were prepared, for the next method: imputed, weighted, test rows beside them.
+    """A cache of prepared folds (imputed, weighted, with their test rows) for all methods.
 
     Parameters
     ----------
     limit : float
-        Bytes that may be kept. Folds that do not fit are prepared again.
+        Bytes to keep at most. Folds that do not fit are prepared again.
     """
 
     def __init__(self, limit=_KEPT_BYTES):
@@ -214,9 +215,9 @@ def _bytes(X):
 
 
 def _work(problem, task, seed, store, parts):
-    """Compute a task and keep it.
+    """Compute a task and save it.
 
-    A method that cannot deal with the data says so, and the others go on.
+    If a method fails on the data, its error is returned, and the others continue.
     """
     try:
         outcome = compute(problem, task, seed, parts)
@@ -229,7 +230,7 @@ def _work(problem, task, seed, store, parts):
     return task, outcome
 
 
-# Prepared folds of a worker process, for one comparison at a time.
+# Prepared folds of this worker process, for one comparison at a time.
 _prepared = {}
 
 
@@ -242,10 +243,10 @@ def _work_in_worker(problem, task, seed, store, key):
 
 
 def _watch(parent):
-    """End this worker when the process that wanted its results is gone.
+    """End this worker when its parent process has ended.
 
-    Called when a worker starts, not with its first task: one that waits for a task would wait
-    for ever.
+    Called when a worker starts, not with its first task: otherwise a worker that waits for a task
+    would wait forever.
     """
 
     def look():
@@ -266,17 +267,17 @@ def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, skip=lambda task: F
     seed : int
     store : Store or None
     n_jobs : int
-        Processes.
+        Number of processes.
     skip : callable
-        Asked before every task is started: True leaves it undone.
+        Called before each task starts; True skips it.
     begin : callable or None
-        Called with every task that is started.
+        Called with each task that starts.
 
     Yields
     ------
     task : Task
     outcome : Outcome, or str
-        In words, what was wrong where it failed.
+        The outcome, or an error message if the task failed.
     """
     left = []
     for task in tasks:

@@ -1,15 +1,15 @@
-r"""External validation: how good predictions for other rows are, and how sure that is.
+r"""External validation: how good predictions for new rows are, with intervals.
 
 Intervals of scores are percentiles over 1,000 bootstrap samples of the rows. All scores but the
-area under the curve depend on the confusion matrix only, and the cells of a bootstrap sample's are
-multinomial with the shares of the cells, so these are drawn themselves, whatever the number of
-rows. Rows that are all predicted right are so in every sample, too, so an interval is at least
-that of `cautious_interval`. Intervals of the area under the curve are Newcombe's (with more than
-two classes at least that, and that of the bootstrap), those of ratios Wilson's: both make sense at
-0 and 1 and for few rows.
+area under the curve depend on the confusion matrix only, and the cells of a bootstrap sample's
+matrix are multinomial with the shares of the cells, so the cells are drawn directly, whatever the
+number of rows. If all rows are predicted correctly, they are so in every sample, so an interval is
+at least that of `cautious_interval`. Intervals of the area under the curve are Newcombe's (with
+more than two classes at least that, and that of the bootstrap), those of ratios Wilson's: both
+make sense at 0 and 1 and for few rows.
 
-Calibration: with two classes the probabilities of one of them are compared with how often it
-comes; with more the largest probability is compared with how often it is right. The expected
+Calibration: with two classes, the probability of one of them is compared with how often it occurs;
+with more, the largest probability is compared with how often it is correct. The expected
 calibration error is the mean distance between both over ten bins of equal width, weighted by their
 rows; calibration in the large is the mean probability of a class minus its share of the rows.
 """
@@ -31,12 +31,12 @@ from tamis.comparison.scores import (
 __all__ = ["calibration", "compare_scores", "score_intervals", "validate", "wilson"]
 
 N_DRAWS, N_BINS = 1000, 10
-# Values of a chunk of the bootstrap.
+# Values per chunk of the bootstrap.
 _CHUNK = 4_000_000
 
 
 def validate(codes, labels, probabilities, classes, *, positive=None, seed=0):
-    """All that predictions and labels tell.
+    """Compare predictions with labels: scores, confusion matrix, ratios and calibration.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def validate(codes, labels, probabilities, classes, *, positive=None, seed=0):
         With two classes: the one whose probabilities are compared with its share; None: the
         second.
     seed : int
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def validate(codes, labels, probabilities, classes, *, positive=None, seed=0):
 
 
 def score_intervals(codes, labels, probabilities, seed=0):
-    """Every score with its 95% interval.
+    """All scores with their 95 % intervals.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def score_intervals(codes, labels, probabilities, seed=0):
     Returns
     -------
     scores : dict of str to dict
-        "score" and "interval_95"; None for an area under the curve of one class alone.
+        "score" and "interval_95"; None for the area under the curve if only one class occurs.
     """
     n_classes = probabilities.shape[1]
     generator = np.random.default_rng([seed, 5])
@@ -110,7 +110,7 @@ def _area_interval(codes, probabilities, generator):
     least, most = cautious_area(score, np.bincount(codes))
     if probabilities.shape[1] == 2:
         return {"score": float(score), "interval_95": [least, most]}
-    n_draws, found = n_draws_for(n_rows), []
+    n_draws, draws = n_draws_for(n_rows), []
     size = max(1, min(n_draws, _CHUNK // n_rows))
     for start in range(0, n_draws, size):
         weights = np.stack(
@@ -120,8 +120,8 @@ def _area_interval(codes, probabilities, generator):
             ]
         )
         weights = weights.astype(np.float64)
-        found.append(area_under_curve(codes, probabilities, weights, nothing=np.nan))
-    low, high = np.nanpercentile(np.concatenate(found), [2.5, 97.5])
+        draws.append(area_under_curve(codes, probabilities, weights, nothing=np.nan))
+    low, high = np.nanpercentile(np.concatenate(draws), [2.5, 97.5])
     return {"score": float(score), "interval_95": [float(min(low, least)), float(max(high, most))]}
 
 
@@ -140,7 +140,7 @@ def _with_intervals(table, counts, classes):
 
 
 def calibration(codes, probabilities, classes, positive=None):
-    """How far probabilities are from what happens.
+    """How far probabilities are from observed frequencies.
 
     Parameters
     ----------
@@ -153,9 +153,9 @@ def calibration(codes, probabilities, classes, positive=None):
     Returns
     -------
     found : dict
-        "brier" (with two classes of one probability, with more the sum over classes),
+        "brier" (for two classes, of one probability; for more, the sum over classes),
         "expected_calibration_error", "of" (which probability the bins are about), "bins" (from,
-        to, rows, mean_probability, share), "in_the_large" (of every class: mean_probability,
+        to, rows, mean_probability, share), "in_the_large" (for each class: mean_probability,
         share, difference).
     """
     n_rows, n_classes = probabilities.shape
@@ -201,7 +201,7 @@ def calibration(codes, probabilities, classes, positive=None):
 
 
 def compare_scores(here, there):
-    """The difference between two scores, with a sentence about it.
+    """The difference between two scores, with a sentence that describes it.
 
     Parameters
     ----------
@@ -216,12 +216,12 @@ def compare_scores(here, there):
     difference = here["score"] - there["score"]
     (low, high), (low_there, high_there) = here["interval_95"], there["interval_95"]
     overlap = low <= high_there and low_there <= high
-    told = f"{there['score']:.3f}"
+    expected = f"{there['score']:.3f}"
     if f"{abs(difference):.3f}" == "0.000":
-        sentence = f"the same as the cross-validated {told}"
+        sentence = f"the same as the cross-validated {expected}"
     else:
         side = "below" if difference < 0 else "above"
-        sentence = f"{abs(difference):.3f} {side} the cross-validated {told}"
+        sentence = f"{abs(difference):.3f} {side} the cross-validated {expected}"
     sentence += "; the intervals overlap" if overlap else "; the intervals do not overlap"
     return {
         "score": float(there["score"]),

@@ -1,8 +1,8 @@
 """Checks of the data and of the result: what could make a score too good, or a model wrong.
 
-Checks only tell; none of them drops or changes anything. What could happen by chance is corrected
-for the number of columns: a check fires where the expected number of such columns in data without
-any relation to the classes is below 0.01.
+Checks only report; none of them drops or changes anything. Effects that may be due to chance are
+corrected for the number of columns: a check fires where the expected number of such columns in
+data without any relation to the classes is below 0.01.
 """
 
 from tamis.comparison.checks.check import Check

@@ -1,10 +1,10 @@
-"""What a check says."""
+"""The finding of a check."""
 
 from dataclasses import asdict, dataclass
 
 __all__ = ["CHANCE", "Check", "name_some"]
 
-# Largest number of columns that chance alone may be expected to make look so.
+# Largest expected number of columns that look this way by chance alone.
 CHANCE = 0.01
 
 

@@ -1,4 +1,4 @@
-"""Checks of what columns measure: identifiers, times and survey weights in disguise."""
+"""Checks for columns that are identifiers, times or survey weights in disguise."""
 
 import re
 
@@ -17,7 +17,7 @@ _PLAIN_WEIGHT = re.compile(r"^weights?$", re.IGNORECASE)
 
 
 def check_columns(table, times, counters):
-    """Identifiers, times and survey weights among the features.
+    """Find identifiers, times and survey weights among the features.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ def _identifiers(times, counters):
             "warning",
             f"{name_some(counters)} number{'s' if len(counters) == 1 else ''} the rows of the "
             "table.",
-            "Rows are often sorted by class, and then the number gives it away; remove it with "
+            "Rows are often sorted by class, and then their number reveals it; remove it with "
             f"--drop {','.join(counters)}.",
         )
 
 
 def _weights(table):
-    found = []
+    names = []
     for j, name in enumerate(table.numeric_names.tolist()):
         if not (_WEIGHT_NAME.search(name) or _PLAIN_WEIGHT.match(name)):
             continue
@@ -64,13 +64,13 @@ def _weights(table):
         column = column[~np.isnan(column)]
         if not column.size or column.min() < 0 or np.unique(column).size < 3:
             continue
-        # A plain "weight" is that of a body, unless its mean is 1.
+        # A plain "weight" is a body weight, unless its mean is 1.
         if _WEIGHT_NAME.search(name) or abs(column.mean() - 1) < 0.05:
-            found.append(name)
-    if found:
+            names.append(name)
+    if names:
         yield Check(
             "survey-weights",
             "note",
-            f"{name_some(found)} look{'s' if len(found) == 1 else ''} like survey weights.",
-            f"If so, use --weights {found[0]}; they are treated as a feature now.",
+            f"{name_some(names)} look{'s' if len(names) == 1 else ''} like survey weights.",
+            f"If so, use --weights {names[0]}; they are treated as a feature now.",
         )

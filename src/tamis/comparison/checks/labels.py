@@ -8,12 +8,12 @@ __all__ = ["check_labels"]
 
 _FEW_ROWS = 10
 _MANY_CLASSES = 20
-# A label that is this much rarer than one it resembles may be a misspelling of it.
+# A label this much rarer than one it resembles may be a misspelling of it.
 _RARER = 0.2
 
 
 def check_labels(codes, classes, target, groups=None):
-    """Small classes, numbers that may not be classes, labels that may be the same.
+    """Find small classes, numbers that may not be classes, and labels that may be the same.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def check_labels(codes, classes, target, groups=None):
     target : str
         Name of the labels.
     groups : ndarray of int of shape (n_rows,) or None
-        Sample groups; rows of a group count once.
+        Sample groups; the rows of one count once.
 
     Returns
     -------
@@ -45,13 +45,13 @@ def _small_classes(labels, sizes, kind):
     small = np.flatnonzero(sizes < _FEW_ROWS)
     if not small.size:
         return
-    told = name_some([f"{labels[c]} ({sizes[c]})" for c in small])
+    shown = name_some([f"{labels[c]} ({sizes[c]})" for c in small])
     word = "Class" if small.size == 1 else "Classes"
     yield Check(
         "small-class",
         "warning",
-        f"{word} with fewer than {_FEW_ROWS} {kind}: {told}.",
-        "Scores of so few say little; collect more, or merge classes that belong together.",
+        f"{word} with fewer than {_FEW_ROWS} {kind}: {shown}.",
+        "Scores of so few are unreliable; collect more, or merge classes that belong together.",
     )
 
 
@@ -69,7 +69,7 @@ def _similar_labels(labels, rows):
     pairs = []
     for a in range(len(labels)):
         for b in range(len(labels)):
-            # The rarer one is named first; of equally frequent ones, the later.
+            # The rarer label is named first; of equally frequent ones, the later.
             if (rows[a], -a) < (rows[b], -b) and _look_alike(labels[a], labels[b], rows[[a, b]]):
                 pairs.append(f"{labels[a]!r} and {labels[b]!r}")
     if pairs:
@@ -77,7 +77,7 @@ def _similar_labels(labels, rows):
             "similar-labels",
             "warning",
             f"Labels that may mean the same: {name_some(pairs)}.",
-            "Write each class in one way.",
+            "Spell each class in one way.",
         )
 
 
@@ -93,9 +93,9 @@ def _folded(label):
 
 
 def _is_misspelt(one, other):
-    """Whether two words differ by one letter: changed, added, left out or swapped with the next.
+    """Whether two words differ by one letter: changed, added, omitted or swapped with the next.
 
-    Digits are never misspelt: grade1 and grade2 are different things.
+    Digits do not count as misspelt: grade1 and grade2 are different labels.
     """
     if min(len(one), len(other)) < 3 or abs(len(one) - len(other)) > 1:
         return False

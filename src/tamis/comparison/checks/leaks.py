@@ -1,7 +1,7 @@
-"""Checks for leaks: columns, gaps and categories that alone reveal the class.
+"""Checks for leaks: columns, missing values and categories that alone reveal the class.
 
-A column that separates the classes is a leak only where it is far ahead of the next one: among
-thousands of genes several separate a few samples by chance, and strong markers come in families.
+A column that separates the classes is a leak only if it is far ahead of the next one: among
+thousands of genes, several separate a few samples by chance, and strong markers come in families.
 Separation is judged out of fold, by a tree on that feature alone; only the features that are most
 associated with the classes (by the ranks of their values) are judged.
 """
@@ -18,23 +18,23 @@ from tamis.comparison.checks.check import CHANCE, Check, name_some
 
 __all__ = ["check_leaks"]
 
-# Features that are judged one by one, and rows that they are judged on.
+# Number of features that are judged one by one, and of rows that they are judged on.
 _JUDGED = 20
 _MOST_ROWS, _FEWEST_ROWS, _MOST_VALUES = 20_000, 500, 4_000_000
 # Nearly no errors, and at least five times fewer than those of the next feature.
 _FEW_ERRORS, _AHEAD, _MOST_LEAKS = 0.02, 5.0, 3
-# Rows that show whether a mark (a gap, a category, a number that is not 0) belongs to one class.
+# Fewest rows with a mark (a missing value, a category, a number other than 0) to judge it by.
 _FEWEST_MARKED = 10
 # Share of a class that marks must cover: numbers that are not 0, and categories.
 _COVERED_BY_NUMBERS, _COVERED_BY_CATEGORY = 0.2, 0.5
-# Difference in the share of gaps between a class and the others.
+# Difference in the share of missing values between a class and the others.
 _REVEALING = 0.5
 _MOST_CATEGORIES = 100
 _KNOWN_BEFORE = "Make sure that it is known before the class is"
 
 
 def check_leaks(table, problem):
-    """Columns, gaps and categories that alone reveal the class.
+    """Find columns, missing values and categories that alone reveal the class.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def check_leaks(table, problem):
     checks : list of Check
     """
     rows = np.arange(problem.n_rows)
-    if problem.groups is not None:  # one row for every sample group
+    if problem.groups is not None:  # one row per sample group
         rows = np.unique(problem.groups, return_index=True)[1]
     counts = np.bincount(problem.codes[rows], minlength=problem.classes.size)
     rows = rows[counts[problem.codes[rows]] >= 2]
@@ -103,9 +103,9 @@ def _percent(share):
 
 
 def _associations(X, codes):
-    """Share of the variance of ranks that the classes explain, for every column.
+    """Share of the variance of ranks that the classes explain, for each column.
 
-    For sparse columns it is the variance of being zero or not. Of many values every n-th row.
+    For sparse columns, it is the variance of being zero or not. Many rows are sampled.
     """
     every = max(1, X.shape[0] * X.shape[1] // _MOST_VALUES)
     if every > 1 and not sparse.issparse(X):
@@ -130,8 +130,8 @@ def _associations(X, codes):
 def _add_ranks(column, order, codes, sums):
     """Add the ranks of a column to the sums of their classes; returns the variance of the ranks.
 
-    Equal values share the mean of their ranks; missing ones, which are last, have the mean of all
-    others, so that they say nothing.
+    Equal values share the mean of their ranks; missing ones, which are last, get the mean of all
+    others, so that they have no influence.
     """
     n_rows = order.size
     n_known = n_rows
@@ -147,8 +147,8 @@ def _add_ranks(column, order, codes, sums):
             while end < n_known and column[order[end]] == column[order[start]]:
                 end += 1
             rank = (start + end + 1) / 2
-        for at in range(start, end):
-            sums[codes[order[at]]] += rank
+        for i in range(start, end):
+            sums[codes[order[i]]] += rank
         squares += (end - start) * (rank - middle) ** 2
         start = end
     return squares / n_rows
@@ -162,7 +162,7 @@ def _explained(means, counts, variance):
 
 
 def _tree_on(X, codes, columns):
-    """Some columns, and a tree for them alone; rows of every class where there are many."""
+    """Some columns, and a tree for them alone; a sample of each class if there are many rows."""
     part = X[:, np.flatnonzero(columns)]
     part = part.toarray() if sparse.issparse(part) else np.asarray(part)
     if codes.size > _MOST_ROWS:
@@ -180,12 +180,12 @@ def _error_alone(X, codes, columns):
     smallest = int(np.bincount(codes).min())
     folds = StratifiedKFold(max(2, min(5, smallest)), shuffle=True, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of classes that are smaller than the folds
+        warnings.simplefilter("ignore")  # about classes with fewer rows than folds
         return _balanced_error(codes, cross_val_predict(tree, part, codes, cv=folds))
 
 
 def _error_at_least(X, codes, columns):
-    """Balanced error of a tree on the rows that it was grown on: too small."""
+    """Balanced error of a tree on its training rows: a lower bound."""
     part, codes, tree = _tree_on(X, codes, columns)
     return _balanced_error(codes, tree.fit(part, codes).predict(part))
 
@@ -209,18 +209,18 @@ def _one_sided(X, codes, names):
 
 
 def _exclusive(marked, codes, n_columns, coverage, revealing=np.inf):
-    """Columns whose marks tell the class.
+    """Find the columns whose marks reveal the class.
 
     Parameters
     ----------
     marked : ndarray or sparse array of bool of shape (n_rows, n)
     codes : ndarray of int of shape (n_rows,)
     n_columns : int
-        Number of columns that were looked at.
+        Number of columns that were examined.
     coverage : float
         Marks that are all in one class must cover this share of it.
     revealing : float
-        Or their share in one class must be so much larger than in the others.
+        Or their share in one class must be this much larger than in the others.
 
     Yields
     ------
@@ -233,9 +233,9 @@ def _exclusive(marked, codes, n_columns, coverage, revealing=np.inf):
     total = counts.sum(axis=0)
     for j in np.flatnonzero((total >= _FEWEST_MARKED) & (total < n_rows)):
         c = int(np.argmax(counts[:, j] / sizes))
-        own = counts[c, j] / sizes[c]
+        share = counts[c, j] / sizes[c]
         others = (total[j] - counts[c, j]) / (n_rows - sizes[c])
-        if not (others == 0 and own >= coverage) and own - others < revealing:
+        if not (others == 0 and share >= coverage) and share - others < revealing:
             continue
         p_value = stats.hypergeom.sf(counts[c, j] - 1, n_rows, sizes[c], total[j])
         if p_value * n_columns * sizes.size < CHANCE:
@@ -243,20 +243,20 @@ def _exclusive(marked, codes, n_columns, coverage, revealing=np.inf):
 
 
 def _revealing_gaps(table, rows, codes):
-    """Missing values that tell the class."""
-    gaps, names = [], []
+    """Missing values that reveal the class."""
+    is_missing, names = [], []
     if not sparse.issparse(table.numeric) and table.numeric.size:
         missing = np.isnan(np.asarray(table.numeric[rows]))
         for j in np.flatnonzero(missing.any(axis=0)):
-            gaps.append(missing[:, j])
+            is_missing.append(missing[:, j])
             names.append(str(table.numeric_names[j]))
     for name, values in table.others.items():
-        gaps.append(np.array([value is None for value in values[rows].tolist()]))
+        is_missing.append(np.array([value is None for value in values[rows].tolist()]))
         names.append(name)
     if not names:
         return
-    found = _exclusive(np.column_stack(gaps), codes, len(table.names), 0.0, _REVEALING)
-    leaks = [names[j] for j in found]
+    columns = _exclusive(np.column_stack(is_missing), codes, len(table.names), 0.0, _REVEALING)
+    leaks = [names[j] for j in columns]
     if leaks:
         yield Check(
             "revealing-missingness",
@@ -269,7 +269,7 @@ def _revealing_gaps(table, rows, codes):
 
 
 def _revealing_categories(table, rows, codes):
-    """Categories that only one class has, and most of it."""
+    """Categories that occur in only one class, and in most of it."""
     leaks = []
     for name, values in table.others.items():
         known = np.array(["" if v is None else v for v in values[rows].tolist()])

@@ -1,4 +1,4 @@
-"""Checks of what was found: folds that disagree, and scores that chance explains."""
+"""Checks of the result: folds that disagree, and scores that chance explains."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def check_result(comparison):
 
 
 def chance_level(codes, scoring, weights=None):
-    """Score of knowing nothing: of the constant prediction that scores best.
+    """Score of the best constant prediction.
 
     Parameters
     ----------
@@ -57,18 +57,18 @@ def _chance(comparison):
         "warning",
         f"The interval of the honest score, {honest.low:.3f} to {honest.high:.3f}, includes "
         f"{level:.3f}, the score of a constant prediction.",
-        "These data do not show that any model works; do not use the features as findings.",
+        "These data do not show that any model works; do not report the features as findings.",
     )
 
 
 def _disagreement(comparison):
-    """Folds whose scores differ more than when right and wrong rows are dealt at random.
+    """Whether the folds' scores differ more than if correct and wrong rows were dealt at random.
 
-    A sample group is in one fold: it counts as one row, right where most of its rows are.
+    A sample group is in one fold: it counts as one row, correct if most of its rows are.
     """
-    problem, (result, at) = comparison.problem, comparison.chosen
+    problem, (result, place) = comparison.problem, comparison.chosen
     folds = [fold for fold in comparison.folds if fold.repeat == 0]
-    right = result.labels[at, 0] == problem.codes
+    right = result.labels[place, 0] == problem.codes
     codes = problem.codes
     fold_of = np.empty(problem.n_rows, dtype=np.intp)
     for fold in folds:
@@ -96,13 +96,13 @@ def _disagreement(comparison):
             "folds-disagree",
             "warning",
             f"The folds disagree more than chance explains: between {100 * scores.min():.0f} % "
-            f"and {100 * scores.max():.0f} % are right, classes counting the same.",
+            f"and {100 * scores.max():.0f} % are correct (mean over classes).",
             "Rows may belong together (--groups COL), or come from different places "
             "(--batch COL).",
         )
 
 
 def _fold_scores(hits, sizes):
-    """Mean over classes of the share that is right in every fold."""
+    """Mean over classes of the share of correct rows, for each fold."""
     shares = np.divide(hits, sizes, out=np.zeros(hits.shape), where=sizes > 0)
     return shares.sum(axis=-1) / (sizes > 0).sum(axis=-1)

@@ -1,4 +1,4 @@
-"""Checks of the rows: copies, near-copies, and equal rows with other labels."""
+"""Checks of the rows: copies, near-copies, and equal rows with different labels."""
 
 import numpy as np
 from scipy import sparse
@@ -11,12 +11,12 @@ __all__ = ["check_rows"]
 _NEAR = 0.99
 _WIDE = 50
 _MOST_ROWS, _MOST_COLUMNS = 2000, 5000
-# Labels that contradict each other matter where they cost this share of the rows.
+# Contradictory labels matter if they make this share of the rows wrong.
 _COST = 0.02
 
 
 def check_rows(copies, codes, encoded, duplicates, n_dropped=0):
-    """Copies of rows, rows that are nearly copies, and labels that contradict each other.
+    """Find copies and near-copies of rows, and labels that contradict each other.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def check_rows(copies, codes, encoded, duplicates, n_dropped=0):
     codes : ndarray of int of shape (n_rows,)
     encoded : ndarray or CSR array of shape (n_rows, n_columns)
     duplicates : {"group", "keep", "drop"}
-        What is done with copies.
+        How copies are handled.
     n_dropped : int
         Copies that were dropped.
 
@@ -54,14 +54,14 @@ def _copies(copies, duplicates, n_dropped):
             "warning",
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row; copies of a row stay "
             "together in every fold and count as one sample.",
-            "If they are different samples, use --duplicates keep; to remove them, drop.",
+            "If they are different samples, use --duplicates keep; to remove copies, drop.",
         )
     elif n:
         yield Check(
             "copies",
             "warning",
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row and may be in training "
-            "and test at once, so scores are too good.",
+            "and test at once, so scores are optimistic.",
             "Use --duplicates group.",
         )
 
