@@ -148,7 +148,7 @@ def test_nonsense_is_one_line(run_folder, new, tmp_path, refuses):
     refuses("evaluate", run_folder, new, "--target", "z", match="no column 'z'")
     refuses("evaluate", run_folder, new, "--target-file", tmp_path / "no.csv", match="no file")
     refuses("evaluate", run_folder, new, "-o", tmp_path / "a" / "b", match="no folder")
-    refuses("evaluate", run_folder, new, "--priors", "ill=1", match="lacks well")
+    refuses("evaluate", run_folder, new, "--priors", "ill=1", match="missing: well")
     empty = write_csv(tmp_path / "empty.csv", HEADER, [])
     refuses("evaluate", run_folder, empty, match="no rows")
     bare = write_csv(tmp_path / "bare.csv", HEADER, [[*row[:-1], ""] for row in make_rows(4, 0)])

@@ -107,7 +107,7 @@ def test_large_integers_that_are_left_out_do_no_harm(kind, tmp_path, capsys):
 def test_large_integers_named_like_identifiers_are_left_out(kind, values, tmp_path, capsys):
     data, words = write(kind, tmp_path / "data", "account_id", values)
     assert fit(data, *words) == 0
-    assert "left out account_id" in capsys.readouterr().err
+    assert "dropped account_id" in capsys.readouterr().err
 
 
 @formats

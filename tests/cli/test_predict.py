@@ -138,7 +138,7 @@ def test_a_table_without_rows_gives_a_header(run_folder, tmp_path, tamis):
 @pytest.mark.parametrize(
     ("priors", "match"),
     [
-        ("ill=0.1", "lacks well"),
+        ("ill=0.1", "missing: well"),
         ("ill=0.1,well=0.8", "sum to 0.9"),
         ("ill=0.1,well=0.9,dead=0.1", "no class 'dead'"),
         ("ill=0,well=1", "above 0"),

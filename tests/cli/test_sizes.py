@@ -135,9 +135,9 @@ def test_a_small_file_of_a_large_table_is_one_line(name, tmp_path):
 def test_the_line_has_the_size_the_limit_and_the_option(tmp_path, refuses):
     write_wide_sparse(tmp_path / "wide.npz")
     words = ["fit", tmp_path / "wide.npz", "--target", "x0"]
-    err = refuses(*words, "--max-size", "4GB", match="wide.npz takes about 40.0 GB of memory")
+    err = refuses(*words, "--max-size", "4GB", match="wide.npz needs about 40.0 GB of memory")
     assert "the limit is 4.0 GB; --max-size 45GB raises it" in err
-    err = refuses(*words, match="wide.npz takes about 40.0 GB of memory")
+    err = refuses(*words, match="wide.npz needs about 40.0 GB of memory")
     assert "(half of what is available)" in err
 
 

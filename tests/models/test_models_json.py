@@ -315,7 +315,7 @@ EDITS = {
     ),
     "it names 'Popen'": lambda f: f["content"].update({"$estimator": "Popen"}),
     "it names 'os.system'": set_state("path_", {"$record": "os.system"}),
-    "which means nothing here": set_state("path_", {"$reduce": []}),
+    "which is unknown": set_state("path_", {"$reduce": []}),
     "a Rule has no field 'go'": set_state("path_", {"$record": "Rule", "kind": "a", "go": 1}),
     "a Rule lacks its field 'kind'": set_state("path_", {"$record": "Rule"}),
     "needs 8000000000000 bytes": set_state(
@@ -327,8 +327,8 @@ EDITS = {
     "not as long as": set_state(
         "classes_", {"$array": "U999999", "shape": [60], "values": [""] * 60}
     ),
-    "a place in the list": set_state("scale_", {"$shared": 0}),
-    "'classes' is not that of its content": lambda f: f.update(classes=["one", "two"]),
+    "an index of the list": set_state("scale_", {"$shared": 0}),
+    "'classes' does not match its content": lambda f: f.update(classes=["one", "two"]),
     "'notes', which does not belong there": lambda f: f.update(notes="hello"),
     "its n_features_in_ must be an integer": set_state("n_features_in_", 6.0),
     "lacks 'content'": lambda f: f.pop("content"),
@@ -366,7 +366,7 @@ def test_a_budget_that_no_kernel_can_take_is_refused(value, path):
 def test_models_that_hold_training_rows_say_so(path):
     X, _ = data()
     model = fitted("landmarks knn")
-    with pytest.warns(PrivacyWarning, match="4 training rows in it.* all 60 training rows"):
+    with pytest.warns(PrivacyWarning, match="4 training rows, .* all 60 training rows"):
         save_model(model, path)
     assert holds_training_rows(read_model(path)) == holds_training_rows(model)
     assert "4 training rows" in holds_training_rows(fitted("landmark map"))

@@ -118,7 +118,7 @@ def test_other_types_and_damaged_arrays_are_refused(path):
         (lambda entries: rewrite(path, cut), "size that it declares"),
         (lambda entries: rewrite(path, deep), "skops cannot read it"),
         (lambda entries: rewrite(path, dict.clear), "no schema"),
-        (lambda entries: rewrite(path, lambda e: e.update({"a.py": ""})), "which no model has"),
+        (lambda entries: rewrite(path, lambda e: e.update({"a.py": ""})), "which is not part of a model"),
         (lambda entries: path.write_bytes(b"PK\x03\x04 nothing"), "skops cannot read it"),
     ):
         save_model(fitted("centers"), path)
@@ -140,7 +140,7 @@ def test_a_part_that_is_missing_is_told(name, path):
 
     save_model(fitted("datum-wise fixed" if name == "max_blocks" else "centers"), path)
     rewrite_schema(path, drop)
-    with pytest.raises(InputError, match=r"lacks a part|cannot read"):
+    with pytest.raises(InputError, match=r"missing or unknown fields|cannot read"):
         read_model(path)
 
 

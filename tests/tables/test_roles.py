@@ -209,7 +209,7 @@ def test_missing_values_are_counted_or_refused(tmp_path):
     path = table(tmp_path, a=["", *range(1, N)], b=["", ""] + ["x", "z"] * 19, c=[""] * N)
     data = read_table(path, "y")
     assert noted(data, "3 values missing in 2 columns: b (2), a (1)")
-    assert noted(data, "left out c")
+    assert noted(data, "dropped c")
     with pytest.raises(InputError, match="3 values missing"):
         read_table(path, "y", missing="error")
 

@@ -1,4 +1,4 @@
-"""What a fitted sparse center classifier must be like."""
+"""Check the state of a fitted sparse center classifier read from a file."""
 
 import numpy as np
 
@@ -76,17 +76,17 @@ def check_centers(state, m, C):
 def _check_groups(state, m):
     kept = state["_kept"]
     if state["_group_of"] is None:
-        require(kept is None, "_kept", "null where there are no groups")
+        require(kept is None, "_kept", "null if there are no groups")
         return
     array(kept, "_kept", (None,), "bool")
     group_of = places(state["_group_of"], "_group_of", kept.size, m)
     used = np.bincount(group_of, minlength=kept.size)
     require(used.all(), "_group_of", "without empty groups")
-    require(state["_whitening"] is None, "_whitening", "null where there are groups")
+    require(state["_whitening"] is None, "_whitening", "null if there are groups")
 
 
 def check_levels_of_path(path, where):
-    """The table of a path: one number for every level in every column; returns their number."""
+    """Check a table with one number per level in each column; returns their number."""
     names = ("level", "n_features", "score", "standard_error", "cost")
     record(path, where, names)
     kinds = ("int64", "float64")
@@ -98,7 +98,7 @@ def check_levels_of_path(path, where):
 
 
 def check_path(path, where, columns, scores):
-    """A table of a path: a number for every level, and a row of scores for every fold."""
+    """Check the table of a path: one number per level, and one row of scores per fold."""
     record(path, where, (*columns, "mean", "se", scores))
     mean = array(path["mean"], f"{where}.mean", (None,), finite=False, nan=True)
     n_levels = mean.size

@@ -1,4 +1,4 @@
-"""What a fitted datum-wise classifier must be like: its process, and its policy."""
+"""Check the state of a fitted datum-wise classifier read from a file: process and policy."""
 
 import numpy as np
 
@@ -29,9 +29,9 @@ _OF_LEVEL = (*ATTRIBUTES, "cost_weight_", "temperature_", "best_score_", "stabil
 ATTRIBUTES_CV = (*_OF_LEVEL, "path_", "_fold_scores", "_levels")
 _OF_PATH = ("level", "n_features", "score", "standard_error", "cost")
 _LARGEST = 1e100
-# Scores of a linear policy stay far below infinity whatever a sample is like.
+# Bound that keeps the scores of a linear policy finite for any sample.
 _LARGEST_SCORE = 1e250
-# Which column belongs to which block is a matrix where blocks have several.
+# The assignment of columns to blocks is a matrix if blocks have several columns.
 _LARGEST_MATRIX = 2**31
 
 
@@ -48,9 +48,9 @@ def check_datumwise(state, m, C):
     array(state["_fold_scores"], "_fold_scores", (None, n_levels), finite=False, nan=True)
     levels = ordered(state["_levels"], "_levels")
     require(len(levels) == n_levels, "_levels", f"{n_levels} levels")
-    for at, level in enumerate(levels):
-        record(level, f"_levels[{at}]", _OF_LEVEL)
-        _check_level(level, f"_levels[{at}].", m, C)
+    for i, level in enumerate(levels):
+        record(level, f"_levels[{i}]", _OF_LEVEL)
+        _check_level(level, f"_levels[{i}].", m, C)
 
 
 def _check_level(state, where, m, C):
@@ -79,7 +79,7 @@ def _check_process(process, where, m, C):
     require(type(process).__name__ == "Process", where, "a Process")
     costs = array(process.costs, f"{where}.costs", (None,), low=0.0, high=_LARGEST)
     n_blocks = costs.size
-    require(1 <= n_blocks <= m, f"{where}.costs", "a cost for every block")
+    require(1 <= n_blocks <= m, f"{where}.costs", "one cost per block")
     require(n_blocks == m or n_blocks * m <= _LARGEST_MATRIX, f"{where}.costs", "fewer blocks")
     places(process.block_of, f"{where}.block_of", n_blocks, m)
     used = np.bincount(process.block_of, minlength=n_blocks)
@@ -98,12 +98,12 @@ def _check_budget(value, where):
 
 
 def _check_candidates(policy, where, process, m):
-    """The blocks and columns that a policy knows, and their costs."""
+    """Check the blocks and columns that a policy knows, and their costs."""
     n_blocks = process.costs.size
     blocks = places(policy.blocks, f"{where}.blocks", n_blocks, ascending=True)
-    own = np.flatnonzero(np.isin(process.block_of, blocks))
+    expected = np.flatnonzero(np.isin(process.block_of, blocks))
     columns = places(policy.columns, f"{where}.columns", m)
-    require(np.array_equal(columns, own), f"{where}.columns", "those of its blocks")
+    require(np.array_equal(columns, expected), f"{where}.columns", "those of its blocks")
     array(policy.costs, f"{where}.costs", (blocks.size,), low=0.0, high=_LARGEST)
     number(policy.temperature, f"{where}.temperature", above=0.0)
     return blocks.size, columns.size
@@ -112,8 +112,8 @@ def _check_candidates(policy, where, process, m):
 def _check_linear_policy(policy, where, process, m, C):
     P, n_columns = _check_candidates(policy, where, process, m)
     block_of = places(policy.block_of, f"{where}.block_of", P, n_columns)
-    own = np.searchsorted(policy.blocks, process.block_of[policy.columns])
-    require(np.array_equal(block_of, own), f"{where}.block_of", "that of the process")
+    expected = np.searchsorted(policy.blocks, process.block_of[policy.columns])
+    require(np.array_equal(block_of, expected), f"{where}.block_of", "that of the process")
     bounds = {"low": -_LARGEST_SCORE, "high": _LARGEST_SCORE}
     array(policy.bias, f"{where}.bias", (C + P,))
     for name in ("for_known", "for_value"):
@@ -142,27 +142,27 @@ def _check_forest_policy(policy, where, process, m, C):
         places(stage.blocks, f"{where}.stages[{s}].blocks", P, ascending=True)
     require(stages[0].blocks.size == 0, f"{where}.stages[0]", "the empty set")
     for s, stage in enumerate(stages):
-        own = f"{where}.stages[{s}]"
-        _check_set_forest(stage.forest, f"{own}.forest", n_columns, C)
-        _check_moves(stage, own, s, stages, P)
-        _check_rule(stage, own)
+        place = f"{where}.stages[{s}]"
+        _check_set_forest(stage.forest, f"{place}.forest", n_columns, C)
+        _check_moves(stage, place, s, stages, P)
+        _check_rule(stage, place)
 
 
 def _check_moves(stage, where, s, stages, P):
     n_moves = array(stage.targets, f"{where}.targets", (None,), "int64").size
     places(stage.targets, f"{where}.targets", len(stages))
-    # Forward, so that a walk ends; and each move buys what its target has more, so that nothing
-    # is bought twice.
+    # Moves lead forward, so that a walk ends; and each move asks for exactly the blocks that its
+    # target adds, so that nothing is asked for twice.
     require((stage.targets > s).all(), f"{where}.targets", "later stages")
     is_list = type(stage.new) is list and len(stage.new) == n_moves
-    require(is_list, f"{where}.new", "a list for every move")
+    require(is_list, f"{where}.new", "one list per move")
     known = set(stage.blocks.tolist())
     for target, new in zip(stage.targets.tolist(), stage.new, strict=True):
         places(new, f"{where}.new", P, unique=True)
         reached = set(stages[target].blocks.tolist())
         bought = set(new.tolist())
         is_new = bool(bought) and not known & bought and known | bought == reached
-        require(is_new, f"{where}.new", "the blocks that its target has more")
+        require(is_new, f"{where}.new", "the blocks that its target adds")
     array(stage.means, f"{where}.means", (n_moves,), finite=False)
 
 
@@ -175,10 +175,10 @@ def _check_rule(stage, where):
     if n_moves and kind in ("go", "threshold"):
         integer(rule.move, f"{where}.rule.move", 0, n_moves - 1)
     if stage.table is None:
-        require(stage.row_of is None, f"{where}.row_of", "null where there is no table")
+        require(stage.row_of is None, f"{where}.row_of", "null if there is no table")
         return
     forest = stage.forest.forest
-    require(forest is not None, f"{where}.table", "null where there is no forest")
+    require(forest is not None, f"{where}.table", "null if there is no forest")
     table = array(stage.table, f"{where}.table", (None, n_moves), "float32", finite=False)
     in_rows(table, f"{where}.table")
     require(table.shape[0] > 0, f"{where}.table", "one row at least")
@@ -186,13 +186,13 @@ def _check_rule(stage, where):
     array(stage.row_of, f"{where}.row_of", (n_nodes,), "int32", low=-1, high=table.shape[0] - 1)
 
 
-def _check_set_forest(own, where, n_columns, C):
-    require(type(own).__name__ == "SetForest", where, "a SetForest")
-    array(own.prior, f"{where}.prior", (C,), low=0.0, high=1.0 + 1e-9)
-    number(own.temperature, f"{where}.temperature", above=0.0)
-    integer(own.coarse, f"{where}.coarse", 2, 2**31)
-    if own.forest is not None:
-        _check_forest(own.forest, f"{where}.forest", n_columns, C)
+def _check_set_forest(forest, where, n_columns, C):
+    require(type(forest).__name__ == "SetForest", where, "a SetForest")
+    array(forest.prior, f"{where}.prior", (C,), low=0.0, high=1.0 + 1e-9)
+    number(forest.temperature, f"{where}.temperature", above=0.0)
+    integer(forest.coarse, f"{where}.coarse", 2, 2**31)
+    if forest.forest is not None:
+        _check_forest(forest.forest, f"{where}.forest", n_columns, C)
 
 
 def _check_forest(forest, where, n_columns, C):
@@ -208,7 +208,7 @@ def _check_forest(forest, where, n_columns, C):
     fits = offsets.size > 1 and offsets[0] == 0 and offsets[-1] == n_nodes
     require(fits and (np.diff(offsets) > 0).all(), f"{where}.offsets", "where trees begin")
     array(forest.threshold, f"{where}.threshold", (n_nodes,), finite=False)
-    # Children come after their parent, in the same tree: a way down ends.
+    # Children come after their parent, in the same tree, so that every descent ends.
     inner = np.flatnonzero(feature >= 0)
     end = np.repeat(offsets[1:], np.diff(offsets))[inner]
     onward = (left[inner] > inner) & (left[inner].astype(np.int64) + 1 < end)

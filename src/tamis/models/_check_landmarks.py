@@ -1,4 +1,4 @@
-"""What a fitted landmark map, classifier or ensemble must be like."""
+"""Check the state of a fitted landmark map, classifier or ensemble read from a file."""
 
 import numpy as np
 
@@ -47,7 +47,7 @@ SEARCH_ATTRIBUTES = (
     "members_",
 )
 SEARCH_OPTIONAL = ("feature_importances_",)
-# Training makes nothing larger: squares must have a sum.
+# Training gives no larger values: sums of squares must be finite.
 _FARTHEST = 1e150
 
 
@@ -75,8 +75,8 @@ def check_search(state, m, C):
     require(n_used > 0, "_support", "one feature at least")
     if "feature_importances_" in state:
         _check_importances(state, m)
-    for at, member in enumerate(ordered(state["members_"], "members_")):
-        where = f"members_[{at}]"
+    for i, member in enumerate(ordered(state["members_"], "members_")):
+        where = f"members_[{i}]"
         record(member, where, ("configuration", "seed", "weight", "model", "row_codes"))
         _check_configuration(member["configuration"], f"{where}.configuration")
         integer(member["seed"], f"{where}.seed")
@@ -140,10 +140,10 @@ def _check_known(known, C):
 
 
 def _check_attributes(state, landmarks):
-    for name, own in (("landmarks_", "points"), ("rows_", "rows"), ("sigma_", "sigma")):
+    for name, key in (("landmarks_", "points"), ("rows_", "rows"), ("sigma_", "sigma")):
         value = state[name]
-        same = type(value) is np.ndarray and value.dtype == landmarks[own].dtype
-        require(same and np.array_equal(value, landmarks[own]), name, "as in the map")
+        same = type(value) is np.ndarray and value.dtype == landmarks[key].dtype
+        require(same and np.array_equal(value, landmarks[key]), name, "as in the map")
     integer(state["n_landmarks_"], "n_landmarks_")
     require(state["n_landmarks_"] == landmarks["sigma"].size, "n_landmarks_", "as in the map")
 
@@ -180,9 +180,9 @@ def _check_scaling(scaling, where, m):
         record(scaling, where, ("scaling",))
     elif kind == "quantile":
         record(scaling, where, ("scaling", "at", "quantiles"))
-        at = array(scaling["at"], f"{where}.at", (None,), low=0.0, high=1.0)
-        require(at.size > 0, f"{where}.at", "of one share at least")
-        array(scaling["quantiles"], f"{where}.quantiles", (at.size, m))
+        shares = array(scaling["at"], f"{where}.at", (None,), low=0.0, high=1.0)
+        require(shares.size > 0, f"{where}.at", "of one share at least")
+        array(scaling["quantiles"], f"{where}.quantiles", (shares.size, m))
     else:
         keys = ("scaling", "scale") if kind == "standard" else ("scaling", "scale", "shift")
         record(scaling, where, (*keys, *(["powers"] * (kind == "yeo-johnson"))), ("shift",))

@@ -1,4 +1,4 @@
-"""What a fitted primal-dual classifier must be like."""
+"""Check the state of a fitted primal-dual classifier read from a file."""
 
 from tamis.models._checking import (
     array,
@@ -91,8 +91,8 @@ def check_primal_dual(state, m, C):
     array(state["_fold_scores"], "_fold_scores", (None, n_levels), finite=False, nan=True)
     levels = ordered(state["_levels"], "_levels")
     require(len(levels) == n_levels, "_levels", f"{n_levels} levels")
-    for at, level in enumerate(levels):
-        where = f"_levels[{at}]."
+    for i, level in enumerate(levels):
+        where = f"_levels[{i}]."
         record(level, where, _OF_LEVEL, ("dual_",))
         _check_solution(level, where, m, C)
         places(level["selected"], f"{where}selected", m, ascending=True)
@@ -104,7 +104,7 @@ def check_primal_dual(state, m, C):
 
 
 def _check_path(path):
-    """One number for every level in every column of the path; returns how many levels."""
+    """Check a path with one number per level in each column; returns their number."""
     names = ("level", "n_features", "score", "standard_error", "cost", "gap")
     record(path, "path_", names)
     n_levels = array(path["level"], "path_.level", (None,)).size

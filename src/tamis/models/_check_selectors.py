@@ -1,4 +1,4 @@
-"""What a fitted selector must be like."""
+"""Check the state of a fitted selector read from a file."""
 
 from tamis.models._checking import array, integer, number, places, require
 

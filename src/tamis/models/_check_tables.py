@@ -1,4 +1,4 @@
-"""What a classifier of tables must be like: its preparation, and what goes with it."""
+"""Check a classifier of tables read from a file: its preparation, and what goes with it."""
 
 import math
 

@@ -1,7 +1,7 @@
-"""What the values of a model must be like: every function looks at one, and names a wrong one.
+"""Checks of the values of a model: each function checks one, and names it in its error.
 
-Kernels index without looking. So whatever they index with is looked at here, when a file is read,
-and a model that was read can be used like one that was trained.
+Kernels index without bounds checks. So all indices are checked here when a file is read, and a
+model that was read is as safe to use as one that was trained.
 """
 
 import math
@@ -31,7 +31,7 @@ FLOATS = ("float64", "float32")
 
 
 def fail(where, expected):
-    """Raise: the value at `where` is not as it must be."""
+    """Raise InputError: the value at `where` is not as expected."""
     raise InputError(f"its {where} must be {expected}")
 
 
@@ -42,7 +42,7 @@ def require(condition, where, expected):
 
 
 def record(value, where, keys, optional=()):
-    """A dict with all of `keys`, perhaps some of `optional`, and nothing else."""
+    """Require a dict with all of `keys`, perhaps some of `optional`, and nothing else."""
     require(isinstance(value, dict), where, "an object")
     for key in keys:
         require(key in value, f"{where}.{key}", "there")
@@ -53,13 +53,13 @@ def record(value, where, keys, optional=()):
 
 
 def ordered(value, where):
-    """A list that is not empty."""
+    """Require a list that is not empty."""
     require(type(value) is list and len(value) > 0, where, "a list that is not empty")
     return value
 
 
 def number(value, where, low=-math.inf, high=math.inf, *, above=None, finite=True, none=False):
-    """A number from `low` to `high`, or above `above`; NaN only where it need not be finite."""
+    """Require a number from `low` to `high`, or above `above`; NaN only if not `finite`."""
     if none and value is None:
         return value
     is_number = isinstance(value, int | float | np.integer | np.floating)
@@ -76,20 +76,20 @@ def number(value, where, low=-math.inf, high=math.inf, *, above=None, finite=Tru
 
 
 def integer(value, where, low=0, high=2**62):
-    """An integer from `low` to `high`."""
+    """Require an integer from `low` to `high`."""
     is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     require(is_integer and low <= value <= high, where, f"an integer from {low} to {high}")
     return value
 
 
 def flag(value, where):
-    """True or False."""
+    """Require True or False."""
     require(isinstance(value, bool | np.bool_), where, "true or false")
     return value
 
 
 def choice(value, where, known):
-    """One of a few strings, or None where that is among them."""
+    """Require one of a few strings, or None if it is among them."""
     is_known = any(value is k or (isinstance(value, str) and value == k) for k in known)
     require(is_known, where, f"one of {', '.join(map(repr, known))}")
     return value
@@ -107,7 +107,7 @@ def array(
     finite=True,
     nan=False,
 ):
-    """An array of one shape (None: any size) and type, C contiguous, with numbers in a range.
+    """Require an array of a shape (None: any size) and type, C contiguous, within a range.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def array(
     low, high, above : float or None
         Limits.
     finite : bool
-        Whether infinity is refused.
+        Whether infinity raises an error.
     nan : bool
         Whether NaN is allowed.
     """
@@ -148,13 +148,13 @@ def array(
 
 
 def in_rows(value, where):
-    """An array that lies in memory row by row, as kernels want it."""
+    """Require an array in C order, as kernels need it."""
     require(value.flags.c_contiguous, where, "in C order")
     return value
 
 
 def places(value, where, size, n=None, *, ascending=False, unique=False, dtype="int64"):
-    """An array of indices below `size`; `n` of them, where that is known."""
+    """Require an array of indices below `size`; `n` of them, if given."""
     array(value, where, (n,), dtype, low=0, high=size - 1)
     if size <= 0:
         require(value.size == 0, where, "empty")
@@ -166,7 +166,7 @@ def places(value, where, size, n=None, *, ascending=False, unique=False, dtype="
 
 
 def names(value, where, n=None):
-    """An array of objects that are strings."""
+    """Require an array of strings as objects."""
     is_array = type(value) is np.ndarray and value.dtype == object and value.ndim == 1
     require(is_array, where, "a list of strings")
     require(n is None or value.size == n, where, f"{n} strings")
@@ -175,7 +175,7 @@ def names(value, where, n=None):
 
 
 def texts(value, where, *, unique=True):
-    """A list of strings."""
+    """Require a list of strings."""
     is_list = type(value) is list and all(type(item) is str for item in value)
     require(is_list, where, "a list of strings")
     require(not unique or len(set(value)) == len(value), where, "different from each other")
@@ -183,15 +183,15 @@ def texts(value, where, *, unique=True):
 
 
 def labels(value, where, fewest=1):
-    """Class labels: of one type, different from each other."""
+    """Require class labels of one type, different from each other."""
     is_array = type(value) is np.ndarray and value.ndim == 1 and value.dtype.kind in "biufUO"
     require(is_array, where, "a list of labels")
     require(value.size >= fewest, where, f"at least {fewest} labels")
-    found = value.tolist()
-    kinds = {type(item) for item in found}
+    items = value.tolist()
+    kinds = {type(item) for item in items}
     require(len(kinds) == 1 and kinds <= {str, bool, int, float}, where, "labels of one type")
-    require(float not in kinds or all(map(math.isfinite, found)), where, "finite")
-    require(len(set(found)) == len(found), where, "different from each other")
+    require(float not in kinds or all(map(math.isfinite, items)), where, "finite")
+    require(len(set(items)) == len(items), where, "different from each other")
     return value
 
 

@@ -9,7 +9,7 @@ Everything else is an object with one key that begins with "$":
 - ``{"$array": "float64", "shape": [2, 2], "values": [[1.0, 2.0], [3.0, "inf"]]}``, up to 64
   numbers, or ``"base64"`` instead of "values": the little-endian bytes in C order;
   ``"order": "F"`` where the array lies in memory by columns (sums then have the same bits);
-- ``{"$shared": 3}``, the array that stands at place 3 of the file's list "shared";
+- ``{"$shared": 3}``, the array at index 3 of the file's list "shared";
 - ``{"$record": "Rule", ...}``, a record with its fields; ``{"$estimator": "...", "parameters":
   {...}, "state": {...}}``; ``{"$splitter": "KFold", ...}``, how folds were made.
 """
@@ -58,16 +58,16 @@ SPLITTERS = (
 
 
 class Unwritable(InputError):
-    """A value that has no place in a model file."""
+    """A value that cannot be written to a model file."""
 
 
 class Encoder:
-    """Writes values; arrays that occur more than once are written once.
+    """Encodes values; arrays that occur more than once are written once.
 
     Parameters
     ----------
     describe : callable
-        From an estimator to its parameters and its state, two dicts.
+        Returns the parameters and the state of an estimator, two dicts.
     """
 
     def __init__(self, describe):
@@ -76,7 +76,7 @@ class Encoder:
         self.shared = []
         self._place = {}
         self._count = Counter()
-        self._kept = []  # arrays stay alive, so that no two have the same id
+        self._kept = []  # keeps arrays alive, so that no two have the same id
 
     def encode(self, model):
         """The JSON value of a model."""
@@ -156,7 +156,7 @@ class Encoder:
 
 
 def splitter_options(splitter):
-    """What a splitter of scikit-learn was made with."""
+    """The parameters of a scikit-learn splitter."""
     options = {}
     for name, value in vars(splitter).items():
         if name == "cvargs":
@@ -221,7 +221,7 @@ def _text_array(array, shape):
 
 
 def _is_moderate(width, values):
-    """Whether strings of one width are not much larger than what they hold."""
+    """Whether fixed-width strings need not much more memory than their content."""
     return len(values) * width * 4 <= 2**24 + 64 * sum(map(len, values))
 
 
@@ -238,14 +238,14 @@ def _nested(values):
 
 
 class Decoder:
-    """Reads values; every declaration is checked before anything of its size is made.
+    """Decodes values; every declared size is checked before memory is allocated for it.
 
     Parameters
     ----------
     shared : list
         The JSON values of shared arrays.
     build : callable
-        From the name of an estimator, its parameters and its state to the estimator.
+        Makes an estimator from its name, parameters and state.
     """
 
     def __init__(self, shared, build):
@@ -268,7 +268,7 @@ class Decoder:
         if not tags:
             return {key: self.decode(item) for key, item in value.items()}
         if len(tags) > 1 or tags[0] not in _READERS:
-            raise InputError(f"it has {', '.join(map(repr, tags))[:80]}, which means nothing here")
+            raise InputError(f"it has {', '.join(map(repr, tags))[:80]}, which is unknown")
         return _READERS[tags[0]](self, value)
 
     def _tuple(self, value):
@@ -284,13 +284,13 @@ class Decoder:
             not isinstance(pair, list) or len(pair) != 2 for pair in pairs
         ):
             raise InputError("a $dict must be a list of pairs")
-        found = {}
+        result = {}
         for key, item in pairs:
             key = self.decode(key)
             if not isinstance(key, str | int | float | bool | np.generic) and key is not None:
                 raise InputError("a key of a $dict must be a string or a number")
-            found[key] = self.decode(item)
-        return found
+            result[key] = self.decode(item)
+        return result
 
     def _float(self, value):
         _expect(value, {"$float"})
@@ -309,7 +309,7 @@ class Decoder:
         _expect(value, {"$shared"})
         place = value["$shared"]
         if type(place) is not int or not 0 <= place < len(self.arrays):
-            raise InputError("a $shared must be a place in the list 'shared'")
+            raise InputError("a $shared must be an index of the list 'shared'")
         return self.arrays[place]
 
     def _record(self, value):
@@ -336,7 +336,7 @@ class Decoder:
 
         name = value["$splitter"]
         if not isinstance(name, str) or name not in SPLITTERS:
-            raise InputError(f"it names {str(name)[:60]!r}, which is not a way to make folds")
+            raise InputError(f"it names {str(name)[:60]!r}, which is not a known splitter")
         options = {key: item for key, item in value.items() if key != "$splitter"}
         if not all(type(item) in (bool, int, float) for item in options.values()):
             raise InputError(f"the options of {name} must be numbers")
@@ -407,7 +407,7 @@ def _read_bytes(text, name, shape):
 
 
 def _flatten(values, shape):
-    """The numbers of nested lists, which must have the shape that is declared."""
+    """Flatten nested lists of numbers, which must have the declared shape."""
     if math.prod(shape) > _FEW:
         raise InputError(f"an $array of shape {shape} must be written as base64")
     level = [values]
@@ -419,21 +419,21 @@ def _flatten(values, shape):
 
 
 def _numbers(values, name):
-    """Numbers as an array of a type; an error where they do not fit it."""
+    """Convert numbers to an array of a type; raises InputError if they do not fit."""
     if not isinstance(name, str) or name not in _NUMBERS:
         raise InputError(f"numbers cannot be of type {str(name)[:40]!r}")
     kind = np.dtype(name).kind
     allowed = {"b": (bool,), "i": (int,), "u": (int,), "f": (float, int)}[kind]
-    found = []
+    numbers = []
     for value in values:
         if kind == "f" and isinstance(value, str) and value in _SPECIAL:
             value = _SPECIAL[value]
         if type(value) not in allowed:
             raise InputError(f"{value!r:.40} is not a number of type {name}")
-        found.append(value)
+        numbers.append(value)
     try:
         with np.errstate(over="ignore"):
-            return np.array(found, dtype=name)
+            return np.array(numbers, dtype=name)
     except (OverflowError, ValueError) as error:
         raise InputError(f"a number is too large for the type {name}") from error
 
@@ -452,12 +452,12 @@ def _read_texts(value, name, shape):
             raise InputError(f"the strings of an $array are not as long as {name} says")
         return np.array(values, dtype=f"<U{width}")
     array = np.empty(len(values), dtype=object)
-    for at, item in enumerate(values):
+    for i, item in enumerate(values):
         if isinstance(item, dict):
             if set(item) != {"$float"} or item["$float"] not in tuple(_SPECIAL):
                 raise InputError("an $array of objects may have strings, numbers and null only")
             item = _SPECIAL[item["$float"]]
         if item is not None and type(item) not in (str, bool, int, float):
             raise InputError("an $array of objects may have strings, numbers and null only")
-        array[at] = item
+        array[i] = item
     return array

@@ -1,4 +1,4 @@
-"""A graph that is written down node by node, in double precision."""
+"""An ONNX graph that is built node by node, in double precision."""
 
 import numpy as np
 
@@ -53,32 +53,32 @@ class Graph:
         self.taken.add(name)
         return name
 
-    # What several models need.
+    # Shared by several models.
 
     def sum(self, x, axis, keepdims=0):
         """Sum over one axis."""
         return self("ReduceSum", x, np.array([axis]), keepdims=keepdims)
 
     def largest(self, x):
-        """Largest of every row, as a column."""
+        """Largest entry of each row, as a column."""
         if self.opset < 18:
             return self("ReduceMax", x, axes=[1], keepdims=1)
         return self("ReduceMax", x, np.array([1]), keepdims=1)
 
     def clip(self, x, bound):
-        """Values cut at plus and minus a bound."""
+        """Values clipped to plus and minus a bound."""
         return self("Min", self("Max", x, np.float64(-bound)), np.float64(bound))
 
     def double(self, x):
-        """Truth values as numbers."""
+        """Booleans as numbers."""
         return self("Cast", x, to=_DOUBLE)
 
     def settle(self, decisions, slack):
-        """Decisions where those within `slack` of the largest equal it; `slack` is a function."""
+        """Set decisions within `slack` of the largest equal to it; `slack` is a function."""
         top = self.largest(decisions)
         near = self("LessOrEqual", self("Sub", top, decisions), slack(top))
         return self("Where", near, top, decisions)
 
     def apart(self, x, points):
-        """Differences to every point: (n, n_points, n_columns)."""
+        """Differences from each point: (n, n_points, n_columns)."""
         return self("Sub", self("Unsqueeze", x, np.array([1])), np.asarray(points)[None])

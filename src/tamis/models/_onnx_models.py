@@ -1,4 +1,4 @@
-"""The decisions of the families as graphs, in the very steps of their `predict_proba`."""
+"""The decisions of the families as graphs, in the same steps as their `predict_proba`."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def columns_of(model):
         return np.flatnonzero(model.get_support())
     if kind in ("LandmarkClassifier", "LandmarkSearchCV"):
         return np.arange(model.n_features_in_)
-    raise InputError(f"a {kind} cannot be an ONNX graph: {_POSSIBLE} can.")
+    raise InputError(f"a {kind} cannot be exported to ONNX; these can: {_POSSIBLE}.")
 
 
 def add_classifier(graph, model, x):
@@ -33,14 +33,14 @@ def add_classifier(graph, model, x):
     model : classifier
         Fitted.
     x : str
-        Tensor of double numbers, the `columns_of` the model.
+        Tensor of doubles: the columns `columns_of(model)`.
 
     Returns
     -------
     decisions : str
-        Tensor whose largest entry of a row is the label; the first of equals.
+        Tensor whose largest entry in a row gives the label; ties go to the first.
     probabilities : str
-        Tensor of double numbers, (n, n_classes).
+        Tensor of doubles, (n, n_classes).
     """
     kind = type(model).__name__
     if kind.startswith("SparseCenter"):
@@ -84,11 +84,11 @@ def _primal_dual(graph, model, x):
     projected = graph("MatMul", graph("Sub", x, model.mean_[support]), inner)
     away = graph.clip(graph.apart(projected, model.centers_), _FARTHEST)
     if model._euclidean:
-        found = graph("Sqrt", graph.sum(graph("Mul", away, away), 2))
+        distance = graph("Sqrt", graph.sum(graph("Mul", away, away), 2))
     else:
-        found = graph.sum(graph("Abs", away), 2)
-    found = graph("Min", found, np.float64(_FARTHEST))
-    relative = graph("Div", found, np.float64(model.dispersion_))
+        distance = graph.sum(graph("Abs", away), 2)
+    distance = graph("Min", distance, np.float64(_FARTHEST))
+    relative = graph("Div", distance, np.float64(model.dispersion_))
     if model._euclidean:
         decisions = graph("Mul", graph("Mul", relative, relative), np.float64(-0.5))
     else:
@@ -122,14 +122,14 @@ def _landmarks(graph, model, x):
     head, landmarks = model["head"], model["map"]
     if head["classifier"] == "knn":
         raise InputError(
-            "landmarks with classifier='knn' need all training rows and cannot be an ONNX graph: "
-            "use classifier='nb', 'ridge' or 'lda'."
+            "landmarks with classifier='knn' need all training rows and cannot be exported "
+            "to ONNX: use classifier='nb', 'ridge' or 'lda'."
         )
     distances = _distances(graph, landmarks, _scaled(graph, landmarks["scaling"], x))
     z = _kernel(graph, landmarks["kernel"], landmarks["sigma"], distances)
     if head["classifier"] == "nb":
-        gap = graph.apart(z, head["means"])
-        squares = graph("Div", graph("Mul", gap, gap), head["variances"][None])
+        difference = graph.apart(z, head["means"])
+        squares = graph("Div", graph("Mul", difference, difference), head["variances"][None])
         base = np.log(2.0 * np.pi * head["variances"]).sum(axis=1)
         total = graph("Mul", graph("Add", graph.sum(squares, 2), base), np.float64(-0.5))
         decisions = graph("Add", total, head["log_prior"])
@@ -150,7 +150,7 @@ def _scaled(graph, scaling, x):
         return x
     if kind == "quantile":
         raise InputError(
-            "scaling='quantile' cannot be an ONNX graph: use None, 'standard', 'minmax' or "
+            "scaling='quantile' cannot be exported to ONNX: use None, 'standard', 'minmax' or "
             "'yeo-johnson'."
         )
     if kind == "yeo-johnson":
@@ -180,8 +180,8 @@ def _distances(graph, landmarks, x):
         norm = graph("Sqrt", graph.sum(graph("Mul", x, x), 1, keepdims=1))
         none = graph("Equal", norm, np.float64(0.0))
         x = graph("Div", x, graph("Where", none, np.float64(1.0), norm))
-    gap = graph.apart(x, points)
-    near = graph("Sqrt", graph.sum(graph("Mul", gap, gap), 2))
+    difference = graph.apart(x, points)
+    near = graph("Sqrt", graph.sum(graph("Mul", difference, difference), 2))
     if not is_angle:
         return _keep_digits(graph, near)
     both = graph.apart(x, -points)
@@ -202,7 +202,7 @@ def _keep_digits(graph, x):
 def _arctangent(graph, tangent):
     """Arc tangent of numbers >= 0 in double precision.
 
-    Runtimes have one for single precision only. Halving the angle three times brings the argument
+    Runtimes have it in single precision only. Halving the angle three times brings the argument
     below 1/10, where eight terms of the series are exact to rounding.
     """
     inverse = graph("Div", np.float64(1.0), tangent)

@@ -1,4 +1,4 @@
-"""What a model file may hold: these classes, with these attributes, and nothing else."""
+"""The classes that a model file may contain."""
 
 from importlib import import_module
 
@@ -36,7 +36,7 @@ RECORDS = {
 
 
 def class_named(name, known):
-    """The class of a name that a file has; an error unless it is one of `known`."""
+    """Find the class that a file names; raises InputError unless it is one of `known`."""
     if not isinstance(name, str) or name not in known:
         raise InputError(f"it names {str(name)[:60]!r}, which is not a class of a tamis model")
     return getattr(import_module(known[name]), name)

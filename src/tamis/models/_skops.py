@@ -1,4 +1,4 @@
-"""Models as skops files, with a list of types that is ours and not the file's."""
+"""Models as skops files, read with our own list of trusted types."""
 
 import json
 import zipfile
@@ -20,8 +20,8 @@ TRUSTED = (
     *(f"{module}.{name}" for known in (ESTIMATORS, RECORDS) for name, module in known.items()),
     *(f"sklearn.model_selection._split.{name}" for name in SPLITTERS),
 )
-# What a node of the file's schema may be: its loader, and the class that it makes. skops trusts
-# more by itself, functions of NumPy among them; no model has those.
+# Allowed nodes of the file's schema: loader, and the class that it makes. skops itself trusts
+# more, such as functions of NumPy, which no model contains.
 _NODES = {
     "DictNode": ("builtins.dict",),
     "JsonNode": ("builtins.str",),
@@ -38,7 +38,7 @@ _KINDS = "biufU"
 
 
 def write_skops(model, path):
-    """Write a model that was checked."""
+    """Write a model that has been checked."""
     sio = _skops()
     raw = sio.dumps(_without_passing(model))
     with write_atomically(path) as file:
@@ -46,7 +46,7 @@ def write_skops(model, path):
 
 
 def read_skops(path, max_bytes):
-    """Read a model; an error unless all of it is what a model of ours would have."""
+    """Read a model; raises InputError if it contains anything that a tamis model would not."""
     sio = _skops()
     try:
         _check_archive(path, max_bytes)
@@ -57,7 +57,7 @@ def read_skops(path, max_bytes):
         model = sio.load(path, trusted=list(TRUSTED))
     except InputError:
         raise
-    except Exception as error:  # another library reads here, and a file can be anything
+    except Exception as error:  # skops reads here, and the file may contain anything
         reason = " ".join(str(error).split())[:100]
         raise InputError(f"skops cannot read it ({type(error).__name__}: {reason})") from error
     _require_whole(model)
@@ -74,7 +74,7 @@ def read_skops(path, max_bytes):
 
 
 def _require_whole(value):
-    """Raise unless records have all their fields and no others, and estimators all parameters."""
+    """Raise unless records have exactly their fields, and estimators all their parameters."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -89,7 +89,7 @@ def _require_whole(value):
     else:
         return
     if not whole:
-        raise InputError(f"a {type(value).__name__} lacks a part, or has one too many")
+        raise InputError(f"a {type(value).__name__} has missing or unknown fields")
     _require_whole(vars(value))
 
 
@@ -104,7 +104,7 @@ def _skops():
 
 
 def _without_passing(model):
-    """The model without what cannot be written: as the JSON file has it."""
+    """The model without parameters that cannot be written, as in a JSON file."""
     import copy
 
     from tamis.models._state import describe
@@ -120,24 +120,24 @@ def _without_passing(model):
 
 
 def _is_kept(value):
-    """Whether a parameter is plain, or makes folds and is itself made of plain values."""
+    """Whether a parameter is a plain value, or a splitter with plain parameters."""
     return is_plain(value) or (type(value).__name__ in SPLITTERS and is_plain(vars(value)))
 
 
 def _check_archive(path, max_bytes):
-    """Sizes before anything is unpacked, and the types that the schema has."""
+    """Check sizes, before anything is unpacked, and the types in the schema."""
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         if sum(entry.file_size for entry in entries) > max_bytes:
             raise InputError(f"it has more than the {max_bytes} bytes that a model may have")
         by_name = {entry.filename: entry for entry in entries}
         if len(by_name) < len(entries) or "schema.json" not in by_name:
-            raise InputError("it has no schema of its own")
+            raise InputError("it has no schema")
         for name, entry in by_name.items():
             if name.endswith(".npy"):
                 _check_array_file(archive, entry)
             elif name != "schema.json":
-                raise InputError(f"it has {name[:60]!r}, which no model has")
+                raise InputError(f"it has {name[:60]!r}, which is not part of a model")
         schema = json.loads(archive.read("schema.json"))
     _check_schema(schema, set(by_name))
 
@@ -146,7 +146,7 @@ def _check_array_file(archive, entry):
     with archive.open(entry) as file:
         version = np.lib.format.read_magic(file)
         if version != (1, 0):
-            raise InputError("an array has a header that no model has")
+            raise InputError("an array has an invalid header")
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
         n_bytes = entry.file_size - file.tell()
     if (
@@ -157,7 +157,7 @@ def _check_array_file(archive, entry):
 
 
 def _check_schema(node, files):
-    """Every node is one that a model has; a stack and no recursion, for deep files."""
+    """Check that every node is allowed; with a stack, because files may be nested deeply."""
     stack = [node]
     while stack:
         node = stack.pop()

@@ -1,4 +1,4 @@
-"""An estimator as its parameters and its fitted attributes, and back.
+"""Convert an estimator to its parameters and fitted attributes, and back.
 
 Only attributes that a class is known to have are written, and only those are read.
 """
@@ -77,12 +77,12 @@ _STATES = {
     ),
 }
 _CONFIGURED = "_sklearn_output_config"  # what set_output was called with
-# Of scikit-learn, for the session and not for the model.
+# Attributes of scikit-learn that concern the session, not the model.
 _PASSING = ("_metadata_request", "_skl_callbacks", "_callback", "_parent_callback")
 
 
 def describe(estimator, is_kept=None):
-    """Parameters and state of a fitted estimator, two dicts; the state begins with what is small.
+    """Parameters and state of a fitted estimator, two dicts; the state has small values first.
 
     Parameters that cannot be written, such as functions, are left at their default, with a
     warning: nothing that was learned depends on them.
@@ -98,26 +98,26 @@ def describe(estimator, is_kept=None):
                 stacklevel=4,
             )
             parameters[name] = default
-    own = {
+    state = {
         name: value
         for name, value in vars(estimator).items()
         if name not in parameters and not name.startswith(_PASSING)
     }
     first = ("n_features_in_", "feature_names_in_", "classes_", "support_")
-    order = [name for name in first if name in own]
-    order += sorted((name for name in own if name not in first), key=lambda n: _weight(own[n]))
-    return parameters, {name: own[name] for name in order}
+    order = [name for name in first if name in state]
+    order += sorted((name for name in state if name not in first), key=lambda n: _weight(state[n]))
+    return parameters, {name: state[name] for name in order}
 
 
 def check(estimator):
-    """Raise unless an estimator is one that training could have left."""
+    """Raise unless an estimator is in a state that training could produce."""
     if not is_estimator(estimator):
         raise InputError(f"a {type(estimator).__name__} is not a tamis model")
-    own, known = vars(estimator), set(type(estimator)._get_param_names())
-    parameters = {name: value for name, value in own.items() if name in known}
+    attributes, known = vars(estimator), set(type(estimator)._get_param_names())
+    parameters = {name: value for name, value in attributes.items() if name in known}
     state = {
         name: value
-        for name, value in own.items()
+        for name, value in attributes.items()
         if name not in known and not name.startswith(_PASSING)
     }
     _check_parameters(estimator, parameters)
@@ -125,7 +125,7 @@ def check(estimator):
 
 
 def build(name, parameters, state):
-    """The estimator of a name, parameters and state that a file has; all are checked."""
+    """Make an estimator from the name, parameters and state in a file, all checked."""
     cls = class_named(name, ESTIMATORS)
     require(type(parameters) is dict, "parameters", "an object")
     require(type(state) is dict, "state", "an object")
@@ -145,7 +145,7 @@ def require_fitted(estimator):
         check_is_fitted(estimator)
     except ValueError as error:
         raise InputError(
-            f"this {type(estimator).__name__} is not fitted yet: call fit before it is saved."
+            f"this {type(estimator).__name__} is not fitted yet: call fit before saving it."
         ) from error
 
 
@@ -167,7 +167,7 @@ def _default_of(cls, name):
 
 
 def _weight(value):
-    """How many numbers a value has."""
+    """Number of numbers in a value."""
     if isinstance(value, np.ndarray):
         return value.size
     if isinstance(value, dict):
@@ -196,7 +196,7 @@ def _check_state(name, state):
 
 
 def _check_parameters(estimator, parameters):
-    """Raise unless parameters are of types, and of values, that `fit` takes."""
+    """Raise unless parameters have types and values that `fit` accepts."""
     for name, value in parameters.items():
         is_other = type(value).__name__ in SPLITTERS or _is_random_state(name, value)
         require(is_plain(value) or is_other or callable(value), name, "a plain value")

@@ -1,4 +1,4 @@
-"""Files, written whole or not at all, and read within bounds."""
+"""Files, written completely or not at all, and read within limits."""
 
 import contextlib
 import errno
@@ -13,12 +13,12 @@ from tamis.tables.errors import InputError
 
 __all__ = ["LARGEST", "check_size", "guarded", "read_json", "write_atomically", "write_json"]
 
-# What spreadsheets take for the beginning of a formula.
+# Characters that start a formula in spreadsheets.
 _FORMULA = tuple("=+-@\t\r\n")
 
 LARGEST = 4 * 2**30
-# Numbers, strings, lists and objects of a file: each takes many times its bytes in memory. Large
-# arrays are one string each.
+# Limit on numbers, strings, lists and objects in a file: each needs many times its bytes in
+# memory. Large arrays are one string each.
 _MOST_VALUES = 20_000_000
 _WIDTH = 99
 _CHUNK = 1 << 20
@@ -27,20 +27,20 @@ _BINARY = getattr(os, "O_BINARY", 0)  # Windows
 
 @contextlib.contextmanager
 def write_atomically(path):
-    """A file to write bytes to, that takes its name when all is written.
+    """Open a file for bytes that gets its name only when it is complete.
 
-    The bytes are on disk before the name is, so a file with this name is whole, even after a
-    power cut; after an error the name has what it had before.
+    The bytes are on disk before the name is, so a file with this name is complete, even after a
+    power cut; after an error, the previous file is unchanged.
     """
     path = Path(path)
     name = path.with_name(f".{path.name[:80]}.{secrets.token_hex(8)}.part")
     try:
-        # In the same folder, so that it can take its name in one step.
+        # In the same folder, so that it can be renamed in one step.
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             error.filename = str(path)
-            raise  # no fault of the call: with more room it works
+            raise  # not the caller's fault: it works with more space
         raise InputError(
             f"{path} cannot be written: {error.strerror or error}. Choose another folder."
         ) from error
@@ -59,7 +59,7 @@ def write_atomically(path):
 
 
 def write_json(value, path):
-    """Write a JSON value, compressed where the name ends with ".gz"; the same bytes each time."""
+    """Write a JSON value, compressed if the name ends with ".gz"; the same bytes each time."""
     pieces, _, _ = _render(value, 0)
     text = "".join(pieces)
     del pieces
@@ -76,7 +76,7 @@ def write_json(value, path):
 
 
 def _render(value, indent):
-    """Pieces of the text, its length, and whether it has one line: what fits on a line is one."""
+    """Pieces of the text, its length, and whether it fits on one line."""
     if not isinstance(value, dict | list):
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         return [text], len(text), True
@@ -93,12 +93,12 @@ def _render(value, indent):
         flat &= one_line
     if flat and (length + indent <= _WIDTH or not parts):
         pieces = [begin]
-        for at, part in enumerate(parts):
-            pieces += [", ", *part] if at else part
+        for i, part in enumerate(parts):
+            pieces += [", ", *part] if i else part
         return [*pieces, end], length, True
     pieces, space = [begin, "\n"], " " * (indent + 1)
-    for at, part in enumerate(parts):
-        pieces += [",\n", space, *part] if at else [space, *part]
+    for i, part in enumerate(parts):
+        pieces += [",\n", space, *part] if i else [space, *part]
     return [*pieces, "\n", " " * indent, end], length, False
 
 
@@ -120,7 +120,7 @@ def check_size(path, max_bytes):
 
 
 def read_json(path, max_bytes=LARGEST):
-    """The JSON value of a file, which may be compressed; strict, and within bounds."""
+    """Read the JSON value of a file, which may be compressed; strict, and within limits."""
     check_size(path, max_bytes)
     try:
         with open(path, "rb") as file:
@@ -157,10 +157,10 @@ def _unpack(file, max_bytes):
 
 
 def _unique(pairs):
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         raise InputError("it has the same key twice")
-    return found
+    return unique
 
 
 def _no_constant(name):
@@ -168,14 +168,14 @@ def _no_constant(name):
 
 
 def guarded(cell):
-    """A cell of a CSV file that no spreadsheet takes for a formula: with an apostrophe before it.
+    """Put an apostrophe before a cell of a CSV file that a spreadsheet would read as a formula.
 
     Examples
     --------
     >>> [guarded(cell) for cell in ("=1+1", "-0.5", "-", "+x", 3)]
     ["'=1+1", '-0.5', '-', "'+x", 3]
     """
-    # A single sign is no formula, and a frequent label.
+    # A single sign is not a formula, but a frequent label.
     if not isinstance(cell, str) or len(cell) < 2 or not cell.startswith(_FORMULA):
         return cell
     try:

@@ -28,13 +28,12 @@ _REGISTERED = (
 
 
 def export_onnx(model, path):
-    """Write a fitted classifier as an ONNX graph that asks for its selected features only.
+    """Write a fitted classifier as an ONNX graph whose inputs are its selected features only.
 
-    The graph has one input of shape (n, 1) for every feature that the model uses, by name (x0,
-    x1, ... where features have none): double numbers, or strings for categorical columns of a
-    table, "" where missing. Its outputs are "label", int64 or string, and "probabilities", double
-    numbers of shape (n, n_classes). It computes in double precision; equal decisions go to the
-    first class.
+    The graph has one input of shape (n, 1) for each feature that the model uses, by name (x0, x1,
+    ... if features have no names): doubles, or strings for categorical columns of a table, ""
+    where missing. Its outputs are "label", int64 or string, and "probabilities", doubles of shape
+    (n, n_classes). It computes in double precision; equal decisions go to the first class.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ def export_onnx(model, path):
         LandmarkSearchCV without nearest neighbours and quantile scaling; a classifier of tables
         with one of these and without free text.
     path : str or path-like
-        Where to write.
+        File to write.
 
     Examples
     --------
@@ -69,11 +68,13 @@ def export_onnx(model, path):
     path = os.fspath(path)
     estimator = model if is_estimator(model) else getattr(model, "estimator", None)
     if not is_estimator(estimator) or not (is_estimator(model) or is_record(model)):
-        raise InputError(f"a {type(model).__name__} cannot be an ONNX graph: a tamis model can.")
+        raise InputError(
+            f"a {type(model).__name__} cannot be exported to ONNX; only tamis models can."
+        )
     require_fitted(estimator)
     columns = columns_of(estimator)
     if not columns.size:
-        raise InputError("the model uses no feature, and a graph without inputs cannot be made.")
+        raise InputError("the model uses no feature, and an ONNX graph needs at least one input.")
     if model is estimator:
         sources = _Sources(estimator._feature_names()[columns].tolist())
         graph = Graph(sources.taken)
@@ -126,7 +127,7 @@ def export_onnx(model, path):
 
 
 class _Sources:
-    """The inputs of a graph: one for every name, whatever characters it has."""
+    """The inputs of a graph: one per name, whatever characters it contains."""
 
     def __init__(self, names):
         self.given, self.names = names, []
@@ -168,29 +169,29 @@ def _table_parts(preparation, columns):
     if preparation.texts:
         name = next(iter(preparation.texts))
         raise InputError(
-            f"{name!r} is free text, and free text cannot be the input of an ONNX graph: leave "
-            "such columns out."
+            f"{name!r} is free text, and free text cannot be the input of an ONNX graph: drop "
+            "such columns."
         )
     wanted = np.zeros(preparation.n_columns, dtype=bool)
     wanted[columns] = True
-    parts, at = [], len(preparation.numbers)
+    parts, start = [], len(preparation.numbers)
     for j, name in enumerate(preparation.numbers):
         if wanted[j]:
             parts.append((name, "number", preparation.fill[j], None))
     for name, known in preparation.categories.items():
-        own = np.flatnonzero(wanted[at : at + len(known)])
-        if own.size:
-            fill = preparation.fill[at : at + len(known)][own]
-            parts.append((name, "category", fill, [known[c] for c in own]))
-        at += len(known)
+        used = np.flatnonzero(wanted[start : start + len(known)])
+        if used.size:
+            fill = preparation.fill[start : start + len(known)][used]
+            parts.append((name, "category", fill, [known[c] for c in used]))
+        start += len(known)
     return parts
 
 
 def _with_threshold(graph, probabilities, model):
-    """Decisions whose largest is the positive class where its probability reaches a threshold."""
+    """Make the positive class the largest decision where its probability reaches a threshold."""
     place = np.arange(len(model.classes_))[None] == model.positive_index
-    own = graph.sum(graph("Mul", probabilities, place.astype(np.float64)), 1, keepdims=1)
-    reached = graph("GreaterOrEqual", own, np.float64(model.threshold))
+    probability = graph.sum(graph("Mul", probabilities, place.astype(np.float64)), 1, keepdims=1)
+    reached = graph("GreaterOrEqual", probability, np.float64(model.threshold))
     named = graph("Where", reached, np.float64(2.0), np.float64(-1.0))
     return graph("Where", place, named, probabilities)
 
@@ -219,7 +220,7 @@ def _require(name, what):
 
 
 def register_skl2onnx():
-    """Make `skl2onnx` know the classifiers, so that pipelines with them can be converted.
+    """Register the classifiers with `skl2onnx`, so that it can convert pipelines with them.
 
     After this call ``skl2onnx.to_onnx(pipeline, X)`` works for pipelines that end with a
     SparseCenterClassifier(CV), PrimalDualClassifier(CV), LandmarkClassifier or LandmarkSearchCV
@@ -279,7 +280,7 @@ def _convert(scope, operator, container):
     is_double = isinstance(source.type, DoubleTensorType)
     to = TensorProto.DOUBLE if is_double else TensorProto.FLOAT
     graph("Cast", probabilities, output=operator.outputs[1].full_name, to=to)
-    # Names that no other operator of the pipeline has.
+    # Names that are unique in the pipeline.
     fresh = {}
     for tensor in graph.constants:
         fresh[tensor.name] = scope.get_unique_variable_name(tensor.name)

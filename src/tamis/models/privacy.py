@@ -1,4 +1,4 @@
-"""What a model file tells about the rows that the model was trained on."""
+"""What a model file reveals about the training rows."""
 
 import numpy as np
 
@@ -6,16 +6,16 @@ __all__ = ["PrivacyWarning", "holds_training_rows"]
 
 
 class PrivacyWarning(UserWarning):
-    """A model file has rows of the training data in it."""
+    """A model file contains rows of the training data."""
 
 
 def holds_training_rows(model):
-    """Say which training rows a model has in it, or None where it has none.
+    """Describe which training rows a model contains; None if it contains none.
 
     Landmarks are rows of the data, unless they are centroids of more than one row; nearest
     neighbours need all training rows, as distances to the landmarks, with their classes. Centers,
-    weights, trees (random thresholds and class shares) and linear scores have no rows; the mean
-    of a class that has a single row is that row.
+    weights, trees (random thresholds and class shares) and linear scores contain no rows; but the
+    mean of a class with a single row is that row.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def holds_training_rows(model):
     >>> X, y = load_iris(return_X_y=True)
     >>> holds_training_rows(SparseCenterClassifier(2).fit(X, y))
     >>> holds_training_rows(LandmarkClassifier("fft", 4, random_state=0).fit(X, y))
-    'The model has 4 training rows in it, its landmarks: whoever has the file can read them.'
+    'The model contains 4 training rows, its landmarks: anyone with the file can read them.'
     """
     model = getattr(model, "estimator", model)
     if hasattr(model, "class_count_"):
@@ -63,23 +63,23 @@ def _kind_of(model):
 def _landmark_rows(parts):
     rows, n_mapped = set(), 0
     for landmarks, head, kind in parts:
-        # A region without extent is one row, or copies of it: its centroid is that row.
-        own = (
+        # A region of zero size is one row, or copies of it: its centroid is that row.
+        member_rows = (
             landmarks["rows"] if kind == "centers" else landmarks["rows"][landmarks["sigma"] == 0]
         )
-        rows.update(own.tolist())
+        rows.update(member_rows.tolist())
         if head.get("classifier") == "knn":
             n_mapped = max(n_mapped, head["codes"].size)
     said = []
     if rows:
-        said.append(f"{len(rows)} training row{'s' * (len(rows) > 1)} in it, its landmarks")
+        said.append(f"{len(rows)} training row{'s' * (len(rows) > 1)}, its landmarks")
     if n_mapped:
         said.append(
             f"the distances of all {n_mapped} training rows to its landmarks, with their classes"
         )
     if not said:
         return None
-    return f"The model has {', and '.join(said)}: whoever has the file can read them."
+    return f"The model contains {', and '.join(said)}: anyone with the file can read them."
 
 
 def _single_rows(model):
@@ -88,6 +88,6 @@ def _single_rows(model):
         return None
     label = model.classes_.tolist()[single[0]]
     return (
-        f"The class {label!r} has a single training row, and the model has it as the center of "
-        "that class: whoever has the file can read it."
+        f"The class {label!r} has a single training row, and the model contains it as the "
+        "center of that class: anyone with the file can read it."
     )

@@ -25,7 +25,7 @@ _HEADER = ("format", "format_version", "tamis_version", "model")
 
 
 def save_model(model, path, format=None):
-    """Write a fitted model to a file; a file of that name is replaced in one step, or not at all.
+    """Write a fitted model to a file; an existing file is replaced in one step, or not at all.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ def save_model(model, path, format=None):
     path : str or path-like
         A name that ends with ".json", ".json.gz" (compressed) or ".skops".
     format : {"json", "skops"} or None, default=None
-        None: by the name's end.
+        None: by the extension.
 
     Warns
     -----
     PrivacyWarning
-        When the model has rows of the training data in it: see `holds_training_rows`.
+        If the model contains rows of the training data: see `holds_training_rows`.
 
     Examples
     --------
@@ -101,23 +101,23 @@ def save_model(model, path, format=None):
 def load_model(path, max_bytes=LARGEST):
     """Read a model that `save_model`, `tamis fit` or `Comparison.save` wrote.
 
-    Nothing in the file is run. It can only name classes of tamis, give them attributes that these
-    are known to have, and everything is checked, so that a model that was read cannot do what a
-    trained one would not.
+    Nothing in the file is executed. It can only name classes of tamis and give them known
+    attributes, and everything is checked, so that a model that was read behaves like a trained
+    one.
 
     Parameters
     ----------
     path : str or path-like
-        The file, or the folder of a run; what a file is is told by its first bytes and not by its
-        name.
+        The file, or the folder of a run. The format of a file is detected from its first bytes,
+        not from its name.
     max_bytes : int, default=4 GiB
-        A larger file, or what a compressed one contains, is refused.
+        A file larger than this, after decompression, raises an error.
 
     Returns
     -------
     model : estimator
-        A `TableClassifier` where the model knows its columns. Its predictions have the same bits
-        as those of the model that was written.
+        A `TableClassifier` if the model knows its columns. Its predictions are identical, bit for
+        bit, to those of the model that was written.
     """
     path = os.fspath(path)
     if os.path.isdir(path):
@@ -131,7 +131,7 @@ def load_model(path, max_bytes=LARGEST):
 
 
 def read_model(path, max_bytes=LARGEST):
-    """As `load_model`, for a file; a `TableModel` is returned as it is."""
+    """As `load_model`, for a file; a `TableModel` is returned unchanged."""
     path = os.fspath(path)
     check_size(path, max_bytes)
     with open(path, "rb") as file:
@@ -181,29 +181,29 @@ def _from_document(document):
             raise InputError(f"it has {key[:60]!r}, which does not belong there")
     for key, value in expected.items():
         if key not in said or said[key] != value:
-            raise InputError(f"its {key!r} is not that of its content")
+            raise InputError(f"its {key!r} does not match its content")
     return model
 
 
 def summary(model):
-    """What stands at the beginning of a file, for people: names, classes and what is selected."""
-    found = {}
+    """The beginning of a file, for people: names, classes and selected features."""
+    described = {}
     estimator = model
     if not is_estimator(model):
         estimator = model.estimator
-        found["target"] = model.target
-        found["required_columns"] = list(model.required)
+        described["target"] = model.target
+        described["required_columns"] = list(model.required)
         names = np.array(model.preparation.columns, dtype=object)
     else:
         names = getattr(model, "feature_names_in_", None)
     if hasattr(estimator, "classes_"):
-        found["classes"] = estimator.classes_.tolist()
-    found["n_features"] = int(estimator.n_features_in_)
+        described["classes"] = estimator.classes_.tolist()
+    described["n_features"] = int(estimator.n_features_in_)
     support = getattr(estimator, "support_", None)
     if support is not None:
         selected = np.flatnonzero(support)
-        found["selected_features"] = (selected if names is None else names[selected]).tolist()
-    return found
+        described["selected_features"] = (selected if names is None else names[selected]).tolist()
+    return described
 
 
 def _format_of(path, format):

@@ -21,7 +21,7 @@ _IDS = ("ids", "sample_names", "sample_ids", "obs_names")
 
 
 def table_bytes(shape: Sequence[int], dtype: np.dtype, transpose: bool = False) -> int:
-    """Bytes that a table takes in addition to the array it is made from."""
+    """Bytes that a table needs in addition to the array it is made from."""
     n_values = math.prod(shape)
     n_columns = shape[0 if transpose else 1] if len(shape) == 2 else 0
     if dtype.kind in "US":
@@ -52,7 +52,7 @@ def _declared(file, n_bytes, name):
 
 
 def _check_archive(file, source, transpose):
-    """Refuse an npz file that would be too large, before it is unpacked."""
+    """Raise InputError for an npz file that is too large, before it is unpacked."""
     n_bytes = 0
     with zipfile.ZipFile(file) as archive:
         for entry in archive.infolist():
@@ -242,11 +242,11 @@ def _read_structured(X, source):
     words = [name for name, dtype in kinds.items() if dtype.kind in "US"]
     large = [name for name in numbers if large_columns(X[name]).size]
     numbers = [name for name in numbers if name not in large]
-    left_out = [name for name in kinds if name not in {*numbers, *words, *large}]
+    dropped = [name for name in kinds if name not in {*numbers, *words, *large}]
     numeric = np.empty((X.size, len(numbers)))
     for j, name in enumerate(numbers):
         numeric[:, j] = X[name]
     raw = RawTable(numeric, numbers, {name: strings(X[name]) for name in [*words, *large]})
-    if left_out:
-        raw.notes.append(f"left out {listed(left_out)}: neither numbers nor words")
+    if dropped:
+        raw.notes.append(f"dropped {listed(dropped)}: neither numbers nor words")
     return raw

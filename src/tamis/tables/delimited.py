@@ -29,20 +29,20 @@ _EDGE = 8  # words among the first or last fields are read without splitting the
 
 
 class Cleaned(dict):
-    """Every word met so far, without surrounding blanks; None if nothing is left.
+    """All words seen so far, without surrounding blanks; None if nothing is left.
 
     A dictionary, so that a column of few values is read at the speed of lookups and holds each
     value once.
     """
 
     def __missing__(self, word):
-        """Clean a word that was not met before."""
+        """Clean a word that was not seen before."""
         self[word] = value = word.strip() or None
         return value
 
 
 def chunks(dialect: Dialect, n_rows: int | None = None) -> Iterator[list[str]]:
-    """Lists of records; every record has as many fields as there are names."""
+    """Yield lists of records; each record must have one field per name."""
     width = len(dialect.names)
     source = dialect.lines.source
     if n_rows is None:
@@ -53,12 +53,12 @@ def chunks(dialect: Dialect, n_rows: int | None = None) -> Iterator[list[str]]:
     lines, size = [], 0
     for number, line in found_records:
         if dialect.is_quoted and '"' in line:
-            found = len(split(line, dialect))
+            n_fields = len(split(line, dialect))
         else:
-            found = line.count(dialect.delimiter) + 1
-        if found != width:
+            n_fields = line.count(dialect.delimiter) + 1
+        if n_fields != width:
             raise InputError(
-                f"{source.name} line {number}: expected {width:,} fields, found {found:,}"
+                f"{source.name} line {number}: expected {width:,} fields, found {n_fields:,}"
             )
         lines.append(line)
         size += len(line)
@@ -146,7 +146,7 @@ class ChunkParser:
         self.missing = missing
         self.numbers = list(numbers)
         self.words = list(words)
-        self.gaps = set()
+        self.seen_missing = set()
         self.large = set()  # columns with integers beyond 2**53
         self.n_failures = 0
 
@@ -169,8 +169,8 @@ class ChunkParser:
 
     def _find_large(self, matrix, lines):
         """Note the columns that have an integer beyond 2**53, written as one."""
-        at = np.flatnonzero((np.abs(matrix) > LARGEST_INTEGER).any(axis=0))
-        suspects = {self.numbers[k] for k in at} - self.large
+        columns = np.flatnonzero((np.abs(matrix) > LARGEST_INTEGER).any(axis=0))
+        suspects = {self.numbers[k] for k in columns} - self.large
         if suspects:
             for row in (split(line, self.dialect) for line in lines):
                 self.large |= {j for j in suspects if is_large_integer(row[j])}
@@ -185,16 +185,16 @@ class ChunkParser:
             lines = [line.replace(",", ".") for line in lines]
         while True:
             try:
-                filled = _without_gaps(lines, self.gaps, self.dialect.delimiter)
+                filled = _without_missing(lines, self.seen_missing, self.dialect.delimiter)
                 return self._loadtxt(filled)
             except ValueError as error:
                 # The message shows the word: try again if it stands for a missing value.
                 shown = _UNREADABLE.search(str(error))
-                gaps = self.missing & {shown[1]} if shown else set()
-                if gaps <= self.gaps:
+                unknown = self.missing & {shown[1]} if shown else set()
+                if unknown <= self.seen_missing:
                     self.n_failures += 1
                     return None
-                self.gaps |= gaps
+                self.seen_missing |= unknown
 
     def _loadtxt(self, lines):
         dialect = self.dialect
@@ -232,15 +232,15 @@ class ChunkParser:
         return [list(column) for column in zip(*picked, strict=True)]
 
 
-def _without_gaps(lines, gaps, delimiter):
-    """Replace the words of `gaps` by "nan", which numpy reads."""
-    if not gaps:
+def _without_missing(lines, missing, delimiter):
+    """Replace the words in `missing` by "nan", which numpy reads."""
+    if not missing:
         return lines
     text = "\n".join(lines)
     if text.count("\n") >= len(lines):  # a record of several lines
         return lines
     text = f"\n{text}\n"
-    for word in sorted(gaps):
+    for word in sorted(missing):
         # At both ends of a line, then inside; twice, because neighbours share a delimiter.
         text = text.replace(f"\n{word}{delimiter}", f"\nnan{delimiter}")
         text = text.replace(f"{delimiter}{word}\n", f"{delimiter}nan\n")
@@ -327,12 +327,12 @@ def _wordy_columns(dialect, missing):
     return wordy
 
 
-def _second_reading(dialect, at):
-    """Words of the columns `at`, for which the file is opened again."""
-    parser = ChunkParser(dialect, [], at)
-    columns = {j: _Words() for j in at}
+def _second_reading(dialect, columns_to_read):
+    """Words of some columns, for which the file is opened again."""
+    parser = ChunkParser(dialect, [], columns_to_read)
+    columns = {j: _Words() for j in columns_to_read}
     for lines in chunks(dialect):
-        for j, part in zip(at, parser.parse(lines)[1], strict=True):
+        for j, part in zip(columns_to_read, parser.parse(lines)[1], strict=True):
             dialect.lines.source.budget.spend(columns[j].add(part))
     return columns
 
@@ -345,7 +345,7 @@ class _Words:
         self.cleaned = Cleaned()
 
     def add(self, words):
-        """Add the words of a chunk; the bytes of memory that they take."""
+        """Add the words of a chunk; returns the bytes of memory that they need."""
         n_known = len(self.cleaned)
         self.values.extend(map(self.cleaned.__getitem__, words))
         # The words of a column are first a list, then an array.

@@ -48,8 +48,8 @@ def nearest(name: object, names: Iterable[object], most: int = 3) -> list[str]:
     spelled = {}
     for known in names:
         spelled.setdefault(str(known).lower(), str(known))
-    found = get_close_matches(str(name).lower(), list(spelled), n=most, cutoff=0.4)
-    return [spelled[match] for match in found]
+    matches = get_close_matches(str(name).lower(), list(spelled), n=most, cutoff=0.4)
+    return [spelled[match] for match in matches]
 
 
 def require_names(wanted: Iterable[object], names: Collection[str], role: str) -> None:
@@ -73,6 +73,6 @@ def in_python(message: object) -> str:
     """
     return re.sub(
         r"--([a-z]+(?:-[a-z]+)*)( ?)",
-        lambda found: found[1].replace("-", "_") + ("=" if found[2] else ""),
+        lambda match: match[1].replace("-", "_") + ("=" if match[2] else ""),
         str(message),
     )

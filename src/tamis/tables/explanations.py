@@ -1,9 +1,9 @@
 """Why rows have their labels, in the user's columns.
 
 Centers, medians and primal-dual: the margin of the predicted class over the runner-up, the
-logarithm of the ratio of their probabilities, is a base plus one contribution for every counted
-feature; those of the columns of one feature (its categories, a group) are added up. Landmarks: the
-training rows that a row is nearest to. Datum-wise: what was asked, and what was thought by then.
+logarithm of the ratio of their probabilities, is a base plus one contribution per counted feature;
+the columns of one feature (its categories, a feature group) are added up. Landmarks: the nearest
+training rows. Datum-wise: the features asked for, and the prediction after each.
 """
 
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ class Margins:
     labels, runners_up : ndarray of shape (n_rows,)
         Predicted classes, and the most probable of the others.
     probabilities : ndarray of shape (n_rows,)
-        Of the predicted classes.
+        Probabilities of the predicted classes.
     margins : ndarray of shape (n_rows,)
-        Logarithm of the predicted class's probability over the runner-up's. Negative where a
-        threshold has decided against the most probable class.
+        Logarithm of the predicted class's probability over the runner-up's. Negative if a
+        threshold overruled the most probable class.
     features : list of str
         Counted features.
     values : ndarray of shape (n_rows, n_features)
@@ -56,14 +56,14 @@ class Margins:
 
 @dataclass(frozen=True)
 class Nearest:
-    """Landmarks that some rows are nearest to, those of the best member of the ensemble.
+    """Nearest landmarks of some rows, in the best member of the ensemble.
 
     Attributes
     ----------
     labels : ndarray of shape (n_rows,)
         Predicted classes, by the whole ensemble.
     probabilities : ndarray of shape (n_rows,)
-        Of the predicted classes.
+        Probabilities of the predicted classes.
     rows : ndarray of int of shape (n_rows, n_nearest)
         Training rows, counted from 0.
     row_labels : ndarray of shape (n_rows, n_nearest)
@@ -80,7 +80,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Sequences:
-    """What some rows were asked for.
+    """The features that some rows were asked for.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Sequences:
     labels : list of ndarray of shape (n_questions + 1,)
         Predicted classes before the first question and after each.
     probabilities : list of ndarray of shape (n_questions + 1,)
-        Of the predicted classes.
+        Probabilities of the predicted classes.
     """
 
     asked: list
@@ -103,7 +103,7 @@ def explain_margins(model, table):
     Parameters
     ----------
     model : TableModel
-        Of centers, medians or primal-dual.
+        A model of centers, medians or primal-dual.
     table : Columns
 
     Returns
@@ -117,7 +117,7 @@ def explain_margins(model, table):
     features = list(dict.fromkeys(model.preparation.features))
     member = _membership(model.preparation.features, features)
     if len(model.classes_) == 2:
-        # Towards the second class: its sign says which of the two was predicted.
+        # Towards the second class: the sign shows which of the two was predicted.
         sign = np.where(predicted == 1, 1.0, -1.0)
         values = _dense(explanation.values @ member) * sign[:, None]
         base = explanation.base * sign
@@ -144,12 +144,12 @@ def explain_margins(model, table):
 
 
 def explain_nearest(model, table, n_nearest):
-    """The landmarks that every row is nearest to.
+    """Nearest landmarks of each row.
 
     Parameters
     ----------
     model : TableModel
-        Of landmarks.
+        A model of landmarks.
     table : Columns
     n_nearest : int
 
@@ -161,23 +161,23 @@ def explain_nearest(model, table, n_nearest):
     X = _dense(X)
     probabilities = adjust(model.estimator.predict_proba(X), model.temperature)
     predicted = decide(probabilities, model.positive_index, model.threshold)
-    found = model.estimator.explain(X, n_nearest)
+    explained = model.estimator.explain(X, n_nearest)
     return Nearest(
         model.classes_[predicted],
         probabilities[np.arange(predicted.size), predicted],
-        found.rows,
-        found.labels,
-        found.distances,
+        explained.rows,
+        explained.labels,
+        explained.distances,
     )
 
 
 def explain_sequences(model, table):
-    """What every row is asked for, and what is predicted by then.
+    """The features each row is asked for, and the prediction after each.
 
     Parameters
     ----------
     model : TableModel
-        Datum-wise.
+        A datum-wise model.
     table : Columns
 
     Returns
@@ -199,7 +199,7 @@ def explain_sequences(model, table):
 
 
 class Values:
-    """Values of counted features, as they stand in a table.
+    """Values of counted features, as they are in a table.
 
     Parameters
     ----------
@@ -224,8 +224,8 @@ class Values:
     def tell(self, row, feature):
         """The value of a feature in a row; "" where it is missing.
 
-        A word's value is how often it occurs; several columns that count as one feature are all
-        told, with their names.
+        The value of a word is how often it occurs; a feature of several columns shows all of them,
+        with their names.
         """
         if feature in self.words:
             return _short(self.counts[row, self.words[feature]])
@@ -251,7 +251,7 @@ def _first_and_second(model, probabilities):
 
 
 def _membership(of_column, features):
-    """CSR of shape (n_columns, n_features) that adds up the columns of every feature."""
+    """CSR of shape (n_columns, n_features) that adds up the columns of each feature."""
     place = {name: j for j, name in enumerate(features)}
     columns = [place[name] for name in of_column]
     n = len(columns)

@@ -1,4 +1,4 @@
-"""Features: the kind of every column, and which columns are left out."""
+"""Features: the kind of each column, and which columns are dropped."""
 
 import re
 import shlex
@@ -35,9 +35,9 @@ _DATE = re.compile(
     r"|\d{1,2}[- ][A-Za-z]{3,9}[- ,]+\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})"
     r"([T ]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*([AaPp][Mm]|Z|[-+]\d{2}:?\d{2})?)?$"
 )
-# At most so many words among at least so many different numbers may stand for missing values.
+# At most this many words among at least this many distinct numbers may be missing values.
 _FEW_WORDS, _FEWEST_NUMBERS = 3, 3
-# Kinds that are left out unless the user says otherwise.
+# Kinds that are dropped unless the user says otherwise.
 _LEFT_OUT = ("identifier", "date", "many")
 
 
@@ -50,7 +50,7 @@ def decide_kinds(
     notes: list[str],
     decimal: str = ".",
 ) -> tuple[Columns, dict[str, str], str | None, MissingWords]:
-    """Decide the kind of every column that has no other role, and report the decisions.
+    """Decide the kind of each column that has no other role, and report the decisions.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def decide_kinds(
         With the categories that look like missing values.
     """
     forced = {*text, *categorical}
-    others, kinds, numbers, left_out = {}, {}, {}, {}
+    others, kinds, numbers, dropped = {}, {}, {}, {}
     odd, mixed = [], {}
     spotted = None
     for name, values in table.others.items():
@@ -107,7 +107,7 @@ def decide_kinds(
             others[name] = values if kind == "text" else without(strings(values), nothing)
             kinds[name] = kind
         else:
-            left_out.setdefault(kind, []).append((name, guess.reason))
+            dropped.setdefault(kind, []).append((name, guess.reason))
             if kind == "identifier" and spotted is None:
                 spotted = name
 
@@ -117,9 +117,9 @@ def decide_kinds(
         column = column.toarray() if sparse.issparse(column) else np.asarray(column)
         others[name] = strings(column.ravel())
         kinds[name] = "text" if name in text else "categorical"
-    found = _guess_numeric(numeric, names)
-    identifiers = [name for name in found["identifiers"] if name not in {*include, *forced}]
-    empty = [name for name in found["empty"] if name not in forced]
+    guessed = _guess_numeric(numeric, names)
+    identifiers = [name for name in guessed["identifiers"] if name not in {*include, *forced}]
+    empty = [name for name in guessed["empty"] if name not in forced]
     if spotted is None and identifiers:
         spotted = identifiers[0]
     gone = {*forced, *identifiers, *empty}
@@ -134,10 +134,10 @@ def decide_kinds(
         names += list(numbers)
 
     for name in identifiers:
-        left_out.setdefault("identifier", []).append((name, "names of rows"))
+        dropped.setdefault("identifier", []).append((name, "names of rows"))
     for name in empty:
-        left_out.setdefault("empty", []).append((name, ""))
-    _note_left_out(left_out, notes)
+        dropped.setdefault("empty", []).append((name, ""))
+    _note_left_out(dropped, notes)
     if odd:
         notes.append(f"odd words among numbers: {listed(odd)}")
     for words, columns in mixed.items():
@@ -148,7 +148,7 @@ def decide_kinds(
     known = {n: set(v.tolist()) for n, v in others.items() if kinds[n] == "categorical"}
     hinted = {name for columns in mixed.values() for name in columns}
     missing = note_words(known, "category", missing, notes, hinted)
-    _note_numeric({key: [n for n in found[key] if n not in gone] for key in found}, notes)
+    _note_numeric({key: [n for n in guessed[key] if n not in gone] for key in guessed}, notes)
     return Columns(numeric, np.array(names, dtype=str), others), kinds, spotted, missing
 
 
@@ -190,7 +190,7 @@ def note_words(
         columns = [
             name
             for name, words in known.items()
-            # A minus is a value where there is a plus as well.
+            # A minus is a value if there is a plus as well.
             if word in words and name not in hinted and not (word == "-" and "+" in words)
         ]
         if columns:
@@ -210,11 +210,11 @@ def _note_left_out(left_out, notes):
     options = {"identifier": "--include", "text": "--text"}
     for kind, entries in left_out.items():
         if kind == "empty":
-            notes.append(f"left out {listed([name for name, _ in entries])}: all values missing")
+            notes.append(f"dropped {listed([name for name, _ in entries])}: all values missing")
             continue
         reasons = listed([f"{name} ({reason})" for name, reason in entries])
         names = ",".join(name for name, _ in entries[:5])
-        notes.append(f"left out {reasons}; to use: {options.get(kind, '--categorical')} {names}")
+        notes.append(f"dropped {reasons}; to use: {options.get(kind, '--categorical')} {names}")
 
 
 def _note_numeric(found, notes):
@@ -253,7 +253,7 @@ class _Guess:
     Attributes
     ----------
     kind : {"categorical", "text", "number", "identifier", "date", "many", "empty"}
-        The first three are used, the others are left out.
+        The first three are used, the others are dropped.
     reason : str
         Details for the user.
     values : ndarray or None
@@ -344,7 +344,7 @@ def _guess_numeric(matrix, names):
         Names of "identifiers" of rows, "codes" of categories, "owners" of several rows (patients),
         "constant" and "empty" columns.
     """
-    found = {"identifiers": [], "codes": [], "owners": [], "constant": [], "empty": []}
+    guessed = {"identifiers": [], "codes": [], "owners": [], "constant": [], "empty": []}
     n_columns = matrix.shape[1]
     for start, block in _blocks(matrix):
         if sparse.issparse(matrix):
@@ -359,18 +359,18 @@ def _guess_numeric(matrix, names):
         with np.errstate(over="ignore", invalid="ignore"):
             spans = highs - lows
         for k in np.flatnonzero(lows > highs):
-            found["empty"].append(names[start + k])
+            guessed["empty"].append(names[start + k])
         for k in np.flatnonzero(lows == highs):
-            found["constant"].append(names[start + k])
+            guessed["constant"].append(names[start + k])
         for k in np.flatnonzero(is_whole & (lows < highs)):
             name = names[start + k]
             kind = _kind_of_integers(block[:, k], name, start + k == 0, spans[k])
             if kind is not None:
-                found[kind].append(name)
+                guessed[kind].append(name)
     # Small whole numbers in a wide table are counts rather than codes.
-    if len(found["codes"]) > max(20, 0.5 * n_columns) and n_columns > 100:
-        found["codes"] = []
-    return found
+    if len(guessed["codes"]) > max(20, 0.5 * n_columns) and n_columns > 100:
+        guessed["codes"] = []
+    return guessed
 
 
 def _blocks(matrix, n_values=4_000_000):

@@ -1,8 +1,8 @@
 """Data in memory: frames of any library, arrays, sparse matrices and AnnData, as columns.
 
-Frames are read through narwhals, so pandas, polars and pyarrow need no code of their own. Numbers
-and truth values become one matrix, NaN where a value is missing; strings, categories and dates
-become words, None where a value is missing.
+Frames are read through narwhals, so pandas, polars and pyarrow need no separate code. Numbers and
+booleans become one matrix, NaN where a value is missing; strings, categories and dates become
+words, None where a value is missing.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def _from_anndata(X):
     obs = _from_frame(X.obs)
     matrix = X.X
     if matrix is None:
-        raise InputError("the AnnData object has no X: choose a layer, as adata.layers['counts']")
+        raise InputError(
+            "the AnnData object has no X: choose a layer, such as adata.layers['counts']"
+        )
     if sparse.issparse(matrix):
         matrix = sparse.csr_array(matrix, dtype=np.float64)
     else:
@@ -110,7 +112,7 @@ def _from_frame(X):
     raw = _from_columns(columns)
     raw.order, raw.categorical = list(columns), [n for n in categorical if n in raw.others]
     if dropped:
-        raw.notes.append(f"left out {listed(dropped)}: neither numbers nor words")
+        raw.notes.append(f"dropped {listed(dropped)}: neither numbers nor words")
     return raw
 
 
@@ -138,7 +140,7 @@ def _values(column, nw):
 
 
 def _from_columns(columns):
-    """The raw table of some arrays."""
+    """Make a raw table from arrays."""
     numbers, words, booleans = {}, {}, {}
     for name, values in columns.items():
         if values.dtype.kind == "b":
@@ -163,7 +165,7 @@ def _from_columns(columns):
 
 
 def _plain(value):
-    """A value of Python; None for NaN, NaT and pandas.NA."""
+    """A plain Python value; None for NaN, NaT and pandas.NA."""
     if value is None:
         return None
     value = value.item() if isinstance(value, np.generic) else value
@@ -175,7 +177,7 @@ def _plain(value):
 
 
 def read_columns(X, columns, kinds, missing, lacking=None) -> Columns:
-    """The columns of X that a model needs, as they were in training.
+    """Read the columns of X that a model needs, as in training.
 
     Parameters
     ----------
@@ -186,7 +188,7 @@ def read_columns(X, columns, kinds, missing, lacking=None) -> Columns:
         Which of them are words.
     missing : MissingWords
     lacking : list or None
-        Receives the names of columns that X lacks; None: they are refused.
+        Receives the names of columns that X lacks; None: they raise an error.
 
     Returns
     -------
@@ -204,10 +206,10 @@ def read_columns(X, columns, kinds, missing, lacking=None) -> Columns:
         if np.isinf(values).any():
             raise InputError("X contains infinity: every number must be finite")
         others = {name: wanted.words_of(name, _column(raw, name, place)) for name in wanted.words}
-        found = Columns(numeric, np.array(wanted.numbers, dtype=str), others)
+        table = Columns(numeric, np.array(wanted.numbers, dtype=str), others)
     else:
-        found = wanted.from_columns({n: _column(raw, n, place) for n in wanted.columns})
-    return wanted.with_lacking(found)
+        table = wanted.from_columns({n: _column(raw, n, place) for n in wanted.columns})
+    return wanted.with_lacking(table)
 
 
 def _column(raw, name, place):
@@ -219,7 +221,7 @@ def _column(raw, name, place):
 
 
 def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):
-    """The table of data in memory, and the library of its frame.
+    """Make a table from data in memory, and find the library of its frame.
 
     Parameters
     ----------
@@ -246,7 +248,7 @@ def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):
         if value is None or isinstance(value, str):
             names[role] = value
             continue
-        # Values that are given become a column beside the features, under a name of their own.
+        # Given values become an additional column, under a name that no feature has.
         name = _PARAMETERS[role]
         while name in raw.names:
             name += "_"
@@ -273,7 +275,7 @@ def _check_rows(values, n_rows, role):
 
 
 def _with_roles(table, roles, wishes):
-    """A table that was read, with values that are given in place of those that it has."""
+    """A table that was read, with given values in place of its own."""
     unused = [name for name, value in wishes.items() if value and value != "impute"]
     if unused:
         raise InputError(

@@ -23,7 +23,7 @@ def read_h5ad(source: Source, layer: str | None = None, transpose: bool = False)
     layer : str or None
         Layer to read instead of ``X``; "raw" for ``raw/X``.
     transpose : bool
-        Refused: in these files the samples are always in rows.
+        Raises an error: in these files the samples are always in rows.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def read_h5ad(source: Source, layer: str | None = None, transpose: bool = False)
 
 
 def _refuse_other_files(file, source):
-    """Refuse a file that reads some of its content from other files."""
+    """Raise InputError if a file reads some of its content from other files."""
     import h5py
 
     def look(name, link):
@@ -72,10 +72,10 @@ def _refuse_other_files(file, source):
             return f"{name} is composed of other datasets"
         return None
 
-    found = file.visititems_links(look)
-    if found is not None:
+    problem = file.visititems_links(look)
+    if problem is not None:
         raise InputError(
-            f"{source}: {found}, which is not supported; save everything in one file first"
+            f"{source}: {problem}, which is not supported; save everything in one file first"
         )
 
 

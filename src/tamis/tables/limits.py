@@ -1,4 +1,4 @@
-"""Memory limits: a table that does not fit is refused before it is read."""
+"""Memory limits: a table that does not fit raises an error before it is read."""
 
 import math
 import os
@@ -10,7 +10,7 @@ from tamis.tables.errors import InputError
 
 __all__ = ["COLUMN", "WORD", "Budget", "parse_size", "tell_size"]
 
-#: Bytes that a column takes in addition to its values (its name, several times), and a word.
+#: Bytes that a column needs in addition to its values (its name, several times), and a word.
 COLUMN, WORD = 400, 60
 # Longest line of a table in bytes; and the bytes of memory per byte of text while it is parsed.
 _LONGEST_LINE, _FIELDS = 1 << 27, 32
@@ -22,7 +22,7 @@ _USUAL_MEMORY = 8 * 2**30
 
 
 class Budget:
-    """Bytes of memory that a table may take.
+    """Bytes of memory that a table may use.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Budget:
     limit : int
         Bytes.
     spent : int
-        Bytes taken so far.
+        Bytes used so far.
     longest_line : int
         Largest number of bytes in a line of text.
     """
@@ -60,14 +60,14 @@ class Budget:
         )
 
     def spend(self, n_bytes: float, *, is_all: bool = False) -> None:
-        """Take memory, or refuse the table; `is_all` if no more will be taken."""
+        """Add to the memory used, or raise InputError; `is_all` if nothing more will be added."""
         self.spent += int(n_bytes)
         if self.spent <= self.limit:
             return
         about, enough = ("about", 1.1 * self.spent) if is_all else ("more than", 2 * self.limit)
         why = "" if self.is_given else " (half of what is available)"
         raise InputError(
-            f"{self.source} takes {about} {tell_size(self.spent)} of memory, and the limit is"
+            f"{self.source} needs {about} {tell_size(self.spent)} of memory, and the limit is"
             f" {tell_size(self.limit)}{why}; --max-size {tell_size(enough, up=True)} raises it"
         )
 
@@ -80,10 +80,10 @@ def parse_size(text: str) -> int | None:
     >>> [parse_size(text) for text in ("8GB", "1.5 gib", "1000", "many")]
     [8000000000, 1610612736, 1000, None]
     """
-    found = _SIZE.match(text)
-    if found is None:
+    match = _SIZE.match(text)
+    if match is None:
         return None
-    number, unit, binary = found.groups()
+    number, unit, binary = match.groups()
     factor = _UNITS[unit.upper()]
     if binary:
         factor = 2 ** round(10 * math.log10(factor) / 3)
@@ -104,8 +104,8 @@ def tell_size(n_bytes: float, up: bool = False) -> str:
 
 def available_memory() -> int:
     """Bytes of memory available to this process, within the limits of its container."""
-    found = [_free_memory(), *_container_limits(), *_own_limit()]
-    return min((limit for limit in found if limit), default=_USUAL_MEMORY)
+    limits = [_free_memory(), *_container_limits(), *_own_limit()]
+    return min((limit for limit in limits if limit), default=_USUAL_MEMORY)
 
 
 def _free_memory():

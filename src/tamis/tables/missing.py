@@ -1,4 +1,4 @@
-"""Words that stand for a value that is not there."""
+"""Words that stand for missing values."""
 
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -6,7 +6,7 @@ from itertools import product
 
 __all__ = ["USUAL", "MissingWords"]
 
-#: What programs write for a missing value, in upper or lower case; and the empty field.
+#: What programs write for a missing value, in upper or lower case, and the empty field.
 USUAL = ("NA", "NaN", "NULL", "N/A", "#N/A", "<NA>")
 
 
@@ -19,7 +19,7 @@ class MissingWords:
     words : list of str or None
         Exactly these words, and numbers by their value; None: `USUAL`.
     categories : dict of str to list of str
-        Columns in which some of the words are categories like others: NA for Namibia.
+        Columns in which some of the words are ordinary categories: NA for Namibia.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class MissingWords:
 
     @property
     def numbers(self):
-        """Numbers that do."""
+        """Numbers that stand for a missing value."""
         return _numbers(tuple(self.words or ()))
 
     def of(self, column):
@@ -48,7 +48,7 @@ class MissingWords:
         return self.spellings.difference(self.categories.get(column, ()))
 
     def restrict(self, columns):
-        """What is known about some columns."""
+        """The same for some of the columns."""
         return replace(self, categories={c: w for c, w in self.categories.items() if c in columns})
 
 
@@ -62,13 +62,13 @@ def _spellings(words):
 
 @cache
 def _numbers(words):
-    found = []
+    numbers = []
     for word in words:
         try:
-            found.append(float(word))
+            numbers.append(float(word))
         except ValueError:
             continue
-    return tuple(number for number in found if number == number)
+    return tuple(number for number in numbers if number == number)
 
 
 def _shortest(number):

@@ -134,9 +134,9 @@ def read_parquet(source: Source) -> RawTable:
     words = [name for name in known if kinds[name] == "word"]
     others = {name: _chunked_values(_exact(table.column(name))) for name in words}
     raw = RawTable(numeric, numbers, others, booleans=booleans, repeated=names.repeated)
-    left_out = [name for name, kind in kinds.items() if kind is None]
-    if left_out:
-        raw.notes.append(f"left out {listed(left_out)}: neither numbers nor words")
+    dropped = [name for name, kind in kinds.items() if kind is None]
+    if dropped:
+        raw.notes.append(f"dropped {listed(dropped)}: neither numbers nor words")
     return raw
 
 

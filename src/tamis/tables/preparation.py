@@ -1,14 +1,14 @@
-"""Preparation: raw columns become a matrix, in two steps that are told apart on purpose.
+"""Preparation: raw columns become a matrix, in two steps that are kept apart on purpose.
 
 `lay_out` looks at all rows and at no label, and fixes which columns the matrix has: one for a
 number, one for each category (one for both of two), one for each word. `encode` fills it, once,
-with NaN for what is missing. `learn` then takes from the training rows of a fold what must not be
-learned elsewhere, what stands for a missing value and how rare a word is, and `finish` applies
-it. So folds share the encoding, and nothing of a test row is in what is learned.
+with NaN for what is missing. `learn` then learns from the training rows of a fold alone what
+replaces a missing value and how rare a word is, and `finish` applies it. So folds share the
+encoding, and nothing is learned from test rows.
 
-A category that was not seen is all zeros. Words are counted; "tfidf" is ``(1 + log count) * idf``
+A category that was not seen becomes zeros. Words are counted; "tfidf" is ``(1 + log count) * idf``
 with ``idf = 1 + log((1 + n_rows) / (1 + n_rows_with_the_word))`` and no norm over the row, so that
-a model of twenty words needs these twenty only.
+a model of twenty words needs only these twenty.
 """
 
 from dataclasses import dataclass, field, replace
@@ -21,30 +21,30 @@ from tamis.tables.words import count_words, find_words
 
 __all__ = ["N_CATEGORIES", "Preparation", "lay_out", "missing_columns", "weighted_median"]
 
-# The most frequent categories have a column of their own; others are all zeros.
+# Only the most frequent categories have a column; others become zeros.
 N_CATEGORIES = 50
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What raw columns become.
+    """How raw columns become a matrix.
 
     Attributes
     ----------
     numbers : list of str
         Source columns that are numbers.
     categories : dict of str to list of str
-        Categories that have a column, for every categorical source column.
+        Categories that have a column, for each categorical source column.
     texts : dict of str to TextColumns
-        Words that have a column, for every source column of free text.
+        Words that have a column, for each source column of free text.
     groups : dict of str to str
-        Source columns that are counted together, and the name of what is counted.
+        Source columns that are counted together, with the name of their feature group.
     is_sparse : bool
         Whether the matrix is sparse.
     fill : ndarray of shape (n_columns,)
-        What stands for a missing value, in every column of the matrix.
+        Replacement for a missing value, for each column of the matrix.
     missing : MissingWords
-        Words that are missing values, so that new rows are read as those of training were.
+        Words that stand for missing values, so that new rows are read as in training.
     """
 
     numbers: list
@@ -66,14 +66,14 @@ class Preparation:
 
     @property
     def sources(self):
-        """Source column of every column of the matrix."""
+        """Source column of each column of the matrix."""
         dummies = [name for name, known in self.categories.items() for _ in known]
         words = [name for name, text in self.texts.items() for _ in text.words]
         return [*self.numbers, *dummies, *words]
 
     @property
     def features(self):
-        """What every column of the matrix is counted as: dummies of one source are one."""
+        """Counted feature of each column of the matrix: all dummies of one source are one."""
         n_words = sum(len(text.words) for text in self.texts.values())
         sources, columns = self.sources, self.columns
         first_word = len(columns) - n_words
@@ -100,7 +100,7 @@ class Preparation:
     # From a table to a matrix.
 
     def encode(self, table):
-        """The matrix with NaN where a value is missing, words as counts; nothing is learned.
+        """Make the matrix, NaN where a value is missing, words as counts; nothing is learned.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Preparation:
         for name, text in self.texts.items():
             parts.append(count_words(table.others[name], text))
         if self.is_sparse:
-            # Numbers and categories are dense, also where no word is left beside them.
+            # Numbers and categories are dense, even if no word is left.
             parts = [sparse.csr_array(part) for part in parts]
             return _narrow(sparse.hstack(parts, format="csr", dtype=np.float64))
         if len(parts) == 1:
@@ -125,7 +125,7 @@ class Preparation:
         return np.hstack(parts, dtype=np.float64)
 
     def learn(self, encoded, columns=None, weights=None):
-        """Learn from training rows what stands for missing values, and the rareness of words.
+        """Learn from training rows what replaces missing values, and how rare words are.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Preparation:
         columns : ndarray of int or None
             Columns that may have missing values; None: all.
         weights : ndarray of shape (n_rows,) or None
-            Sample weights: a weight of 2 is the row twice.
+            Sample weights: a weight of 2 is equivalent to repeating the row.
 
         Returns
         -------
@@ -148,26 +148,26 @@ class Preparation:
             some = some[some < n_numbers]
             if some.size:
                 fill[some] = _medians(encoded[:, some], weights)
-        at = n_numbers
+        start = n_numbers
         weights = np.ones(encoded.shape[0]) if weights is None else weights
         for known in self.categories.values():
-            # The most frequent category, of those with a column and of the rest.
-            part = encoded[:, at : at + len(known)]
+            # The most frequent category, where all without a column count as one.
+            part = encoded[:, start : start + len(known)]
             part = part.toarray() if sparse.issparse(part) else part
             is_known = ~np.isnan(part).any(axis=1)
             part, mass = part[is_known], weights[is_known]
             shares = np.append(mass @ part, mass[part.sum(axis=1) == 0].sum())
             if shares.argmax() < len(known):
-                fill[at + shares.argmax()] = 1.0
-            at += len(known)
+                fill[start + shares.argmax()] = 1.0
+            start += len(known)
         texts = {}
         for name, text in self.texts.items():
-            texts[name] = text.learn(encoded[:, at : at + len(text.words)], weights)
-            at += len(text.words)
+            texts[name] = text.learn(encoded[:, start : start + len(text.words)], weights)
+            start += len(text.words)
         return replace(self, fill=fill, texts=texts)
 
     def finish(self, encoded, impute=True):
-        """The matrix that a classifier sees: missing values filled, words weighted.
+        """Make the matrix that a classifier sees: missing values filled, words weighted.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Preparation:
         Returns
         -------
         X : ndarray or CSR array of shape (n_rows, n_columns)
-            `encoded` itself where there is nothing to do.
+            `encoded` itself if there is nothing to do.
         """
         values = encoded.data if sparse.issparse(encoded) else encoded
         if impute and np.isnan(values).any():
@@ -216,19 +216,19 @@ class Preparation:
         columns = np.asarray(columns, dtype=np.intp)
         wanted = np.zeros(self.n_columns, dtype=bool)
         wanted[columns] = True
-        at = len(self.numbers)
+        start = len(self.numbers)
         numbers = [name for name, keep in zip(self.numbers, wanted, strict=False) if keep]
         categories, texts = {}, {}
         for name, known in self.categories.items():
-            kept = [c for c, keep in zip(known, wanted[at:], strict=False) if keep]
+            kept = [c for c, keep in zip(known, wanted[start:], strict=False) if keep]
             if kept:
                 categories[name] = kept
-            at += len(known)
+            start += len(known)
         for name, text in self.texts.items():
-            kept = np.flatnonzero(wanted[at : at + len(text.words)])
+            kept = np.flatnonzero(wanted[start : start + len(text.words)])
             if kept.size:
                 texts[name] = text.restrict(kept)
-            at += len(text.words)
+            start += len(text.words)
         fill = self.fill[columns] if self.fill.size else self.fill
         present = {*numbers, *categories, *texts}
         groups = {name: group for name, group in self.groups.items() if name in present}
@@ -237,7 +237,7 @@ class Preparation:
 
 
 def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1), missing=None):
-    """Which columns the matrix of a table has; labels play no part.
+    """Decide which columns the matrix of a table has, without using labels.
 
     Parameters
     ----------
@@ -245,11 +245,11 @@ def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1), mi
     kinds : dict of str to {"categorical", "text"}
         Kinds of the columns that are not numbers.
     groups : dict of str to str or None
-        Source columns that are counted together, by the name of their group.
+        Source columns that are counted together, with the name of their feature group.
     vectorizer : {"counts", "tfidf", "hashing"}
-        What becomes of free text.
+        How words of free text are counted.
     ngrams : tuple of int
-        Shortest and longest sequence of words that is counted.
+        Shortest and longest sequence of words to count.
     missing : MissingWords or None
         Words that were read as missing values; None: the usual ones.
 
@@ -268,7 +268,7 @@ def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1), mi
             )
             often = np.sort(np.argsort(-counts, kind="stable")[:N_CATEGORIES])
             known = known[often].tolist()
-            # Both of two categories would say the same thing twice.
+            # With two categories, a second column would be redundant.
             categories[name] = known[1:] if len(known) == 2 else known
         else:
             words = find_words(values, vectorizer, ngrams)
@@ -286,7 +286,7 @@ def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1), mi
     )
     encoded = preparation.encode(table)
     if texts and vectorizer == "hashing":
-        # Places that no word falls on are no features: nothing is counted or tested there.
+        # Hash columns without any word are not features: nothing is counted or tested there.
         is_used = np.bincount(encoded.indices, minlength=encoded.shape[1]) > 0
         is_used[: preparation.n_columns - sum(len(text.words) for text in texts.values())] = True
         kept = np.flatnonzero(is_used)
@@ -305,7 +305,7 @@ def missing_columns(encoded):
 
 
 def _narrow(X):
-    """The same CSR array with indices of 32 bits where they suffice, which some need."""
+    """The same CSR array with 32-bit indices if they suffice: some solvers need them."""
     largest = max(X.nnz, *X.shape)
     if X.indices.dtype == np.int32 or largest > np.iinfo(np.int32).max:
         return X
@@ -345,13 +345,13 @@ def _medians(part, weights=None):
         return medians
     if not missing.any():
         return np.median(part, axis=0)
-    some = ~missing.all(axis=0)  # a column without any value in these rows: 0
+    some = ~missing.all(axis=0)  # a column without any value in these rows gets 0
     medians[some] = np.nanmedian(part[:, some], axis=0)
     return medians
 
 
 def weighted_median(values, weights):
-    """Median of values of which each counts as often as its weight says.
+    """Weighted median: each value counts as often as its weight says.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def weighted_median(values, weights):
     Returns
     -------
     median : float
-        The middle of the two where the weights below and above are equal.
+        The mean of the two middle values if the weights below and above are equal.
 
     Examples
     --------
@@ -372,7 +372,7 @@ def weighted_median(values, weights):
     order = np.argsort(values, kind="stable")
     values, below = values[order], np.cumsum(weights[order])
     half = below[-1] / 2
-    at = int(np.searchsorted(below, half * (1 - 1e-12)))
-    if abs(below[at] - half) <= 1e-12 * half and at + 1 < values.size:
-        return float((values[at] + values[at + 1]) / 2)
-    return float(values[at])
+    i = int(np.searchsorted(below, half * (1 - 1e-12)))
+    if abs(below[i] - half) <= 1e-12 * half and i + 1 < values.size:
+        return float((values[i] + values[i + 1]) / 2)
+    return float(values[i])

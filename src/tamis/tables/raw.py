@@ -49,7 +49,7 @@ class RawTable:
     repeated : list of str
         Names that several columns of the file share; here all but the first have a number.
     dropped : list of str
-        Columns that the reader left out because the user asked for it.
+        Columns that the reader dropped because the user asked for it.
     """
 
     numeric: np.ndarray
@@ -137,7 +137,7 @@ def tell_repeated(repeated: Sequence[str]) -> str:
 
 
 def refuse_repeated(name: str, repeated: Collection[str], role: str) -> None:
-    """Refuse a role for a name that several columns share."""
+    """Raise InputError if a role is given to a name that several columns share."""
     if name in repeated:
         raise InputError(
             f"{role}: several columns are called {name!r}; rename them so that it is clear"

@@ -85,7 +85,7 @@ def read_table(
     require_target : bool, default=True
         Whether a table without labels, or with too few for training, raises an error.
     max_size : int, optional
-        Bytes of memory that the table may take; a larger one is refused before it is read. By
+        Bytes of memory that the table may use; a larger one raises an error before it is read. By
         default half of the memory that is available (to the container).
 
     Returns

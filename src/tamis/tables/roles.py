@@ -108,7 +108,7 @@ def assign_roles(
         if not is_known.all():
             rows = np.flatnonzero(is_known)
             n_lost = counted(y.size - rows.size, "row")
-            notes.append(f"{n_lost} without a label in {target!r} left out")
+            notes.append(f"{n_lost} without a label in {target!r} ignored")
             y = y[rows]
         note_words({target: np.unique(y).tolist()}, "class", missing, notes)
         if wishes.require_target:
@@ -165,16 +165,16 @@ class _Columns:
         return (column.toarray() if sparse.issparse(column) else np.asarray(column)).ravel()
 
     def take(self, name, role):
-        """Values of a column, which is not a feature from now on."""
+        """Take the values of a column, which is no longer a feature."""
         if name is None:
             return None
-        found = self.find(name)
-        if found is None:
+        column = self.find(name)
+        if column is None:
             require_names([str(name)], self.raw.names, role)
-        if found in self.raw.repeated:
-            refuse_repeated(found, self.raw.repeated, role)
-        self.used.add(found)
-        return self.values(found)
+        if column in self.raw.repeated:
+            refuse_repeated(column, self.raw.repeated, role)
+        self.used.add(column)
+        return self.values(column)
 
     def choose_features(self, wishes):
         """Names of the features for text, as categories, and to include; others are dropped."""
@@ -195,16 +195,16 @@ class _Columns:
         return text, categorical, include
 
     def _find_features(self, names, role):
-        found = [find_column(name, self.features, self.raw.is_named) for name in names]
+        columns = [find_column(name, self.features, self.raw.is_named) for name in names]
         known = {*self.features, *self.raw.side} if names else ()
         absent = [
             str(name)
-            for name, hit in zip(names, found, strict=True)
+            for name, hit in zip(names, columns, strict=True)
             if hit is None and name not in known
         ]
         if absent:
             require_names(absent, self.features, role)
-        return [name for name in found if name is not None]
+        return [name for name in columns if name is not None]
 
     def without_roles(self, rows, missing_numbers):
         """The columns that have no role yet, of some rows."""
@@ -258,7 +258,7 @@ def _n_distinct(values):
 
 
 def _check_classes(y, target):
-    """Refuse labels from which nothing can be learned."""
+    """Raise InputError for labels from which nothing can be learned."""
     classes, counts = np.unique(y, return_counts=True)
     if classes.size == 0:
         raise InputError(f"target {target!r}: no row has a label")
@@ -315,9 +315,9 @@ def _check_weights(values, rows, name):
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if wrong.size:
         value = values[wrong[0]]
-        found = "no value" if value is None or value != value or value == "" else f"{value!s}"
+        shown = "no value" if value is None or value != value or value == "" else f"{value!s}"
         raise InputError(
-            f"weights: row {wrong[0] + 1} has {found} in {name!r}; expected a number of at least 0"
+            f"weights: row {wrong[0] + 1} has {shown} in {name!r}; expected a number of at least 0"
         )
     if not weights.any():
         raise InputError(f"weights: all weights in {name!r} are 0; expected some above 0")
@@ -325,7 +325,7 @@ def _check_weights(values, rows, name):
 
 
 def _check_values(table, missing, notes):
-    """Refuse infinite numbers; count the missing values."""
+    """Raise InputError for infinite numbers; count the missing values."""
     numeric, names = table.numeric, table.numeric_names
     counts = {}
     if sparse.issparse(numeric):

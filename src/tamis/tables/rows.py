@@ -102,16 +102,16 @@ def read_rows(
             " the model does not need are ignored anyway"
         )
     if format in ("csv", "tsv") and not transpose:
-        found = _text_rows(source, wanted, delimiter, encoding, chunk_rows)
+        chunks = _text_rows(source, wanted, delimiter, encoding, chunk_rows)
     elif format == "parquet" and not transpose:
         from tamis.tables.parquet import iter_parquet
 
-        found = (
+        chunks = (
             (wanted.from_columns(batch), {name: batch[name] for name in wanted.extra_in(batch)})
             for batch in iter_parquet(source, wanted.needed, chunk_rows, wanted.check)
         )
     elif format == "svmlight":
-        found = _svmlight_rows(source, wanted, chunk_rows)
+        chunks = _svmlight_rows(source, wanted, chunk_rows)
     else:
         raw = read_raw(
             source,
@@ -124,8 +124,8 @@ def read_rows(
             missing=wanted.missing.spellings,
         )
         require_names([n for n in drop if n not in raw.dropped], raw.names, "drop")
-        found = _raw_rows(raw, wanted, chunk_rows)
-    return _checked(found, source, wanted, notes)
+        chunks = _raw_rows(raw, wanted, chunk_rows)
+    return _checked(chunks, source, wanted, notes)
 
 
 def _checked(found, source, wanted, notes):
@@ -153,13 +153,13 @@ def _text_rows(source, wanted, delimiter, encoding, chunk_rows):
 
     dialect = sniff(source, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
     wanted.check(dialect.names, dialect.repeated)
-    at = {name: j for j, name in enumerate(dialect.names)}
+    position = {name: j for j, name in enumerate(dialect.names)}
     # loadtxt needs each column once and in the order of the file, not in that of the model.
-    order = sorted(set(wanted.numbers), key=at.get)
-    numbers = [at[name] for name in order]
+    order = sorted(set(wanted.numbers), key=position.get)
+    numbers = [position[name] for name in order]
     place = [order.index(name) for name in wanted.numbers]
-    extra = [name for name in wanted.extra if name in at]
-    word_at = sorted({at[name] for name in [*wanted.words, *extra]})
+    extra = [name for name in wanted.extra if name in position]
+    word_at = sorted({position[name] for name in [*wanted.words, *extra]})
     parser = ChunkParser(dialect, numbers, word_at, wanted.missing.spellings)
     names = np.array(wanted.numbers, dtype=str)
     # Chunks of a wide file have fewer rows, because whole lines are held.
@@ -169,7 +169,7 @@ def _text_rows(source, wanted, delimiter, encoding, chunk_rows):
         for _, j in odd:
             wanted.count_odd(order[j], 1)
         for name in order:
-            wanted.refuse_large(name, at[name] in parser.large)
+            wanted.refuse_large(name, position[name] in parser.large)
         if np.isinf(matrix).any():
             for j, name in enumerate(order):
                 wanted.refuse_infinite(name, matrix[:, j])
@@ -191,9 +191,9 @@ def _svmlight_rows(source, wanted, chunk_rows):
     is_place = [name[:1] == "f" and name[1:].isdecimal() for name in wanted.numbers]
     if not all(is_place):
         wanted.check([name for name, ok in zip(wanted.numbers, is_place, strict=True) if ok])
-    at = [int(name[1:]) for name in wanted.numbers]
+    numbers = [int(name[1:]) for name in wanted.numbers]
     names = np.array(wanted.numbers, dtype=str)
-    for X, y in iter_svmlight(source, at, chunk_rows):
+    for X, y in iter_svmlight(source, numbers, chunk_rows):
         if not np.isfinite(X.data).all():
             raise InputError(f"{source.name} contains a number that is not finite")
         extras = {"target": y} if "target" in wanted.extra else {}
@@ -203,23 +203,23 @@ def _svmlight_rows(source, wanted, chunk_rows):
 def _raw_rows(raw, wanted, chunk_rows):
     known = [*raw.numeric_names, *raw.others]
     wanted.check(known, raw.repeated)
-    at = {name: j for j, name in enumerate(raw.numeric_names)}
-    from_numeric = [name for name in wanted.numbers if name in at]
+    position = {name: j for j, name in enumerate(raw.numeric_names)}
+    from_numeric = [name for name in wanted.numbers if name in position]
     is_plain = len(from_numeric) == len(wanted.numbers)
-    places = [at[name] for name in from_numeric]
+    places = [position[name] for name in from_numeric]
     names = np.array(wanted.numbers, dtype=str)
     ids = {} if raw.ids is None else {"ids": raw.ids}
     not_numeric = {**ids, **raw.others, **raw.side}
-    present = [name for name in wanted.extra if name in not_numeric or name in at]
+    present = [name for name in wanted.extra if name in not_numeric or name in position]
     for start in range(0, raw.n_rows, chunk_rows):
         rows = slice(start, start + chunk_rows)
         block = raw.numeric[rows]
         is_sparse = hasattr(block, "toarray")
 
         def column(name, block=block, rows=rows, is_sparse=is_sparse):
-            if name not in at:
+            if name not in position:
                 return np.asarray(not_numeric[name][rows])
-            values = block[:, [at[name]]]
+            values = block[:, [position[name]]]
             return (values.toarray() if is_sparse else np.asarray(values)).ravel()
 
         extras = {name: column(name) for name in present}
@@ -294,7 +294,7 @@ class Wanted:
         return [name for name in self.extra if name in names]
 
     def check(self, present: Collection[str], repeated: Collection[str] = ()) -> None:
-        """Refuse a file without one of the columns, or do without it if that is allowed."""
+        """Raise InputError for absent columns, unless they may be missing."""
         for name in self.extra:
             if name in repeated:
                 refuse_repeated(name, repeated, "labels or names of rows")

@@ -43,7 +43,7 @@ _SVMLIGHT_LINE = re.compile(
 
 
 def check_path(path: str | PathLike) -> Path:
-    """Refuse anything but a readable regular file that is not empty."""
+    """Raise InputError unless the path is a readable regular file that is not empty."""
     if _ADDRESS.match(str(path)):
         raise InputError(f"{path} is an address, not a file: download it first (curl -O {path})")
     path = Path(path)
@@ -86,7 +86,7 @@ class Source:
     format : str or None
         One of `FORMATS`; None: detected from the name of the file, or else from its content.
     max_size : int or None
-        Bytes of memory that its table may take; None: half of what is available.
+        Bytes of memory that its table may use; None: half of what is available.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Source:
     format : str
         One of `FORMATS`.
     budget : Budget
-        Memory that its table may take.
+        Memory that its table may use.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Source:
         return "svmlight" if _SVMLIGHT_LINE.match(first) else "csv"
 
     def _head(self, n_bytes=1 << 16):
-        """The first bytes of the content, which may be packed with gzip."""
+        """The first bytes of the content, which may be compressed with gzip."""
         with open(self.path, "rb") as file:
             is_packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)

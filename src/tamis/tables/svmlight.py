@@ -29,7 +29,7 @@ def _load(file):
 
 def read_svmlight(source: Source) -> RawTable:
     """Read labels and features f1, f2, ..., named by their number (f0 only if it is used)."""
-    # An entry such as "1:1 " takes 16 bytes of memory.
+    # An entry such as "1:1 " needs 16 bytes of memory.
     with bounded_file(source, most=source.budget.limit // 4) as file:
         X, y, query = _load(file)
     if X.shape[0] == 0:
@@ -78,9 +78,9 @@ def _some_lines(file, n_lines, n_bytes):
 def _columns(X, wanted):
     """Select columns of a CSR array, using no more memory than their entries."""
     order = np.argsort(wanted, kind="stable")
-    at = np.searchsorted(wanted, X.indices, sorter=order)
-    at = order[np.minimum(at, wanted.size - 1)] if wanted.size else at
-    keep = wanted[at] == X.indices if wanted.size else np.zeros(X.nnz, dtype=bool)
+    position = np.searchsorted(wanted, X.indices, sorter=order)
+    position = order[np.minimum(position, wanted.size - 1)] if wanted.size else position
+    keep = wanted[position] == X.indices if wanted.size else np.zeros(X.nnz, dtype=bool)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    entries = X.data[keep], (rows[keep], at[keep])
+    entries = X.data[keep], (rows[keep], position[keep])
     return sparse.csr_array(entries, shape=(X.shape[0], wanted.size))

@@ -25,7 +25,7 @@ class Columns:
     numeric_names : ndarray of str of shape (n_numeric,)
         Their names.
     others : dict of str to ndarray of object of shape (n_rows,)
-        The columns that are not: a str, or None where a value is missing.
+        The other columns: a str, or None where a value is missing.
     """
 
     numeric: np.ndarray
@@ -55,12 +55,12 @@ class Columns:
     def select(self, names):
         """The table of some columns, in the order of this table."""
         wanted = set(names)
-        at = [j for j, name in enumerate(self.numeric_names.tolist()) if name in wanted]
+        columns = [j for j, name in enumerate(self.numeric_names.tolist()) if name in wanted]
         numeric = self.numeric
-        if len(at) < self.numeric_names.size:
-            numeric = numeric[:, at]
+        if len(columns) < self.numeric_names.size:
+            numeric = numeric[:, columns]
         others = {name: values for name, values in self.others.items() if name in wanted}
-        return Columns(numeric, self.numeric_names[at], others)
+        return Columns(numeric, self.numeric_names[columns], others)
 
     def drop(self, names):
         """The table without some columns."""
@@ -83,11 +83,11 @@ class Table:
     target : str or None
         Name of the labels.
     ids, groups, batches : ndarray of shape (n_rows,) or None
-        Names of the rows; who they belong to (a patient); where they come from (a laboratory).
+        Names of the rows; sample groups (patients); batches (laboratories).
     weights : ndarray of shape (n_rows,) or None
         Sample weights.
     notes : list of str
-        What was guessed, dropped or repaired, in sentences for the user.
+        Messages about what was detected, dropped or repaired.
     missing : MissingWords
         Which words were read as missing values.
     """

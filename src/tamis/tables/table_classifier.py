@@ -46,23 +46,23 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
     Columns of strings become one column per category, texts one per word; a missing number is
     replaced by the median of its column, a missing category by the most frequent one. All of
     this is learned in `fit`, from the training rows alone. Columns are found by their names, so
-    new frames may have them in any order and others beside them.
+    new frames may have them in any order, with others.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        What is fitted on the prepared columns; None is `SparseCenterClassifier()`. Where it has
-        the parameter `feature_groups`, the categories of a column form one group, so that a
-        column counts as one feature.
+        Classifier for the prepared columns; None: `SparseCenterClassifier()`. If it has the
+        parameter `feature_groups`, the categories of a column form one group, so that a column
+        counts as one feature.
     text : sequence of str, default=()
-        Columns of free text that are used for their words.
+        Columns of free text, used as counts of words.
     categorical : "auto" or sequence of str, default="auto"
-        Columns that are categories, numbers among them. Other columns of strings are recognised:
+        Columns that are categories; they may be numbers. Other columns of strings are detected:
         categories are used; names of rows, dates and free text are dropped, see `notes_`.
     drop : sequence of str, default=()
-        Columns that are not used.
+        Columns to ignore.
     missing : {"impute", "error"}, default="impute"
-        Whether missing values are replaced or refused.
+        Whether missing values are replaced or raise an error.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
     required_ : list of str
         Names of the columns that a prediction needs.
     notes_ : list of str
-        What was recognised and dropped.
+        Messages about what was detected and dropped.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -122,7 +122,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         return SparseCenterClassifier()
 
     def fit(self, X, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TableClassifier:
-        """Recognise the columns, learn how to prepare them, and fit the estimator.
+        """Detect the kinds of columns, learn how to prepare them, and fit the estimator.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         if weights is not None and not has_fit_parameter(inner, "sample_weight"):
             raise ValueError(
                 f"{type(inner).__name__} does not take sample_weight, and sample weights were "
-                "given. Leave them out, or use another estimator."
+                "given. Omit them, or use another estimator."
             )
         given = {} if weights is None else {"sample_weight": weights}
         inner.fit(matrix, classes[codes], **given)
@@ -232,9 +232,9 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
                 check_array(X)  # raises
             validate_data(self, X, reset=False, skip_check_array=True)
         model = self.model_
-        lacking = [] if model.asks else None
+        absent = [] if model.asks else None
         kinds, missing = model.preparation.kinds, model.preparation.missing
-        return read_columns(X, model.required, kinds, missing, lacking)
+        return read_columns(X, model.required, kinds, missing, absent)
 
     def predict(self, X, priors: ArrayLike | None = None) -> NDArray:
         """Labels of new samples.
@@ -244,7 +244,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         X : frame, AnnData, array-like or sparse matrix of shape (n_samples, n_columns)
             Samples.
         priors : array-like of shape (n_classes,) or None, default=None
-            Class frequencies where the model is used, if other than in training.
+            Class frequencies where the model is used, if different from training.
 
         Returns
         -------
@@ -278,7 +278,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         X : frame, AnnData, array-like or sparse matrix of shape (n_samples, n_columns)
             Samples.
         **options : dict
-            Options of the estimator's `explain`.
+            Parameters of the estimator's `explain`.
 
         Returns
         -------
@@ -310,7 +310,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
 
 
 def _group_categories(estimator, preparation):
-    """Let the columns of one source count as one feature, where the estimator can."""
+    """Let the columns of one source count as one feature, if the estimator can."""
     parameters = estimator.get_params(deep=False)
     counted = preparation.features
     if len(set(counted)) == len(counted) or parameters.get("feature_groups", 0) is not None:

@@ -13,14 +13,14 @@ __all__ = ["Predicted", "TableModel"]
 
 @dataclass(frozen=True)
 class Predicted:
-    """What is said about some rows.
+    """Predictions for some rows.
 
     Attributes
     ----------
     labels : ndarray of shape (n_rows,)
     probabilities : ndarray of shape (n_rows, n_classes)
     asked : list of list of str, or None
-        Features that every row was asked for, in this order; None where all rows need the same.
+        Features that each row was asked for, in this order; None if all rows need the same.
     """
 
     labels: np.ndarray
@@ -30,14 +30,14 @@ class Predicted:
 
 @dataclass
 class TableModel:
-    """A preparation and the classifier behind it, with all that a prediction needs.
+    """A preparation and the classifier behind it, with everything a prediction needs.
 
     Attributes
     ----------
     method : str
         Name of the method that was fitted.
     level : float
-        Point of its sparsity path: number of features, or cost weight.
+        Level on its path: number of features, or cost weight.
     target : str
         Name of what is predicted.
     preparation : Preparation
@@ -45,17 +45,17 @@ class TableModel:
     estimator : classifier
         Fitted, of one of the families.
     priors : ndarray of shape (n_classes,)
-        Class frequencies that the probabilities stand for.
+        Class frequencies that the probabilities assume.
     temperature : float
         What log probabilities are divided by, calibrated on out-of-fold predictions.
     positive : str, int, bool or None
         The class that a threshold belongs to.
     threshold : float or None
-        The positive class is named where its probability is at least this.
+        The positive class is predicted if its probability is at least this.
     descriptions : dict of str to dict
-        What is known about the features: question, unit, type, choices, min, max, cost, group.
+        Descriptions of the features: question, unit, type, choices, min, max, cost, group.
     scores : dict
-        How well it did in cross-validation.
+        Scores from cross-validation.
     version : str
         Version of tamis that made it.
     """
@@ -102,7 +102,7 @@ class TableModel:
         table : Columns
             With all `required` columns.
         priors : ndarray of shape (n_classes,) or None
-            Class frequencies where the model is used, if other than in training.
+            Class frequencies where the model is used, if different from training.
 
         Returns
         -------
@@ -112,7 +112,7 @@ class TableModel:
         return adjust(probabilities, self.temperature, self.priors, priors)
 
     def predict_rows(self, table, priors=None):
-        """Labels and probabilities in one go, and what every row was asked for.
+        """Labels, probabilities, and the features each row was asked for.
 
         Parameters
         ----------
@@ -139,8 +139,8 @@ class TableModel:
     def _say(self, found, priors, asked=None):
         """Labels and probabilities from those of the classifier.
 
-        A threshold was chosen for its sensitivity, which does not depend on how frequent a class
-        is: other priors change the probabilities, and not who is found.
+        A threshold was chosen for its sensitivity, which does not depend on class frequencies:
+        other priors change the probabilities, but not the labels.
         """
         probabilities = adjust(found, self.temperature, self.priors, priors)
         if self.threshold is None:
@@ -148,7 +148,7 @@ class TableModel:
         return Predicted(self.decide(adjust(found, self.temperature)), probabilities, asked)
 
     def decide(self, probabilities):
-        """Labels that probabilities lead to: the largest, or the threshold's."""
+        """Labels from probabilities: the largest, or by the threshold."""
         return self.classes_[decide(probabilities, self.positive_index, self.threshold)]
 
     @property
@@ -176,9 +176,9 @@ class TableModel:
 
 
 def adjust(probabilities, temperature, old=None, new=None):
-    """Probabilities with a temperature, and for other class frequencies.
+    """Adjust probabilities to a temperature, and to other class frequencies.
 
-    Bayes: with other priors, a probability changes by the ratio of the new to the old one.
+    By Bayes' rule, a probability changes by the ratio of the new to the old prior.
     """
     if temperature == 1.0 and new is None:
         return probabilities
@@ -190,10 +190,10 @@ def adjust(probabilities, temperature, old=None, new=None):
 
 
 def decide(probabilities, positive=None, threshold=None):
-    """Class indices: the largest probability, first of equals; or the positive class first.
+    """Class indices: the largest probability, ties to the first; or by a threshold.
 
-    With a threshold the positive class is named where its probability reaches it, and elsewhere
-    the largest of the others.
+    With a threshold, the positive class is predicted where its probability reaches it, and the
+    largest of the others elsewhere.
     """
     if threshold is None:
         return probabilities.argmax(axis=1)

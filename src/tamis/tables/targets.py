@@ -42,7 +42,7 @@ def read_labels(
     notes : list of str
         Receives a message about labels without a row.
     max_size : int or None
-        Bytes of memory that the labels may take; None: half of what is available.
+        Bytes of memory that the labels may use; None: half of what is available.
 
     Returns
     -------

@@ -36,7 +36,7 @@ _COMMA_NUMBER = re.compile(r"^[-+]?\d*,\d+([eE][-+]?\d+)?$")
 
 
 class _Bounded(io.RawIOBase):
-    """A file that refuses overlong lines, so that a small packed file cannot fill the memory."""
+    """A file that rejects overlong lines, so that a small compressed file cannot fill memory."""
 
     def __init__(self, path, budget, most):
         file = open(path, "rb")  # noqa: SIM115 - closed by `close`
@@ -70,7 +70,7 @@ class _Bounded(io.RawIOBase):
 
 
 def bounded_file(source: Source, most: int | None = None) -> io.BufferedReader:
-    """Open a file that may be packed with gzip; lines beyond its budget are refused.
+    """Open a file that may be compressed with gzip; lines beyond its budget raise an error.
 
     Parameters
     ----------

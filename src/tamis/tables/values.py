@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 TOO_LARGE = (
-    f"holds integers beyond {LARGEST_INTEGER}, which are not exact as numbers: leave it out"
+    f"holds integers beyond {LARGEST_INTEGER}, which are not exact as numbers: drop it"
     " (--drop) if they are identifiers, or use --categorical"
 )
 #: Words that often stand for a missing value but may also be a category.
@@ -97,7 +97,7 @@ def missing_in(values: NDArray, missing: MissingWords) -> frozenset[str]:
     One of the usual words (NA, NaN, ...) is read as a category instead if at least five other
     words are written in the same way (the same number of letters, in the same case: NA beside DE,
     FR, US), nearly all other rows hold one of these, and fewer than half of the rows hold the
-    word. Labels are not looked at. A list given by the user is taken literally.
+    word. Labels are not used. A list given by the user is taken literally.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ __all__ = ["N_HASHED", "VECTORIZERS", "TextColumns", "count_words", "find_words"
 VECTORIZERS = ("counts", "tfidf", "hashing")
 # Columns of hashed words.
 N_HASHED = 2**18
-# A word of a single row says nothing about other rows.
+# A word that occurs in a single row says nothing about other rows.
 _SMALLEST_COUNT = 2
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 
@@ -26,7 +26,7 @@ class TextColumns:
     ngrams : tuple of int
         Shortest and longest sequence of words.
     words : list of str
-        Words, in the order of their columns; "#17" is the 17th place of the hashed ones.
+        Words, in the order of their columns; "#17" is column 17 of the hashed ones.
     idf : ndarray of shape (len(words),) or None
         With "tfidf": how rare the words are, learned from training rows.
     """
