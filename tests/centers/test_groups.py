@@ -259,7 +259,7 @@ def test_folds_count_groups(metric, keep, form):
     ("parameters", "message"),
     [
         ({"feature_groups": [[0, 1], [1, 2, 3]]}, "feature_groups overlap"),
-        ({"feature_groups": [[0, 1], [2]]}, r"leave out the feature\(s\) 'd'"),
+        ({"feature_groups": [[0, 1], [2]]}, r"lack the feature\(s\) 'd'"),
         ({"feature_groups": [[0, 1], [2, 3], []]}, "no feature in 'group 2'"),
         ({"feature_groups": {"p": ["a", "b"], "q": ["c", "z"]}}, "feature 'z' in 'q'"),
         ({"feature_groups": [0, 1, 2]}, "one label for each of the 4 features"),

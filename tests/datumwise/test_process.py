@@ -91,7 +91,7 @@ def test_wrong_costs_are_told(costs, message):
     [
         ({"p": [0, 1], "q": [1, 2, 3]}, "overlap: the feature 'b' is in 'p' and in 'q'"),
         ({"p": [0, 1, 1], "q": [2, 3]}, "'b' twice in 'p'"),
-        ({"p": [0, 1], "q": [2]}, r"leave out the feature\(s\) 'd'"),
+        ({"p": [0, 1], "q": [2]}, r"lack the feature\(s\) 'd'"),
         ({"p": [0, 1, 2, 3], "q": []}, "no feature in 'q'"),
         ({"p": [0, 1, 2, 4]}, "indices from 0 to 3; got 4"),
         ({"p": [0, 1, 2, -1]}, "got -1"),

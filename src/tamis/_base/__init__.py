@@ -1,4 +1,4 @@
-"""What every estimator shares, one subject per module."""
+"""Shared by all estimators, one subject per module."""
 
 from tamis._base.callbacks import TamisEstimator, steps, with_callbacks
 from tamis._base.decisions import DecisionMixin, softmax

@@ -1,4 +1,4 @@
-"""The base of every estimator: callbacks of scikit-learn, and links to the documentation."""
+"""The base class of all estimators: scikit-learn's callbacks, and links to the documentation."""
 
 from sklearn.base import BaseEstimator
 
@@ -42,7 +42,7 @@ class TamisEstimator(CallbackSupportMixin, BaseEstimator):
 def steps(estimator, names, **reported):
     """Go through `names`, reporting each as one step of `fit` to the estimator's callbacks.
 
-    A callback that asks to stop ends the loop; what was done until then stays. `names` may be an
+    A callback that asks to stop ends the loop; what was done before is kept. `names` may be an
     iterator of unknown length.
     """
     n_steps = len(names) if hasattr(names, "__len__") else None

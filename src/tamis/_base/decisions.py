@@ -1,4 +1,4 @@
-"""Labels and probabilities from decisions, the same way in every classifier."""
+"""Labels and probabilities from decisions, in the same way for every classifier."""
 
 from numbers import Real
 
@@ -20,7 +20,7 @@ def softmax(decisions, axis=-1):
 class DecisionMixin:
     """Labels and probabilities of a classifier with decisions for all classes.
 
-    A class gives `_decisions(X)` of shape (n_samples, n_classes) and gets the rest, so that
+    A class that implements `_decisions(X)` of shape (n_samples, n_classes) gets the rest, so that
     labels, probabilities and decisions always agree.
     """
 
@@ -35,8 +35,8 @@ class DecisionMixin:
         Returns
         -------
         decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: positive for the second one. More: a column for every class. Log odds,
-            or log likelihoods plus log priors, are up to a constant of the sample.
+            Two classes: positive for the second one. More: one column per class. Log odds, or log
+            likelihoods plus log priors, up to a constant per sample.
         """
         decisions = self._decisions(X)
         return decisions[:, 1] - decisions[:, 0] if decisions.shape[1] == 2 else decisions
@@ -105,20 +105,20 @@ class DecisionMixin:
         return super().score(X, decode_labels(y), sample_weight)
 
     def predict_reject(self, X, threshold):
-        """Labels, and which samples are better referred to a person.
+        """Labels, and which samples should be referred to a person.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
         threshold : float
-            Smallest probability, between 0 and 1, with which a label may be given.
+            Smallest probability, between 0 and 1, for which a label is given.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         rejected : ndarray of bool of shape (n_samples,)
-            True where no class is as probable as `threshold`.
+            True where no class has a probability of at least `threshold`.
         """
         if not isinstance(threshold, Real) or not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be a probability, 0 to 1, got {threshold!r}.")
@@ -127,7 +127,7 @@ class DecisionMixin:
         return labels, probabilities.max(axis=1) < threshold
 
     def _explanation(self, values, base, X):
-        """Contributions to the decisions of all classes, as the user sees decisions."""
+        """Contributions to the decisions of all classes, in the form of `decision_function`."""
         if len(values) == 2:
             values, base = values[1] - values[0], float(base[1] - base[0])
         elif not sparse.issparse(values[0]):
@@ -135,7 +135,7 @@ class DecisionMixin:
         return Explanation(values, base, self._feature_names(), X)
 
     def _feature_names(self):
-        """Names of the features; x0, x1, ... where they have none."""
+        """Names of the features; x0, x1, ... if they have none."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)

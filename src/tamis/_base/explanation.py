@@ -17,9 +17,9 @@ class Explanation:
     Attributes
     ----------
     values : ndarray, or sparse container(s)
-        Contribution of every feature. Two classes: (n_samples, n_features), towards the second
+        Contribution of each feature. Two classes: (n_samples, n_features), towards the second
         class. More: (n_samples, n_features, n_classes); for sparse data a list with one sparse
-        array of shape (n_samples, n_features) for every class.
+        array of shape (n_samples, n_features) per class.
     base : float or ndarray of shape (n_classes,)
         Decision with no contribution: `base` plus the sum over features is the decision.
     names : ndarray of shape (n_features,)

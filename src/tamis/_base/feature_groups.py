@@ -1,4 +1,4 @@
-"""Groups of features: what is selected, or asked for, together and counted as one."""
+"""Feature groups: features that are selected, or asked for, together and count as one."""
 
 from collections.abc import Mapping
 from numbers import Integral
@@ -9,13 +9,13 @@ __all__ = ["find_feature", "name_some", "read_groups"]
 
 
 def read_groups(feature_groups, feature_names):
-    """Group of every feature, and the names of the groups.
+    """Read the feature group of each feature, and the names of the groups.
 
     Parameters
     ----------
     feature_groups : None, dict, or array-like
         A dict from a group's name to its features (names or indices), a list of lists of them, or
-        an array with one label for every feature. None: every feature is a group of its own.
+        an array with one label per feature. None: each feature is a group of its own.
     feature_names : list of str
 
     Returns
@@ -34,7 +34,7 @@ def read_groups(feature_groups, feature_names):
     if not isinstance(groups, list | tuple):
         raise ValueError(
             "feature_groups must be a dict from names to lists of features, a list of such lists, "
-            f"or an array with one label for every feature; got {feature_groups!r}."
+            f"or an array with one label per feature; got {feature_groups!r}."
         )
     listed = [isinstance(group, list | tuple | np.ndarray) for group in groups]
     if groups and all(listed):
@@ -43,7 +43,7 @@ def read_groups(feature_groups, feature_names):
         return _read_members(names, members, feature_names)
     if any(listed):
         raise ValueError(
-            "feature_groups must be a list of lists, or one label for every feature; got a "
+            "feature_groups must be a list of lists, or one label per feature; got a "
             "mixture. Put a feature that stands alone in a list of its own."
         )
     if len(groups) != n_features:
@@ -68,7 +68,7 @@ def _read_members(names, groups, feature_names):
             group = [group]
         group = list(group)
         if not group:
-            raise ValueError(f"feature_groups has no feature in {names[g]!r}. Leave it out.")
+            raise ValueError(f"feature_groups has no feature in {names[g]!r}. Omit this group.")
         for feature in group:
             j = find_feature(
                 feature, column_of, len(feature_names), "feature_groups", f" in {names[g]!r}"
@@ -83,25 +83,25 @@ def _read_members(names, groups, feature_names):
             group_of[j] = g
     left = np.flatnonzero(group_of < 0)
     if left.size:
-        lacking = name_some([feature_names[j] for j in left])
+        absent = name_some([feature_names[j] for j in left])
         raise ValueError(
-            f"feature_groups leave out the feature(s) {lacking}. "
-            "Every feature belongs to a group; one that stands alone to a group of its own."
+            f"feature_groups lack the feature(s) {absent}. "
+            "Every feature must be in a group; one that stands alone, in a group of its own."
         )
     return group_of, names
 
 
 def find_feature(feature, column_of, n_features, parameter, where=""):
-    """Column of a feature that a parameter names, or whose index it gives.
+    """Find the column of a feature that a parameter gives by name or index.
 
     Parameters
     ----------
     feature : str or int
     column_of : dict
-        Column of every name.
+        Column of each name.
     n_features : int
     parameter, where : str
-        What an error message says.
+        Name of the parameter and context, for error messages.
 
     Returns
     -------

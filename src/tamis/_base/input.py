@@ -1,4 +1,4 @@
-"""What users hand in: arrays that scikit-learn would take silently for something else."""
+"""Input validation: catches arrays that scikit-learn would silently misread."""
 
 import numpy as np
 from scipy import sparse
@@ -13,15 +13,15 @@ __all__ = [
     "validate",
 ]
 
-#: The largest integer up to which all integers are floating-point numbers.
+#: The largest integer up to which floating-point numbers are exact.
 LARGEST_INTEGER = 2**53
 
 
 def validate(estimator, X, y="no_validation", **options):
-    """`validate_data` of scikit-learn, after a look at masks and at large integers.
+    """`validate_data` of scikit-learn, after checks for masks and large integers.
 
     Masked entries are missing: NaN where that is accepted, otherwise an error. Integers beyond
-    2**53 cannot all be told apart as floating-point numbers, so they are an error too.
+    2**53 are not exact as floating-point numbers, so they are an error too.
 
     Parameters
     ----------
@@ -47,21 +47,21 @@ def validate(estimator, X, y="no_validation", **options):
 
 
 def require_unmasked(values, name):
-    """`values`, as a plain array where it was a masked one; masked entries are an error."""
+    """`values`, as a plain array if it was masked; masked entries raise an error."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
     masked = np.argwhere(np.ma.getmaskarray(values))
     if masked.size:
-        at = f"row {masked[0, 0]}" + (f", column {masked[0, 1]}" if values.ndim == 2 else "")
+        where = f"row {masked[0, 0]}" + (f", column {masked[0, 1]}" if values.ndim == 2 else "")
         raise ValueError(
-            f"{name} has {len(masked)} masked entries, the first in {at}, and must be complete. "
-            f"Fill them with {name}.filled(...), or leave these rows out."
+            f"{name} has {len(masked)} masked entries, the first in {where}; it must be "
+            f"complete. Fill them with {name}.filled(...), or drop these rows."
         )
     return values.data
 
 
 def decode_labels(y):
-    """Labels, those of bytes as strings; bytes that are not UTF-8 are an error."""
+    """Labels, with bytes decoded to strings; bytes that are not UTF-8 raise an error."""
     labels = np.asarray(y)
     is_bytes = labels.dtype.kind == "S"
     if labels.dtype.kind == "O" and labels.size:
@@ -79,7 +79,7 @@ def decode_labels(y):
 
 
 class FeatureSelectorMixin(SelectorMixin):
-    """scikit-learn's `SelectorMixin`, with masked entries an error."""
+    """scikit-learn's `SelectorMixin`, but masked entries raise an error."""
 
     def transform(self, X):
         """Reduce X to the selected features.
@@ -97,16 +97,16 @@ class FeatureSelectorMixin(SelectorMixin):
 
 
 def _integers_of_list(values):
-    """A list of lists of integers as an array; anything else as it is."""
+    """A list of lists of integers as an array; anything else unchanged."""
     try:
         array = np.asarray(values)
-    except ValueError:  # of different lengths: told by scikit-learn
+    except ValueError:  # of different lengths: scikit-learn reports it
         return values
     return array if array.dtype.kind in "iu" else values
 
 
 def _require_exact_integers(X):
-    """Raise if X has 64-bit integers beyond 2**53, with the column that has them."""
+    """Raise if X has 64-bit integers beyond 2**53, and name the column."""
     for column, low, high in _integer_ranges(X):
         for value in (low, high):
             try:
@@ -116,13 +116,13 @@ def _require_exact_integers(X):
             if abs(value) > LARGEST_INTEGER:
                 raise ValueError(
                     f"Column {column!r} of X has the integer {value}, and integers beyond 2**53 = "
-                    f"{LARGEST_INTEGER} are not exact as floating-point numbers. Leave the "
-                    "column out if it holds identifiers, or convert it with astype(float)."
+                    f"{LARGEST_INTEGER} are not exact as floating-point numbers. Drop the "
+                    "column if it holds identifiers, or convert it with astype(float)."
                 )
 
 
 def _integer_ranges(X):
-    """Column, smallest and largest value of every 64-bit integer column."""
+    """Column, smallest and largest value of each 64-bit integer column."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         yield from _ranges_of_frame(X)
         return

@@ -18,13 +18,13 @@ def encode_labels(y, classes=None):
     y : array-like of shape (n_samples,)
         Labels of any type; bytes are decoded as UTF-8.
     classes : ndarray or None
-        The classes when they are known already; a label outside them is an error.
+        The classes if they are known already; any other label raises an error.
 
     Returns
     -------
     classes : ndarray of shape (n_classes,)
     codes : ndarray of shape (n_samples,)
-        Integers; `y` itself when it is 0, 1, ... already.
+        Integers; `y` itself if it is 0, 1, ... already.
     """
     y = column_or_1d(decode_labels(y), warn=True)
     if classes is None and y.dtype.kind in "iub" and y.dtype.isnative and y.size:
@@ -62,7 +62,7 @@ def encode_labels(y, classes=None):
 
 @compiled
 def _count_codes(y, low, size):
-    # Four tables in turn: equal labels one after the other need not wait for each other.
+    # Four tables in turn, so that counting runs of equal labels does not stall.
     count = np.zeros((4, size), np.int64)
     whole = y.size - y.size % 4
     for i in range(0, whole, 4):
@@ -76,7 +76,7 @@ def _count_codes(y, low, size):
 
 
 def count_classes(codes, n_classes):
-    """Number of rows of every class."""
+    """Number of rows per class."""
     return _count_codes(codes, 0, n_classes)
 
 
@@ -96,5 +96,5 @@ def require_class_weights(classes, codes, weights):
     if empty.size:
         raise ValueError(
             f"All samples of the class {classes.tolist()[empty[0]]!r} have zero weight. Give them "
-            "weight, or leave them out."
+            "weight, or drop them."
         )

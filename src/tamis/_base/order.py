@@ -23,9 +23,9 @@ def largest(scores, k):
 
 
 def resolve_n_features(value, n_features, name="n_features_to_select"):
-    """Number of features that `value` asks for, out of `n_features`.
+    """Number of features that `value` stands for, out of `n_features`.
 
-    An integer is a count (more than there are: all), a float in (0, 1] a fraction (at least one
+    An integer is a count (at most `n_features`), a float in (0, 1] a fraction (at least one
     feature), None all.
     """
     if value is None:

@@ -12,20 +12,20 @@ __all__ = ["check_class_weight", "check_finite", "check_weights", "is_real"]
 
 
 def is_real(value):
-    """Whether `value` is a number, and not a truth value."""
+    """Whether `value` is a number other than a boolean."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def check_class_weight(class_weight, classes, largest=np.inf):
-    """None, "balanced", or one positive weight for every class in order.
+    """None, "balanced", or one positive weight per class in order.
 
     Parameters
     ----------
     class_weight : {"balanced"}, dict or None
-        As the user gave it; classes that a dict leaves out have weight 1.
+        As given by the user; classes that are not in a dict have weight 1.
     classes : ndarray of shape (n_classes,)
     largest : float
-        The largest weight that makes sense; the smallest is its inverse.
+        The largest weight that is allowed; the smallest is its inverse.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def check_weights(sample_weight, X):
 
 
 def check_finite(statistics, X):
-    """Look for NaN and infinity in sums over X; scan X itself only when a sum is not finite."""
+    """Look for NaN and infinity in sums over X; scan X itself only if a sum is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         if all(np.isfinite(array.sum()) or np.isfinite(array).all() for array in statistics):
             return

@@ -19,9 +19,9 @@ def make_cube(n_samples=1000, n_features=20, *, sigma=0.1, random_state=None):
     .. math:: x_{k+i} \sim N(b_i(k), \sigma^2), \quad i = 0, 1, 2, \qquad
               x_j \sim U(0, 1) \quad \text{elsewhere}
 
-    with :math:`b_0 b_1 b_2` the binary digits of k. Ten features carry something, yet three are
+    with :math:`b_0 b_1 b_2` the binary digits of k. Ten features carry information, yet three are
     enough for a given sample once one knows which: a global choice needs about all ten. With all
-    of them and the densities known, 97 samples in 100 are classified rightly at sigma = 0.1.
+    of them and known densities, 97 of 100 samples are classified correctly at sigma = 0.1.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def make_cube(n_samples=1000, n_features=20, *, sigma=0.1, random_state=None):
 
 
 def make_context(n_samples=1000, n_branches=2, *, n_noise=0, flip=0.0, random_state=None):
-    r"""Draw samples where a feature that tells nothing says which other one decides.
+    r"""Draw samples where a feature that is uninformative alone says which other one decides.
 
     Feature 0, the context, is a number c from 0 to B - 1, independent of the class. Features 1
     to B are fair bits, and the class is the bit that the context points at, :math:`y =
@@ -86,7 +86,7 @@ def make_context(n_samples=1000, n_branches=2, *, n_noise=0, flip=0.0, random_st
     n_branches : int, default=2
         Number B >= 2 of features of which one decides.
     n_noise : int, default=0
-        Number of features that mean nothing, after the others.
+        Number of noise features, after the others.
     flip : float, default=0.0
         Probability :math:`0 \le p < 1/2` that a label is wrong.
     random_state : int, RandomState instance or None, default=None
@@ -103,7 +103,7 @@ def make_context(n_samples=1000, n_branches=2, *, n_noise=0, flip=0.0, random_st
 
     .. math:: \tfrac12, \qquad \lambda + p + (1 - 2p)\,\frac{B - 1}{2B}, \qquad 2\lambda + p
 
-    (ask nothing; ask one bit and believe it; ask the context, then the bit it points at), because
+    (ask nothing; ask one bit and trust it; ask the context, then the bit it points at), because
     any other first question, or a third one, only adds to the cost. The third is the best whenever
     :math:`\lambda < (1 - 2p)/4`. A fixed set of features needs all B + 1 to be as
     accurate. A policy that looks one step ahead never asks the context, which gains nothing by
@@ -136,8 +136,8 @@ def make_xor(n_samples=1000, n_bits=2, *, n_noise=0, flip=0.0, random_state=None
     r"""Draw samples whose class is the parity of a few bits.
 
     The first `n_bits` features are fair bits, and the class is whether their sum is odd, flipped
-    with probability `flip`; the other features are fair bits of noise. All but one of the bits
-    tell nothing of the class.
+    with probability `flip`; the other features are fair bits of noise. Any proper subset of the
+    bits carries no information about the class.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def make_xor(n_samples=1000, n_bits=2, *, n_noise=0, flip=0.0, random_state=None
     n_bits : int, default=2
         Number r >= 1 of features that decide together.
     n_noise : int, default=0
-        Number of features that mean nothing, after the others.
+        Number of noise features, after the others.
     flip : float, default=0.0
         Probability :math:`0 \le p < 1/2` that a label is wrong.
     random_state : int, RandomState instance or None, default=None

@@ -1,4 +1,4 @@
-"""Paths over sparsity levels: folds, copies of rows, standard errors and the rule of choice."""
+"""Paths over sparsity levels: folds, copies of rows, standard errors and the selection rule."""
 
 from tamis.paths.copies import find_copies
 from tamis.paths.folds import Fold, leave_one_batch_out, make_folds

@@ -1,21 +1,22 @@
-r"""Copies of rows: equal rows that are not equal by coincidence.
+r"""Copies of rows: rows that are equal for other reasons than coincidence.
 
-Equal rows are ordinary in coarse tables: six yes/no questions have 64 patterns. Such rows are
+Equal rows are common in coarse tables: six yes/no questions have only 64 patterns. Such rows are
 independent samples, and treating them as one sample would score unseen patterns only. Equal rows
-are *copies*, one sample written down several times, only where coincidence is implausible:
+are *copies*, one sample recorded several times, only if coincidence is implausible:
 
 - In a column with more than n/2 distinct values they share a value that few other rows have.
 - Or there are far too many of them. Let E be the number of equal pairs of rows and A that of pairs
   which agree in all but one of (up to) eight parts of the columns. In a coarse table near misses
   outnumber equal pairs; rows are copies when E > 10 (A + 1) and E is more than 10 times what
-  independent columns make likely. Where more than half of the rows repeat another one, redundant
-  columns (an age and a year of birth) would look like that as well, so there each third of the
-  columns must identify the rows on its own.
+  independent columns make likely. If more than half of the rows repeat another one, redundant
+  columns (an age and a year of birth) would look the same, so each third of the columns must
+  identify the rows on its own.
 - Or the whole table is repeated: every row occurs a multiple of g > 1 times.
 
 The idea that makes this fast: a value becomes a random 64-bit number that depends on its column,
-and a row the sum, modulo 2^64, of its values' numbers. Then sparse rows cost their stored values,
-leaving out a part of the columns is a subtraction, and equal rows are found by sorting n integers.
+and a row the sum, modulo 2^64, of its values' numbers. Then the cost of a sparse row is that of
+its stored values, ignoring a part of the columns is a subtraction, and equal rows are found by
+sorting n integers.
 """
 
 from dataclasses import dataclass
@@ -27,9 +28,9 @@ __all__ = ["Copies", "find_copies"]
 
 _PARTS = 8
 _FAR_MORE = 10
-# A repeated table has at least so many distinct rows.
+# A repeated table has at least this many distinct rows.
 _REPEATED_ROWS = 20
-# A value that few others have: at most so many times the rows that are equal.
+# A value is rare if at most this many times as many rows have it as are equal.
 _FEW_OTHERS = 2
 _BLOCK_VALUES = 4_000_000
 _MISSING = np.uint64(0x7FF8000000000000)
@@ -44,7 +45,7 @@ class Copies:
     equal : ndarray of int64 of shape (n_rows,)
         Rows with the same number are equal.
     groups : ndarray of int64 of shape (n_rows,) or None
-        Rows with the same number are copies of each other; None where there are no copies.
+        Rows with the same number are copies of each other; None if there are no copies.
     """
 
     equal: np.ndarray
@@ -56,7 +57,7 @@ class Copies:
         return 0 if self.groups is None else int(self.groups.size - self.groups.max() - 1)
 
     def times(self):
-        """How often every row occurs, itself included."""
+        """How often each row occurs, including itself."""
         if self.groups is None:
             return np.ones(self.equal.size)
         return np.bincount(self.groups)[self.groups].astype(np.float64)
@@ -115,7 +116,7 @@ def _are_too_many(parts, total, equal, n_expected):
 
 
 def _look_at_columns(columns, equal):
-    """Which sets of equal rows share a rare value, and how many equal pairs chance would make.
+    """Find sets of equal rows that share a rare value, and the equal pairs expected by chance.
 
     Returns
     -------
@@ -123,7 +124,7 @@ def _look_at_columns(columns, equal):
         Whether the rows share a value that few others have, in a column with more than n/2
         distinct values.
     n_expected : float
-        Pairs that would be equal if the columns knew nothing of each other.
+        Number of equal pairs expected if the columns were independent.
     """
     sizes, n_rows = np.bincount(equal), equal.size
     is_copy = np.zeros(sizes.size, dtype=bool)
@@ -179,7 +180,7 @@ def _add_stored(parts, place, numbers):
 
 
 def _numbers(columns):
-    """Random numbers of all values, in blocks, with the place of each block's first column."""
+    """Random numbers of all values, in chunks, with the index of each chunk's first column."""
     place = 0
     for block in columns:
         if sparse.issparse(block):

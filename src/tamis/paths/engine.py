@@ -1,7 +1,7 @@
 r"""The cross-validation engine: paths over folds, one score, one standard error, one rule.
 
-For every fold a family trains a path on the training rows; the engine asks for the labels (or
-decisions) of the test rows at all levels, in blocks of bounded size, and keeps which levels are
+For each fold, a family trains a path on the training rows; the engine gets the labels (or
+decisions) of the test rows at all levels, in chunks of bounded size, and records which levels are
 right on which rows. With :math:`z_{ai}` the share of the folds testing row i in which level a is
 right on it, the score of a level is
 
@@ -37,19 +37,19 @@ __all__ = [
     "tabulate_folds",
 ]
 
-# Values of the decisions that are held at a time.
+# Number of decision values held in memory at a time.
 _BLOCK = 8_000_000
 
 
 def check_rule(rule: str) -> None:
-    """Raise unless `rule` is one of the rules of choice."""
+    """Raise unless `rule` is one of the selection rules."""
     if not isinstance(rule, str) or rule not in ("best", "1se"):
         raise ValueError(f"rule must be 'best' or '1se', got {rule!r}.")
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one fold says about all levels of its path.
+    """The scores of all levels of a path in one fold.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Evaluation:
     scores : ndarray of shape (n_levels,)
         Scores of the test rows.
     right : ndarray of bool of shape (n_levels, n_test) or None
-        Which levels are right on which test rows; None where the scoring does not count that.
+        Which levels are right on which test rows; None if the scoring is not a mean over rows.
     n_features, cost : ndarray of shape (n_levels,)
         Counted features, and their cost, mean over the test rows.
     """
@@ -85,7 +85,7 @@ def evaluate(path, X, test, codes, classes, scoring, sample_weight=None) -> Eval
     test : ndarray of int
         Test rows.
     codes : ndarray of int of shape (n_rows,)
-        Class index of every row.
+        Class index of each row.
     classes : ndarray
         Labels, for the scorers.
     scoring : str or callable
@@ -102,7 +102,7 @@ def evaluate(path, X, test, codes, classes, scoring, sample_weight=None) -> Eval
     if is_counted(scoring):
         right = np.empty((n_levels, test.size), dtype=bool)
         size = max(1, _BLOCK // max(1, n_levels * known.size))
-        place = np.full(len(classes), -1)  # of every class among those of the path
+        place = np.full(len(classes), -1)  # of each class among those of the path
         place[known] = np.arange(known.size)
         truth = place[codes[test]]
         for start in range(0, test.size, size):
@@ -155,14 +155,14 @@ class CrossValidation:
     groups: NDArray | None = None
 
     def walk(self, fit_path: Callable, n_jobs: int | None = None) -> Iterator[Evaluation]:
-        """Evaluations of the folds, one after the other as they are asked for.
+        """Yield the evaluations of the folds, computed as they are needed.
 
         Parameters
         ----------
         fit_path : callable
             ``fit_path(rows, fold)`` trains a path on some rows; `fold` is the number of the fold.
         n_jobs : int or None
-            Threads. Results do not depend on it.
+            Number of threads. Results do not depend on it.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class CrossValidation:
         )
 
     def gather(self, evaluations: Sequence[Evaluation]) -> PathScores:
-        """The folds together; at least one."""
+        """Combine the evaluations of the folds; at least one."""
         fold_scores = np.stack([e.scores for e in evaluations])
         n_features = np.mean([e.n_features for e in evaluations], axis=0)
         cost = np.mean([e.cost for e in evaluations], axis=0)
@@ -202,7 +202,7 @@ class CrossValidation:
         times = np.zeros(self.codes.size)
         for evaluation in evaluations:
             np.add.at(times, evaluation.test, 1.0)
-        if self.sample_weight is not None:  # weight 0 leaves a row out
+        if self.sample_weight is not None:  # weight 0 ignores a row
             times[self.sample_weight == 0] = 0.0
         rows = np.flatnonzero(times)
         place = np.cumsum(times > 0) - 1
@@ -239,7 +239,7 @@ class PathScores:
         Standard errors of scores and of their differences.
     fold_scores : ndarray of shape (n_folds, n_levels)
     n_features, cost : ndarray of shape (n_levels,)
-        Features that are counted, and their cost, mean over folds and their test rows.
+        Number of counted features, and their cost, mean over folds and their test rows.
     """
 
     cross_validation: CrossValidation
@@ -251,7 +251,7 @@ class PathScores:
     cost: NDArray
 
     def choose(self, rule: str = "best", tolerance: float = TOLERANCE) -> int:
-        """Place of the level that the rule takes.
+        """Place of the level that the rule selects.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class PathScores:
             The best score, ties to the sparsest; or the sparsest level that is good enough
             (`tamis.paths.rule`).
         tolerance : float
-            For "1se": a difference in score that is not worth a feature.
+            For "1se": difference in score that is not worth another feature.
 
         Returns
         -------
@@ -274,7 +274,7 @@ class PathScores:
         return choose(scores, self.n_features, self.errors, tolerance=tolerance)[0]
 
     def stability(self, level: int) -> NDArray[np.float64]:
-        """Share of the folds whose model uses each column, at one level."""
+        """Share of folds whose model uses each column, at one level."""
         counts = np.zeros(self.cross_validation.X.shape[1])
         for evaluation in self.evaluations:
             counts[evaluation.path.features(level)] += 1
@@ -287,7 +287,7 @@ class PathScores:
         ----------
         level : int
         class_mass : ndarray of shape (n_classes,) or None
-            What all rows of a class weigh together; None: every row has its sample weight.
+            Total weight of the rows of each class; None: rows have their sample weights.
 
         Returns
         -------
@@ -297,10 +297,10 @@ class PathScores:
         decisions, tests = [], []
         for evaluation in self.evaluations:
             known = np.asarray(evaluation.path.classes, dtype=np.intp)
-            own = np.full((evaluation.test.size, len(cv.classes)), -np.inf)
+            of_fold = np.full((evaluation.test.size, len(cv.classes)), -np.inf)
             some = slice(level, level + 1)
-            own[:, known] = evaluation.path.decisions(cv.X[evaluation.test], some)[0]
-            decisions.append(own)
+            of_fold[:, known] = evaluation.path.decisions(cv.X[evaluation.test], some)[0]
+            decisions.append(of_fold)
             tests.append(evaluation.test)
         rows = np.concatenate(tests)
         mass = np.ones(rows.size) if cv.sample_weight is None else cv.sample_weight[rows]
@@ -311,7 +311,7 @@ class PathScores:
         return fit_temperature(np.concatenate(decisions), truth, mass)
 
     def as_path(self, **more: NDArray) -> dict[str, NDArray]:
-        """The `path_` of the CV classes: the same keys in every family, and what it adds."""
+        """The `path_` of the CV classes: the same keys in every family, plus additional ones."""
         return {
             "level": np.asarray(self.evaluations[0].path.levels),
             "n_features": self.n_features,

@@ -1,6 +1,6 @@
-"""Folds: the same for every method, sample groups whole, and one batch left out at a time.
+"""Folds: the same for all methods, with whole sample groups; or one batch held out at a time.
 
-Groups are dealt to the folds one by one, the largest first, equal ones in random order. Each goes
+Sample groups are dealt to the folds one by one, the largest first, ties in random order. Each goes
 to the fold in which its classes are rarest so far: the fold f that minimises
 ``sum_c n_fc g_c / N_c**2`` for a group with g_c of the N_c rows of class c, ties to the fold with
 the fewest rows. Single rows are then spread evenly, class by class.
@@ -35,7 +35,7 @@ class Fold:
     repeat, number : int
     train, test : ndarray of int
     seed : int
-        Of everything that is random in it.
+        Seed of everything that is random in this fold.
     """
 
     repeat: int
@@ -46,12 +46,12 @@ class Fold:
 
 
 def default_repeats(n_rows):
-    """Small data are split several times because one split says little: 3 times below 200 rows."""
+    """Number of repeats: small data need several, 3 below 200 rows."""
     return 3 if n_rows < 200 else 2 if n_rows < 500 else 1
 
 
 def make_folds(codes, groups, n_folds, n_repeats, seed):
-    """Stratified folds, several times; all rows of a group are in one fold.
+    """Make stratified folds, repeatedly; all rows of a sample group are in one fold.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def make_folds(codes, groups, n_folds, n_repeats, seed):
 
 
 class GroupFolds:
-    """Stratified folds of whole groups; scikit-learn's splitter, for hundreds of thousands.
+    """Stratified folds of whole groups, as scikit-learn's splitter, but fast for many groups.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class GroupFolds:
         return self.n_splits
 
     def split(self, X, y, groups):
-        """Training and test rows of every fold.
+        """Training and test rows of each fold.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class GroupFolds:
             order = np.random.default_rng(self.random_state).permutation(n_groups)
         sizes = np.bincount(groups)
         order = order[np.argsort(-sizes[order], kind="stable")]
-        # Rows group by group, so that a group's classes stand together.
+        # Sort rows by group, so that the classes of a group are contiguous.
         rows = np.argsort(groups, kind="stable")
         bounds = np.searchsorted(groups[rows], np.arange(n_groups + 1))
         fold_of = _deal(order, bounds, codes[rows], int(codes.max()) + 1, self.n_splits)[groups]
@@ -131,7 +131,7 @@ class GroupFolds:
 
 @compiled
 def _deal(order, bounds, codes, n_classes, n_folds):
-    """Fold of every group."""
+    """Fold of each group."""
     total = np.zeros(n_classes)
     for c in codes:
         total[c] += 1.0
@@ -139,23 +139,23 @@ def _deal(order, bounds, codes, n_classes, n_folds):
     size = np.zeros(n_folds)
     fold_of = np.empty(order.size, np.int64)
     for g in order:
-        own = codes[bounds[g] : bounds[g + 1]]
+        of_group = codes[bounds[g] : bounds[g + 1]]
         best, least = 0, np.inf
         for f in range(n_folds):
             crowd = 0.0
-            for c in own:
+            for c in of_group:
                 crowd += count[f, c] / total[c] ** 2
             if crowd < least or (crowd == least and size[f] < size[best]):
                 best, least = f, crowd
-        for c in own:
+        for c in of_group:
             count[best, c] += 1.0
-        size[best] += own.size
+        size[best] += of_group.size
         fold_of[g] = best
     return fold_of
 
 
 def leave_one_batch_out(batches, groups, seed):
-    """One fold for every batch: trained on all others, without the groups that the batch has.
+    """One fold per batch: trained on all others, without the sample groups of the batch.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def leave_one_batch_out(batches, groups, seed):
 
 
 def merge_groups(*groups):
-    """The finest groups that keep together what any of the given ones does.
+    """The finest groups that keep together all rows that any of the given groups does.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def merge_groups(*groups):
     Returns
     -------
     merged : ndarray of int64 of shape (n_rows,) or None
-        None where all are None.
+        None if all are None.
     """
     given = [np.unique(g, return_inverse=True)[1] for g in groups if g is not None]
     if len(given) < 2:

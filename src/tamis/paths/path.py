@@ -4,8 +4,8 @@ A family's ``fit_path(X, y, levels=None, **fit_params)`` returns one. What the l
 on the family (numbers of features, radii, cost weights); the engine in `tamis.paths.engine` only
 needs what is below. Shapes: L levels, n rows of new samples, C classes of the training rows.
 
-The decisions of all levels are asked for together, so that a family can share what its levels
-share: one cumulative sum, one product with the union of supports, one pass through the forests.
+The decisions of all levels are computed together, so that a family can share work between levels:
+one cumulative sum, one product with the union of supports, one pass through the forests.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["Path", "Usage"]
 
 @dataclass(frozen=True)
 class Usage:
-    """What every row needs at every level.
+    """The features and cost of each row at each level.
 
     Attributes
     ----------
     n_features : ndarray of shape (n_levels, n_rows)
         Counted features.
     cost : ndarray of shape (n_levels, n_rows)
-        What they cost.
+        Their cost.
     """
 
     n_features: NDArray
@@ -45,8 +45,7 @@ class Path(ABC):
     classes : ndarray of shape (n_classes,)
         Classes of the training rows, in the order of the decisions.
     n_features : ndarray of int of shape (n_levels,)
-        Features of every level as they are counted: kept features are free, a feature group is
-        one.
+        Number of counted features per level: kept features do not count, a feature group is one.
     """
 
     levels: NDArray
@@ -69,7 +68,7 @@ class Path(ABC):
         X : {ndarray, sparse array} of shape (n_rows, n_columns)
             Validated samples.
         places : slice
-            Which levels; all of them by default.
+            Places of the levels; all of them by default.
 
         Returns
         -------
@@ -86,13 +85,13 @@ class Path(ABC):
         return self.decisions(X, places).argmax(axis=2)
 
     def usage(self, X, places: slice = slice(None)) -> Usage:
-        """Features and cost of every row, the same for all rows unless the family asks."""
+        """Features and cost of each row, the same for all rows unless the family asks them."""
         counts = np.asarray(self.n_features)[places, None]
         n_features = np.broadcast_to(counts, (len(counts), X.shape[0]))
         return Usage(n_features, n_features.astype(np.float64))
 
-    # What the engine calls. A family whose rows ask for features overrides both, so that the
-    # questions are asked once.
+    # Called by the engine. A family that asks each row for its own features overrides both, so
+    # that they are asked for once.
 
     def decisions_and_usage(self, X, places: slice = slice(None)) -> tuple[NDArray, Usage]:
         """`decisions` and `usage` of some levels."""

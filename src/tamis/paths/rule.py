@@ -1,4 +1,4 @@
-r"""The rule of choice: the sparsest candidate that is good enough.
+r"""The selection rule: the sparsest candidate that is good enough.
 
 Candidates are the levels of all paths. For candidate a let :math:`z_{ai}` be the share of the
 repeats in which it is right on row i, b the candidate with the best score (ties go to the
@@ -15,10 +15,9 @@ that have rows of class c (accuracy: :math:`(U + 2)^{-2}`). Candidate a is *good
 
 .. math:: D_a \le \max\big(\sqrt{V_a + V_0}, \text{tolerance}\big),
 
-and the rule takes the sparsest of these, ties by score. The tolerance is what makes the rule work
-for many rows, where every difference is significant. Scores that are not means over rows (F1,
-Matthews correlation, area under the curve) take :math:`V_a` from the covariance of bootstrap
-draws.
+and the rule selects the sparsest of these, ties by score. The tolerance makes the rule useful for
+many rows, where every difference is significant. Scores that are not means over rows (F1, Matthews
+correlation, area under the curve) take :math:`V_a` from the covariance of bootstrap draws.
 
 Shapes: P candidates, n rows; `right` is (P, n). All variances against one b cost two passes over
 `right`, so the rule is cheap enough to be applied again in every bootstrap draw.
@@ -46,7 +45,7 @@ __all__ = [
     "smoothing",
 ]
 
-# Differences in score that are not worth a feature.
+# Differences in score that are not worth another feature.
 TOLERANCE = 0.01
 _ROUNDING = 1e-12
 
@@ -59,14 +58,14 @@ def choose(scores, sparsity, errors, *, tolerance=TOLERANCE, allowed=None):
     scores : ndarray of shape (n_candidates,)
         Larger is better.
     sparsity : ndarray of shape (n_candidates,)
-        What is to be small: numbers of features.
+        What to minimise: numbers of features.
     errors : Counted, Drawn or PerFold
         Standard errors of differences, by ``errors.against(b)``.
     tolerance : float
-        A difference in score that never matters; 0 leaves the standard error alone.
+        Difference in score that never matters; with 0, only the standard error counts.
     allowed : ndarray of bool of shape (n_candidates,) or None
-        Candidates that may be chosen; the others only set the standard. Where none of the allowed
-        is good enough, the best of the allowed sets it.
+        Candidates that may be chosen; the others only set the standard. If none of the allowed is
+        good enough, the best of the allowed sets it.
 
     Returns
     -------
@@ -106,15 +105,15 @@ class Counted:
     right : ndarray of shape (n_candidates, n_rows)
         Share of the repeats in which a candidate is right on a row.
     strata : ndarray of int64 of shape (n_rows,)
-        Class of every row for balanced accuracy; zeros for accuracy.
+        Class of each row for balanced accuracy; zeros for accuracy.
     units : ndarray of int64 of shape (n_rows,)
-        Sample group of every row, from 0 on; rows themselves where there are no groups.
+        Sample group of each row, from 0; the rows themselves if there are no groups.
     firsts : ndarray of int
-        One row for every pair of stratum and unit.
+        One row per pair of stratum and unit.
     weight : ndarray of shape (n_rows,)
         Sample weights.
     times : ndarray of shape (n_rows,)
-        How often every row counts: 1, or how often it was drawn.
+        How often each row counts: 1, or how often it was drawn.
     """
 
     right: np.ndarray
@@ -126,7 +125,7 @@ class Counted:
 
     @classmethod
     def of(cls, right, codes, *, balanced, groups=None, weight=None):
-        """The standard errors of scores of all rows.
+        """Make the standard errors for scores of all rows.
 
         Parameters
         ----------
@@ -148,11 +147,11 @@ class Counted:
         return cls(right, strata, units, firsts, weight, np.ones(codes.size))
 
     def drawn(self, times):
-        """The same for rows that were drawn `times` often."""
+        """The same for rows that were drawn `times` times."""
         return replace(self, times=times)
 
     def shares(self):
-        """Weight of one copy of every row in the score; strata count the same."""
+        """Weight of one copy of each row in the score; strata count equally."""
         mass = np.bincount(self.strata, weights=self.weight * self.times)
         shares = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
         return self.weight * (shares / np.count_nonzero(mass > 0))[self.strata]
@@ -178,7 +177,7 @@ class Counted:
 
 
 def _units_of(strata, groups):
-    """Units from 0 on, and one row for every pair of stratum and unit."""
+    """Units from 0, and one row per pair of stratum and unit."""
     if groups is None:
         rows = np.arange(strata.size)
         return rows, rows
@@ -187,7 +186,7 @@ def _units_of(strata, groups):
 
 
 def smoothing(n_units):
-    """V_0, what a difference of 0 is still uncertain by, from the units of every class."""
+    """V_0, the variance of a difference of 0, from the number of units of each class."""
     n_units = np.asarray(n_units, dtype=np.float64)
     n_units = n_units[n_units > 0]
     return float((1.0 / (n_units + 2) ** 2).sum() / n_units.size**2)
@@ -216,8 +215,8 @@ class Drawn:
 
     def against(self, best):
         """Standard errors of the differences between `best` and every candidate."""
-        own = np.diag(self.covariance)
-        variances = own + own[best] - 2 * self.covariance[best]
+        alone = np.diag(self.covariance)
+        variances = alone + alone[best] - 2 * self.covariance[best]
         return np.sqrt(np.maximum(variances, 0.0) + self.smoothed)
 
     def alone(self):
@@ -253,7 +252,7 @@ class PerFold:
 
 @compiled
 def _paired_variances(right, standard, share, times, strata, units):
-    """V_a of every candidate against the row `standard` of right and wrong."""
+    """V_a of each candidate against the row `standard` of right and wrong."""
     n_candidates, n_rows = right.shape
     n_strata = strata.max() + 1
     n_units = units.max() + 1

@@ -1,4 +1,4 @@
-"""Scores of decisions that are there already, by scikit-learn's scorers."""
+"""Score existing decisions with scikit-learn's scorers."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -23,7 +23,7 @@ def check_scoring(scoring):
 
 
 class _GivenDecisions(ClassifierMixin, BaseEstimator):
-    """Answers a scorer's questions with decisions that are there already."""
+    """A classifier that returns existing decisions, for a scorer."""
 
     def __init__(self, decisions=None, classes=None):
         self.decisions = decisions
@@ -55,7 +55,7 @@ class _GivenDecisions(ClassifierMixin, BaseEstimator):
 
 
 def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None):
-    """Score of decisions as if a classifier had made them.
+    """Score decisions as if a classifier had made them.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None
     """
     full = np.full((decisions.shape[0], len(classes)), -np.inf)
     full[:, known] = decisions
-    # Scorers want finite numbers: a class that is never predicted is far below the others.
+    # Scorers need finite numbers: a class that is never predicted is far below the others.
     finite = np.isfinite(full)
     lowest = np.where(finite, full, np.inf).min(axis=1, keepdims=True)
     full = np.where(finite, full, lowest - 1e3)
@@ -85,20 +85,20 @@ def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None
         if len(np.unique(y)) < len(classes):
             raise ValueError(
                 f"scoring={scoring!r} cannot score test samples that lack a class ({error}). Use "
-                "fewer or stratified folds, or a scoring that can, as 'balanced_accuracy'."
+                "fewer or stratified folds, or a scoring that can, such as 'balanced_accuracy'."
             ) from error
         raise
     except TypeError as error:
         if weights and "sample_weight" in str(error):
             raise ValueError(
                 f"scoring={scoring!r} does not take sample_weight, and sample weights were given. "
-                "Leave them out, or use a scorer that takes them."
+                "Omit them, or use a scorer that accepts them."
             ) from error
         raise
 
 
 class ScoringMixin:
-    """`score` by the `scoring` of the estimator, which has decisions for all its classes."""
+    """`score` by the estimator's `scoring`, from decisions for all its classes."""
 
     def score(self, X, y, sample_weight=None):
         """Score by `scoring` on new data.

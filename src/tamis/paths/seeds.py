@@ -9,7 +9,7 @@ __all__ = ["as_seed", "derive_seed"]
 
 
 def as_seed(random_state):
-    """An integer seed; an integer is its own."""
+    """An integer seed; an integer is returned unchanged."""
     if isinstance(random_state, Integral):
         check_random_state(random_state)
         return int(random_state)
@@ -17,5 +17,5 @@ def as_seed(random_state):
 
 
 def derive_seed(*parts):
-    """A seed for every task, whoever does it and when."""
+    """A seed for each task, which does not depend on the process or the order."""
     return int(np.random.SeedSequence(list(parts)).generate_state(1)[0] % (2**31 - 1))

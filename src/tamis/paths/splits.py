@@ -12,20 +12,20 @@ __all__ = ["make_splits", "weighted_splits"]
 
 
 def make_splits(cv, X, y, groups=None, seed=None):
-    """Training and test rows of every fold.
+    """Training and test rows of each fold.
 
     Parameters
     ----------
     cv : int, splitter or iterable of (train, test)
-        A number means stratified folds, in which sample groups stay whole where they are given; a
-        splitter is used as it is.
+        A number means stratified folds, which keep sample groups together if given; a splitter is
+        used unchanged.
     X : array of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
         Labels.
     groups : array-like of shape (n_samples,) or None
         Sample groups.
     seed : int or None
-        Shuffles the folds of a number; None keeps the order of the rows.
+        Shuffles the rows if `cv` is a number; None keeps their order.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def make_splits(cv, X, y, groups=None, seed=None):
 
 
 def weighted_splits(splits, weights):
-    """Splits whose test rows have weight; training rows must have some."""
+    """Drop splits whose test rows have no weight; training rows must have some."""
     if weights is None:
         return splits
     for f, (train, _) in enumerate(splits):

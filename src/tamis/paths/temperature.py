@@ -1,4 +1,4 @@
-"""Temperature: probabilities that are as sure as they may be."""
+"""Temperature: calibrates probabilities."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -21,13 +21,13 @@ def fit_temperature(decisions, codes, weights):
     Returns
     -------
     temperature : float
-        Between 1/20 and 10^8; 1 when there is nothing to go by.
+        Between 1/20 and 10^8; 1 if there are no samples to learn from.
     """
     usable = (weights > 0) & np.isfinite(decisions[np.arange(codes.size), codes])
     decisions, codes, weights = decisions[usable], codes[usable], weights[usable]
     if codes.size == 0:
         return 1.0
-    # What the other classes have over the true one: a column each.
+    # Decisions of the other classes minus that of the true one, one column each.
     true = np.arange(decisions.shape[1]) == codes[:, None]
     margins = (decisions[~true].reshape(codes.size, -1) - decisions[true][:, None]).T.copy()
 
@@ -40,12 +40,12 @@ def fit_temperature(decisions, codes, weights):
         return float((mass * total).sum() / mass.sum())
 
     bounds = (np.log(0.05), np.log(1e8))
-    # The likelihood is quasi-concave in T; a coarse look first keeps flat ends out of the way.
+    # The likelihood is quasi-concave in T; a coarse grid first avoids its flat ends.
     # Some of the rows are enough for that, if their weight is.
     every = max(1, codes.size // 20_000)
     every = every if weights[::every].any() else 1
     grid = np.linspace(*bounds, 101)
-    at = int(np.argmin([loss(t, every) for t in grid]))
-    low, high = grid[max(at - 2, 0)], grid[min(at + 2, grid.size - 1)]
-    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
-    return float(np.exp(found.x if found.fun <= loss(grid[at]) else grid[at]))
+    best = int(np.argmin([loss(t, every) for t in grid]))
+    low, high = grid[max(best - 2, 0)], grid[min(best + 2, grid.size - 1)]
+    result = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(result.x if result.fun <= loss(grid[best]) else grid[best]))

@@ -17,7 +17,7 @@ __all__ = ["SelectionFrequencies", "selection_frequencies"]
 
 
 class SelectionFrequencies(NamedTuple):
-    """How often half-samples select each feature, at every level of a path.
+    """How often half-samples select each feature, at each level of a path.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ def selection_frequencies(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> SelectionFrequencies:
-    """Share of stratified half-samples in which each feature is selected, at every level.
+    """Share of stratified half-samples in which each feature is selected, at each level.
 
     A feature that only some half-samples select has substitutes, or is selected by chance. The
     halves come in complementary pairs [1]_.
@@ -56,13 +56,13 @@ def selection_frequencies(
     y : array-like of shape (n_samples,)
         Labels.
     levels : array-like, int or None, default=None
-        As in `fit_path` of the estimator. Levels that depend on the data are those of all rows.
+        As in `fit_path` of the estimator. Levels that depend on the data are found from all rows.
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights, for estimators that use them. Rows of weight 0 are in no half-sample.
     n_resamples : int, default=50
         Number of half-samples.
     n_jobs : int or None, default=None
-        Threads. Results do not depend on it.
+        Number of threads. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the half-samples.
 

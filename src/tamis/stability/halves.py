@@ -15,12 +15,12 @@ def half_samples(
 ) -> Iterator[NDArray[np.intp]]:
     """Rows of stratified half-samples, in complementary pairs.
 
-    A class with a single row is in every half.
+    The row of a class with a single row is in every half.
 
     Parameters
     ----------
     codes : ndarray of shape (n_samples,)
-        Class of every row.
+        Class of each row.
     n_resamples : int
         Number of halves.
     random_state : numpy.random.RandomState
