@@ -186,14 +186,14 @@ def test_known_values_are_free_and_used(fit):
 )
 def test_wrong_known_is_told(fit, known):
     X, y = make_data()
-    with pytest.raises(ValueError, match="known must be True or False for every value"):
+    with pytest.raises(ValueError, match="known must be True or False for each value"):
         fit(X, y).acquire(X, known=known)
 
 
 def test_part_of_a_group_cannot_be_known(fit):
     X, y = make_data()
     model = fit(X, y, feature_groups=[0, 0, 1, 1, 2, 2, 3, 3])
-    with pytest.raises(ValueError, match="A group is bought as a whole"):
+    with pytest.raises(ValueError, match="A group is asked for as a whole"):
         model.acquire(X, known=np.arange(8) == 0)
 
 

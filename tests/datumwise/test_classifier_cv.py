@@ -150,7 +150,7 @@ def test_groups_nan_and_scorings(fit):
         ({"n_features_to_select": "3"}, "n_features_to_select must be a number >= 0"),
         ({"tolerance": -0.1}, "tolerance must be a number >= 0"),
         ({"min_score": "0.9"}, "min_score must be a number"),
-        ({"min_score": 0.9, "n_features_to_select": 3}, "leave the other out"),
+        ({"min_score": 0.9, "n_features_to_select": 3}, "omit the other"),
         ({"rule": "2se"}, "rule must be 'best' or '1se'"),
         ({"scoring": 3}, "scoring must be a name"),
         ({"learner": "magic"}, "learner must be one of"),

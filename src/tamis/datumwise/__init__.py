@@ -1,11 +1,11 @@
-"""Family 4: datum-wise classification, features asked for one at a time.
+"""Datum-wise classification: features are asked for one at a time.
 
 Dulac-Arnold, Denoyer, Preux and Gallinari, "Datum-wise classification: a sequential approach to
 sparsity" (ECML PKDD 2011). Classifying a sample is a decision process: ask for one more feature,
-or name a class and stop. We look for a policy that makes few errors at a low cost; costs, feature
-groups, budgets and class weights are up to the user (`process`). Sums of costs are exact
-(`costs`), and so are budgets (`budgets`). A *block* is what one question buys: a feature, or a
-feature group.
+or name a class and stop. We look for a policy that makes few errors at a low cost; the user sets
+costs, feature groups, budgets and class weights (`process`). Sums of costs are exact (`costs`),
+and so are budgets (`budgets`). A *block* is what one question asks for: a feature, or a feature
+group.
 
 Data flow: `process` -> a learner -> a policy, which asks samples until it names a label ->
 `path` -> `classifier`, `classifier_cv` -> `acquisition`, for many samples or for one in a

@@ -1,4 +1,4 @@
-"""What the datum-wise classifiers share: parameters, training data, and what fitted ones do."""
+"""Shared by the datum-wise classifiers: parameters, training data, and fitted behaviour."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["FittedDatumWise"]
 
 
 class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
-    """Base of the datum-wise classifiers. A fitted one has a `policy_` and a `process_`."""
+    """Base class of the datum-wise classifiers. Fitting sets `policy_` and `process_`."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -46,7 +46,7 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
     # Training.
 
     def _validate(self, X, y):
-        """Checked rows and class indices; sets `classes_`."""
+        """Check the rows and encode the labels; sets `classes_`."""
         X, y = validate(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         self.classes_, codes = encode_labels(y)
         require_two_classes(self)
@@ -65,13 +65,13 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         )
 
     def _learn_path(self, X, codes, classes, process, levels, seed, make_model):
-        """The path of checked rows; `classes` are those that `codes` are indices of."""
+        """Learn the path of checked rows; `codes` are indices into `classes`."""
         learn, options = check_learner(self)
         policies = learn(X, codes, process, levels, **options, random_state=seed)
         return DatumWisePath(policies, process, levels, classes, X, codes, make_model)
 
     def _take(self, path: DatumWisePath, level: int) -> FittedDatumWise:
-        """Be the classifier of one level of a path."""
+        """Become the classifier of one level of a path."""
         self.policy_, process = path.policies[level], path.process(level)
         return self._describe(path.habits[level], process)
 
@@ -86,7 +86,7 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
     # Acquiring.
 
     def _run(self, X, known=None, trace=False):
-        """Checked samples, what is known of them, and the policy's run."""
+        """Check the samples and what is known of them, and run the policy."""
         check_is_fitted(self, "policy_")
         X = validate(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         known = _check_known(known, X)
@@ -110,7 +110,7 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         Returns
         -------
         acquired : Acquired
-            `labels`, `mask`, `order`, `cost`, `n_questions` and `probabilities` of every sample.
+            `labels`, `mask`, `order`, `cost`, `n_questions` and `probabilities` of each sample.
         """
         X, known, run = self._run(X, known)
         process = self.process_
@@ -157,7 +157,7 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         return Questions(changes, running[:, 0], names, run.order, softmax(run.trace), cost)
 
     def start(self, known: dict | None = None) -> Acquisition:
-        """Begin a conversation with one sample.
+        """Start a conversation with one sample.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ def _check_known(known, X):
     known = np.asarray(known)
     if known.dtype != bool or known.shape not in (X.shape, X.shape[1:]):
         raise ValueError(
-            f"known must be True or False for every value, of shape {X.shape} or {X.shape[1:]}; "
+            f"known must be True or False for each value, of shape {X.shape} or {X.shape[1:]}; "
             f"got an array of shape {known.shape} and type {known.dtype}."
         )
     return np.broadcast_to(known, X.shape)

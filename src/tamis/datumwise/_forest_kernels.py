@@ -1,7 +1,7 @@
 """Compiled kernels of the forests: finding cells, and means over them.
 
 A forest is one table of nodes, tree after tree. Row `v` of ``nodes`` has the column that node `v`
-splits (-1 for a leaf), the first of its two children (the other one comes next), the number of its
+splits (-1 for a leaf), the first of its two children (the other one follows it), the number of its
 training rows, and whether rows that lack the column go to the first child; ``threshold[v]`` is the
 largest value that goes there. ``counts[v]`` holds the weight of each class in the node, so that
 any node can serve as a leaf.
@@ -30,12 +30,12 @@ __all__ = [
 
 # Columns of `nodes`.
 FEATURE, LEFT, SIZE, MISSING_LEFT = 0, 1, 2, 3
-# Rows that go down a tree together.
+# Number of rows that descend a tree together.
 _SIDE_BY_SIDE = 16
 
 
 class Trees(NamedTuple):
-    """What is needed to go down: first node of every tree, nodes, thresholds."""
+    """What a descent needs: first node of each tree, nodes, thresholds."""
 
     offsets: np.ndarray
     nodes: np.ndarray
@@ -44,7 +44,7 @@ class Trees(NamedTuple):
 
 @compiled
 def _child(trees, v, value):
-    # The next node on the way of a row with this value.
+    # The next node for a row with this value.
     if value != value:
         return trees.nodes[v, LEFT] + 1 - trees.nodes[v, MISSING_LEFT]
     return trees.nodes[v, LEFT] + np.int32(value > trees.threshold[v])
@@ -52,8 +52,8 @@ def _child(trees, v, value):
 
 @compiled
 def _descend(XT, rows, begin, count, trees, smallest, at):
-    # Some rows go down a tree side by side, from the nodes `at`, until each is in a leaf or in a
-    # node of fewer than `smallest` rows. Without branches, and with many rows on their way, the
+    # Some rows descend a tree side by side, from the nodes `at`, until each is in a leaf or in a
+    # node of fewer than `smallest` rows. Without branches, and with many rows in flight, the
     # processor need not wait for one row's node before it fetches the next row's.
     nodes, threshold = trees.nodes, trees.threshold
     n_moving = count
@@ -61,7 +61,7 @@ def _descend(XT, rows, begin, count, trees, smallest, at):
         n_moving = 0
         for j in range(count):
             node = at[j]
-            v = np.uintp(node)  # unsigned: no test for indices that count from the end
+            v = np.uintp(node)  # unsigned: no check for negative indices
             column = nodes[v, FEATURE]
             moves = np.int64((column >= 0) & (nodes[v, SIZE] >= smallest))
             value = XT[np.uintp(max(column, 0)), np.uintp(rows[begin + j])]
@@ -73,7 +73,7 @@ def _descend(XT, rows, begin, count, trees, smallest, at):
 
 @compiled
 def find_cells(XT, rows, trees, smallest, cells):
-    """Node of every tree in which each row ends, at several resolutions.
+    """Find the node of each tree in which each row ends, at several resolutions.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def mean_rows(cells, table):
 
 @compiled
 def cell_means(cells, values, n_cells):
-    """Mean in every cell of the values of the rows that end there: (n_cells, n_values)."""
+    """Mean in each cell of the values of the rows that end there: (n_cells, n_values)."""
     n_rows, n_trees = cells.shape
     n_values = values.shape[1]
     means = np.zeros((n_cells, n_values))
@@ -173,7 +173,7 @@ def local_means(values, rows, cells, others, other_cells, shares, means):
     cells, other_cells : ndarray of int32 of shape (n_rows, n_trees)
         Their cells.
     shares : ndarray of shape (n_cells,)
-        One over the number of training rows in every cell.
+        One over the number of training rows in each cell.
     means : ndarray of shape (n_samples, n_values)
         Written for the other rows.
     """
@@ -210,17 +210,17 @@ def _gini_indices(shares):
 
 @compiled
 def path_gains(XT, trees, masses, shares):
-    """How much each feature clears up the class of each row on its way down the trees.
+    """How much each feature reduces the impurity along the path of each row down the trees.
 
     Parameters
     ----------
     masses : ndarray of shape (n_nodes,)
-        Weight of the rows of every node.
+        Weight of the rows of each node.
 
     Returns
     -------
     gains : ndarray of shape (n_samples, n_features)
-        Sum over the nodes on the way of the decrease of the Gini index; mean over the trees.
+        Sum over the nodes of the path of the decrease of the Gini index; mean over the trees.
     """
     n_features, n_samples = XT.shape
     gini = _gini_indices(shares)

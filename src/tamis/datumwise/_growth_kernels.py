@@ -13,7 +13,7 @@ _LARGEST = np.finfo(np.float64).max
 
 
 class Sample(NamedTuple):
-    """What trees are grown on.
+    """The training data of trees.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Sample(NamedTuple):
 
 @compiled
 def _mix(state):
-    # splitmix64: a counter, thoroughly mixed; equal seeds give equal trees on every machine.
+    # splitmix64: a well-mixed counter; equal seeds give equal trees on every machine.
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     word = state[0]
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -73,7 +73,8 @@ def _decrease(mass, whole, part):
 
 @compiled
 def _read_values(values, order, begin, end, out):
-    # Values of the rows of a node, side by side; the smallest and largest, and how many lack one.
+    # Values of the rows of a node, side by side; the smallest, the largest, and the number
+    # missing.
     low, high, n_missing = np.inf, -np.inf, 0
     for i in range(begin, end):
         v = values[np.uintp(order[i])]
@@ -131,7 +132,7 @@ def _best_split(XT, mass, order, codes, begin, end, whole, pool, n_tries, state,
             if not low <= cut < high:
                 cut = low
         elif 0 < n_missing < end - begin:
-            cut = _LARGEST  # rows that have the value from rows that lack it
+            cut = _LARGEST  # separates rows that have the value from rows that lack it
         else:
             continue
         tried += 1
@@ -145,7 +146,8 @@ def _best_split(XT, mass, order, codes, begin, end, whole, pool, n_tries, state,
 
 @compiled
 def _part_rows(values, order, codes, begin, end, cut, missing_left, counts):
-    # Rows of the left child first; counts their classes, and returns where the others begin.
+    # Move the rows of the left child first, count their classes, and return where the others
+    # begin.
     counts[:] = 0
     i, j = begin, end - 1
     while i <= j:
@@ -168,9 +170,9 @@ def grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells):
     Parameters
     ----------
     sample : Sample
-        What to grow on.
+        Training data.
     n_trees, n_tries : int
-        Number of trees; number of columns, not constant, tried at every node.
+        Number of trees; number of columns, not constant, tried at each node.
     smallest : int
         Nodes with fewer rows are not split.
     seed : int

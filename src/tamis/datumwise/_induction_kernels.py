@@ -13,7 +13,7 @@ __all__ = ["Ahead", "Here", "choose_rule", "move_values"]
 
 
 class Ahead(NamedTuple):
-    """What each row ends with from each set on: three arrays of shape (S, n)."""
+    """What each row finally pays and loses from each set on: three arrays of shape (S, n)."""
 
     losses: np.ndarray
     outcomes: np.ndarray
@@ -21,16 +21,16 @@ class Ahead(NamedTuple):
 
 
 class Here(NamedTuple):
-    """One set: what stopping and what every move costs each row.
+    """One set: what stopping and each move cost each row.
 
     Attributes
     ----------
     stop, loss, outcome : ndarray of shape (n,)
-        Expected loss of stopping, what stopping is counted with, and the loss that came true.
+        Expected loss of stopping, the loss used for stopping, and the actual loss.
     values, paid, local : ndarray of shape (n, m)
-        Value of each move, what it pays, and local means of the values.
+        Value of each move, its cost, and local means of the values.
     thresholds, shares : ndarray
-        Of the threshold rules and of the local rules.
+        Parameters of the threshold rules and of the local rules.
     """
 
     stop: np.ndarray
@@ -45,10 +45,10 @@ class Here(NamedTuple):
 
 @compiled
 def move_values(ahead, costs, targets, starts, new, cost_weight):
-    """What each move costs each row, and what is paid for it: two arrays of shape (n, m).
+    """Value of each move for each row, and the cost paid: two arrays of shape (n, m).
 
     Move k leads to the set ``targets[k]`` and buys the blocks ``new[starts[k]:starts[k + 1]]``;
-    `costs` has a row for every block.
+    `costs` has one row per block.
     """
     n_samples, n_moves = costs.shape[1], targets.size
     values, paid = np.empty((n_samples, n_moves)), np.empty((n_samples, n_moves))
@@ -66,7 +66,7 @@ def move_values(ahead, costs, targets, starts, new, cost_weight):
 
 @compiled
 def _act(rule, here, means, best, i):
-    # The move that a rule makes with row i; -1 when it stops.
+    # The move that a rule makes with row i; -1 if it stops.
     n_moves = means.size
     if rule == 0:
         return -1
@@ -88,7 +88,7 @@ def _act(rule, here, means, best, i):
 def choose_rule(here, ahead, place, targets, fold_of):
     """The rule with the smallest mean cost, and the move it makes with each row (-1: it stops).
 
-    What every row ends with is written to row `place` of `ahead`: it comes of the rule that the
+    The outcome of each row is written to row `place` of `ahead`: it is that of the rule which the
     other folds choose. Rules are numbered: stop, go with each move, thresholds, local rules.
     """
     n_samples, n_moves = here.values.shape
@@ -102,12 +102,12 @@ def choose_rule(here, ahead, place, targets, fold_of):
     n_folds = fold_of.max() + 1
     sums = np.zeros((n_folds, n_rules))
     for i in range(n_samples):
-        own = sums[fold_of[i]]
+        fold_sums = sums[fold_of[i]]
         for rule in range(n_rules):
             move = _act(rule, here, means, best, i)
-            own[rule] += here.loss[i] if move < 0 else here.values[i, move]
-    # Summed anew for each fold: of rules that do the same with all other rows the first is taken,
-    # and not the one that rounding, or the rows left out, would favour.
+            fold_sums[rule] += here.loss[i] if move < 0 else here.values[i, move]
+    # Summed again for each fold: of rules that do the same with all other rows, the first is
+    # taken, not the one that rounding, or the rows held out, would favour.
     chosen, totals = np.empty(n_folds, np.int64), np.empty(n_rules)
     for fold in range(n_folds):
         totals[:] = 0.0

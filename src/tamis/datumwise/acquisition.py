@@ -17,7 +17,7 @@ __all__ = ["Acquired", "Acquisition", "Answer", "Prediction", "Questions"]
 
 @dataclass(frozen=True)
 class Acquired:
-    """The features that every sample was asked for, and the resulting labels.
+    """The features that each sample was asked for, and the resulting labels.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Acquired:
         Indices of the features, or feature groups, in the order they were asked for, padded with
         -1.
     cost : ndarray of shape (n_samples,)
-        Exact sum of the costs, each read as the decimal number that it is printed as.
+        Exact sum of the costs, each read as the decimal number that it prints as.
     n_questions : ndarray of int of shape (n_samples,)
         Number of features, or feature groups, asked for.
     probabilities : ndarray of shape (n_samples, n_classes)
@@ -46,7 +46,7 @@ class Acquired:
 
 @dataclass(frozen=True)
 class Questions:
-    """The features that every sample was asked for, and how each changed the decision.
+    """The features that each sample was asked for, and how each changed the decision.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Questions:
         Change of the decision by each answer, padded with 0. Two classes: towards the second one.
     base : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Decision before the first question: `base` plus the sum over the questions is the decision
-        function, as far as rounding goes.
+        function, up to rounding.
     names : ndarray of str of shape (n_samples, length)
         Names of the features, or feature groups, in the order they were asked for; padded with
         "".
@@ -99,7 +99,7 @@ class Acquisition:
     Attributes
     ----------
     history : list of Answer
-        Name, value, cost, and the probabilities after every answer. Values that were known at the
+        Name, value, cost, and the probabilities after each answer. Values that were known at the
         start are not included.
     cost : float
         Sum of the costs of all answers.
@@ -218,23 +218,25 @@ class Acquisition:
         self.history.append(Answer(name, value, cost, softmax(self._decisions)))
 
     def _write(self, block, value):
-        """Check a value and put it in its columns; returns it as it is recorded."""
+        """Check a value and put it in its columns; returns it as recorded."""
         name = self._process.names[block]
         columns = self._process.columns_of(block)
-        own = [self._feature_names[c] for c in columns]
+        features = [self._feature_names[c] for c in columns]
         if isinstance(value, Mapping):
-            wrong = [key for key in value if key not in own] + [n for n in own if n not in value]
+            wrong = [key for key in value if key not in features] + [
+                n for n in features if n not in value
+            ]
             if wrong:
                 raise ValueError(
-                    f"The answer to {name!r} must have the features {own}, got {list(value)}."
+                    f"The answer to {name!r} must have the features {features}, got {list(value)}."
                 )
-            given = [value[feature] for feature in own]
-        elif len(own) > 1 or isinstance(value, list | tuple | np.ndarray):
+            given = [value[feature] for feature in features]
+        elif len(features) > 1 or isinstance(value, list | tuple | np.ndarray):
             is_list = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1
-            if not is_list or len(value) != len(own):
+            if not is_list or len(value) != len(features):
                 raise ValueError(
-                    f"The answer to {name!r} must be {len(own)} number(s), for {own}; got "
-                    f"{value!r}."
+                    f"The answer to {name!r} must be {len(features)} number(s), for "
+                    f"{features}; got {value!r}."
                 )
             given = list(value)
         else:
@@ -246,7 +248,7 @@ class Acquisition:
                 f"The answer to {name!r} has no value at all. Use skip() if it is unavailable."
             )
         self._values[0, columns] = numbers
-        return dict(zip(own, numbers, strict=True))
+        return dict(zip(features, numbers, strict=True))
 
 
 def _is_lacking(value):

@@ -1,12 +1,12 @@
-"""The budget of a sample, kept exactly: costs and what is left of the budget as integers.
+"""The budget of a sample, kept exactly: costs and the remaining budget as integers.
 
-Whether one more block may be bought is decided on whole numbers of a unit in which all costs and
-the budget are whole (see `costs`). In compiled code these are rows of digits in base 2**62, the
-first counting most, of type int64: one digit unless costs have very many decimals. No digits at
-all mean that there is no budget, or one that is enough for everything.
+Whether one more block may be bought is decided in integer multiples of a unit in which all costs
+and the budget are whole (see `costs`). In compiled code these are rows of digits in base 2**62,
+the most significant first, of type int64: one digit unless costs have very many decimals. No
+digits mean that there is no budget, or one that is enough for everything.
 
-Numba's cache does not see that a kernel which calls these functions must be compiled again when
-one of them changes: touch `runs` and `rollouts`.
+Numba's cache does not notice that kernels which call these functions must be recompiled when one
+of them changes: touch `runs` and `rollouts`.
 """
 
 from functools import lru_cache
@@ -64,10 +64,10 @@ def budget_digits(costs, max_cost):
     budget : ndarray of int64 of shape (n_digits,)
     """
     digits, budget = _digits_of(np.asarray(costs, dtype=np.float64).tobytes(), max_cost)
-    return digits, budget.copy()  # it is there to be spent
+    return digits, budget.copy()  # a copy, because it will be spent
 
 
-@lru_cache(maxsize=16)  # the same policy is asked again and again, often for a single row
+@lru_cache(maxsize=16)  # the same policy is run repeatedly, often for a single row
 def _digits_of(costs, max_cost):
     units, budget = budget_units(np.frombuffer(costs), max_cost)
     n_digits = -(-(budget + 1).bit_length() // _BITS) if sum(units) > budget else 0
@@ -80,7 +80,7 @@ def _digits_of(costs, max_cost):
 
 @compiled
 def is_dear(digits, b, left):
-    """Whether the cost of block b is more than what is left."""
+    """Whether the cost of block b exceeds the remaining budget."""
     for d in range(left.size):
         if digits[d, b] != left[d]:
             return digits[d, b] > left[d]
@@ -89,7 +89,7 @@ def is_dear(digits, b, left):
 
 @compiled
 def pay(left, digits, b):
-    """Take the cost of block b from what is left."""
+    """Subtract the cost of block b from the remaining budget."""
     for d in range(left.size - 1, -1, -1):
         left[d] -= digits[d, b]
         if left[d] < 0 and d > 0:
@@ -99,9 +99,9 @@ def pay(left, digits, b):
 
 @compiled
 def forbid_dear(scores, n_classes, digits, left):
-    """Take the blocks beyond the budget, of which there is one, out of the choice.
+    """Exclude the blocks that exceed the remaining budget.
 
-    They stay out, costs being >= 0.
+    They stay excluded, because costs are >= 0.
     """
     first, most = digits[0], left[0]
     for b in range(first.size):
@@ -115,14 +115,14 @@ def forbid_dear(scores, n_classes, digits, left):
 
 @compiled
 def _leave_out_dear(order, taken, digits, budget):
-    """Leave out what each row cannot pay for when its turn comes.
+    """Exclude the blocks that a row cannot pay for when their turn comes.
 
     Parameters
     ----------
     order : ndarray of int64 of shape (n_rows, n_blocks)
         Blocks in the order of their turns.
     taken : ndarray of bool of shape (n_rows, n_blocks)
-        Whether the block is to be bought at its turn; overwritten.
+        Whether to buy the block at its turn; overwritten.
     digits, budget : ndarray of int64
         Digits.
     """
@@ -136,16 +136,16 @@ def _leave_out_dear(order, taken, digits, budget):
 
 
 def draw_masks(available, process, rng):
-    """Random masks: a size that is uniform from 0 to the most possible, and random blocks.
+    """Draw random masks: a size that is uniform from 0 to the largest possible, and random blocks.
 
-    Without budgets that is the same as every block with probability p, and p uniform.
+    Without budgets, this equals drawing each block with probability p, where p is uniform.
 
     Parameters
     ----------
     available : ndarray of bool of shape (n_states, n_blocks)
         Which blocks each state can have.
     process : Process
-        For the budgets: blocks that do not fit `max_cost` when their turn comes are left out.
+        For the budgets: blocks that do not fit `max_cost` when their turn comes are skipped.
     rng : RandomState
 
     Returns

@@ -1,4 +1,4 @@
-"""Columns on one scale, and the blocks that are worth asking for when there are many."""
+"""Standardize columns, and preselect the blocks worth asking for if there are many."""
 
 import numpy as np
 
@@ -11,16 +11,16 @@ _RIDGE = 0.1
 
 
 def find_scaling(X):
-    """Origin, unit and center of every column, from the values that are there.
+    """Origin, unit and center of each column, from the values that are not missing.
 
     A standardized value is ``(x / 4 - origin) / unit - center``: differences from a value of the
-    column, so that large offsets do not cancel, of quarters, so that the largest numbers do not
-    overflow.
+    column avoid cancellation with large offsets, and quarters avoid overflow of the largest
+    numbers.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_columns)
-        Every column has at least one value that is not NaN.
+        Each column has at least one value that is not NaN.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def find_scaling(X):
 
 
 def standardize(X, scaling):
-    """Standardized values, 0 where there is none."""
+    """Standardized values, 0 where missing."""
     origin, unit, center = scaling
     return np.where(np.isnan(X), 0.0, (0.25 * X - origin) / unit - center)
 
@@ -49,9 +49,9 @@ def choose_candidates(X, codes, process, n_candidates):
     """Blocks with values, at most `n_candidates` of them, ascending.
 
     Columns have two ranks: by the F statistic of the classes, and by the l2 norm of their weights
-    in a ridge regression of the classes on all columns (a value that is not there counts as the
-    mean). A block has the best rank of its columns in either, so that half of the candidates are
-    good alone and half are good beside the others; ties go to the lower block.
+    in a ridge regression of the classes on all columns (a missing value counts as the mean). A
+    block has the best rank of its columns in either, so that half of the candidates are good alone
+    and half are good together with others; ties go to the lower block.
     """
     usable = np.unique(process.block_of[(~np.isnan(X)).any(axis=0)])
     if usable.size <= n_candidates:
@@ -70,7 +70,7 @@ def choose_candidates(X, codes, process, n_candidates):
 
 
 def _f_statistics(values, has, targets):
-    """Variance between the classes over that within them, of the values that are there."""
+    """Variance between the classes over that within them, of the values that are not missing."""
     count = targets.T @ has
     mean = (targets.T @ values) / np.maximum(count, 1)
     total = values.sum(axis=0) / np.maximum(has.sum(axis=0), 1)

@@ -18,7 +18,7 @@ __all__ = ["DatumWiseClassifier"]
 
 
 class DatumWiseClassifier(FittedDatumWise):
-    r"""Classifier that asks for features one at a time, different ones for every sample.
+    r"""Classifier that asks for features one at a time, different ones for each sample.
 
     .. math:: \min_\pi \frac1N \sum_i \ell_{y_i} [\hat y_\pi(x_i) \ne y_i]
               + \lambda \sum_{j \in z_\pi(x_i)} c_j
@@ -34,21 +34,21 @@ class DatumWiseClassifier(FittedDatumWise):
         the method of [1]_: linear scores of all actions by policy iteration with rollouts; it is
         quick and small.
     cost_weight : float, default=0.01
-        :math:`\lambda \ge 0`: how many errors one unit of cost is worth. The larger, the fewer
-        features are asked for.
+        :math:`\lambda \ge 0`: how many errors one unit of cost is worth. Larger values ask for
+        fewer features.
     feature_costs : array-like, dict or None, default=None
-        Cost :math:`c_j \ge 0` of every feature, or of every feature group where there are groups,
-        in their order or as a dict by name. None: 1 each.
+        Cost :math:`c_j \ge 0` of each feature, or of each feature group if there are groups, in
+        their order or as a dict by name. None: 1 each.
     feature_groups : dict, list of lists, array-like or None, default=None
         Features that are asked for together, for one cost, and count as one: a dict from names to
-        features (names or indices), a list of such lists, or one label for every feature. Every
-        feature is in one group.
+        features (names or indices), a list of such lists, or one label per feature. Every feature
+        is in one group.
     order : {"free", "fixed"}, default="free"
         "fixed" asks all samples in the same order (they stop at different times), which overfits
         less: the constrained model of [1]_.
     max_features : int or None, default=None
-        Most features that a sample is asked for; a feature group counts as one. 0 asks for none
-        and predicts the prior.
+        Largest number of features that a sample is asked for; a feature group counts as one. 0
+        asks for none and predicts the prior.
     max_cost : float or None, default=None
         Largest sum of costs for a sample. Sums are exact: costs of 0.1, 0.2 and 0.3 fit 0.6.
     class_weight : {"balanced"}, dict or None, default="balanced"
@@ -57,16 +57,16 @@ class DatumWiseClassifier(FittedDatumWise):
     n_iterations : int or None, default=None
         Policy iterations; None: 10. With "linear" only.
     n_states : int or None, default=None
-        States sampled in every iteration; None: 2000. With "linear" only.
+        States sampled in each iteration; None: 2000. With "linear" only.
     mixture : float or None, default=None
         Largest share that earlier scores keep in an update, 0 to 1; None: 0.9, which makes the
         scores the mean over the first ten iterations. With "linear" only.
     n_trees : int or None, default=None
-        Trees of a forest; None: 100 to 300, the fewer the more rows there are. With "forest"
+        Trees of a forest; None: 100 to 300, fewer for more rows. With "forest"
         only.
     n_sets : int or None, default=None
-        About how many sets of features have forests (a chain of sets, from none to all
-        candidates, always has); None: 30 to 100, the more the more rows there are. With "forest"
+        Approximate number of feature sets that have forests (those of a chain of sets, from none
+        to all candidates, always have one); None: 30 to 100, more for more rows. With "forest"
         only.
     n_candidates : int or None, default=None
         With more features (or feature groups) than this, only this many are ever asked for: those
@@ -90,17 +90,17 @@ class DatumWiseClassifier(FittedDatumWise):
     feature_order_ : ndarray of int of shape (n_features_in_,)
         Features by `feature_importances_`, the largest first.
     mean_n_features_ : float
-        Mean number of features that training rows are asked for, a feature group being one.
+        Mean number of features that training rows are asked for; a feature group counts as one.
     mean_cost_, risk_ : float
-        Mean cost, and mean loss plus `cost_weight` times mean cost, on the training rows: too
-        optimistic as an estimate.
+        Mean cost, and mean loss plus `cost_weight` times mean cost, on the training rows: an
+        optimistic estimate.
     n_features_in_, feature_names_in_
-        Features seen in `fit`, and their names where these are strings.
+        Number of features seen in `fit`, and their names if these are strings.
 
     Notes
     -----
     NaN, in `fit` and in `predict`, means that a value is unavailable: it is never asked for, and
-    the sample gets a label all the same. A feature without any value in `fit` is never asked for.
+    the sample still gets a label. A feature without any value in `fit` is never asked for.
 
     The forest learner moves between sets of features. Values that are known for free are used as
     soon as these sets contain them; a feature that is always known should have cost 0, so that it
@@ -194,10 +194,10 @@ class DatumWiseClassifier(FittedDatumWise):
     def fit_path(
         self, X: ArrayLike, y: ArrayLike, levels: int | Sequence[float] | None = None
     ) -> DatumWisePath:
-        """Learn policies for many cost weights, for little more than the cost of one.
+        """Learn policies for many cost weights, in little more time than for one.
 
         All of them share their forests; a linear policy is learned starting from the previous
-        one. So a model of the path need not equal that of `fit`.
+        one. So a model of the path may differ from that of `fit`.
 
         Parameters
         ----------
@@ -211,8 +211,8 @@ class DatumWiseClassifier(FittedDatumWise):
         Returns
         -------
         path : DatumWisePath
-            From the largest cost weight (few questions) to the smallest. This classifier stays as
-            it is.
+            From the largest cost weight (few questions) to the smallest. This classifier is not
+            changed.
 
         Examples
         --------

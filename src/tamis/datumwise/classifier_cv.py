@@ -25,7 +25,7 @@ from tamis.paths.splits import make_splits
 
 __all__ = ["DatumWiseClassifierCV"]
 
-# What differs from level to level.
+# Attributes that differ between levels.
 _OF_LEVEL = (
     "policy_",
     "process_",
@@ -43,32 +43,32 @@ _OF_LEVEL = (
 class DatumWiseClassifierCV(ScoringMixin, FittedDatumWise):
     """Datum-wise classifier whose cost weight is chosen by cross-validation.
 
-    One path of policies, from few questions to many, is learned in every fold and on all data. See
+    One path of policies, from few questions to many, is learned in each fold and on all data. See
     `DatumWiseClassifier` for the model.
 
     Parameters
     ----------
     cost_weights : int or array-like of float, default=12
-        Cost weights to try. An integer lets the data choose that many, geometrically spaced: from
+        Cost weights to try. An integer chooses that many from the data, geometrically spaced: from
         the one at which a feature of mean cost is worth half of the prior's loss, down to a
         thousandth of it.
     n_features_to_select : float or None, default=None
-        Choose the best score among the levels that ask out-of-fold samples for at most this many
+        Selects the best score among the levels that ask out-of-fold samples for at most this many
         features on average (a feature group counts as one).
     min_score : float or None, default=None
-        Choose the level that asks for the fewest features among those whose score is at least
-        this. At most one of `n_features_to_select` and `min_score` may be given; without them
-        `rule` chooses.
+        Selects the level that asks for the fewest features among those whose score is at least
+        this. At most one of `n_features_to_select` and `min_score` may be given; without them,
+        `rule` selects the level.
     learner : {"forest", "linear"}, default="forest"
         How policies are learned.
     feature_costs : array-like, dict or None, default=None
-        Cost of every feature, or of every feature group.
+        Cost of each feature, or of each feature group.
     feature_groups : dict, list of lists, array-like or None, default=None
         Features that are asked for together, for one cost.
     order : {"free", "fixed"}, default="free"
         "fixed" asks all samples in the same order.
     max_features : int or None, default=None
-        Most features that a sample is asked for.
+        Largest number of features that a sample is asked for.
     max_cost : float or None, default=None
         Largest sum of costs for a sample.
     class_weight : {"balanced"}, dict or None, default="balanced"
@@ -76,7 +76,7 @@ class DatumWiseClassifierCV(ScoringMixin, FittedDatumWise):
     n_iterations, n_states, mixture, n_trees, n_sets, n_candidates : default=None
         Parameters of the learners, as in `DatumWiseClassifier`.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds; an integer means that many stratified ones.
+        Folds; an integer means that many stratified folds.
     scoring : str, callable or None, default="balanced_accuracy"
         Score to maximise; None: accuracy.
     rule : {"best", "1se"}, default="best"
@@ -86,7 +86,7 @@ class DatumWiseClassifierCV(ScoringMixin, FittedDatumWise):
     tolerance : float, default=0.01
         For "1se": a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None
-        Threads for the folds. Results do not depend on it.
+        Number of threads for the folds. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the learner.
 
@@ -101,10 +101,9 @@ class DatumWiseClassifierCV(ScoringMixin, FittedDatumWise):
     cost_weight_ : float
         The chosen cost weight.
     best_score_ : float
-        Its out-of-fold score: good for choosing, too optimistic as an estimate.
+        Its out-of-fold score: used to select the level; optimistic as an estimate.
     stability_ : ndarray of shape (n_features_in_,)
-        Share of the folds that ask at least one training row for each feature, at the chosen
-        level.
+        Share of folds that ask at least one training row for each feature, at the chosen level.
     temperature_ : float
         The decisions are divided by it; calibrated on out-of-fold decisions.
     classes_, policy_, process_, feature_importances_, support_, feature_order_, \
@@ -178,7 +177,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
     def fit(
         self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
     ) -> DatumWiseClassifierCV:
-        """Learn the path in every fold and on all data, and choose the cost weight.
+        """Learn the path in each fold and on all data, and choose the cost weight.
 
         Parameters
         ----------
@@ -187,7 +186,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         groups : array-like of shape (n_samples,), default=None
-            Sample groups (such as patients): with an integer `cv` they stay whole, a splitter
+            Sample groups (such as patients): an integer `cv` keeps them together, a splitter
             receives them.
 
         Returns
@@ -230,7 +229,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
         return self
 
     def _check_choice(self):
-        """Raise on wrong parameters before the work."""
+        """Raise an error for invalid parameters before any work."""
         check_rule(self.rule)
         check_scoring(self.scoring)
         _check_number("tolerance", self.tolerance)
@@ -238,7 +237,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
             raise ValueError(
                 f"n_features_to_select={self.n_features_to_select!r} and "
                 f"min_score={self.min_score!r} were both given. Only one of them can choose the "
-                "level: leave the other out."
+                "level: omit the other."
             )
         if self.n_features_to_select is not None:
             _check_number("n_features_to_select", self.n_features_to_select)
@@ -248,11 +247,11 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
             raise ValueError(f"min_score must be a number or None, got {self.min_score!r}.")
 
     def _fit_fold(self, X, codes, process, levels, seed):
-        """The path of the rows of one fold, which may lack classes."""
+        """Learn the path of the rows of one fold, which may lack classes."""
         known, own_codes = np.unique(codes, return_inverse=True)
         if known.size < 2:
             raise ValueError(
-                "A training fold has samples of one class only. Use fewer or stratified folds."
+                "A training fold has samples of only one class. Use fewer or stratified folds."
             )
         losses = process.class_losses[known]
         if isinstance(self.class_weight, str):  # "balanced" depends on the rows
@@ -272,7 +271,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
         return model
 
     def _keep_levels(self, path, scores):
-        """Keep the scores, and the calibrated policy of every level; no scores if stopped."""
+        """Keep the scores, and the calibrated policy of each level; no scores if stopped."""
         n_levels = len(path)
         unknown = np.full(n_levels, np.nan)  # stopped before the first fold
         self.path_ = (
@@ -313,7 +312,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
         return scores.choose(self.rule, self.tolerance)
 
     def _select(self, level):
-        """Be the model of one level of the path."""
+        """Become the model of one level of the path."""
         for name, value in self._levels[level].items():
             setattr(self, name, value)
 

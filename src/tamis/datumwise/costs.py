@@ -26,7 +26,7 @@ __all__ = [
 
 
 def as_float(number):
-    """A number as a float; one of NumPy's shorter floats stands for the decimal that it prints."""
+    """A number as a float; a shorter NumPy float counts as the decimal that it prints as."""
     is_short = isinstance(number, np.floating) and not isinstance(number, float)
     return float(str(number)) if is_short else float(number)
 
@@ -56,7 +56,7 @@ def exact_sum(numbers):
 
 
 def paid(order, costs):
-    """What every sample has paid.
+    """Total cost of each sample.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def paid(order, costs):
 
 
 def paid_so_far(order, costs):
-    """What every sample had paid before its first purchase, after it, after the second, ...
+    """Cost of each sample before its first purchase, after it, after the second, ...
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def paid_so_far(order, costs):
 
 
 def mean_paid(order, costs):
-    """Mean over the samples of what they have paid, as a fraction.
+    """Mean over the samples of their total costs, as a fraction.
 
     Parameters
     ----------
@@ -118,10 +118,10 @@ def mean_paid(order, costs):
 
 
 def whole_costs(costs):
-    """Costs as whole numbers of some unit, so that sums of floats do not depend on the order.
+    """Costs as multiples of a unit, so that sums of floats do not depend on the order.
 
-    They are for expected costs, which are estimates. Where they would need more than 53 bits, the
-    costs are returned as they are, with the unit 1.
+    Used for expected costs, which are estimates. If they would need more than 53 bits, the costs
+    are returned unchanged, with the unit 1.
 
     Parameters
     ----------
@@ -157,6 +157,6 @@ def _units(order, costs):
 def _to_floats(totals, denominator):
     """Integers over a denominator as the nearest floats."""
     if totals.dtype == np.int64 and max(totals.max(initial=0), denominator) <= LARGEST_INTEGER:
-        return totals / denominator  # a single rounding, that of the division
+        return totals / denominator  # a single rounding, in the division
     floats = [int(total) / denominator for total in totals.flat]
     return np.array(floats, dtype=np.float64).reshape(totals.shape)

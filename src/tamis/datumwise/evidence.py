@@ -1,17 +1,16 @@
-"""What the training rows say about a set of blocks, out of fold.
+"""Out-of-fold evidence of the training rows about a set of blocks.
 
-For a set z of blocks and its columns x_z one forest is grown in each of a few folds. They give,
-for every training row i from trees that have not seen it,
+For a set z of blocks and its columns x_z, one forest is grown in each of a few folds. They give,
+for each training row i, from trees that have not seen it,
 
 * the probabilities P(y | x_z), at the resolution (smallest node that is split) and temperature
   with the best likelihood;
-* the expected loss of naming a class now, ``S_i = W_i (1 - max_y P_iy)``, where P counts every
-  class by its loss and ``W_i = 1 / sum_y (P_iy / loss_y)`` turns its share back into a loss;
-* ``loss_i``, a mixture of S_i and the loss that came of it: the first has little noise, the
-  second no bias;
+* the expected loss of naming a class now, ``S_i = W_i (1 - max_y P_iy)``, where P weights each
+class by its loss and ``W_i = 1 / sum_y (P_iy / loss_y)`` turns its share back into a loss;
+* ``loss_i``, a mixture of S_i and the actual loss: the first has little noise, the second no bias;
 * the local mean of any other quantity of the rows, over coarser cells of the same trees.
 
-Nothing of this depends on the cost weight, so a whole path of policies shares it.
+None of this depends on the cost weight, so all policies of a path share it.
 """
 
 from dataclasses import dataclass
@@ -37,21 +36,20 @@ __all__ = [
     "stop_thresholds",
 ]
 
-# Nodes with fewer rows are leaves: what may be chosen for the probabilities, so many times more
-# where there are more rows than this. The coarsest cells are those of local means.
+# Nodes with fewer rows are leaves: the choices for the probabilities, multiplied by the factor if
+# there are more rows than this. The coarsest cells are those of local means.
 _RESOLUTIONS, _MANY_ROWS = (2, 6, 16), 2000
 # Share of the expected loss in `loss`; see the module's docstring.
 _EXPECTED = 0.75
 # Trees of one fold, as a share of the trees of a final forest.
 _FOLD_TREES = 0.4
-# Probabilities below this count as this much.
+# Smaller probabilities are raised to this.
 _FLOOR = 1e-3
-# Trees of the forest that says what each block clears up.
+# Trees of the forest that measures how informative each block is.
 _GAIN_TREES = 300
 _TEMPERATURES = (0.05, 3.0)
-# Thresholds are quantiles of the expected loss, and this much above them: many rows have the very
-# same expected loss, that of pure cells, and which side they are on must not depend on the last
-# bit of a logarithm.
+# Thresholds are this much above quantiles of the expected loss: many rows have exactly the same
+# expected loss, that of pure cells, and their side must not depend on the last bit of a logarithm.
 _QUANTILES, _SLACK = np.linspace(0.05, 0.95, 16), 1e-9
 
 
@@ -64,7 +62,7 @@ class SetForest:
     forest : Forest or None
         None for the empty set.
     prior : ndarray of shape (n_classes,)
-        Shares of the classes, each counted by its loss.
+        Shares of the classes, each weighted by its loss.
     temperature : float
         What log probabilities are divided by.
     coarse : int
@@ -97,9 +95,9 @@ class FoldCells(NamedTuple):
     rows, cells : ndarray
         Training rows, and their coarse cells of shape (n_rows, n_trees), numbered 0, 1, ...
     others, other_cells : ndarray
-        The same of the rows that are out of this fold.
+        The same for the rows that are held out of this fold.
     shares : ndarray of shape (n_cells,)
-        One over the number of training rows in every cell.
+        One over the number of training rows in each cell.
     """
 
     rows: np.ndarray
@@ -118,14 +116,14 @@ class Evidence:
     stop : ndarray of shape (n_samples,)
         Expected loss S of naming a class now.
     outcome : ndarray of shape (n_samples,)
-        The loss that came of naming a class now.
+        Actual loss of naming a class now.
     loss : ndarray of shape (n_samples,)
-        What naming a class now is counted with: a mixture of the two.
+        The loss used for naming a class now: a mixture of the two.
     resolution : int
         Nodes with fewer rows are leaves, for the probabilities.
     temperature : float
     folds : list of FoldCells
-        Cells of the trees of every fold; empty where there are none.
+        Cells of the trees of each fold; empty if there are none.
     """
 
     stop: np.ndarray
@@ -151,7 +149,7 @@ class Evidence:
 
 
 class Gatherer:
-    """Grows the forests of sets of blocks, each once.
+    """Grows the forest of each set of blocks, once.
 
     Parameters
     ----------
@@ -160,7 +158,7 @@ class Gatherer:
     codes : ndarray of int64 of shape (n_samples,)
         Classes.
     process : Process
-        For its blocks and class losses.
+        Provides the blocks and class losses.
     n_trees, n_folds, seed : int
         Trees of a final forest; folds; seed.
     """
@@ -182,7 +180,7 @@ class Gatherer:
         return self.codes.size
 
     def gains_of_blocks(self):
-        """How much each block clears up the class of each row: (n_samples, n_blocks)."""
+        """How informative each block is about the class of each row: (n_samples, n_blocks)."""
         columns = np.arange(self.XT.shape[0])
         sample = self._sample(np.arange(self.n_samples), columns)
         everything = grow(sample, _GAIN_TREES, self._seed("gains"))
@@ -219,7 +217,7 @@ class Gatherer:
         return Sample(self.XT, self.codes, self.class_losses, rows, columns)
 
     def _seed(self, name):
-        """Seed of a forest; it depends on the name and on nothing else."""
+        """Seed of a forest; it depends only on the name."""
         return crc32(repr((self.seed, name)).encode())
 
     def _gather(self, blocks):
@@ -267,7 +265,7 @@ class Gatherer:
 
 
 def expected_loss(shares, class_losses):
-    """Expected loss of naming the largest class, where classes are counted by their losses."""
+    """Expected loss of naming the largest class, with classes weighted by their losses."""
     return (1.0 - shares.max(axis=1)) / (shares / class_losses).sum(axis=1)
 
 
@@ -277,7 +275,7 @@ def stop_thresholds(stop):
 
 
 def number_cells(cells, n_nodes):
-    """Numbers 0, 1, ... for the nodes that are cells of training rows, and the rows in each.
+    """Number the nodes that are cells of training rows 0, 1, ..., and count the rows in each.
 
     Parameters
     ----------
@@ -288,7 +286,7 @@ def number_cells(cells, n_nodes):
     Returns
     -------
     number : ndarray of int32 of shape (n_nodes,)
-        -1 for nodes that are no cells.
+        -1 for nodes that are not cells.
     sizes : ndarray of int64 of shape (n_cells,)
     """
     sizes = np.bincount(cells.ravel(), minlength=n_nodes)
@@ -300,7 +298,7 @@ def number_cells(cells, n_nodes):
 
 @compiled
 def _slope(decisions, codes, weights, beta):
-    # First and second derivative of the weighted log loss in beta, one over the temperature.
+    # First and second derivatives of the weighted log loss in beta, one over the temperature.
     slope, curvature = 0.0, 0.0
     for i in range(codes.size):
         largest = decisions[i].max()
@@ -317,7 +315,7 @@ def _slope(decisions, codes, weights, beta):
 
 
 def _fit_temperature(decisions, codes, weights):
-    """Temperature of the largest likelihood within bounds: the log loss is convex in 1 / T."""
+    """Temperature with the largest likelihood within bounds: the log loss is convex in 1 / T."""
     low, high = 1.0 / _TEMPERATURES[1], 1.0 / _TEMPERATURES[0]
     if _slope(decisions, codes, weights, low)[0] >= 0:
         return _TEMPERATURES[1]
@@ -337,7 +335,7 @@ def _fit_temperature(decisions, codes, weights):
 
 
 def deal_folds(codes, n_folds, seed):
-    """Fold of every row: the rows of each class, in random order, dealt out in turn."""
+    """Fold of each row: the rows of each class, in random order, dealt out in turn."""
     rng = np.random.default_rng(seed)
     fold_of = np.empty(codes.size, dtype=np.int64)
     mixed = rng.permutation(codes.size)
@@ -351,6 +349,6 @@ def _logarithm(shares, temperature):
 
 
 def _brier(shares, codes, weights):
-    """Mean squared distance of probabilities to what came true."""
+    """Mean squared distance of the probabilities from the outcomes."""
     squares = (shares**2).sum(axis=1) - 2.0 * shares[np.arange(codes.size), codes]
     return float((weights * squares).sum())

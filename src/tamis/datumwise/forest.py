@@ -1,13 +1,13 @@
-"""Forests of extremely randomised trees, whose cells serve for classes and for values alike.
+"""Forests of extremely randomised trees, whose cells predict classes and other values.
 
-The trees are those of Geurts, Ernst and Wehenkel (2006): at every node the best of a few random
+The trees are those of Geurts, Ernst and Wehenkel (2006): at each node the best of a few random
 cuts of random columns, and no bootstrap. A cell is where a row ends in a tree; an estimate at x is
-the mean, over the trees, of the mean of the training rows that share its cell. So one forest
-gives the probabilities of the classes, from its finest cells, and the expected value of anything
-else that is known of the training rows, from cells of at least a few rows.
+the mean, over the trees, of the mean of the training rows that share its cell. So one forest gives
+the probabilities of the classes, from its finest cells, and the expected value of anything else
+that is known of the training rows, from cells of at least a few rows.
 
-Values may be missing: every split sends missing values to the side that is purer with them, or,
-if it saw none, to the larger one.
+Values may be missing: each split sends missing values to the side that is purer with them, or, if
+there were none in training, to the larger side.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Forest:
     Attributes
     ----------
     offsets : ndarray of int64 of shape (n_trees + 1,)
-        First node of every tree.
+        First node of each tree.
     nodes : ndarray of int32 of shape (n_nodes, 4)
         Column that is split, first child, number of training rows, whether missing values go to
         the first child.
     threshold : ndarray of shape (n_nodes,)
         Largest value that goes to the first child.
     shares : ndarray of float32 of shape (n_nodes, n_classes)
-        Shares of the classes in every node.
+        Shares of the classes in each node.
     """
 
     offsets: np.ndarray
@@ -59,17 +59,17 @@ class Forest:
 
     @property
     def feature(self) -> NDArray[np.int32]:
-        """Column that every node splits; -1 for a leaf."""
+        """Column that each node splits; -1 for a leaf."""
         return self.nodes[:, kernels.FEATURE]
 
     @property
     def left(self) -> NDArray[np.int32]:
-        """First child of every node; the other one comes next."""
+        """First child of each node; the other one follows it."""
         return self.nodes[:, kernels.LEFT]
 
     @property
     def sizes(self) -> NDArray[np.int32]:
-        """Number of training rows of every node."""
+        """Number of training rows of each node."""
         return self.nodes[:, kernels.SIZE]
 
     @property
@@ -124,16 +124,16 @@ class Forest:
         return kernels.mean_shares(XT, rows, self._trees(), self.shares, coarse or 0, where), cells
 
     def feature_gains(self, n_features: int, class_mass: NDArray) -> NDArray[np.float64]:
-        """How much each feature clears up the classes, over all rows and trees."""
+        """Total decrease of impurity by each feature, over all rows and trees."""
         masses = self._masses(class_mass)
         return kernels.node_gains(self.nodes, masses, self.shares, n_features)
 
     def path_gains(self, XT: NDArray, class_mass: NDArray) -> NDArray[np.float64]:
-        """How much each feature clears up the class of each row: (n_samples, n_features)."""
+        """Decrease of impurity by each feature for each row: (n_samples, n_features)."""
         return kernels.path_gains(XT, self._trees(), self._masses(class_mass), self.shares)
 
     def _masses(self, class_mass):
-        """Weight of the rows of every node, for the weights that the shares were made with."""
+        """Weight of the rows of each node, for the weights that the shares were made with."""
         return self.sizes / (self.shares / class_mass).sum(axis=1)
 
     def _trees(self):
@@ -143,12 +143,12 @@ class Forest:
 def grow(sample: Sample, n_trees: int, seed: int, smallest: int = 2) -> Forest:
     """Grow a forest.
 
-    At every node the square root of the number of columns, rounded, are tried.
+    Each node tries as many columns as the rounded square root of their number.
 
     Parameters
     ----------
     sample : Sample
-        What to grow on.
+        Training data.
     n_trees, seed, smallest : int
         Number of trees; seed; nodes with fewer rows are not split.
 
@@ -162,7 +162,7 @@ def grow(sample: Sample, n_trees: int, seed: int, smallest: int = 2) -> Forest:
 def grow_with_cells(
     sample: Sample, n_trees: int, seed: int, smallest: int, coarse: int
 ) -> tuple[Forest, NDArray[np.int32]]:
-    """Grow a forest, and tell the cells of its training rows on the way.
+    """Grow a forest, and find the cells of its training rows in the same pass.
 
     Parameters
     ----------

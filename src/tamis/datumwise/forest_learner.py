@@ -1,15 +1,14 @@
-"""The modern learner: forests on a lattice of sets of blocks, and the best policy among them.
+"""The forest learner: forests on a lattice of sets of blocks, and the best policy among them.
 
-1. With many blocks, those that a forest on all columns uses most are the candidates.
+1. With many blocks, the candidates are those that a forest on all columns uses most.
 2. A lattice of sets of candidates is laid out (`lattice`), and for each of its sets forests are
-   grown in folds: what they say out of fold is the evidence (`evidence`).
-3. Backward induction finds the best rules (`induction`); sets that many samples come by get
-   more children; and so on, a few times.
-4. For each cost weight, rules are found by backward induction, and the sets that these can come
-   by get forests on all rows.
+grown in folds: their out-of-fold predictions are the evidence (`evidence`). 3. Backward induction
+finds the best rules (`induction`); sets that many samples reach get more children; this is
+repeated a few times. 4. For each cost weight, rules are found by backward induction, and the sets
+that these can reach get forests on all rows.
 
 The forests dominate, O(n_sets n_trees n_samples log n_samples), and none of them depends on the
-cost weight: a path of many cost weights costs little more than one.
+cost weight: a path of many cost weights takes little longer than one.
 """
 
 from dataclasses import replace
@@ -34,14 +33,14 @@ _ROUNDS = 6
 _CLEAR = 1.0
 # Cost weights for which the lattice is grown, at most.
 _GROWN_FOR = 3
-# More folds where rows are few, and each of them counts.
+# More folds for few rows, where each row counts.
 _FOLDS, _MORE_FOLDS, _FEW_ROWS = 5, 10, 400
-# Few rows make small trees, so there can be more of them; and they cannot tell many sets apart.
+# Few rows give small trees, so more of them are affordable; but they support fewer sets.
 _TREES, _TREES_TIMES_ROWS = (100, 300), 40_000
 _SETS, _ROWS_PER_SET = (30, 100), 4
-# Moves that fewer than one in so many rows make are left out.
+# Moves that less than one in this many rows makes are dropped.
 _ROWS_PER_MOVE = 100
-# More rows than this, and a random sample of so many is learned from.
+# With more rows than this, a random sample of this size is used.
 _MOST_ROWS = 10_000
 
 
@@ -63,8 +62,8 @@ def learn_forest_path(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Training rows; NaN means unavailable. Of more than 10,000 a random sample is used,
-        with the same shares of the classes.
+        Training rows; NaN means unavailable. If there are more than 10,000, a random sample is
+        used, with the same class shares.
     codes : ndarray of int64 of shape (n_samples,)
         Classes of the rows.
     process : Process
@@ -74,21 +73,21 @@ def learn_forest_path(
     order : {"free", "fixed"}
         "fixed": all samples are asked in one order.
     n_trees, n_sets : int or None
-        Trees of a forest; most sets of blocks that have one. None: 100 to 300 trees, and 30 to
-        100 sets, by the number of rows.
+        Trees of a forest; largest number of sets of blocks that have one. None: 100 to 300 trees,
+        and 30 to 100 sets, by the number of rows.
     n_candidates : int
-        With more blocks than this only so many, those that a forest on all of them uses most, are
-        ever asked for.
+        With more blocks than this, only this many are ever asked for: those that a forest on all
+        of them uses most.
     random_state : int, RandomState or None
         Seed.
     steps : callable
-        Goes through a list of names, one a step of the work; when it stops early, the lattice
-        stays as it is.
+        Iterates over a list of names, one per step of the work; if it stops early, the lattice
+        does not grow further.
 
     Returns
     -------
     policies : list of ForestPolicy
-        One for every cost weight.
+        One per cost weight.
     """
     rng = check_random_state(random_state)
     seed = int(rng.randint(2**31 - 1))
@@ -103,13 +102,13 @@ def learn_forest_path(
     policies = []
     plan = ["candidates", *(f"growth {r + 1}" for r in range(_ROUNDS))]
     plan += [f"cost_weight {weight:g}" for weight in cost_weights]
-    for at, _ in enumerate(steps(plan)):
-        if at == 0:
+    for step, _ in enumerate(steps(plan)):
+        if step == 0:
             learner.lay_out(n_sets, order == "fixed")
-        elif at <= _ROUNDS:
-            learner.grow(cost_weights, _ROUNDS + 1 - at)
+        elif step <= _ROUNDS:
+            learner.grow(cost_weights, _ROUNDS + 1 - step)
         else:
-            policies.append(learner.find_policy(cost_weights[at - 1 - _ROUNDS]))
+            policies.append(learner.find_policy(cost_weights[step - 1 - _ROUNDS]))
     return policies + [learner.find_policy(w) for w in cost_weights[len(policies) :]]
 
 
@@ -136,26 +135,26 @@ class _Learner:
         self.lattice = None
 
     def lay_out(self, n_sets, fixed):
-        """The first sets."""
+        """Lay out the first sets."""
         gains = self.gatherer.gains_of_blocks()
         self.lattice = Lattice(gains, self.available, self.process, n_sets, fixed)
 
     def grow(self, cost_weights, rounds_left):
-        """More sets, where samples come by."""
+        """Add sets where many samples go."""
         lattice = self.lattice
         if not lattice.can_grow():
             return
         spread = np.linspace(0, len(cost_weights) - 1, _GROWN_FOR).round().astype(int)
         onward = {}
-        for at in sorted(set(spread.tolist())):
-            solution = solve(lattice, self.gatherer, self.costs, cost_weights[at] * self.unit)
+        for i in sorted(set(spread.tolist())):
+            solution = solve(lattice, self.gatherer, self.costs, cost_weights[i] * self.unit)
             for blocks, rows in visits(solution).items():
                 if blocks not in onward or rows.sum() > onward[blocks].sum():
                     onward[blocks] = rows
         lattice.grow(onward, max(1, (lattice.n_sets - len(lattice.moves)) // rounds_left))
 
     def find_policy(self, cost_weight):
-        """The best policy for a cost weight, with the forests that it needs."""
+        """Find the best policy for a cost weight, with the forests that it needs."""
         solution = self._solve(cost_weight)
         moves = self._moves_to_keep(solution)
         kept = by_size(moves)
@@ -170,10 +169,11 @@ class _Learner:
         )
 
     def _solve(self, cost_weight):
-        """The best rules on the lattice; without its branches, unless these are clearly better.
+        """Find the best rules on the lattice, without its branches unless these are clearly
+        better.
 
-        Branches are a choice among many policies, and the chain is one among few: what branches
-        promise must be more than its standard error.
+        Branches offer a choice among many policies, the chain among few: so the gain from branches
+        must exceed its standard error.
         """
         lattice, gatherer, costs = self.lattice, self.gatherer, self.costs
         weight = cost_weight * self.unit
@@ -186,9 +186,9 @@ class _Learner:
         return free if clear else plain
 
     def _moves_to_keep(self, solution):
-        """The sets that the policy can come by, and the moves it can make there.
+        """The sets that the policy can reach, and the moves it can make there.
 
-        Where it may have to do without a block, there is a second way on.
+        If a block may be unavailable, there is an alternative move.
         """
         _, taken = follow(solution)
         kept, wanted = {}, [()]
@@ -203,7 +203,7 @@ class _Learner:
         return kept
 
     def _keep_onward(self, solution, taken, kept, wanted):
-        """Keep the sets of a list, and all that can be come by from them."""
+        """Keep the sets of a list, and all that can be reached from them."""
         while wanted:
             blocks = wanted.pop()
             if blocks not in kept:
@@ -211,21 +211,21 @@ class _Learner:
                 wanted += [solution.moves[blocks][m] for m in kept[blocks]]
 
     def _common_moves(self, solution, taken, blocks):
-        """The moves that are made at a set, but for those that are too rare for a forest."""
+        """The moves that are made at a set, except those that are too rare for a forest."""
         rule = solution.rules[blocks]
         if rule.kind == "stop":
             return []
         if rule.kind != "local":
             return [rule.move]
         move = taken[blocks]
-        if not (move >= 0).any():  # no training row comes by
+        if not (move >= 0).any():  # no training row gets here
             move = solution.taken[blocks]
         moves, counts = np.unique(move[move >= 0], return_counts=True)
         few = min(counts.max(initial=1), max(1, move.size // _ROWS_PER_MOVE))
         return moves[counts >= few].tolist()
 
     def _spare_move(self, solution, blocks, moves):
-        """The best move that does not need what all the kept ones need."""
+        """The best move that does not need a block which all the kept ones need."""
         every = solution.moves[blocks]
         needed = set.intersection(*(set(every[m]) - set(blocks) for m in moves))
         if not needed:
@@ -268,7 +268,7 @@ class _Learner:
 
 
 def _sample_rows(codes, rng):
-    """So many rows of every class that there are about `_MOST_ROWS`, at least one."""
+    """Sample the rows of each class to about `_MOST_ROWS` in total, at least one per class."""
     kept = []
     for c in np.unique(codes):
         rows = rng.permutation(np.flatnonzero(codes == c))
@@ -277,7 +277,7 @@ def _sample_rows(codes, rng):
 
 
 def _choose_candidates(X, codes, process, n_candidates, n_trees, seed):
-    """All blocks, or those that a forest on all columns uses most, in ascending order."""
+    """Choose all blocks, or those that a forest on all columns uses most, in ascending order."""
     if process.n_blocks <= n_candidates:
         return np.arange(process.n_blocks)
     XT = np.ascontiguousarray(X.T)

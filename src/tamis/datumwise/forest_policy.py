@@ -24,7 +24,7 @@ _EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class Stage:
-    """One set of blocks, and what is done there.
+    """One set of blocks, and what the policy does there.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Stage:
     table: np.ndarray | None = None
 
     def expected_costs(self, wide, n_rows):
-        """Expected cost of every move for every row, (n_rows, n_moves)."""
+        """Expected cost of each move for each row, (n_rows, n_moves)."""
         if self.table is None:
             return np.tile(self.means, (n_rows, 1))
         return kernels.mean_rows(self.row_of[wide], self.table)
@@ -70,9 +70,9 @@ class ForestPolicy:
     stages : list of Stage
         Small sets first; the first is the empty one.
     blocks : ndarray of int64 of shape (n_candidates,)
-        The blocks that are ever asked for. Stages count blocks by their place here.
+        The blocks that are ever asked for. Stages refer to blocks by their index here.
     columns : ndarray of int64
-        The columns of X that belong to them. Forests count columns by their place here.
+        The columns of X that belong to them. Forests refer to columns by their index here.
     costs : ndarray of shape (n_candidates,)
         Their costs.
     class_losses : ndarray of shape (n_classes,)
@@ -80,7 +80,7 @@ class ForestPolicy:
     cost_weight : float
         Loss that one unit of cost is worth.
     temperature : float
-        What decisions are divided by, after the temperatures of the stages.
+        Divisor of the decisions, after the temperatures of the stages.
     """
 
     stages: list
@@ -101,7 +101,7 @@ class ForestPolicy:
         status : ndarray of int8 of shape (n_samples, n_blocks)
             ASK, KNOWN, MISSING or OPEN.
         trace : bool
-            Whether to give the decisions after every purchase.
+            Whether to return the decisions after each purchase.
 
         Returns
         -------
@@ -111,14 +111,14 @@ class ForestPolicy:
 
     @staticmethod
     def run_all(policies: Sequence[ForestPolicy], X: NDArray, status: NDArray) -> Iterator[Run]:
-        """Runs of the policies of one path on the same rows; each forest is asked once per row."""
+        """Run the policies of one path on the same rows; each forest is used once per row."""
         rows = _Rows(policies, X)
         for policy in policies:
             yield _Walk(policy, rows, status).run(trace=False)
 
 
 class _Rows:
-    """Rows to classify, and what the forests that several policies share have said of them."""
+    """Rows to classify, with the results of forests that several policies share."""
 
     def __init__(self, policies, X):
         self.n_rows = X.shape[0]
@@ -133,7 +133,7 @@ class _Rows:
         }
 
     def ask(self, forest, rows):
-        """Decisions of some rows by the forest of a set, and their coarse cells or None."""
+        """Decisions for some rows by the forest of a set, and their coarse cells or None."""
         has_cells = id(forest) in self._with_cells
         if not self._is_shared:
             return forest.decisions(self.XT, rows, has_cells)
@@ -145,14 +145,14 @@ class _Rows:
         new = rows[~is_known[rows]]
         if new.size:
             is_known[new] = True
-            decisions[new], found = forest.decisions(self.XT, new, has_cells)
+            decisions[new], new_cells = forest.decisions(self.XT, new, has_cells)
             if has_cells:
-                cells[new] = found
+                cells[new] = new_cells
         return decisions[rows], cells[rows] if has_cells else None
 
 
 class _Walk:
-    """One run of a policy: where the samples are and what they have bought."""
+    """One run of a policy: at which stage each sample is, and what it has bought."""
 
     def __init__(self, policy, rows, status):
         self.policy, self.rows = policy, rows
@@ -161,7 +161,7 @@ class _Walk:
         self.at = np.zeros(n_samples, dtype=np.int64)
         self.active = np.ones(n_samples, dtype=bool)
         self.decisions = np.zeros((n_samples, policy.class_losses.size))
-        # Whether the last move brought a value: otherwise the decisions stay as they are.
+        # Whether the last move brought a value: otherwise the decisions do not change.
         self.learned = np.ones(n_samples, dtype=bool)
         self.order = np.full((n_samples, policy.blocks.size), -1, dtype=np.int32)
         self.n_bought = np.zeros(n_samples, dtype=np.int64)
@@ -193,7 +193,7 @@ class _Walk:
         return Run(self.decisions / policy.temperature, order, request, steps)
 
     def _start_from_known(self):
-        """Begin at the largest set that is known for free."""
+        """Start at the largest set that is known for free."""
         known = self.status == KNOWN
         if not known.any():
             return
@@ -201,11 +201,11 @@ class _Walk:
             self.at[known[:, stage.blocks].all(axis=1)] = s
 
     def _pass_through(self, stage, rows):
-        """Move the rows that surely go on, without asking the forest; returns the others."""
+        """Move the rows that certainly go on, without using the forest; returns the others."""
         new = stage.new[stage.rule.move]
         status = self.status[np.ix_(rows, new)]
         sure = (status == ASK).all(axis=1)
-        for larger in stage.new:  # what is known already may lead elsewhere, for free
+        for larger in stage.new:  # values known already may allow another move for free
             sure &= ~(self.status[np.ix_(rows, larger)] == KNOWN).all(axis=1)
         going = rows[sure]
         for block in new:
@@ -216,7 +216,7 @@ class _Walk:
         return rows[~sure]
 
     def _decide(self, stage, rows):
-        """Set the decisions of the rows at a stage, those excepted that can go on for free."""
+        """Set the decisions of the rows at a stage, except those that can go on for free."""
         for target, new in zip(stage.targets, stage.new, strict=True):
             free = (self.status[np.ix_(rows, new)] == KNOWN).all(axis=1)
             self.at[rows[free]] = target
@@ -243,8 +243,8 @@ class _Walk:
                 costs, weight = self._whole_costs
                 expected[:, move] -= weight * (free * costs[new]).sum(axis=1)
             in_vain[:, move] = (status == MISSING).all(axis=1)
-        # A move all of whose blocks are unavailable brings no value; it is made only where there
-        # is no other, because it leads on to sets with more.
+        # A move whose blocks are all unavailable brings no value; it is made only if there is no
+        # other, because it leads to larger sets.
         expected[in_vain & ~in_vain.all(axis=1, keepdims=True)] = np.inf
         stop = expected_loss(softmax(self.decisions[rows]), self.policy.class_losses)
         move, stops = choose_moves(stop, expected)
@@ -271,12 +271,12 @@ class _Walk:
 
     @cached_property
     def _whole_costs(self):
-        """Costs as whole numbers of a unit, and what the unit costs."""
+        """Costs as multiples of a unit, and the cost of the unit."""
         costs, unit = whole_costs(self.policy.costs)
         return costs, self.policy.cost_weight * unit
 
     def _fill(self, steps):
-        """Decisions after every purchase; inside a move they are those before it."""
+        """Decisions after each purchase; within a move they are those before it."""
         for t in range(1, steps.shape[1]):
             inside = np.isnan(steps[:, t, 0]) & (t <= self.n_bought)
             steps[inside, t] = steps[inside, t - 1]

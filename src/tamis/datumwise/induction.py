@@ -1,20 +1,20 @@
 """The best policy on a lattice, by backward induction on out-of-fold evidence.
 
-Let V_z be, for every training row, what following the policy from the set z on costs it. From the
+Let V_z be, for each training row, the cost of following the policy from the set z on. From the
 largest sets to the smallest, a set chooses one of these rules:
 
 * *stop*: V_z = loss_z;
 * *go to a*, always: V_z = cost(a without z) + V_a, for each of its moves;
 * *threshold*: stop where the expected loss S of naming a class is at most t, else go to the move
   with the smallest mean; t is one of a few quantiles of S;
-* *local*: every row takes the smallest of S and of the expected costs of the moves,
+* *local*: each row takes the smallest of S and of the expected costs of the moves,
   ``Q_a(x) = s * local mean + (1 - s) * mean`` of cost + V_a, with s = 1/2 or 1.
 
-The rule with the smallest mean cost is chosen. What V_z holds for the rows of a fold comes of the
-rule that the other folds choose, so that choosing is not rewarded for luck, at no extra work.
-Since V_a is what the policy really goes on to do, a block that is only worth asking for what it
-lets one ask next is asked for: nothing here is greedy. Losses and costs are kept apart until they
-are compared, so that two ways to the same purchases and the same loss cost exactly the same.
+The rule with the smallest mean cost is chosen. For the rows of a fold, V_z is that of the rule
+which the other folds choose, so that choosing is not rewarded for luck, at no extra work. Since
+V_a is the cost of what the policy really does next, a block is asked for even if it is only useful
+for choosing the next one: nothing here is greedy. Losses and costs are kept apart until they are
+compared, so that two paths with the same purchases and the same loss have exactly the same cost.
 """
 
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ _NONE = np.empty(0)
 
 @dataclass(frozen=True)
 class Rule:
-    """What is done at a set.
+    """What the policy does at a set.
 
     Attributes
     ----------
@@ -56,17 +56,17 @@ class Solution:
     ----------
     cost_weight : float
     moves : dict
-        From every set to the list of sets that can come next.
+        For each set, the list of sets that can come next.
     rules : dict
-        From every set to its `Rule`.
+        For each set, its `Rule`.
     losses : dict
-        From every set to the `loss` that each row ends with from there, of shape (n_samples,).
+        For each set, the final `loss` of each row from there, of shape (n_samples,).
     outcomes : dict
-        The same for the losses that came true.
+        The same for the actual losses.
     paid : dict
-        From every set to what each row pays from there on, of shape (n_samples,).
+        For each set, what each row pays from there on, of shape (n_samples,).
     taken : dict
-        From every set to the move that its rule makes with each row, -1 where it stops.
+        For each set, the move that its rule makes with each row, -1 where it stops.
     """
 
     cost_weight: float
@@ -82,20 +82,20 @@ class Solution:
         return self.losses[blocks] + self.cost_weight * self.paid[blocks]
 
     def outcome(self, blocks):
-        """The same with the losses that came true."""
+        """The same with the actual losses."""
         return self.outcomes[blocks] + self.cost_weight * self.paid[blocks]
 
     def move_values(self, costs, blocks):
-        """What each move from a set costs each row: (n_samples, n_moves)."""
+        """Value of each move from a set for each row: (n_samples, n_moves)."""
         paid = self.paid_by_moves(costs, blocks)
         return self.after_moves(self.losses, blocks) + self.cost_weight * paid
 
     def paid_by_moves(self, costs, blocks):
-        """What each row pays with each move from a set and after it: (n_samples, n_moves)."""
-        own = set(blocks)
+        """Cost that each row pays with each move from a set and after it: (n_samples, n_moves)."""
+        in_set = set(blocks)
         columns = []
         for larger in self.moves[blocks]:
-            new = [block for block in larger if block not in own]
+            new = [block for block in larger if block not in in_set]
             columns.append(costs[:, new].sum(axis=1) + self.paid[larger])
         return np.stack(columns, axis=1)
 
@@ -105,7 +105,7 @@ class Solution:
 
 
 def solve(lattice, gatherer, costs, cost_weight, sets=None):
-    """The best rules for a cost weight.
+    """Find the best rules for a cost weight.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def solve(lattice, gatherer, costs, cost_weight, sets=None):
             paid,
             evidence.local_means(values) if blocks else values,
             evidence.thresholds if blocks else _NONE,
-            _LOCAL if blocks else _NONE,  # without values there is nothing to tell samples apart
+            _LOCAL if blocks else _NONE,  # without values, all samples look the same
         )
         rule, solution.taken[blocks] = kernels.choose_rule(
             here, ahead, s, targets, gatherer.fold_of
@@ -168,16 +168,16 @@ def solve(lattice, gatherer, costs, cost_weight, sets=None):
 
 
 def _as_arrays(blocks, moves, place):
-    """Places of the targets of all moves, and the blocks that each buys, one after the other."""
-    own = set(blocks)
-    new = [[block for block in larger if block not in own] for larger in moves]
+    """Indices of the targets of all moves, and the blocks that each buys, concatenated."""
+    in_set = set(blocks)
+    new = [[block for block in larger if block not in in_set] for larger in moves]
     targets = np.array([place[larger] for larger in moves])
     starts = np.cumsum([0, *map(len, new)])
     return targets, starts, np.array([block for some in new for block in some])
 
 
 def _name_rule(number, here):
-    """The rule of a number: stop, then go, then thresholds, then local ones."""
+    """The rule with a number: stop, then go, then thresholds, then local ones."""
     n_moves = here.values.shape[1]
     if number == 0:
         return Rule("stop")
@@ -191,12 +191,12 @@ def _name_rule(number, here):
 
 
 def by_size(sets):
-    """Sets in a list, small ones first: every move goes forward in it."""
+    """List the sets, small ones first: every move goes forward in it."""
     return sorted(sets, key=lambda blocks: (len(blocks), blocks))
 
 
 def choose_moves(stop, expected):
-    """The cheapest move of every row, and whether stopping is as cheap."""
+    """The cheapest move for each row, and whether stopping is as cheap."""
     move = expected.argmin(axis=1)
     return move, stop <= expected[np.arange(move.size), move]
 
@@ -212,9 +212,9 @@ def follow(solution):
     Returns
     -------
     here : dict
-        From sets to masks of the rows that come by.
+        For each set, the mask of the rows that reach it.
     taken : dict
-        From sets to the move of each row, -1 where it is not here or stops.
+        For each set, the move of each row, -1 where it is not here or stops.
     """
     n_samples = solution.paid[()].size
     here = {blocks: np.zeros(n_samples, dtype=bool) for blocks in solution.moves}
@@ -228,7 +228,7 @@ def follow(solution):
 
 
 def visits(solution):
-    """Which training rows come by each set and go on, or come by, if none goes on."""
+    """The training rows that reach each set and go on; all that reach it, if none goes on."""
     here, taken = follow(solution)
     onward = {}
     for blocks, move in taken.items():

@@ -1,18 +1,18 @@
 """The sets of blocks among which a policy moves, and the moves.
 
 A state of the decision process is a set of blocks and their values. There are 2^n sets; with few
-blocks all of them are taken, and what is learned is the optimum of the whole process. Otherwise a
-**lattice** holds some of them:
+blocks all of them are used, and the learned policy is the optimum of the whole process. Otherwise
+a **lattice** contains some of them:
 
-* the *chain*, the prefixes of one order of all blocks, from the one that clears up most. All
-  constant policies ("ask these k blocks of everybody") are among its paths, so that nothing
-  learned on the lattice is far behind the best of them;
-* *branches*: a set that many samples come by gets the children that clear up most for just these
-  samples. What a block clears up is read off the paths of a forest on all blocks, so a block that
-  tells nothing by itself, but decides which other block to ask, counts.
+* the *chain*, the prefixes of one order of all blocks, from the most informative. All constant
+policies ("ask everybody for these k blocks") are among its paths, so that nothing learned on the
+lattice is far behind the best of them;
+* *branches*: a set that many samples reach gets the children that are most informative for these
+samples. How informative a block is, is measured along the paths of a forest on all blocks, so a
+block that says nothing by itself, but decides which other block to ask for, counts.
 
-A move goes from a set to a larger one, and buys what is new one block after the other. Sets over
-budget are left out, so no policy can go over it.
+A move goes from a set to a larger one, and buys the new blocks one after the other. Sets over
+budget are excluded, so no policy can exceed it.
 """
 
 import numpy as np
@@ -21,16 +21,16 @@ from tamis.datumwise.budgets import budget_units
 
 __all__ = ["Lattice"]
 
-# Of so few blocks all sets are taken.
+# With at most this many blocks, all sets are used.
 _FEW_BLOCKS = 6
 # The chain has all sizes up to this one, then ever larger steps.
 _EVERY_SIZE = 10
 _LATER_SIZES = 7
-# Moves along the chain: to so many of the next prefixes.
+# Moves along the chain lead to this many of the next prefixes.
 _AHEAD = 3
-# Children that a set gets at once; the first sets get twice as many.
+# Children that a set gets at a time; the first sets get twice as many.
 _CHILDREN = 4
-# A set with fewer samples of the training rows gets none.
+# A set reached by fewer training rows gets none.
 _FEW = 12
 
 
@@ -40,21 +40,20 @@ class Lattice:
     Parameters
     ----------
     gains : ndarray of shape (n_samples, n_blocks)
-        How much each block clears up the class of each row.
+        How informative each block is about the class of each row.
     blocks : ndarray of int
         The blocks that may be asked for.
     process : Process
-        For costs and budgets.
+        Provides costs and budgets.
     n_sets : int
-        Most sets, unless there are few blocks.
+        Largest number of sets, unless there are few blocks.
     chain_only : bool
         Whether all samples are asked in the same order.
 
     Attributes
     ----------
     moves : dict
-        From every set, a tuple of blocks in ascending order, to the list of sets that can come
-        next.
+        For each set, a tuple of blocks in ascending order, the list of sets that can come next.
     rank : ndarray of shape (n_blocks,)
         Place of each block in the order of the chain.
     """
@@ -64,7 +63,7 @@ class Lattice:
         self.n_blocks = blocks.size
         self._units, self._budget = budget_units(process.costs, process.max_cost)
         overall = gains.mean(axis=0)
-        # The most for the cost comes first; what is free before everything else.
+        # The most informative for their cost come first; free blocks before everything else.
         costs = process.costs[blocks]
         worth = overall[blocks] / np.where(costs > 0, costs, 1.0)
         order = blocks[np.lexsort((blocks, -worth, costs > 0))]
@@ -72,8 +71,8 @@ class Lattice:
         self.rank[order] = np.arange(order.size)
         self.moves, self._expanded = {}, set()
         self.chain = self._make_chain(order)
-        for at, prefix in enumerate(self.chain):
-            self.moves[prefix] = self.chain[at + 1 : at + 1 + _AHEAD]
+        for i, prefix in enumerate(self.chain):
+            self.moves[prefix] = self.chain[i + 1 : i + 1 + _AHEAD]
         if not chain_only and self.n_blocks <= _FEW_BLOCKS:
             self._take_all(sorted(blocks.tolist()))
 
@@ -83,7 +82,7 @@ class Lattice:
         return within and len(blocks) <= self.process.max_blocks
 
     def can_grow(self):
-        """Whether there may be more sets."""
+        """Whether more sets may be added."""
         return not (self.chain_only or self.is_complete()) and len(self.moves) < self.n_sets
 
     def is_complete(self):
@@ -91,12 +90,12 @@ class Lattice:
         return not self.chain_only and self.n_blocks <= _FEW_BLOCKS
 
     def grow(self, visits, n_more):
-        """Give children to the sets that most samples come by.
+        """Give children to the sets that most samples reach.
 
         Parameters
         ----------
         visits : dict
-            From sets to the training rows (a mask) that come by and go on.
+            For each set, the mask of the training rows that reach it and go on.
         n_more : int
             About how many sets to add.
         """
@@ -114,7 +113,7 @@ class Lattice:
         self._connect()
 
     def _make_chain(self, order):
-        """Prefixes of an order, without what would go over the budget."""
+        """Prefixes of an order, without blocks that would exceed the budget."""
         kept = []
         for block in order.tolist():
             if self.is_affordable([*kept, block]):
@@ -127,7 +126,7 @@ class Lattice:
 
     def _take_all(self, blocks):
         for subset in range(2 ** len(blocks)):
-            chosen = tuple(b for at, b in enumerate(blocks) if subset >> at & 1)
+            chosen = tuple(b for i, b in enumerate(blocks) if subset >> i & 1)
             if self.is_affordable(chosen):
                 self.moves.setdefault(chosen, [])
         self._connect()
@@ -145,7 +144,7 @@ class Lattice:
                 self.moves[child] = larger[:2]
 
     def _connect(self):
-        """Every set can move to all that have one block more."""
+        """Let every set move to all sets that have one more block."""
         members = {blocks: frozenset(blocks) for blocks in self.moves}
         of_size = {}
         for blocks in self.moves:

@@ -13,7 +13,7 @@ __all__ = ["DEFAULT_LEARNER", "LEARNERS", "check_learner"]
 DEFAULT_LEARNER = "forest"
 # Name -> the function that learns policies for a path of cost weights.
 LEARNERS = {"forest": learn_forest_path, "linear": learn_linear_path}
-# What None stands for; a parameter that is not here is for other learners.
+# Values that None stands for; a parameter that is absent here is for other learners.
 _DEFAULTS = {
     "linear": {"n_iterations": 10, "n_states": 2000, "mixture": 0.9, "n_candidates": 200},
     "forest": {"n_trees": None, "n_sets": None, "n_candidates": 100},
@@ -23,7 +23,7 @@ _ORDERS = ("free", "fixed")
 
 
 def check_learner(estimator):
-    """The function that learns, and the parameters to call it with.
+    """Find the function that learns, and the parameters to call it with.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ def check_learner(estimator):
             default = _DEFAULTS[name][parameter]
             options[parameter] = default if value is None else _check(parameter, value)
         elif value is not None:
-            owners = [other for other, own in _DEFAULTS.items() if parameter in own]
+            owners = [other for other, defaults in _DEFAULTS.items() if parameter in defaults]
             raise ValueError(
                 f"{parameter}={value!r} is for learner={owners[0]!r}, and learner is {name!r}. "
-                f"Leave {parameter} out, or use learner={owners[0]!r}."
+                f"Omit {parameter}, or use learner={owners[0]!r}."
             )
     return LEARNERS[name], options
 

@@ -1,18 +1,18 @@
 r"""The paper's learner: linear scores by approximate policy iteration with rollouts.
 
-Every iteration samples states, finds the return of every block in every one of them under the
-policy so far (`rollouts`), and fits the score of every action to its returns by ridge regression
-on :math:`\phi(x, z) = (z, x z, 1)` (Dulac-Arnold et al., ECML 2011, Sec. 3.3; `regression`).
+Each iteration samples states, finds the return of each block in each of them under the policy so
+far (`rollouts`), and fits the score of each action to its returns by ridge regression on
+:math:`\phi(x, z) = (z, x z, 1)` (Dulac-Arnold et al., ECML 2011, Sec. 3.3; `regression`).
 
-Where this leaves the paper (choices were made by accuracy and risk on its data sets):
+Where this differs from the paper (choices were made by accuracy and risk on its data sets):
 
 - A bias. Without it all scores of the empty state are 0.
-- A fifth of the states have masks of random size, uniform from 0 to the most possible, and random
-  blocks; the others are states that the policy so far comes by, at a random step of its way.
+- A fifth of the states have masks of random size, uniform from 0 to the largest possible, and
+random blocks; the others are states that the policy so far visits, at a random step.
 - The alpha mixture of policies is made of their scores: the scores are the running average of
   those of all iterations, in which a new one has a share of at least ``1 - mixture``. The reading
-  ``mixture * new + (1 - mixture) * old`` was clearly behind.
-- Of all iterates the one with the smallest risk on the training rows is kept.
+  ``mixture * new + (1 - mixture) * old`` was clearly worse.
+- The iterate with the smallest risk on the training rows is kept.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from tamis.paths.temperature import fit_temperature
 
 __all__ = ["LinearPolicy", "learn_linear_path"]
 
-# Iterations for the second and every later cost weight of a path.
+# Iterations for the second and each later cost weight of a path.
 _LATER = 4
 _ON_POLICY = 0.8
-# Smaller differences of decisions, or of risks, are rounding: the first of equals is taken.
+# Smaller differences of decisions, or of risks, are rounding: ties go to the first.
 _EQUAL = 1e-12
 _BATCH = 4_000_000
-# Score of a block that is never to be asked for.
+# Score of a block that must never be asked for.
 _NEVER = -1e300
 
 
 @dataclass
 class LinearPolicy:
-    """Linear scores of all actions, and how samples go through them.
+    """Linear scores of all actions, and how samples are classified with them.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class LinearPolicy:
     blocks, columns : ndarray of int64
         The blocks that may be asked for, and their columns in X.
     block_of : ndarray of int64 of shape (n_columns,)
-        Block of each of these columns, as a place in `blocks`.
+        Block of each of these columns, as an index into `blocks`.
     scaling : ndarray of shape (3, n_columns)
         A standardized value is ``(x / 4 - scaling[0]) / scaling[1] - scaling[2]``.
     costs : ndarray of shape (n_blocks,)
@@ -67,13 +67,13 @@ class LinearPolicy:
     max_blocks, max_cost : int, float
         Budgets.
     temperature : float
-        Class scores are divided by it, and are then log probabilities up to a constant.
+        Class scores divided by it are log probabilities up to a constant.
     chain, chain_scores : ndarray
-        Fixed order: the blocks as places in `blocks`, and the score each has when its turn comes.
+        Fixed order: the blocks as indices into `blocks`, and the score of each at its turn.
     risk, loss, cost : float
-        Risk on the training rows, and what it is made of: mean loss and mean cost.
+        Risk on the training rows, and its parts: mean loss and mean cost.
     history : ndarray of shape (n_iterations,)
-        Risk of every iterate on the training rows.
+        Risk of each iterate on the training rows.
     """
 
     bias: np.ndarray
@@ -100,34 +100,34 @@ class LinearPolicy:
         return self.bias.size - self.blocks.size
 
     def run(self, X: NDArray, status: NDArray, trace: bool = False) -> Run:
-        """Ask and classify.
+        """Ask for blocks and classify.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Samples in the units of training; NaN where there is no value.
+            Samples in the units of training; NaN where a value is missing.
         status : ndarray of int8 of shape (n_samples, n_blocks)
-            Status of every block: see `process`.
+            Status of each block: see `process`.
         trace : bool
-            Whether to give the decisions after every purchase.
+            Whether to return the decisions after each purchase.
 
         Returns
         -------
         run : Run
         """
-        X = np.require(X, np.float64, "CW")  # kernels are compiled for arrays to write on
+        X = np.require(X, np.float64, "CW")  # kernels are compiled for writable arrays
         most = min(self.max_blocks, self.blocks.size)
         size = max(1, _BATCH // max(1, most))
         parts = [
-            self._run_part(X[at : at + size], status[at : at + size], most)
-            for at in range(0, X.shape[0], size)
+            self._run_part(X[first : first + size], status[first : first + size], most)
+            for first in range(0, X.shape[0], size)
         ] or [self._run_part(X, status, most)]
         length = max(order.shape[1] for _, order, _ in parts)
         order = np.full((X.shape[0], length), -1, dtype=np.int32)
-        at = 0
+        first = 0
         for _, part, _ in parts:
-            order[at : at + part.shape[0], : part.shape[1]] = part
-            at += part.shape[0]
+            order[first : first + part.shape[0], : part.shape[1]] = part
+            first += part.shape[0]
         scores = np.concatenate([part[0] for part in parts])
         request = np.concatenate([part[2] for part in parts])
         traced = None
@@ -139,7 +139,7 @@ class LinearPolicy:
 
     @staticmethod
     def run_all(policies: Sequence[LinearPolicy], X: NDArray, status: NDArray) -> Iterator[Run]:
-        """Runs of the policies of one path on the same rows."""
+        """Run the policies of one path on the same rows."""
         for policy in policies:
             yield policy.run(X, status)
 
@@ -174,7 +174,7 @@ class LinearPolicy:
         return scores, order[:, :length], request
 
     def _decide(self, scores):
-        """Log probabilities up to a constant: the largest 0, and equal ones equal."""
+        """Log probabilities up to a constant: the largest is 0, and ties stay ties."""
         decisions = (scores - scores.max(axis=-1, keepdims=True)) / self.temperature
         return np.where(decisions > -_EQUAL, 0.0, decisions)
 
@@ -195,7 +195,7 @@ def learn_linear_path(
 ):
     """Policies for many cost weights, each started from the one before.
 
-    The first is learned in `n_iterations`, every later one in at most 4 more.
+    The first is learned in `n_iterations`, each later one in at most 4 more.
 
     Parameters
     ----------
@@ -211,25 +211,27 @@ def learn_linear_path(
         "fixed": the score of a block depends on what is known and not on the values, so that all
         samples are asked in one order (DWSM-Con, Sec. 4).
     n_states : int
-        States sampled in every iteration.
+        States sampled in each iteration.
     n_iterations : int
         Iterations for the first cost weight.
     mixture : float
         Largest share that the scores so far keep in an update, in [0, 1].
     n_candidates : int
-        With more blocks than this only so many, the best of a ranking (`candidates`), are ever
+        With more blocks than this, only this many, the best of a ranking (`candidates`), are ever
         asked for.
     random_state : int, RandomState or None
     steps : callable
-        Goes through a list of names, one a step of the work; it may stop early.
+        Iterates over a list of names, one per step of the work; it may stop early.
 
     Returns
     -------
     policies : list of LinearPolicy
-        One for every cost weight; fewer when stopped early.
+        One per cost weight; fewer if stopped early.
     """
     rng = check_random_state(random_state)
-    with threadpool_limits(1, user_api="blas"):  # the same sums whatever the number of threads
+    with threadpool_limits(
+        1, user_api="blas"
+    ):  # so that sums do not depend on the number of threads
         learner = _Learner(X, codes, process, n_candidates, fixed=order == "fixed")
         plan = [(0, t) for t in range(n_iterations)]
         for level in range(1, len(cost_weights)):
@@ -238,8 +240,8 @@ def learn_linear_path(
 
         policies, history = [], []
         current = best = learner.start(n_states, rng)
-        for at, _ in enumerate(steps(names)):
-            level, t = plan[at]
+        for step, _ in enumerate(steps(names)):
+            level, t = plan[step]
             process = replace(learner.process, cost_weight=cost_weights[level])
             if t == 0:
                 best = learner.judge(best, process)
@@ -261,7 +263,7 @@ class _Learner:
     """The steps of policy iteration on one set of training rows and their candidate blocks."""
 
     def __init__(self, X, codes, process, n_candidates, *, fixed):
-        # Kernels are compiled for arrays to write on.
+        # Kernels are compiled for writable arrays.
         self.X, self.codes = np.require(X, np.float64, "CW"), np.require(codes, np.int64, "CW")
         self.fixed = fixed
         self.all_costs = process.costs
@@ -283,10 +285,10 @@ class _Learner:
         self.targets = -process.class_losses[codes][:, None] * wrong
 
     def start(self, n_states, rng):
-        """The policy that never asks, with class scores for whatever is known."""
+        """The policy that never asks, with class scores for any known values."""
         process = self.process
         nothing = process.max_blocks == 0 or not (process.costs <= process.max_cost).any()
-        if nothing:  # what is known for free may be anything
+        if nothing:  # any values may be known for free
             process = replace(process, max_blocks=self.blocks.size, max_cost=np.inf)
         rows = self._draw_rows(n_states, rng)
         masks = draw_masks(self.available[rows], process, rng)
@@ -306,13 +308,13 @@ class _Learner:
         returns = expected_returns(
             self.values, self.present, self.codes, rows, masks, scores, process
         )
-        # Where the budget allows no more block at all only classes are left to value. So all
-        # blocks have the same states, but for costs and missing values.
+        # If the budget allows no more blocks, only classes are left to score. So all blocks have
+        # the same states, except for costs and missing values.
         returns[masks.sum(axis=1) >= process.max_blocks] = np.nan
         return self._fit(rows, masks, returns)
 
     def mix(self, policy, scores, share):
-        """The policy whose scores are a mixture; scores that were never fitted have no share."""
+        """The policy whose scores are a mixture; scores that were never fitted are ignored."""
         new_bias, old_bias = scores[0], policy.bias
         share = np.where(np.isneginf(old_bias), 1.0, np.where(np.isneginf(new_bias), 0.0, share))
         old = (old_bias, policy.for_known, policy.for_value)
@@ -368,13 +370,13 @@ class _Learner:
         return policy
 
     def _draw_rows(self, n_states, rng):
-        """Rows of the states: all rows equally often, as far as that goes, in random order."""
+        """Rows of the states: all rows equally often, as far as possible, in random order."""
         n_samples = self.codes.size
         rounds = [rng.permutation(n_samples) for _ in range(-(-n_states // n_samples))]
         return rng.permutation(np.concatenate(rounds)[:n_states])
 
     def _visit(self, policy, rows, rng):
-        """Masks of states that the policy comes by: its way from nothing, cut at random."""
+        """Masks of states that the policy visits: its purchases, cut off at random."""
         order = policy.run(self.X[rows], self.status[rows]).order
         length = (order >= 0).sum(axis=1)
         cut = (rng.random_sample(rows.size) * (length + 1)).astype(np.int64)

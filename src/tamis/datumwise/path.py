@@ -14,7 +14,7 @@ from tamis.paths.path import Path, Usage
 
 __all__ = ["DatumWisePath", "Habits"]
 
-# Rows that go through all policies together.
+# Number of rows that go through all policies together.
 _ROWS = 4096
 
 
@@ -43,7 +43,7 @@ class Habits:
 
 
 class DatumWisePath(Path):
-    """Policies that were trained on the same rows, one for every cost weight.
+    """Policies that were trained on the same rows, one per cost weight.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class DatumWisePath(Path):
     n_features : ndarray of int of shape (n_levels,)
         Features that at least one training row is asked for; a feature group counts as one.
     policies : list of ForestPolicy or LinearPolicy
-        One for every level.
+        One policy per level.
     habits : list of Habits
         What each of them does with the training rows.
     uncounted : ndarray of bool of shape (n_groups,) or None
@@ -106,7 +106,7 @@ class DatumWisePath(Path):
         return self.decisions_and_usage(X, places)[0]
 
     def usage(self, X: NDArray, places: slice = slice(None)) -> Usage:
-        """Features that every row is asked for, and what they cost."""
+        """Number of features that each row is asked for, and their cost."""
         return self.labels_and_usage(X, places)[1]
 
     def labels(self, X: NDArray, places: slice = slice(None)) -> NDArray[np.intp]:
@@ -116,18 +116,18 @@ class DatumWisePath(Path):
     def decisions_and_usage(
         self, X: NDArray, places: slice = slice(None)
     ) -> tuple[NDArray[np.float64], Usage]:
-        """`decisions` and `usage` of some levels: every feature is asked for once."""
+        """`decisions` and `usage` of some levels; each policy runs once."""
         return self._collect(X, places, (len(self.classes),), lambda run: run.decisions)
 
     def labels_and_usage(
         self, X: NDArray, places: slice = slice(None)
     ) -> tuple[NDArray[np.intp], Usage]:
-        """`labels` and `usage` of some levels: every feature is asked for once."""
+        """`labels` and `usage` of some levels; each policy runs once."""
         labels, usage = self._collect(X, places, (), lambda run: run.decisions.argmax(axis=1))
         return labels.astype(np.intp), usage
 
     def _collect(self, X, places, shape, read):
-        """What `read` takes from every run, as an array, and the usage."""
+        """The results of `read` for each run, as an array, and the usage."""
         policies, processes = self.policies[places], self._processes[places]
         values = np.empty((len(policies), X.shape[0], *shape))
         n_features = np.empty((len(policies), X.shape[0]), dtype=np.int64)
@@ -142,7 +142,7 @@ class DatumWisePath(Path):
         return values, Usage(n_features, cost)
 
     def _runs(self, policies, X) -> Iterator[tuple[slice, int, Run]]:
-        """Runs of all policies on blocks of rows."""
+        """Run all policies on chunks of rows."""
         if not policies:
             return
         process = self._processes[0]

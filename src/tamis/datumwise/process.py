@@ -1,13 +1,13 @@
-"""The decision process: what can be asked, what it costs, what a wrong answer costs.
+"""The decision process: what can be asked for, its cost, and the loss of a wrong label.
 
-A sample starts with nothing known. Every action either asks for one block of features, for its
-cost, or names a class and ends (Dulac-Arnold, Denoyer, Preux and Gallinari, ECML 2011, Sec. 3).
-Wanted is the policy with the smallest risk, eq. (2) with costs and class weights in it: the mean
-over samples of
+A sample starts with nothing known. Each action either asks for one block of features, at its cost,
+or names a class and ends (Dulac-Arnold, Denoyer, Preux and Gallinari, ECML 2011, Sec. 3). The goal
+is the policy with the smallest risk, eq. (2) with costs and class weights: the mean over samples
+of
 
     class_losses[y] * (label != y) + cost_weight * (sum of the costs of the blocks asked for).
 
-Nothing here knows how a policy is learned.
+This module does not know how a policy is learned.
 """
 
 from collections.abc import Mapping
@@ -53,15 +53,15 @@ class Process:
     block_of : ndarray of int64 of shape (n_features,)
         Block of each column.
     costs : ndarray of shape (n_blocks,)
-        Cost of each block, as the user gave it, >= 0.
+        Cost of each block, as given by the user, >= 0.
     cost_weight : float
         Loss that one unit of cost is worth: the paper's lambda.
     class_losses : ndarray of shape (n_classes,)
         Loss of a wrong label for a sample of each class.
     max_blocks : int
-        Most blocks that may be bought; `n_blocks` when there is no limit.
+        Largest number of blocks that may be bought; `n_blocks` if there is no limit.
     max_cost : float
-        Largest sum of costs; infinity when there is no limit.
+        Largest sum of costs; infinity if there is no limit.
     names : ndarray of str of shape (n_blocks,)
         Names of the blocks.
     """
@@ -91,17 +91,17 @@ class Process:
 
 @dataclass
 class Run:
-    """What a policy did with every sample.
+    """What a policy did with each sample.
 
     Attributes
     ----------
     decisions : ndarray of shape (n_samples, n_classes)
-        Log scale: their softmax is the probabilities; the label is the first of the largest.
+        Log scale: their softmax gives the probabilities; the label is the first of the largest.
     order : ndarray of int32 of shape (n_samples, length)
-        Blocks bought, in order, padded with -1. Known blocks are not among them.
+        Blocks bought, in order, padded with -1, without known blocks.
     request : ndarray of int32 of shape (n_samples,)
-        -1 where the policy has stopped and classified; else the open block it wants next, and the
-        decisions are those of the state so far.
+        -1 where the policy has stopped and classified; otherwise the open block it asks for next,
+        and the decisions are those of the state so far.
     trace : ndarray of shape (n_samples, length + 1, n_classes) or None
         Decisions before the first purchase, after it, after the second, ...; padded with NaN.
     """
@@ -113,7 +113,7 @@ class Run:
 
 
 def find_status(block_of, n_blocks, X, known=None):
-    """Status of every block of every sample: ASK, KNOWN or MISSING.
+    """Status of each block of each sample: ASK, KNOWN or MISSING.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def find_status(block_of, n_blocks, X, known=None):
     X : ndarray of shape (n_samples, n_features)
         Samples; NaN means unavailable.
     known : ndarray of bool of shape (n_samples, n_features) or None
-        Values known for free. Of a block all values that exist must be known, or none.
+        Values known for free: all existing values of a block, or none.
 
     Returns
     -------
@@ -147,8 +147,8 @@ def find_status(block_of, n_blocks, X, known=None):
             row, block = np.argwhere(partly)[0]
             raise ValueError(
                 f"known has some, but not all, values of the group with the features "
-                f"{np.flatnonzero(block_of == block).tolist()} in row {row}. A group is bought "
-                "as a whole: mark all of its values as known, or none."
+                f"{np.flatnonzero(block_of == block).tolist()} in row {row}. A group is asked "
+                "for as a whole: mark all of its values as known, or none."
             )
         status[n_known > 0] = KNOWN
     return status
@@ -164,7 +164,7 @@ def make_process(
     max_features=None,
     max_cost=None,
 ):
-    """The process that a user's parameters describe; wrong ones raise an error.
+    """Make the process that a user's parameters describe; raises ValueError for invalid ones.
 
     Parameters
     ----------
@@ -174,11 +174,11 @@ def make_process(
         Lambda, >= 0.
     class_losses : ndarray of shape (n_classes,)
     feature_costs : None, dict or array-like
-        One cost >= 0 for every feature, or for every group where there are groups; a dict goes
-        by name. None: 1 each.
+        One cost >= 0 per feature, or per feature group if there are groups; a dict is by name.
+        None: 1 each.
     feature_groups : None, dict, or array-like
         A dict from a group's name to its features (names or indices), a list of lists of them, or
-        an array with one label for every feature.
+        an array with one label per feature.
     max_features, max_cost : number or None
         Budgets.
 
@@ -202,7 +202,7 @@ def make_process(
 
 
 def check_cost_weight(name, value):
-    """A cost weight as a float; an error unless it is a finite number >= 0."""
+    """A cost weight as a float; raises ValueError unless it is a finite number >= 0."""
     if not is_real(value) or not 0 <= value <= _LARGEST:
         raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
     return float(value)
@@ -216,7 +216,7 @@ def choose_cost_weights(name, wanted, process, codes):
     name : str
         Name of the user's parameter, for error messages.
     wanted : int or sequence of float
-        The cost weights; or how many, geometrically spaced, from the one at which a feature of
+        The cost weights; or their number, geometrically spaced, from the one at which a feature of
         mean cost is worth half of the prior's loss down to a thousandth of it.
     process : Process
     codes : ndarray of int of shape (n_samples,)
@@ -273,14 +273,14 @@ def _read_max_cost(max_cost):
         return np.inf
     if not is_real(max_cost) or not max_cost >= 0:
         raise ValueError(
-            "max_cost must be a number >= 0 (0: buy only what is free), or None for no limit; got "
-            f"{max_cost!r}."
+            "max_cost must be a number >= 0 (0: ask only for what is free), or None for no "
+            f"limit; got {max_cost!r}."
         )
     return as_float(max_cost)
 
 
 def _read_costs(feature_costs, names, kind):
-    """One cost for every block."""
+    """Read one cost per block."""
     if feature_costs is None:
         return np.ones(len(names))
     if isinstance(feature_costs, Mapping):
@@ -290,11 +290,11 @@ def _read_costs(feature_costs, names, kind):
                 f"feature_costs has the {kind} {unknown[0]!r}, which is not among the {kind}s "
                 f"{name_some(names)}."
             )
-        lacking = [name for name in names if name not in feature_costs]
-        if lacking:
+        absent = [name for name in names if name not in feature_costs]
+        if absent:
             raise ValueError(
-                f"feature_costs has no cost for the {kind}(s) {name_some(lacking)}. Give every "
-                f"{kind} a cost; 0 is one."
+                f"feature_costs has no cost for the {kind}(s) {name_some(absent)}. Give every "
+                f"{kind} a cost; it may be 0."
             )
         feature_costs = [feature_costs[name] for name in names]
     try:

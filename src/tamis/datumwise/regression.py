@@ -1,9 +1,9 @@
-r"""Ridge regression of the scores of all actions on the same states.
+r"""Ridge regression for the scores of all actions on the same states.
 
-The score of every action is linear in :math:`\phi(x, z) = (z, x z, 1)`. An action that buys a
-block is valued where that is not bought: in the states that have it, it is taken out first. So all
-actions share the states, and the Gram matrix of an action is that of all features without the rows
-and columns of its own block. With P the inverse of the whole, J these rows and q = P r,
+The score of each action is linear in :math:`\phi(x, z) = (z, x z, 1)`. An action that buys a block
+is evaluated where that block is not bought: in the states that have it, it is removed first. So
+all actions share the states, and the Gram matrix of an action is that of all features without the
+rows and columns of its own block. With P the inverse of the full matrix, J these rows and q = P r,
 
 .. math:: \theta_{-J} = q_{-J} - P_{-J, J} P_{J, J}^{-1} q_J \quad\text{where}\quad r_J = 0,
 
@@ -24,7 +24,7 @@ def fit_scores(known, valued, targets, returns, block_of, *, fixed):
     Parameters
     ----------
     known : ndarray of bool of shape (n_states, n_columns)
-        z of every state.
+        z of each state.
     valued : ndarray of shape (n_states, n_columns)
         Standardized values where known, else 0.
     targets : ndarray of shape (n_states, n_classes)
@@ -50,18 +50,18 @@ def fit_scores(known, valued, targets, returns, block_of, *, fixed):
         _penalised(gram, n_states), features.T @ targets / n_states
     )
     used = np.arange(2 * n_columns + 1)
-    own = [np.flatnonzero(block_of == b) for b in range(returns.shape[1])]
+    of_block = [np.flatnonzero(block_of == b) for b in range(returns.shape[1])]
     if fixed:
         used = np.append(np.arange(n_columns), 2 * n_columns)
     else:
-        own = [np.concatenate([columns, columns + n_columns]) for columns in own]
+        of_block = [np.concatenate([columns, columns + n_columns]) for columns in of_block]
     of_use = ~np.isnan(returns).all(axis=1)
     features = features[:, used]
     gram = gram[np.ix_(used, used)]
     if not of_use.all():
         features, returns = features[of_use], returns[of_use]
         gram = features.T @ features
-    theta[used, targets.shape[1] :] = _fit_blocks(features, gram, returns, own)
+    theta[used, targets.shape[1] :] = _fit_blocks(features, gram, returns, of_block)
     return theta[-1].copy(), theta[:n_columns].copy(), theta[n_columns:-1].copy()
 
 
@@ -93,7 +93,7 @@ def _fit_blocks(features, gram, returns, own):
             theta[:, b] = shared[:, b] - inverse[:, j] @ small
             theta[j, b] = 0.0
         elif n_left > 0:
-            # Other states for this block, hence a Gram matrix of its own.
+            # This block has other states, hence its own Gram matrix.
             kept = np.delete(np.arange(gram.shape[0]), j)
             if n_left < n_states // 2:
                 own_gram = features[~out].T @ features[~out]

@@ -1,36 +1,36 @@
 r"""States, scores and returns of the paper's learner, for whole batches.
 
-Definitions, so that a slow version can say the same:
+Definitions, so that a slow version can do exactly the same:
 
 - *Blocks* 0, ..., n_blocks - 1 can be bought; block b has the columns
   ``columns[start[b]:start[b + 1]]``, ascending.
 - A *state* is a row x of standardized values and a mask of bought blocks. Column c counts as
-  known, z_c = 1, when its block is bought and x_c is there (not NaN).
+  known, z_c = 1, when its block is bought and x_c is not missing (NaN).
 - *Actions* are the classes 0, ..., n_classes - 1, then the blocks: action n_classes + b buys b.
   The score of all actions is
 
   .. math:: s(x, z) = \beta + \sum_{c: z_c = 1} (U_c + x_c V_c)
 
   with the `bias` :math:`\beta` of shape (n_actions,), and `for_known` U and `for_value` V of shape
-  (n_columns, n_actions). Sums are made block by block, starting from the bias: the blocks of the
-  mask in ascending order, then every purchase as it is made; within a block its columns are added
-  up first, in ascending order.
+  (n_columns, n_actions). Sums are computed block by block, starting from the bias: the blocks of
+  the mask in ascending order, then each purchase as it is made; within a block its columns are
+  added up first, in ascending order.
 - A block *may be bought* when it is not bought yet, has at least one value in this row, and fits
   both budgets: one more block is at most `max_blocks`, and the exact sum of the costs of all
   bought blocks and its own (`budgets`) is at most `max_cost`.
 - The *policy* takes the action of the largest score among the classes and the blocks that may be
   bought. Ties go to the lower action: classes before blocks, lower index first.
-- The *return* of an action in a state is the sum of rewards until a class is named: every purchase
-  of b gives ``-cost_weight * costs[b]``, naming a wrong class for a row of class y gives
-  ``-class_losses[y]``, the right one 0. Costs are whole numbers of a unit (`costs`), summed
-  before they are weighted, so that their order does not matter.
-- The *return of block b at (x, mask)* takes b out of the mask first, if it is there, then buys it
-  and follows the policy. For a bought block this is the return of the policy from the mask itself
+- The *return* of an action in a state is the sum of rewards until a class is named: each purchase
+of b gives ``-cost_weight * costs[b]``, naming a wrong class for a row of class y gives
+  ``-class_losses[y]``, the right one 0. Costs are multiples of a unit (`costs`), summed before
+  they are weighted, so that their order does not matter.
+- The *return of block b at (x, mask)* removes b from the mask first, if it is there, then buys it
+and follows the policy. For a bought block this is the return of the policy from the mask itself
   less the block's cost, so one rollout serves all bought blocks.
 
-A rollout that comes by a set of blocks that the policy's own rollout from this state has also come
-by goes on as that one did: its return is known. The set is recognised by counting: k blocks that
-all have a place below k on the other way are the first k of it.
+A rollout that reaches a set of blocks which the policy's own rollout from this state has also
+reached continues as that one did, so its return is known. The set is recognised by counting: k
+blocks that all come before position k in the other rollout are its first k.
 """
 
 import numpy as np
@@ -60,20 +60,20 @@ def _follow(scores, keys, gains, n_classes, digits, costs, left, n_left, places,
     costs : ndarray of shape (n_blocks,)
         Costs as floats.
     left : ndarray of int64 of shape (n_digits,)
-        What is left of the budget; overwritten.
+        Remaining budget; overwritten.
     n_left : int
         How many more blocks may be bought.
     places : ndarray of int64 of shape (n_blocks,)
-        Place of every block on the way of another rollout from the same state; n_blocks for those
-        that are not on it.
+        Position of each block in another rollout from the same state; n_blocks for those that are
+        not in it.
     way : ndarray of int64 of shape (n_blocks,)
-        On entry way[0] is the first purchase of this rollout if one was made, and -1 if none was;
-        on return the whole way, followed by -1.
+        On entry, way[0] is the first purchase of this rollout if one was made, and -1 otherwise;
+        on return, all purchases, followed by -1.
 
     Returns
     -------
     label : int
-        The class; -1 when the rollout has met the other one.
+        The class; -1 if the rollout has met the other one.
     cost : float
         Sum of the costs of the blocks bought here, without the first purchase.
     """
@@ -107,7 +107,7 @@ def _follow(scores, keys, gains, n_classes, digits, costs, left, n_left, places,
 
 @compiled
 def _add_block(gain, x, present, b, start, columns, for_known, for_value):
-    """What buying block b adds to the scores: the sum over its columns that are there."""
+    """What buying block b adds to the scores: the sum over its columns that are not missing."""
     gain[:] = 0.0
     for at in range(start[b], start[b + 1]):
         c = columns[at]
@@ -170,7 +170,7 @@ def _returns(
             if limited:
                 forbid_dear(base, n_classes, digits, left_here)
 
-            # The policy's own way from here.
+            # The policy's own rollout from here.
             scores[:] = base
             way[:] = -1
             left[:] = left_here
@@ -211,14 +211,14 @@ def _returns(
 
 
 def expected_returns(X, present, codes, rows, masks, scores, process):
-    """Return of every block in every state: see the definitions at the top of this module.
+    """Return of each block in each state: see the definitions at the top of this module.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_columns)
-        Standardized values; 0 where there is none.
+        Standardized values; 0 where missing.
     present : ndarray of bool of shape (n_samples, n_columns)
-        Where there is a value.
+        Where a value is not missing.
     codes : ndarray of int64 of shape (n_samples,)
         True classes.
     rows : ndarray of int64 of shape (n_states,)

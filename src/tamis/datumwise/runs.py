@@ -1,4 +1,4 @@
-"""Samples go through a linear policy, in whole batches: see the definitions in `rollouts`."""
+"""Run a linear policy on batches of samples: see the definitions in `rollouts`."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
 
 __all__ = ["blocks_as_lists", "chain_of_blocks", "first_largest", "run_batch"]
 
-# Standardized training values are far below this; new ones beyond it are cut, so that no score
+# Standardized training values are far below this; new ones beyond it are clipped, so that no score
 # overflows.
 _FAR = 1e6
 _LOWEST = np.iinfo(np.int64).min
@@ -19,10 +19,10 @@ _SHORT = 96
 
 @compiled
 def first_largest(scores, keys, size):
-    """Position of the first of the largest among `size` scores; `keys` are their bits.
+    """Position of the first largest among `size` scores; `keys` are their bits.
 
-    Integers of the same order as the scores have a maximum that the compiler makes a vector
-    instruction of; floats have not, because of NaN.
+    The compiler vectorises the maximum of integers in the same order as the scores, but not that
+    of floats, because of NaN.
     """
     largest = np.int64(_LOWEST)
     for k in range(size):
@@ -33,7 +33,7 @@ def first_largest(scores, keys, size):
         k = 0
         while keys[k] != bits:
             k += 1
-    else:  # to the end without a branch is quicker than to the place with one
+    else:  # scanning to the end without a branch is faster than stopping early
         k = size
         for other in range(size):
             k = min(k, other if keys[other] == bits else size)
@@ -45,7 +45,7 @@ def first_largest(scores, keys, size):
 
 
 def blocks_as_lists(block_of, n_blocks):
-    """Columns of all blocks one after the other, and where each block starts."""
+    """Columns of all blocks, concatenated, and where each block starts."""
     columns = np.argsort(block_of, kind="stable").astype(np.int64)
     start = np.concatenate([[0], np.cumsum(np.bincount(block_of, minlength=n_blocks))])
     return start.astype(np.int64), columns
@@ -53,7 +53,7 @@ def blocks_as_lists(block_of, n_blocks):
 
 @compiled
 def _buy(scores, gain, X, i, b, start, columns, where, scaling, for_known, for_value, n_actions):
-    """Add what block b of row i of raw X says to the first `n_actions` scores."""
+    """Add the contribution of block b of row i of raw X to the first `n_actions` scores."""
     gain[:n_actions] = 0.0
     for c in range(start[b], start[b + 1]):
         raw = X[i, where[columns[c]]]
@@ -93,8 +93,8 @@ def run_batch(
     """Run a policy on raw rows; write the class scores, the order and the requests.
 
     `blocks` and `where` are the numbers of the policy's blocks and columns among those of `status`
-    and X. With a `chain` (fixed order), samples that can have every block follow it, at O(classes)
-    a step. `trace` is written when it has room.
+    and X. With a `chain` (fixed order), samples for which all blocks are available follow it, in
+    O(classes) per step. `trace` is written unless it is empty.
     """
     n_samples, n_blocks = X.shape[0], blocks.size
     n_actions = bias.size
@@ -171,9 +171,9 @@ def run_batch(
 
 @compiled
 def chain_of_blocks(bias, for_known, start, columns, digits, budget, max_blocks):
-    """The order in which a fixed-order policy buys, were it never to stop, and the scores.
+    """The order in which a fixed-order policy buys if it never stops, and the scores.
 
-    Made with the very additions of `run_batch`, for a sample that can have every block.
+    Computed with exactly the additions of `run_batch`, for a sample with all blocks available.
     """
     n_blocks = start.size - 1
     n_classes = bias.size - n_blocks
