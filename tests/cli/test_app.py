@@ -111,7 +111,7 @@ def test_force_throws_the_old_results_away_with_the_old_work(small, tmp_path, ta
     assert tamis(*words)[0] == 0
     before = sorted(path.name for path in run.iterdir())
     said = refuses(*words, "--seed", 1)
-    assert "seed 0 there, 1 now" in said and "--force" in said
+    assert "seed was 0, is now 1" in said and "--force" in said
     assert sorted(path.name for path in run.iterdir()) == before
     code, _, err = tamis(*words, "--seed", 1, "--force", "--max-seconds", 1e-9)
     assert code == 0, err

@@ -141,7 +141,7 @@ def test_another_point_of_the_curve_is_picked_from_the_work_that_is_there(plain,
 def test_without_data_the_embedded_set_is_shown(tamis):
     code, out, err = tamis("fit", "--methods", "centers", "--folds", 2, "--repeats", 1)
     assert code == 0 and "breast cancer (embedded)" in out
-    assert "yours: tamis fit DATA --target COL -o RUN" in err
+    assert "For your own file: tamis fit DATA --target COL -o RUN" in err
     assert "nothing was written" in err
 
 
@@ -279,7 +279,7 @@ def test_a_file_that_was_cut_is_one_line_and_writes_nothing(tmp_path, refuses, n
         (b"feature,cost\nage,-1\n", "line 2: cost must be a number"),
         (b"feature,type\nage,word\n", "line 2: type must be one of"),
         (b"feature,min,max\nage,2,1\n", "min 2 is above max 1"),
-        (b"feature\nage\nage\n", "line 3: feature 'age' comes twice"),
+        (b"feature\nage\nage\n", "line 3: feature 'age' appears twice"),
         (b"feature,cost\n,1\n", "line 2: no feature is named"),
         (
             b"feature\nagee\n",

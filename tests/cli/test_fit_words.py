@@ -32,7 +32,7 @@ def fit(data, *words):
     [
         (["--batch", "y"], "--batch y is the target itself"),
         (["--groups", "y"], "--groups y is the target itself"),
-        (["--batch", "one"], "one batch only"),
+        (["--batch", "one"], "only one batch"),
         (["--batch", "lab", "--groups", "one"], "leaves none to learn from"),
         (["--ngrams", "2"], "--ngrams needs --text"),
         (["--vectorizer", "tfidf"], "--vectorizer needs --text"),

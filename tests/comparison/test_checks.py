@@ -184,7 +184,7 @@ def test_copies_are_counted_and_the_choice_is_named():
     y = np.repeat(np.arange(15) % 2, 6)
     told = rows(X, y)
     assert codes_of(told) == ["copies"] and "75 rows repeat another row" in told[0].sentence
-    assert "too good" in rows(X, y, "keep")[0].sentence
+    assert "optimistic" in rows(X, y, "keep")[0].sentence
     assert "75 rows repeated an earlier row and were dropped" in rows(X, y, "drop")[0].sentence
 
 

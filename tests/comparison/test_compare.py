@@ -256,7 +256,7 @@ def test_a_table_that_was_read(found, tmp_path):
         ({"methods": ["most-frequent"]}, "methods: only baselines are named"),
         ({"scoring": "r2"}, "scoring must be one of"),
         ({"duplicates": "no"}, "duplicates must be one of"),
-        ({"min_sensitivity": 0.9}, "min_sensitivity: the class .* named by positive"),
+        ({"min_sensitivity": 0.9}, "min_sensitivity: name the class .* with positive=CLASS"),
         ({"positive": "ill"}, "positive=ill: the classes are"),
         ({"keep": ["ages"]}, "keep=ages: no such feature; did you mean age"),
         ({"groups": np.arange(3)}, "groups must have one value for each of the 90 rows"),

@@ -121,7 +121,7 @@ def test_a_broken_checkpoint_is_computed_again(tmp_path):
 def test_a_store_of_other_work_is_refused_or_emptied(tmp_path):
     store = Store(tmp_path, {"options": {"seed": 1}})
     store.save("task", {"x": np.zeros(2)})
-    with pytest.raises(ManifestMismatch, match="seed 1 there, 2 now"):
+    with pytest.raises(ManifestMismatch, match="seed was 1, is now 2"):
         Store(tmp_path, {"options": {"seed": 2}})
     assert store.load("task") is not None
     assert Store(tmp_path, {"options": {"seed": 2}}, force=True).load("task") is None

@@ -59,7 +59,7 @@ def _check_words(words):
         raise InputError(f"--n-jobs {words['n_jobs']}: expected 1 or more, or -1 for all cores.")
     if words["min_sensitivity"] is not None and words["positive"] is None:
         raise InputError(
-            "--min-sensitivity needs --positive CLASS, the class whose sensitivity is meant."
+            "--min-sensitivity: name the class whose sensitivity is meant with --positive CLASS."
         )
     for name, default in (("vectorizer", "counts"), ("ngrams", (1, 1))):
         if words[name] != default and not words["text"]:

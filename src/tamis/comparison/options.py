@@ -145,7 +145,7 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
     """
     if options.min_sensitivity is not None and options.positive is None:
         raise InputError(
-            "--min-sensitivity needs --positive CLASS, the class whose sensitivity is meant."
+            "--min-sensitivity: name the class whose sensitivity is meant with --positive CLASS."
         )
     methods = find_methods(options)
     if problem.weights is not None:
