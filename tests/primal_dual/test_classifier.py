@@ -1092,7 +1092,7 @@ def test_a_failed_fit_leaves_no_mixture():
 
 def test_the_algorithm_of_the_paper_has_its_own_start():
     X, y = make_data()
-    with pytest.raises(ValueError, match="goes with algorithm='fast'"):
+    with pytest.raises(ValueError, match="needs algorithm='fast'"):
         PrimalDualClassifier(algorithm="paper", warm_start=True).fit(X, y)
 
 

@@ -268,7 +268,7 @@ def test_fewer_features_than_the_path_has_are_told():
 def test_balls_that_keep_all_features_have_no_level_of_features(ball):
     X, y = make_data()
     model = PrimalDualClassifierCV(RADII, ball=ball, cv=3).fit(X, y)
-    with pytest.raises(ValueError, match="leaves no feature out"):
+    with pytest.raises(ValueError, match="which uses all features"):
         model.with_n_features(2)
 
 
@@ -291,7 +291,7 @@ def test_a_scoring_that_cannot_do_without_a_class_says_so():
         ({"radii": [1.0, -1.0]}, "Each of radii must be a number > 0, got -1.0"),
         ({"radii": [1.0, np.nan]}, "Each of radii must be a number > 0, got nan"),
         ({"n_features_to_select": 0}, "n_features_to_select must be an integer >= 1"),
-        ({"n_features_to_select": 3, "ball": "nuclear"}, "goes with the balls that select"),
+        ({"n_features_to_select": 3, "ball": "nuclear"}, "needs a ball that selects"),
         ({"rule": "first"}, "rule must be 'best' or '1se'"),
         ({"scoring": 3}, "scoring must be a name"),
         ({"ball": "l3"}, "ball must be one of"),

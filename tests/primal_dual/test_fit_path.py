@@ -141,7 +141,7 @@ def test_the_classifier_itself_stays_as_it_is():
         ({}, {"levels": []}, "number of radii or a list"),
         ({}, {"levels": [1.0, -1.0]}, "Each of levels"),
         ({}, {"max_features": 0}, "max_features must be"),
-        ({"ball": "nuclear"}, {"max_features": 3}, "leaves no feature out"),
+        ({"ball": "nuclear"}, {"max_features": 3}, "which uses all features"),
     ],
 )
 def test_wrong_arguments_are_errors(parameters, arguments, message):

@@ -1,11 +1,11 @@
 r"""Accelerated gradients with Newton steps in the l1 ball, as one compiled loop.
 
 The algorithm of `_fista` and `_newton` for dense data and a smooth loss: FISTA on (W, mu) with
-backtracking and restarts, every gradient being a dual point and so a certificate; where the
-support has stayed the same, Newton steps on it. A step in Python costs about a millisecond in
-calls, which is more than its arithmetic on up to a million values; here it costs its arithmetic.
+backtracking and restarts, where each gradient is a dual point and so a certificate; once the
+support has stopped changing, Newton steps on it. A step in Python takes about a millisecond for
+calls, more than its arithmetic on up to a million values; here it takes only its arithmetic.
 
-Arrays are class-first, so that every product is one of BLAS on contiguous memory: W is
+Arrays are class-first, so that each product is a BLAS call on contiguous memory: W is
 (n_classes, n_features), XW, U and Z are (n_classes, n_samples); the columns of X are rows. The
 centers stay as they are elsewhere: ``mu[c, j]`` is coordinate j of the center of class c.
 """
@@ -38,20 +38,20 @@ __all__ = ["can_descend", "descent"]
 
 # Iterations on one support before a Newton step is tried there.
 _SAME_SUPPORT = 3
-# Share of the mean diagonal entry that is added to the diagonal of a Newton system, at least.
+# Smallest share of the mean diagonal entry that is added to the diagonal of a Newton system.
 _LEAST_DAMPING = 1e-10
-# Newton steps in succession that bring little before gradient steps follow.
+# Successive Newton steps with little gain before gradient steps follow.
 _WEAK_STEPS = 6
 # Values of the data that may be copied.
 _LARGEST_COPY = 100_000_000
-# Iterations between two looks from outside.
+# Iterations between two checks by the caller.
 _STRIDE = 50
-# Places in `State.numbers`.
+# Indices into `State.numbers`.
 _STEP, _MOMENTUM, _SAME, _PATIENCE, _SPENT, _NEWTON_SPENT, _DAMPING = range(7)
 
 
 def can_descend(problem):
-    """Whether the problem has the form for this method."""
+    """Whether this method can solve the problem."""
     return (
         problem.ball.is_flat
         and problem.loss.is_smooth
@@ -61,7 +61,7 @@ def can_descend(problem):
 
 
 def descent(problem, pair, aim):
-    """Yield better and better pairs and the number of iterations that each took.
+    """Yield successively better pairs and the number of iterations that each took.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def descent(problem, pair, aim):
     pair : Pair
         Where to start: its primal point.
     aim : float
-        Gap to stop at; the caller may stop before.
+        Gap to stop at; the caller may stop earlier.
 
     Yields
     ------
@@ -115,7 +115,7 @@ def _new_state(W, mu, XW, value, step):
     W, mu, XW, value : ndarray, ndarray, ndarray, float
         Where to start, class-first.
     step : float
-        First guess of the curvature, in units of the largest possible one.
+        First guess of the curvature, as a share of the largest possible one.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def _new_state(W, mu, XW, value, step):
 
 @compiled
 def _descend(data, terms, state, aim, n_steps):
-    """Iterate until the gap of the best points is at most `aim`, or `n_steps` times.
+    """Iterate until the gap of the best points is at most `aim`, at most `n_steps` times.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _descend(data, terms, state, aim, n_steps):
     Returns
     -------
     n_iter : int
-        Iterations that were made.
+        Number of iterations made.
     """
     current, previous, numbers = state.current, state.previous, state.numbers
     n_classes, n_features = current.W.shape
@@ -204,9 +204,9 @@ def _descend(data, terms, state, aim, n_steps):
 
 @compiled
 def _walk(data, terms, state, aim, n_steps):
-    """Newton steps from face to face of the ball, as long as they pay; how many there were.
+    """Take Newton steps from face to face of the ball as long as they pay; returns their number.
 
-    Before every step the entries that violate optimality most are added to the face, a few at a
+    Before each step, the entries that violate optimality most are added to the face, a few at a
     time: more would be clipped at 0 again.
     """
     current, numbers = state.current, state.numbers

@@ -1,10 +1,10 @@
-"""Accelerated projected gradients for smooth losses, with Newton steps where these pay.
+"""Accelerated projected gradients for smooth losses, with Newton steps when they pay.
 
 FISTA (Beck and Teboulle, 2009) on (W, mu) jointly, each block with its own step length, both
 shortened together by backtracking, restarted where the momentum points uphill (O'Donoghue and
-Candes, 2015). Its gradient at the extrapolated point is a dual point, so every iteration brings a
-certificate for the price of two products with X. When the face of the ball has stayed the same
-for a while, Newton steps on it (`_newton`) finish the work.
+Candes, 2015). Its gradient at the extrapolated point is a dual point, so each iteration gives a
+certificate at the cost of two products with X. When the face of the ball has stayed the same for a
+while, Newton steps on it (`_newton`) finish the work.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ _SAME_FACE = 4
 
 
 def fista(problem, pair):
-    """Yield better and better pairs, one an iteration; the caller decides when to stop.
+    """Yield successively better pairs, one per iteration; the caller decides when to stop.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def fista(problem, pair):
         face = support
         if same_face >= patience:
             cost = newton_cost(problem, current.W)
-            # Newton steps may cost as much as the iterations have.
+            # Newton steps may take as much work as the iterations so far.
             if newton_spent + cost <= spent:
                 newton_spent += cost
                 better = newton_step(problem, current)
@@ -57,7 +57,7 @@ def fista(problem, pair):
                     pair = pair.better(better, problem.dual_of(better))
                     previous = current = better
                     momentum = 1.0
-                    # A step that pays is paid for, and the next may follow at once.
+                    # A successful step is not counted, so the next may follow at once.
                     pays = pair.gap <= 0.5 * gap
                     newton_spent -= cost if pays else 0.0
                     patience = _SAME_FACE if pays else 2 * patience
@@ -71,7 +71,7 @@ class _Steps:
     def __init__(self, problem):
         self.problem = problem
         curvature = problem.loss.curvature
-        # Backtracking makes up for what is missing.
+        # Backtracking corrects too small a guess.
         self.of_W = max(problem.rough_squared_norm, 1e-300) / curvature
         self.of_mu = problem.class_sizes[:, None] / curvature
         self.factor = 1.0

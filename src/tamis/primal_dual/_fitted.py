@@ -1,4 +1,4 @@
-"""What the primal-dual classifiers share: parameters, training, and what a fitted one can do."""
+"""Shared by the primal-dual classifiers: parameters, training, and fitted behaviour."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ __all__ = ["FittedPrimalDual", "History"]
 _PRIVATE = ("_levels", "_fold_scores", "_euclidean", "_class_size")
 _LOSSES = ("huber", "l1", "frobenius")
 _DEFAULT_ITERATIONS = 20_000
-# "auto" puts rho at this multiple of the mean class size: see `benchmarks/papers/primal_dual`.
+# "auto" sets rho to this multiple of the mean class size: see `benchmarks/papers/primal_dual`.
 _RHO_PER_CLASS_SIZE = 2.0
 
 
 class History:
-    """Objective, gap, features and seconds of every round of a fit."""
+    """Objective, gap, features and seconds of each round of a fit."""
 
     def __init__(self):
         self.begin = time.perf_counter()
         self.rounds = []
 
     def add(self, solution, n_features):
-        """Write down where the solver stands."""
+        """Record the state of the solver."""
         row = (
             solution.n_iter,
             solution.pair.primal.value,
@@ -64,7 +64,7 @@ class History:
         self.rounds.append(row)
 
     def table(self):
-        """One array for every column."""
+        """One array per column."""
         names = ("n_iter", "objective", "relative_gap", "n_features", "seconds")
         return {name: np.array([row[c] for row in self.rounds]) for c, name in enumerate(names)}
 
@@ -108,21 +108,21 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
         return self.max_iter or _DEFAULT_ITERATIONS
 
     def _require_features(self, asked):
-        """Raise unless the ball leaves features out, so that their number can be asked for."""
+        """Raise unless the ball selects features, so that their number can be chosen."""
         if not BALLS[self.ball].selects_rows:
             raise ValueError(
-                f"{asked} goes with the balls that select features, 'l1' and 'l21'; got "
-                f"ball={self.ball!r}, which leaves no feature out."
+                f"{asked} needs a ball that selects features, 'l1' or 'l21'; got "
+                f"ball={self.ball!r}, which uses all features."
             )
 
     def _forget(self):
-        """Leave nothing of an earlier fit, so that one that fails leaves no mixture."""
+        """Remove the results of an earlier fit, so that a failed fit leaves no mixture."""
         for name in list(vars(self)):
             if (name.endswith("_") and not name.startswith("__")) or name in _PRIVATE:
                 delattr(self, name)
 
     def _validate(self, X, y, sample_weight):
-        """Checked data, class indices and weights (samples times classes); sets `classes_`."""
+        """Check the data, labels and weights (samples times classes); sets `classes_`."""
         X, y = validate(
             self,
             X,
@@ -139,7 +139,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
         return X, codes, weights
 
     def _prepare(self, X, codes, weights, known=slice(None)):
-        """Training data with the class weights in them, and these; `known` are the classes."""
+        """Training data with class weights applied, and these weights; `known` are the classes."""
         n_classes = len(self.classes_[known])
         given = check_class_weight(self.class_weight, self.classes_, LARGEST)
         if given is None:
@@ -160,7 +160,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
         return data, of_class
 
     def _problem(self, data, radius):
-        """The problem that the parameters make of training data."""
+        """Make the problem from the training data and the parameters."""
         rho = None
         if self.adaptive_centers:
             size = data.weights.sum() / data.n_classes
@@ -168,7 +168,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
             if not 1 / LARGEST <= rho / size <= LARGEST:
                 raise ValueError(
                     f"rho={rho:g} is out of proportion to the mean (weighted) class size {size:g}:"
-                    f" between {1 / LARGEST:g} and {LARGEST:g} times that is possible, "
+                    f" between {1 / LARGEST:g} and {LARGEST:g} times that is allowed, "
                     "rho='auto' is twice it."
                 )
         return make_problem(
@@ -180,7 +180,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
             rho=rho,
         )
 
-    # What training left.
+    # Fitted state.
 
     def _store(self, data, problem, solution, n_samples):
         """Keep the arrays of a solution."""
@@ -189,14 +189,14 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
         self._be(record)
 
     def _keep_data(self, data, problem):
-        """Keep what all radii share."""
+        """Keep the attributes that all radii share."""
         self.rho_ = problem.rho
         self._class_size = float(data.weights.sum() / data.n_classes)
         self.mean_, self.scale_ = data.mean, data.scale
         self._euclidean = problem.loss.euclidean
 
     def _be(self, record):
-        """Take the arrays of one radius."""
+        """Become the model of one radius."""
         for name, value in record.items():
             if name.endswith("_") and value is not None:
                 setattr(self, name, value)
@@ -219,7 +219,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
     def _warn_of_collapse(self, stacklevel=4):
         if self.support_.any():
             return
-        reason, cure = "No feature separates the classes.", "Look at the data."
+        reason, cure = "No feature separates the classes.", "Check the data."
         loss = make_loss(self.loss, self.huber_delta)
         if loss.curvature < 1:
             reason = (
@@ -230,8 +230,8 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
         if self.rho_ is not None and self.rho_ < self._class_size:
             reason = (
                 f"rho={self.rho_:g} is small against the mean (weighted) class size "
-                f"{self._class_size:g}: the centers shrink to 0 for less than the samples cost, "
-                "and then W = 0 is the optimum."
+                f"{self._class_size:g}: shrinking the centers to 0 costs less than the samples "
+                "do, and then W = 0 is the optimum."
             )
             cure = "Raise rho, or use rho='auto'."
         warnings.warn(
@@ -251,7 +251,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Length of every row of `weights_`: 0 for a feature that is not used."""
+        """Length of each row of `weights_`: 0 for a feature that is not used."""
         check_is_fitted(self, "support_")
         return np.linalg.norm(self.weights_, axis=1)
 
@@ -290,7 +290,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
     # Decisions.
 
     def _distances(self, X):
-        """Checked samples, and their distances to the centers."""
+        """Check the samples, and compute their distances to the centers."""
         check_is_fitted(self, "support_")
         X = validate(
             self,
@@ -323,7 +323,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
         return confidence_of(self._distances(X)[1])
 
     def explain(self, X: ArrayLike) -> Explanation:
-        """Contribution of every feature to the decision of every sample.
+        """Contribution of each feature to the decision of each sample.
 
         Parameters
         ----------

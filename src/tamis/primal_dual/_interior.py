@@ -8,9 +8,9 @@ products must vanish at the optimum (half the squares have no bound on Z, and no
 .. math:: W_\pm (\lambda \mp X^T Z), \quad R_\pm (s \mp Z), \quad
           (\eta - \textstyle\sum W_+ + W_-)\, \lambda .
 
-Newton's method makes them equal and small (Mehrotra, 1992). A step solves one system a class, of
-the size of its rows and centers, whatever the conditioning: some 20 steps are enough. Points
-inside have no zeros, so an iterate is yielded with those entries that go to 0 made 0, and the
+Newton's method makes them equal and small (Mehrotra, 1992). A step solves one system per class, of
+the size of its rows and centers, whatever the conditioning: about 20 steps are enough. Interior
+points have no zeros, so an iterate is yielded with the entries that tend to 0 set to 0, and the
 active set that they show is polished (`_polish`).
 """
 
@@ -26,12 +26,12 @@ _MOST_ROWS = 400
 _SAFE_STEP = 0.995
 _MOST_STEPS = 60
 _LARGEST_POLISH = 800
-# The active set shows when the gap is this share of the objective.
+# The active set is visible when the gap is this share of the objective.
 _NEAR = 3e-3
 
 
 def can_walk_inside(problem):
-    """Whether the problem has the form and the size for this method."""
+    """Whether this method can solve a problem of this form and size."""
     return (
         problem.ball.is_flat
         and not problem.matrix.is_sparse
@@ -40,14 +40,14 @@ def can_walk_inside(problem):
 
 
 def interior(problem, pair):
-    """Yield better and better pairs, one a step; ends when steps bring no more.
+    """Yield successively better pairs, one per step; ends when steps bring no improvement.
 
     Parameters
     ----------
     problem : Problem
         As `can_walk_inside` says.
     pair : Pair
-        The pair to improve; the walk itself starts in the middle.
+        The pair to improve; the walk itself starts in the interior.
     """
     walk = _Walk(problem)
     for _ in range(_MOST_STEPS):
@@ -62,7 +62,7 @@ def interior(problem, pair):
 
 
 def _finish(problem, pair, primal, U):
-    """The pair with the optimum of the active set that shows, if that is better."""
+    """The pair, improved by the optimum of the visible active set if that is better."""
     if problem.loss.is_smooth:
         better = newton_step(problem, primal)
         return pair if better is None else pair.better(better, problem.dual_of(better))
@@ -94,7 +94,7 @@ class _Walk:
         self.multiplier = max(float(problem.weights.sum()) * middle / max(radius, 1e-300), 1e-300)
 
     def products(self):
-        """The pairs whose products go to 0."""
+        """The pairs whose products tend to 0."""
         pairs = [
             (np.array(self.slack), np.array(self.multiplier)),
             (self.positive, self.multiplier - self.G),
@@ -105,7 +105,7 @@ class _Walk:
         return pairs
 
     def step(self):
-        """One predictor-corrector step; False when rounding leaves no way on."""
+        """Take one predictor-corrector step; False if rounding prevents further progress."""
         pairs = self.products()
         count = sum(a.size for a, _ in pairs)
         distance = sum(float(np.vdot(a, b)) for a, b in pairs) / count
@@ -146,7 +146,7 @@ class _Walk:
         self.G = self.problem.matrix.adjoint(self.Z)
 
     def mismatch(self):
-        """What the parts of the residual lack: 0, but for rounding, where Z has a bound."""
+        """Mismatch of the parts of the residual: 0, except for rounding, if Z has a bound."""
         problem = self.problem
         W = self.positive - self.negative
         parts = problem.loss.curvature * self.Z / self.s
@@ -157,7 +157,7 @@ class _Walk:
     def snapshot(self):
         """W with exact zeros, the centers, and U with exact bounds."""
         W = self.positive - self.negative
-        # Of two factors with a product near 0, the one that is the smaller share goes to 0.
+        # Of two factors with a product near 0, the relatively smaller one tends to 0.
         size = np.abs(W)
         room = (self.multiplier - np.abs(self.G)) / self.slope
         W = np.where(size > room * size.max(), W, 0.0)
@@ -228,10 +228,10 @@ class _Systems:
             if self.adaptive:
                 extra = np.column_stack([center[:, j], np.zeros(problem.n_classes)])
                 right = np.concatenate([right, extra])
-            found = linalg.cho_solve(factor, right, check_finite=False)
-            A[:, j], B[:, j] = found[:n_rows].T
+            solution = linalg.cho_solve(factor, right, check_finite=False)
+            A[:, j], B[:, j] = solution[:n_rows].T
             if self.adaptive:
-                mu_A[:, j], mu_B[:, j] = found[n_rows:].T
+                mu_A[:, j], mu_B[:, j] = solution[n_rows:].T
         constant = (
             np.sum(up / self.pp + down / self.pn)
             + float(slack) / self.level

@@ -29,7 +29,7 @@ __all__ = [
     "uphill",
 ]
 
-# Systems larger than this are left to first-order steps.
+# For larger systems, first-order steps are used instead.
 _LARGEST_SYSTEM = 1500
 
 
@@ -65,7 +65,7 @@ class Point(NamedTuple):
 
 
 class State(NamedTuple):
-    """What goes on from one call of `descend` to the next; changed in place.
+    """State that is kept between calls of `descend`; changed in place.
 
     `dual` holds the value and the factor of the best dual point U, with its X' Z in G.
     """
@@ -174,7 +174,7 @@ def finish(data, terms, point):
 
 @compiled
 def _distance(terms, mu):
-    """What the centers cost."""
+    """The term of the centers in the objective."""
     if terms.rho == 0:
         return 0.0
     return 0.5 * terms.rho * ((mu - np.eye(mu.shape[0])) ** 2).sum()
@@ -193,7 +193,7 @@ def project(V, radius, out):
 
 @compiled
 def uphill(data, terms, step, lipschitz, ahead, new, current):
-    """Whether the momentum points uphill, for it is positive then."""
+    """Inner product that is positive if the momentum points uphill."""
     total = 0.0
     for j in range(new.W.shape[0]):
         for f in range(new.W.shape[1]):
@@ -210,7 +210,7 @@ def uphill(data, terms, step, lipschitz, ahead, new, current):
 
 @compiled
 def same_support(new, old):
-    """Whether two matrices are non-zero at the same places, and at how many the first is."""
+    """Whether two matrices have the same non-zero entries, and their number in the first."""
     same, used = True, 0
     for j in range(new.shape[0]):
         for f in range(new.shape[1]):
@@ -225,7 +225,7 @@ def same_support(new, old):
 
 @compiled
 def add_violators(W, G):
-    """Signs of the entries of W, with those of the zero entries that G would change most."""
+    """Signs of the entries of W, and of the zero entries that violate optimality most."""
     face = np.empty_like(W)
     used, total, level = 0, 0.0, 0.0
     n_classes, n_features = W.shape
@@ -251,7 +251,7 @@ def add_violators(W, G):
 
 @compiled
 def newton_cost(face, n_samples, terms):
-    """About how many operations a step takes; infinity where it would be too large."""
+    """Approximate number of operations of a step; infinity if the system is too large."""
     cost = 0.0
     for j in range(face.shape[0]):
         size = (face[j] != 0).sum() + (face.shape[0] if terms.rho > 0 else 0)
@@ -263,7 +263,7 @@ def newton_cost(face, n_samples, terms):
 
 @compiled
 def newton_step(data, terms, point, face, new, Z, sums, damping):
-    """Fill `new` with a better point of a face of the ball; the step length, 0 for failure.
+    """Fill `new` with a better point on a face of the ball; returns the step length, 0 on failure.
 
     The system is that of `_newton`: one block per class, joined by the multiplier of the ball.
     """
@@ -364,7 +364,7 @@ def _hessian(data, terms, point, j, free, damping):
 
 @compiled
 def _factorize(matrix):
-    """Cholesky factor in the lower triangle, in place; False if there is none."""
+    """Compute the Cholesky factor in the lower triangle, in place; False if there is none."""
     for a in range(matrix.shape[0]):
         for b in range(a):
             matrix[a, b] = (matrix[a, b] - np.dot(matrix[a, :b], matrix[b, :b])) / matrix[b, b]

@@ -1,14 +1,14 @@
-r"""Newton's method on the face of the ball where a point lies.
+r"""Newton's method on the face of the ball on which a point lies.
 
 On its face the norm is smooth and the loss is piecewise quadratic, so near the optimum one or two
-steps give it to the last digits, however ill-conditioned the data are. With the entries w that are
-free, their gradient g, the normal a of the sphere and the Hessian H of the Lagrangian,
+steps reach it to the last digits, however ill-conditioned the data are. With the entries w that
+are free, their gradient g, the normal a of the sphere and the Hessian H of the Lagrangian,
 
 .. math:: H v + \lambda a = -g, \qquad a^T v = 0.
 
-The columns of W meet only in the ball: with flat faces (l1) H falls apart into one block a class,
-with curved ones (l2,1) it does not. The centers of a class are free entries of its block. A step
-is taken only if it lowers the objective, so nothing here can do harm.
+The columns of W interact only through the ball: with flat faces (l1), H splits into one block per
+class; with curved ones (l2,1), it does not. The centers of a class are free entries of its block.
+A step is taken only if it lowers the objective, so nothing here can make a solution worse.
 """
 
 import numpy as np
@@ -16,20 +16,20 @@ from scipy import linalg
 
 __all__ = ["newton_cost", "newton_step"]
 
-# Systems larger than this are left to first-order steps.
+# For larger systems, first-order steps are used instead.
 _LARGEST_SYSTEM = 1500
 _STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1)
 _RIDGE = 1e-10
 
 
 def newton_cost(problem, W):
-    """About how many operations a step takes; infinity where there is no step."""
+    """Approximate number of operations of a step; infinity if no step is possible."""
     if W.shape[0] == 0 or not hasattr(problem.ball, "keep_face") or not W.any():
         return np.inf
     n_samples, k = problem.matrix.shape[0], problem.n_classes
     face = problem.ball.face(W)
     sizes = face.free.sum(axis=0) + (k if problem.rho is not None else 0.0)
-    # Products of matrices run some times faster than those of a matrix with few columns.
+    # Products of large matrices are several times faster than those with few columns.
     cost = 0.3 * float(np.sum(n_samples * sizes**2))
     largest = sizes.max() if face.curvature is None else sizes.sum()
     cost += float(np.sum(sizes**3) if face.curvature is None else largest**3) / 3.0
@@ -97,7 +97,7 @@ def _ridge(hessian):
 
 
 def _solve_apart(blocks, inside):
-    """Moves of every block when these share nothing but the multiplier."""
+    """Moves of all blocks when they share only the multiplier."""
     solved, pull, give = [], 0.0, 0.0
     for block in blocks:
         if block.gradient.size == 0:
@@ -115,7 +115,7 @@ def _solve_apart(blocks, inside):
 
 
 def _solve_together(problem, primal, face, blocks, inside):
-    """Moves of every block when the curvature of the ball joins them."""
+    """Moves of all blocks when the curvature of the ball couples them."""
     sizes = [block.gradient.size for block in blocks]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     hessian = linalg.block_diag(*[block.hessian for block in blocks])
@@ -125,8 +125,8 @@ def _solve_together(problem, primal, face, blocks, inside):
         n_rows = face.curvature.shape[0]
         # At the optimum -gradient = multiplier * normal.
         multiplier = max(-(gradient @ normal) / (normal @ normal), 0.0)
-        at = starts[:-1][None, :] + np.arange(n_rows)[:, None]  # place of (row, class)
-        hessian[at[:, :, None], at[:, None, :]] += multiplier * face.curvature
+        index = starts[:-1][None, :] + np.arange(n_rows)[:, None]  # index of (row, class)
+        hessian[index[:, :, None], index[:, None, :]] += multiplier * face.curvature
     joined = _Joined(hessian, gradient, normal)
     move = _solve_apart([joined], inside)[0]
     return np.split(move, starts[1:-1])

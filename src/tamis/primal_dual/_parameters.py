@@ -28,12 +28,12 @@ def check_radius(name, value):
     if value > LARGEST:
         raise ValueError(
             f"{name} must be at most {LARGEST:g}, got {value!r}: for standardized features a "
-            "ball beyond that is no constraint, and no gap could be proved."
+            "larger ball is no constraint, and no gap could be certified."
         )
 
 
 def check_feature_weights(feature_weights, n_features):
-    """Positive factors of the features as float64; None for none."""
+    """Positive factors of the features as float64, or None."""
     if feature_weights is None:
         return None
     try:
@@ -54,14 +54,14 @@ def check_feature_weights(feature_weights, n_features):
     if wrong.size:
         raise ValueError(
             f"feature_weights must be positive and finite, between {1 / LARGEST:g} and "
-            f"{LARGEST:g}; got {weights[wrong[0]]} for feature {wrong[0]}. Leave a feature that "
-            "is not to count out of X."
+            f"{LARGEST:g}; got {weights[wrong[0]]} for feature {wrong[0]}. To exclude a "
+            "feature, drop it from X."
         )
     return weights
 
 
 def check_radii(radii, name="radii"):
-    """Different radii in ascending order; None where a number of them is asked for."""
+    """Distinct radii in ascending order; None if `radii` is a number of radii."""
     if isinstance(radii, Integral) and not isinstance(radii, bool):
         if radii < 1:
             raise ValueError(f"{name} must be at least 1 radius, got {radii!r}.")

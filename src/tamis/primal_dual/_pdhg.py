@@ -7,15 +7,15 @@ mu, written for Z / s:
   :math:`\mu^+ = (\mu + \tau_\mu (\rho I - Y^T Z)) / (1 + \tau_\mu \rho)`
 - :math:`U^+ = \operatorname{prox}_{\sigma h^*}(U + \sigma (Y (2\mu^+ - \mu) - X (2W^+ - W)))`
 
-It converges when :math:`\sigma (\tau \|X\|^2 + \tau_\mu \|Y\|^2) \le 1`, norms weighted by s. What
-makes it fast on piecewise linear problems is due to the solvers for linear programs that followed
+It converges when :math:`\sigma (\tau \|X\|^2 + \tau_\mu \|Y\|^2) \le 1`, norms weighted by s. It
+is fast on piecewise linear problems thanks to ideas from solvers for linear programs that followed
 PDLP (Applegate et al., 2021): each point is the reflection 2T(z) - z drawn towards an anchor with
 weight 1 / (n + 1) (Halpern's iteration: Lu and Yang, 2024); the anchor moves to T(z) when the
-fixed-point residual has dropped enough; and the balance of the step lengths then follows the
-distances that W and U have gone.
+fixed-point residual has dropped enough; and the balance of the step lengths is then set by the
+distances that W and U have moved.
 
-Products are linear, so each iteration takes one product with X and one with X', and the gap of
-every point T(z) comes with them.
+Products are linear, so each iteration needs one product with X and one with X', and the gap of
+each point T(z) comes with them.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ __all__ = ["pdhg"]
 
 # Restart when the fixed-point residual is at most this share of that at the anchor ...
 _SUFFICIENT, _NECESSARY = 0.2, 0.8
-# ... or when a stretch has become this share of all iterations.
+# ... or when the iterations since the last restart are this share of all.
 _LONGEST_STRETCH = 0.36
 
 
@@ -53,7 +53,7 @@ class _Point:
 
 
 def pdhg(problem, pair):
-    """Yield better and better pairs, one an iteration; the caller decides when to stop.
+    """Yield successively better pairs, one per iteration; the caller decides when to stop.
 
     Parameters
     ----------
@@ -114,8 +114,8 @@ def _step(problem, z, balance):
 
 
 def _rebalance(problem, balance, point, anchor):
-    """Balance that follows the distances gone since the anchor, half way on the log scale."""
-    # The way of the centers counts too: W may have arrived while they have not.
+    """Balance from the distances moved since the anchor, half way on the log scale."""
+    # The distance of the centers counts too: W may have converged while they have not.
     norm = max(problem.squared_norm, 1e-300)
     gone = np.sum((point.W - anchor.W) ** 2)
     gone += np.sum(problem.class_sizes[:, None] * (point.mu - anchor.mu) ** 2) / norm

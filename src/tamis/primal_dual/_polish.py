@@ -10,7 +10,7 @@ free entries w of a column, their normal a, the rows E with |U| < 1, and weights
     (Y \mu - X w)_E = \delta U_E, \quad a^T w = \eta,
 
 with U = ±1 outside E and :math:`\delta` = 0 for l1. A wrong guess gives a point that is no better,
-and is not taken.
+and is rejected.
 """
 
 import numpy as np
@@ -22,9 +22,9 @@ _RIDGE = 1e-11
 
 
 def polish_size(problem, W, U):
-    """Unknowns of the largest column's system; infinity where there is none to solve.
+    """Number of unknowns of the largest column's system; infinity if there is none to solve.
 
-    With fixed centers the system of a column alone is singular: its ball has taken one unknown.
+    With fixed centers, the system of a single column is singular: the ball removes one unknown.
     """
     face = problem.ball.face(W) if W.any() and problem.rho is not None else None
     if face is None or face.curvature is not None or not np.isfinite(problem.loss.bound):
@@ -35,7 +35,7 @@ def polish_size(problem, W, U):
 
 
 def polish(problem, pair, W, mu, U):
-    """The pair, better if the active set of (W, mu, U) is the right one."""
+    """The pair, improved if the active set of (W, mu, U) is the right one."""
     face = problem.ball.face(W)
     bound = problem.loss.bound
     inner = np.abs(U) < bound
@@ -44,15 +44,19 @@ def polish(problem, pair, W, mu, U):
         solved = [column.solve() for column in columns]
     except np.linalg.LinAlgError:
         return pair
-    reach = sum(column.normal @ found[:, 0] for column, found in zip(columns, solved, strict=True))
-    give = sum(column.normal @ found[:, 1] for column, found in zip(columns, solved, strict=True))
+    reach = sum(
+        column.normal @ solution[:, 0] for column, solution in zip(columns, solved, strict=True)
+    )
+    give = sum(
+        column.normal @ solution[:, 1] for column, solution in zip(columns, solved, strict=True)
+    )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         multiplier = max((reach - problem.ball.radius) / give, 0.0) if give else 0.0
     if not np.isfinite(multiplier):
         return pair
     new_W, new_mu, new_U = np.zeros_like(W), mu.copy(), U.copy()
-    for j, (column, found) in enumerate(zip(columns, solved, strict=True)):
-        w, center, u = column.split(found[:, 0] - multiplier * found[:, 1])
+    for j, (column, solution) in enumerate(zip(columns, solved, strict=True)):
+        w, center, u = column.split(solution[:, 0] - multiplier * solution[:, 1])
         new_W[column.rows, j] = w
         new_U[inner[:, j], j] = u
         new_mu[:, j] = center
@@ -81,14 +85,14 @@ class _Column:
         tie[:, :p] = -X
         right[:p] = part.adjoint(fixed[:, None])[:, 0]
         tie[:, p:] = problem.indicator[E]
-        at = np.arange(p, p + k)
-        matrix[at, at] = problem.rho
+        diagonal = np.arange(p, p + k)
+        matrix[diagonal, diagonal] = problem.rho
         right[p : p + k] = problem.rho * problem.identity[:, j] - fixed @ problem.indicator
         tie *= s[E, None]
         matrix[p + self.k :, : p + self.k] = tie
         matrix[: p + self.k, p + self.k :] = tie.T
-        at = np.arange(p + self.k, right.size)
-        matrix[at, at] = -problem.loss.curvature * s[E]
+        diagonal = np.arange(p + self.k, right.size)
+        matrix[diagonal, diagonal] = -problem.loss.curvature * s[E]
         self.normal = np.concatenate([face.normal[self.rows, j], np.zeros(self.k + e)])
         self.matrix, self.right, self.n_tied = matrix, right, e
 
@@ -97,17 +101,17 @@ class _Column:
         size = self.right.size
         if size == 0:
             return np.zeros((0, 2))
-        # A small diagonal makes too large guesses solvable; one refinement takes it back.
+        # A small diagonal makes oversized guesses solvable; one refinement removes its effect.
         scale = _RIDGE * max(np.abs(self.matrix).max(), 1e-300)
         damped = self.matrix.copy()
         sign = np.where(np.arange(size) < size - self.n_tied, 1.0, -1.0)
         damped[np.diag_indices(size)] += scale * sign
         both = np.column_stack([self.right, self.normal])
         inverse = np.linalg.inv(damped)
-        found = inverse @ both
-        return found + inverse @ (both - self.matrix @ found)
+        solution = inverse @ both
+        return solution + inverse @ (both - self.matrix @ solution)
 
-    def split(self, found):
+    def split(self, solution):
         """Weights, centers and dual points."""
         p = self.rows.size
-        return found[:p], found[p : p + self.k], found[p + self.k :]
+        return solution[:p], solution[p : p + self.k], solution[p + self.k :]

@@ -22,9 +22,9 @@ from tamis.primal_dual._polish import polish, polish_size
 
 __all__ = ["can_split", "splitting"]
 
-# The longest side of a system that is worth its factorization.
+# Largest size of a system that is worth its factorization.
 _LARGEST_SYSTEM = 2000
-# The gap takes two more products: it is looked at this often.
+# Computing the gap needs two more products, so it is done every this many iterations.
 _LOOK = 10
 _SUFFICIENT, _NECESSARY, _LONGEST_STRETCH = 0.2, 0.8, 0.36
 _FIRST_PENALTY = 20.0
@@ -40,7 +40,7 @@ def can_split(problem):
 
 
 def splitting(problem, pair):
-    """Yield better and better pairs, one an iteration; the caller decides when to stop.
+    """Yield successively better pairs, one per iteration; the caller decides when to stop.
 
     Parameters
     ----------
@@ -108,14 +108,14 @@ def _resolve(problem, z, a):
 
 
 def _change(loose, moved):
-    """By how much a penalty should change: a loose tie is tightened."""
+    """Factor by which a penalty should change: a loose tie is tightened."""
     if loose <= 0 or moved <= 0:
         return 1.0
     return float(np.clip(np.sqrt(loose / moved), 1 / _LARGEST_CHANGE, _LARGEST_CHANGE))
 
 
 class _System:
-    """(W, mu) closest to what loss and ball want, for changing penalties.
+    """Finds (W, mu) closest to the targets of loss and ball, for changing penalties.
 
     ``min rho/2 |I - mu|^2 + a/2 sum_i s_i |(Y mu - X W - T)_i|^2 + b/2 |W - V|^2``, by a system of
     the size of the features and classes or, when samples are fewer, of the samples.
@@ -126,7 +126,7 @@ class _System:
         n_samples, n_features = problem.matrix.shape
         self.tall = n_features + problem.n_classes <= n_samples or problem.matrix.is_sparse
         k = problem.n_classes
-        #: Operations of one solution; ten times those of small matrices go into calls.
+        #: Operations of one solution; for small matrices, calls take ten times as long.
         self.cost = 4.0 * n_samples * n_features * k + 1e6
         if self.tall:
             self.gram = problem.matrix.gram(problem.weights)
@@ -157,14 +157,14 @@ class _System:
         problem, k = self.problem, self.problem.n_classes
         if self.tall:
             fixed = problem.rho is None
-            # Fixed centers are on the side of the data.
+            # Fixed centers belong to the data.
             target = T - problem.identity[problem.codes] if fixed else T
             right = -self.a * problem.adjoint(target) + self.b * V
             if not fixed:
                 pull = self.a * problem.class_sums(T) + problem.rho * problem.identity
                 right = np.concatenate([pull, right])
-            found = linalg.cho_solve(self.factor, right, check_finite=False)
-            mu, W = (problem.identity, found) if fixed else (found[:k], found[k:])
+            solution = linalg.cho_solve(self.factor, right, check_finite=False)
+            mu, W = (problem.identity, solution) if fixed else (solution[:k], solution[k:])
             return mu, W, problem.residual(mu, problem.matrix.apply(W))
         start = problem.residual(problem.identity, problem.matrix.apply(V))
         Z = linalg.cho_solve(self.factor, T - start, check_finite=False)

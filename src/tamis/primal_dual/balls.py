@@ -1,4 +1,4 @@
-r"""The balls that hold the projection W (features x classes), and what solvers ask of them.
+r"""The balls that constrain the projection W (features x classes), as solvers need them.
 
 ================ ============================== ============================ ====================
 ball             norm of W                      dual norm of G               makes zero
@@ -10,7 +10,7 @@ ball             norm of W                      dual norm of G               mak
 ``NuclearBall``  sum of the singular values     largest singular value       singular values
 ================ ============================== ============================ ====================
 
-A new ball is a new class with these methods: nothing else in the family knows a ball by name.
+A new ball is a new class with these methods: nothing else in the family refers to a ball by name.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ __all__ = ["BALLS", "Face", "L1Ball", "L12Ball", "L21Ball", "NuclearBall", "used
 
 
 def used_rows(W):
-    """Which rows are not zero; column by column, because rows are short."""
+    """Mask of the rows that are not zero; column by column, because rows are short."""
     used = np.zeros(W.shape[0], dtype=bool)
     for column in W.T:
         used |= column != 0
@@ -46,7 +46,7 @@ class Face:
     normal : ndarray of shape (n_features, n_classes)
         Gradient of the norm there, 0 elsewhere.
     curvature : ndarray of shape (n_free_rows, n_classes, n_classes) or None
-        Second derivative of the norm for every row with free entries; None where it is 0.
+        Second derivative of the norm for each row with free entries; None if it is 0.
     """
 
     free: np.ndarray
@@ -66,7 +66,7 @@ class _Ball:
         self.radius = radius
 
     def level(self, W):
-        """What the ball makes few of: here the number of features that are used."""
+        """What the ball makes sparse: here, the number of features used."""
         return int(np.count_nonzero(used_rows(W)))
 
     def face(self, W):
@@ -93,7 +93,7 @@ class L1Ball(_Ball):
         return project_l1_ball(V, self.radius)
 
     def row_scores(self, G):
-        """Dual norm of every row alone; a row below the largest is zero at the optimum."""
+        """Dual norm of each row alone; a row below the largest is zero at the optimum."""
         scores = np.zeros(G.shape[0])
         for column in G.T:
             np.maximum(scores, np.abs(column), out=scores)
@@ -126,7 +126,7 @@ class L21Ball(_Ball):
         return project_l21_ball(V, self.radius)
 
     def row_scores(self, G):
-        """Dual norm of every row alone; a row below the largest is zero at the optimum."""
+        """Dual norm of each row alone; a row below the largest is zero at the optimum."""
         return np.sqrt(np.einsum("ij,ij->i", G, G))
 
     def face(self, W):
@@ -161,7 +161,7 @@ class L12Ball(_Ball):
         return project_l12_ball(V, self.radius)
 
     def level(self, W):
-        """What the ball makes few of: here the number of entries that are used."""
+        """What the ball makes sparse: here, the number of entries used."""
         return int(np.count_nonzero(W))
 
 
@@ -181,7 +181,7 @@ class NuclearBall(_Ball):
         return project_nuclear_ball(V, self.radius)
 
     def level(self, W):
-        """What the ball makes few of: here the rank."""
+        """What the ball makes small: here, the rank."""
         return int(np.linalg.matrix_rank(W))
 
 

@@ -32,17 +32,17 @@ class PrimalDualClassifier(FittedPrimalDual):
               \quad\text{with}\quad \|W\| \le \eta
 
     X is the standardized data, Y the indicator of the classes; a sample belongs to the class
-    whose center (row of mu) is nearest to its projection. The duality gap says how far the
-    objective is from the optimum at most [1]_.
+    whose center (row of mu) is nearest to its projection. The duality gap bounds the distance of
+    the objective from the optimum [1]_.
 
     Parameters
     ----------
     radius : float, default=1.0
-        Radius of the ball, :math:`\eta > 0`: the smaller, the fewer features.
+        Radius of the ball, :math:`\eta > 0`; smaller values select fewer features.
     ball : {"l1", "l21", "l12", "nuclear"}, default="l1"
         Norm of W. "l1" selects entries and thereby features, "l21" features for all classes
-        together. "l12" makes the classes compete for every feature and "nuclear" lowers the rank:
-        neither leaves features out.
+        together. "l12" makes the classes compete for each feature and "nuclear" lowers the rank:
+        both use all features.
     loss : {"huber", "l1", "frobenius"}, default="huber"
         Huber's loss, absolute values, or half the squares.
     huber_delta : float, default=0.25
@@ -53,20 +53,20 @@ class PrimalDualClassifier(FittedPrimalDual):
     adaptive_centers : bool, default=True
         False fixes the centers at I.
     standardize : bool, default=True
-        Center every feature by the mean of its class means and divide it by its class-balanced
-        standard deviation; sparse data stay sparse. False takes X as it is.
+        Center each feature by the mean of its class means and divide it by its class-balanced
+        standard deviation; sparse data stay sparse. False uses X unchanged.
     feature_weights : array-like of shape (n_features,) or None, default=None
         Positive numbers that the standardized features are multiplied by (those of X with
-        ``standardize=False``). A feature of weight 10 costs a tenth in the ball, so it enters
+        ``standardize=False``). A feature of weight 10 uses a tenth of the radius, so it enters
         sooner.
     class_weight : {"balanced"}, dict or None, default="balanced"
-        Weights of the classes in the loss. "balanced" gives every class the same say.
+        Weights of the classes in the loss. "balanced" gives all classes equal weight.
     tol : float, default=1e-4
         Relative duality gap to stop at: the gap divided by the objective at W = 0.
     max_iter : int or None, default=None
-        Most iterations; None is 20,000, and 30 for the paper's algorithm.
+        Largest number of iterations; None is 20,000, and 30 for the paper's algorithm.
     warm_start : bool, default=False
-        Start from the solution of the last fit where it has the same features and classes.
+        Start from the solution of the last fit if it has the same features and classes.
     algorithm : {"fast", "paper"}, default="fast"
         "fast" stops at `tol`. "paper" is Algorithm 1 of [1]_ as printed, for `max_iter`
         iterations whatever the gap, for reproduction.
@@ -80,20 +80,20 @@ class PrimalDualClassifier(FittedPrimalDual):
     centers_ : ndarray of shape (n_classes, n_classes)
         mu, one row per class.
     support_ : ndarray of bool of shape (n_features_in_,)
-        Whether a feature has a non-zero row in W.
+        Mask of the features with a non-zero row in W.
     n_features_ : int
-        How many have.
+        Number of these features.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Length of every row of W.
+        Length of each row of W.
     feature_order_ : ndarray of int of shape (n_features_in_,)
         All features, the most important first.
     coef_, intercept_ : ndarray
         Coefficients of the decisions in the units of X, of shape (1, n_features_in_) for two
         classes; only for ``loss="frobenius"``, where decisions are linear.
     dual_ : ndarray of shape (n_samples, n_classes)
-        The dual point Z that proves the gap.
+        The dual point Z that certifies the gap.
     objective_, gap_ : float
-        The objective, and how far above the optimum it is at most.
+        The objective, and an upper bound of its distance from the optimum.
     relative_gap_ : float
         The gap in units of the objective at W = 0 with its best centers.
     rho_ : float or None
@@ -101,17 +101,17 @@ class PrimalDualClassifier(FittedPrimalDual):
     class_weight_ : ndarray of shape (n_classes,)
         The weights of the classes that were used.
     mean_, scale_ : ndarray of shape (n_features_in_,)
-        Standardization: ``(X - mean_) / scale_``, the weights of the features being in `scale_`.
-        A column that varies by no more than rounding has an infinite scale, so that it counts for
-        nothing.
+        Standardization: ``(X - mean_) / scale_``, where `scale_` includes the weights of the
+        features. A column that varies by no more than rounding has an infinite scale, so that it
+        has no influence.
     dispersion_, temperature_ : float
-        Scale of the residuals, by which decisions are divided, and 1.
+        Scale of the residuals, by which decisions are divided, and the temperature, here 1.
     n_iter_ : int
         Iterations.
     history_ : dict of ndarray
         "n_iter", "objective", "relative_gap", "n_features" and "seconds" along the fit.
     n_features_in_, feature_names_in_
-        Features seen in `fit`, and their names where these are strings.
+        Number of features seen in `fit`, and their names if these are strings.
 
     References
     ----------
@@ -179,7 +179,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a weight of 2 is the same as the row twice.
+            Non-negative weights; a weight of 2 is equivalent to repeating the row.
 
         Returns
         -------
@@ -206,7 +206,7 @@ class PrimalDualClassifier(FittedPrimalDual):
             for solution in steps(self, solutions, X=X, y=y):
                 history.add(solution, problem.ball.level(solution.pair.primal.W))
         finally:
-            # Ctrl-C leaves the best solution so far.
+            # Ctrl-C keeps the best solution so far.
             if solution is not None:
                 self._store(data, problem, solution, codes.size)
                 self.history_ = history.table()
@@ -224,9 +224,9 @@ class PrimalDualClassifier(FittedPrimalDual):
         max_features: int | float | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> PrimalDualPath:
-        """Models for many radii, from the sparsest to the fullest, for little more than one.
+        """Train models for many radii, sparsest first, in little more time than one.
 
-        The data are prepared once, and every solution starts from its neighbours; each is that
+        The data are prepared once, and each solution starts from its neighbours; each equals that
         of `fit` with its radius, to `tol`.
 
         Parameters
@@ -236,21 +236,21 @@ class PrimalDualClassifier(FittedPrimalDual):
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         levels : int, array-like of float or None, default=None
-            Radii, in any order. An integer lets the data choose about that many, from one
-            feature to `max_features` for the balls that select features; None means 20.
+            Radii, in any order. An integer chooses about that many from the data, from one feature
+            to `max_features` for the balls that select features; None means 20.
         max_features : int, float or None, default=None
             End the path before the first model with more features than this: a count or a
-            fraction, as `n_features_to_select` of `PrimalDualClassifierCV`. If the data choose
-            the radii, the last model comes as close as it can, but a path with as many features
-            as samples (at least 100) goes no further. None: the path ends where a quarter as many
-            features as samples, at least 100, are used.
+            fraction, as `n_features_to_select` of `PrimalDualClassifierCV`. If the radii are
+            chosen from the data, the last model comes as close as possible, but a path with as
+            many features as samples (at least 100) goes no further. None: the path ends at a
+            quarter as many features as samples, at least 100.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a weight of 2 is the same as the row twice.
+            Non-negative weights; a weight of 2 is equivalent to repeating the row.
 
         Returns
         -------
         path : PrimalDualPath
-            ``path.model(i)`` is a fitted classifier, whose `history_` has its last row only;
+            ``path.model(i)`` is a fitted classifier, whose `history_` has only its last row;
             ``path.at_most(counts)`` selects models by their number of features. The estimator
             itself is not changed.
         """
@@ -304,12 +304,12 @@ class PrimalDualClassifier(FittedPrimalDual):
             raise ValueError(f"warm_start must be True or False, got {self.warm_start!r}.")
         if self.warm_start and self.algorithm == "paper":
             raise ValueError(
-                "warm_start=True goes with algorithm='fast'; the paper's algorithm has a start of "
-                "its own."
+                "warm_start=True needs algorithm='fast'; the paper's algorithm has a fixed "
+                "starting point."
             )
 
     def _start(self, problem, data, n_samples, classes, W, mu, Z):
-        """The solution of the last fit, where it is of use."""
+        """The solution of the last fit, if it can be used."""
         fits = W is not None and W.shape == (data.matrix.shape[1], data.n_classes)
         if not (self.warm_start and fits and np.array_equal(classes, self.classes_)):
             return None
@@ -320,9 +320,9 @@ class PrimalDualClassifier(FittedPrimalDual):
 
 
 def _path_of(problem, radii, n_radii, wanted, limits):
-    """Levels of the given or of chosen radii, with at most `wanted` features where that is given.
+    """Levels of the given or chosen radii, with at most `wanted` features if that is given.
 
-    The sparsest is there in any case, with a warning.
+    The sparsest level is always included, with a warning.
     """
     if radii is None:
         radii = choose_radii(

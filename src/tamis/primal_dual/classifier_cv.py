@@ -28,18 +28,18 @@ __all__ = ["PrimalDualClassifierCV"]
 class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     """Primal-dual classifier with the radius that cross-validation finds best.
 
-    Each fold follows the path of radii from the sparsest model to the fullest, every one started
-    from the last. See `PrimalDualClassifier` for the model.
+    Each fold follows the path of radii from the sparsest model to the fullest, each started from
+    the last. See `PrimalDualClassifier` for the model.
 
     Parameters
     ----------
     radii : int or array-like of float, default=20
-        Radii to try. A number lets the data choose that many, from a few features to many (a
+        Radii to try. An integer chooses that many from the data, from a few features to many (a
         quarter as many as samples, at least 100) for the balls that select features.
     n_features_to_select : int or float or None, default=None
-        Take the largest radius with at most this many features instead of the best score; scores
-        are there all the same. With a number of `radii` a radius is added that comes as close as
-        it can.
+        Select the largest radius with at most this many features instead of the best score; scores
+        are computed anyway. If `radii` is an integer, a radius is added that comes as close as
+        possible.
     ball : {"l1", "l21", "l12", "nuclear"}, default="l1"
         Norm of W.
     loss : {"huber", "l1", "frobenius"}, default="huber"
@@ -53,24 +53,24 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     standardize : bool, default=True
         Standardize the features, inside the folds.
     feature_weights : array-like of shape (n_features,) or None, default=None
-        Positive factors of the standardized features: the larger, the sooner a feature enters.
+        Positive factors of the standardized features; features with larger ones enter sooner.
     class_weight : {"balanced"}, dict or None, default="balanced"
         Weights of the classes in the loss.
     tol : float, default=1e-4
-        Relative duality gap to stop at, for every solution.
+        Relative duality gap to stop at, for each solution.
     max_iter : int or None, default=None
-        Most iterations for every solution; None is 20,000.
+        Largest number of iterations per solution; None is 20,000.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds; an integer means that many stratified ones.
+        Folds; an integer means that many stratified folds.
     scoring : str or callable, default="balanced_accuracy"
-        What is to be large.
+        Score to maximise.
     rule : {"best", "1se"}, default="best"
         The best radius (the sparsest of equals), or the sparsest whose score is within one
         standard error, or `tolerance`, of the best.
     tolerance : float, default=0.01
         For ``rule="1se"``: a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None
-        Threads for the folds. Results do not depend on it.
+        Number of threads for the folds. Results do not depend on it.
 
     Attributes
     ----------
@@ -83,9 +83,9 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     radius_ : float
         The chosen radius.
     stability_ : ndarray of shape (n_features_in_,)
-        Share of the folds that select each feature at the chosen radius.
+        Share of folds that select each feature at the chosen radius.
     temperature_ : float
-        What decisions are divided by, calibrated on out-of-fold decisions.
+        Divisor of the decisions, calibrated on out-of-fold decisions.
     best_score_ : float
         Score of the chosen radius over all folds; used to select a model, so it is optimistic.
     classes_, weights_, centers_, support_, feature_importances_, feature_order_, coef_, \
@@ -153,7 +153,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> PrimalDualClassifierCV:
-        """Follow the path on all data and in every fold, and choose the radius.
+        """Follow the path on all data and in each fold, and choose the radius.
 
         A callback that asks to stop, or Ctrl-C, ends the work early: the choice is then made
         from the radii and the folds that are done.
@@ -167,8 +167,8 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, for training and for the scores.
         groups : array-like of shape (n_samples,), default=None
-            Sample groups (patients, copies of a row). They stay whole if `cv` is a number; a
-            splitter receives them. In the standard errors a group counts as one row.
+            Sample groups (patients, copies of a row). They stay together if `cv` is an integer; a
+            splitter receives them. In the standard errors, a group counts as one row.
 
         Returns
         -------
@@ -208,7 +208,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
                 else:
                     evaluations.append(next(folds))
         finally:
-            # An interrupt leaves what is known: the levels so far, and the folds so far.
+            # An interrupt keeps the levels and the folds so far.
             if levels:
                 self._keep_data(data, problem)
                 self._levels = [
@@ -229,7 +229,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         return tabulate_folds("radius", self.path_["level"], self._fold_scores)
 
     def _check_wanted(self, problem):
-        """The number of features that is asked for; None for none."""
+        """The wanted number of features, or None."""
         if self.n_features_to_select is None:
             return None
         wanted = resolve_n_features(self.n_features_to_select, problem.matrix.shape[1])
@@ -237,7 +237,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         return wanted
 
     def _follow_all(self, problem, radii, wanted, levels):
-        """The path on all data, written to `levels` as it goes."""
+        """Follow the path on all data, appending to `levels`."""
         limits = {"tol": self.tol, "max_iter": self._iterations}
         if radii is None:
             n_classes, n_features = problem.n_classes, problem.matrix.shape[1]
@@ -255,12 +255,12 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             add_wanted(levels, wanted, **limits)
 
     def _train_fold(self, X, codes, weights, rows, levels):
-        """The path of one fold, with class indices as its classes."""
+        """Train the path of one fold, with class indices as its classes."""
         rows = rows[weights[rows] > 0]
         known, inner = np.unique(codes[rows], return_inverse=True)
         if known.size < 2:
             raise ValueError(
-                "A training fold has samples of one class only. Use fewer or stratified folds."
+                "A training fold has samples of only one class. Use fewer or stratified folds."
             )
         template = clone(self)
         template.classes_ = self.classes_
@@ -275,7 +275,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         return PrimalDualPath(template, records, radii, known)
 
     def _choose(self, cross_validation, evaluations, mass, wanted):
-        """The level that the rule, or the wanted number of features, picks."""
+        """Choose the level by the rule or the wanted number of features."""
         n_levels = len(self._levels)
         gap = [[record["relative_gap_"] for record in self._levels]]
         gap = np.max(gap + [evaluation.path.gaps for evaluation in evaluations], axis=0)
@@ -313,8 +313,8 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self._select(chosen)
 
     def _select(self, place):
-        """Be the model of one level of the path."""
-        vars(self).pop("dual_", None)  # kept for the chosen level only
+        """Become the model of one level of the path."""
+        vars(self).pop("dual_", None)  # kept only for the chosen level
         self._be(self._levels[place])
         self.radius_ = self._levels[place]["radius"]
 
@@ -325,7 +325,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         if not few.size:
             warnings.warn(
                 f"The model of the smallest radius has {sizes[0]} features, more than the "
-                f"{wanted} wanted; it is used all the same. Give smaller radii.",
+                f"{wanted} wanted; it is used anyway. Give smaller radii.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -1,11 +1,11 @@
-r"""The losses: l1, Huber and half the squared Frobenius norm, with what a solver asks of them.
+r"""The losses: l1, Huber and half the squared Frobenius norm, as solvers need them.
 
 A loss is a sum over samples i, with weights :math:`s_i`, and over entries of the residual:
 :math:`\sum_{ij} s_i h(R_{ij})`. By duality it is :math:`\max_U \sum_{ij} s_i (U_{ij} R_{ij} -
 h^*(U_{ij}))`; the dual variable of the paper is :math:`Z_{ij} = s_i U_{ij}`. Everything here is in
-U, so that a row of weight 2 gives the same numbers as the row twice.
+terms of U, so that a row of weight 2 gives the same numbers as two copies.
 
-A new loss is a new class with these methods: nothing else in the family knows a loss by name.
+A new loss is a new class with these methods: nothing else in the family refers to a loss by name.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ __all__ = ["FrobeniusLoss", "HuberLoss", "L1Loss", "make_loss"]
 
 
 class _Loss:
-    """What all losses share: conjugates that are quadratic, with a curvature >= 0."""
+    """Base class of the losses: their conjugates are quadratic, with a curvature >= 0."""
 
     #: Curvature of the conjugate; its inverse is the Lipschitz constant of the gradient.
     curvature = 0.0
@@ -43,7 +43,7 @@ class _Loss:
         return v - step * self.prox_conjugate(v / step, 1.0 / step)
 
     def gradient(self, R):
-        """Derivative of h at every residual: the dual variable that belongs to R."""
+        """Derivative of h at each residual: the dual variable that belongs to R."""
         return np.clip(R / self.curvature, -self.bound, self.bound)
 
     def is_quadratic(self, R):
@@ -92,12 +92,12 @@ class FrobeniusLoss(_Loss):
         return 0.5 * float(weights @ np.einsum("ij,ij->i", R, R))
 
 
-# Below this Huber's loss and l1 differ by less than any gap that is worth proving.
+# Below this, Huber's loss and l1 differ by less than any useful gap.
 _LEAST_DELTA = 1e-9
 
 
 def make_loss(name, huber_delta):
-    """The loss of a name; Huber with delta = 0 (or below 1e-9) is l1."""
+    """Make a loss by its name; Huber with delta = 0 (or below 1e-9) is l1."""
     if name == "frobenius":
         return FrobeniusLoss()
     if name == "l1" or huber_delta < _LEAST_DELTA:

@@ -1,15 +1,15 @@
 r"""Algorithm 1 of the paper as printed, for a fixed number of iterations.
 
-For reproduction only: published selections depend on where it was stopped. Step lengths and start
-are those of the authors' program, which divides X by its spectral norm; here the steps are
-divided instead, so that the radius means the same for both algorithms:
+For reproduction only: published selections depend on when it was stopped. Step lengths and
+starting point are those of the authors' program, which divides X by its spectral norm; here the
+steps are divided instead, so that the radius has the same meaning for both algorithms:
 
 - W = 1 / \|X\| in every entry, Z = 1, mu = I at the start;
 - tau = 4 / \|X\|^2, tau_mu = 1 / (4 sqrt(n) \|Y\|),
 - sigma = 1 / (4 + tau_mu \|Y\|^2 / (1 + tau_mu rho / 4)).
 
 With Huber's loss line 7 divides by 1 + sigma delta before truncating, and half the squared
-Frobenius norm by 1 + sigma without truncating; fixed centers leave out line 5.
+Frobenius norm by 1 + sigma without truncating; fixed centers skip line 5.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ __all__ = ["algorithm_1"]
 
 
 def algorithm_1(problem, *, max_iter=30):
-    """Yield the last iterate after every iteration, with its gap: not the best so far.
+    """Yield the current iterate after each iteration, with its gap: not the best so far.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ __all__ = ["PrimalDualPath"]
 
 
 class PrimalDualPath(Path):
-    """What `PrimalDualClassifier.fit_path` returns.
+    """The path that `PrimalDualClassifier.fit_path` returns.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class PrimalDualPath(Path):
     classes : ndarray of shape (n_classes,)
         Classes of the training rows.
     n_features : ndarray of int of shape (n_levels,)
-        Features that are used; after `at_most` as they are counted there.
+        Number of features used; after `at_most`, as counted there.
     gaps, objectives : ndarray of shape (n_levels,)
         Relative duality gaps and objectives.
     """
@@ -41,12 +41,12 @@ class PrimalDualPath(Path):
 
     @property
     def gaps(self) -> NDArray[np.float64]:
-        """Relative duality gap of every level."""
+        """Relative duality gap of each level."""
         return np.array([record["relative_gap_"] for record in self._records])
 
     @property
     def objectives(self) -> NDArray[np.float64]:
-        """Objective of every level."""
+        """Objective of each level."""
         return np.array([record["objective_"] for record in self._records])
 
     def features(self, level: int) -> NDArray[np.intp]:
@@ -61,7 +61,7 @@ class PrimalDualPath(Path):
         X : {ndarray, sparse array} of shape (n_rows, n_columns)
             Validated samples.
         places : slice
-            Which levels; all of them by default.
+            Places of the levels; all of them by default.
 
         Returns
         -------
@@ -109,20 +109,20 @@ class PrimalDualPath(Path):
         feature_of: ArrayLike | None = None,
         kept: ArrayLike | None = None,
     ) -> PrimalDualPath:
-        """The path by number of features: for every count the fullest model within it.
+        """The path by number of features: for each count, the fullest model within it.
 
-        Where even the sparsest model has more features than wanted, those of its features that
-        weigh most are trained again, alone.
+        If even the sparsest model has more features than wanted, its features with the largest
+        weights are trained again, alone.
 
         Parameters
         ----------
         counts : sequence of int
             Wanted numbers of features, ascending.
         feature_of : array-like of int of shape (n_columns,) or None
-            Feature of every column, where several columns (the dummies of a category) are one
-            feature; None if every column is a feature.
+            Feature of each column, if several columns (the dummies of a category) are one feature;
+            None if each column is a feature.
         kept : array-like of bool of shape (n_features,) or None
-            Features that are free and not counted.
+            Features that are always available and not counted.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class PrimalDualPath(Path):
         return path
 
     def _heaviest(self, record, count, feature_of, kept):
-        """A model of the features of a record that weigh most, and of the kept ones."""
+        """A model of the kept features and those with the largest weights in a record."""
         total = np.bincount(
             feature_of[record["selected"]],
             weights=np.abs(record["rows"]).sum(axis=1),
@@ -162,7 +162,7 @@ class PrimalDualPath(Path):
 
 
 def _count(record, feature_of, kept):
-    """Features of a record that are counted."""
+    """Number of counted features of a record."""
     used = np.zeros(kept.size, dtype=bool)
     used[feature_of[record["selected"]]] = True
     return int(np.count_nonzero(used & ~kept))

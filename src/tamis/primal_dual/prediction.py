@@ -18,31 +18,31 @@ from tamis._array import center_columns, is_sparse
 
 __all__ = ["confidence_of", "contributions", "decide", "distances", "project"]
 
-# Beyond any data, and squares are still finite.
+# Larger than any data, but with a finite square.
 _FARTHEST = 1e100
 _TIE = 1e-12
 
 
 def project(X, weights, mean, scale, support):
-    """Projected samples, (n_samples, n_classes); only the columns of the support are touched."""
+    """Projected samples, (n_samples, n_classes); only the columns of the support are read."""
     inner = weights[support] / scale[support, None]
     return center_columns(X, support, mean[support], inner)
 
 
 def distances(P, centers, euclidean):
-    """Distance of every projected sample to every center: l2, or l1; at most 1e100."""
-    found = np.empty((P.shape[0], centers.shape[0]))
+    """Distance of each projected sample to each center: l2, or l1; at most 1e100."""
+    result = np.empty((P.shape[0], centers.shape[0]))
     for c, center in enumerate(centers):
         away = np.clip(P - center, -_FARTHEST, _FARTHEST)
         if euclidean:
-            found[:, c] = np.sqrt(np.einsum("ij,ij->i", away, away))
+            result[:, c] = np.sqrt(np.einsum("ij,ij->i", away, away))
         else:
-            found[:, c] = np.abs(away).sum(axis=1)
-    return np.minimum(found, _FARTHEST)
+            result[:, c] = np.abs(away).sum(axis=1)
+    return np.minimum(result, _FARTHEST)
 
 
 def decide(found, euclidean, dispersion):
-    """Log likelihood of every class, from distances; what is within rounding of the best ties."""
+    """Log likelihood of each class, from distances; differences within rounding count as ties."""
     decisions = -0.5 * (found / dispersion) ** 2 if euclidean else -found / dispersion
     best = decisions.max(axis=1, keepdims=True)
     return np.where(best - decisions <= _TIE * (1.0 + np.abs(best)), best, decisions)
@@ -67,7 +67,7 @@ def contributions(X, weights, mean, scale, support, centers, euclidean, dispersi
     Returns
     -------
     values : list of ndarray or sparse array of shape (n_samples, n_features)
-        One for every class.
+        One per class.
     base : ndarray of shape (n_classes,)
         Decisions at the reference: the mean for dense samples, 0 for sparse ones, so that
         contributions are as sparse as the sample.
@@ -90,7 +90,7 @@ def contributions(X, weights, mean, scale, support, centers, euclidean, dispersi
 
 
 def _slopes(P, start, center, euclidean, dispersion):
-    """Mean derivative of the decision for a class along the path to every sample."""
+    """Mean derivative of the decision for a class along the path to each sample."""
     if euclidean:
         return -0.5 * (P + start - 2 * center) / dispersion**2
     gone = P - start

@@ -11,10 +11,9 @@ U`,
           - \sum_{ij} s_i h^*(U_{ij}) \le P(W, \mu),
 
 with the dual norm of the ball; for centers fixed at I the term with :math:`\rho` is absent. So P -
-D bounds the distance of P from the optimum: a certificate, whatever algorithm found W and U. A
-multiple of U is as admissible as U, and D is a parabola along it, so the best multiple is taken.
-
-The gap is given relative to P at W = 0 with its best centers.
+D bounds the distance of P from the optimum: a certificate, whichever algorithm found W and U.
+Multiples of U are admissible too, and D is a parabola along them, so the best multiple is taken.
+The gap is reported relative to P at W = 0 with its best centers.
 """
 
 from dataclasses import dataclass, replace
@@ -36,7 +35,7 @@ class Primal:
     W : ndarray of shape (n_features, n_classes)
         Projection matrix, in the ball.
     mu : ndarray of shape (n_classes, n_classes)
-        Centers, one row a class.
+        Centers, one row per class.
     XW : ndarray of shape (n_samples, n_classes)
         Projected samples.
     value : float
@@ -60,9 +59,9 @@ class Dual:
     G : ndarray of shape (n_features, n_classes)
         X' Z, up to the factor.
     factor : float
-        What the dual point is a multiple of U by: far from the optimum it may be 0.
+        The dual point is this multiple of U; far from the optimum it may be 0.
     value : float
-        Dual objective: no primal point is better.
+        Dual objective: a lower bound for all primal points.
     """
 
     U: np.ndarray
@@ -80,11 +79,11 @@ class Pair:
 
     @property
     def gap(self):
-        """How far the primal value is from the optimum, at most."""
+        """Upper bound of the distance of the primal value from the optimum."""
         return self.primal.value - self.dual.value
 
     def better(self, primal=None, dual=None):
-        """The pair with each of its points replaced if the new one is better."""
+        """The pair, with each point replaced if the new one is better."""
         pair = self
         if primal is not None and primal.value < self.primal.value:
             pair = replace(pair, primal=primal)
@@ -102,7 +101,7 @@ class Problem:
     matrix : Standardized
         The data X.
     codes : ndarray of int of shape (n_samples,)
-        Class of every sample.
+        Class of each sample.
     n_classes : int
     weights : ndarray of shape (n_samples,)
         Sample weights s, positive.
@@ -124,7 +123,7 @@ class Problem:
 
     @cached_property
     def class_sizes(self):
-        """Sum of the weights of every class: the diagonal of Y' diag(s) Y."""
+        """Sum of the weights of each class: the diagonal of Y' diag(s) Y."""
         return np.bincount(self.codes, weights=self.weights, minlength=self.n_classes)
 
     @cached_property
@@ -143,21 +142,21 @@ class Problem:
 
     @cached_property
     def rough_squared_norm(self):
-        """About as much, from below, for methods that find their step lengths themselves."""
+        """A rough lower estimate, for methods that find their step lengths themselves."""
         return self.matrix.rough_squared_norm(self.weights)
 
     @cached_property
     def identity(self):
-        """The centers that the paper starts from."""
+        """The identity matrix, at which the paper starts the centers."""
         return np.eye(self.n_classes)
 
     @cached_property
     def step_guess(self):
-        """What descent has learned about its step length, shared by all radii."""
+        """The step length found by descent, shared by all radii."""
         return np.ones(1)
 
     def restrict(self, rows):
-        """The problem with some rows of W only; the others are 0."""
+        """The problem with only some rows of W; the others are 0."""
         restricted = replace(self, matrix=self.matrix.columns(rows))
         shared = ("indicator", "_weighted_indicator", "class_sizes", "rough_squared_norm")
         for name in (*shared, "step_guess"):
@@ -165,7 +164,7 @@ class Problem:
         return restricted
 
     def with_radius(self, radius):
-        """The problem with another radius; what is known of the data is shared."""
+        """The problem with another radius, which shares the data and what is known of them."""
         other = replace(self, ball=type(self.ball)(radius))
         for name in ("indicator", "_weighted_indicator", "class_sizes", "rough_squared_norm"):
             other.__dict__[name] = getattr(self, name)
@@ -176,7 +175,7 @@ class Problem:
         return other
 
     def carry_over(self, pair):
-        """A pair of the problem with another radius, made one of this, without a product."""
+        """Convert a pair of the problem with another radius, without a product."""
         primal, dual = pair.primal, pair.dual
         norm = self.ball.norm(primal.W)
         if norm > self.ball.radius:
@@ -203,7 +202,7 @@ class Problem:
         return Primal(W, mu, XW, self.objective(self.residual(mu, XW), mu))
 
     def empty(self):
-        """W = 0 with the best centers: where everything begins, and the unit of the gap."""
+        """W = 0 with the best centers: the starting point, and the unit of the gap."""
         return self._empty
 
     @cached_property

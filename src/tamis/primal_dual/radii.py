@@ -1,7 +1,7 @@
 """The path over radii: solutions from the sparsest to the fullest, each starting from the last.
 
-A solution of a smaller radius is admissible for a larger one, and its dual point too, so a step
-of the path needs no product to start and few iterations to end.
+A solution of a smaller radius is admissible for a larger one, and so is its dual point, so a step
+of the path needs no product to start and few iterations to finish.
 """
 
 from dataclasses import dataclass, replace
@@ -22,25 +22,25 @@ __all__ = [
 
 # Radii are explored with this factor and accuracy.
 _GROWTH, _LOOSE = 1.6, 1e-3
-# A model that explains less than this, in units of the empty one, is too small to be of use.
+# A model that explains less than this, in units of the empty one, is too small to be useful.
 _SLIGHT = 0.01
-# The gap of a small model is held to this share of what it explains, because its features count;
-# to the second one where the path is there for the sake of models with very few features.
+# The gap of a small model is limited to this share of what it explains, because its features
+# matter; to the second one if the path is meant for models with very few features.
 _CRISP, CRISP = 1e-2, 1e-4
-# What explains no more than this, in units of the empty model, is the empty model.
+# A model that explains no more than this, in units of the empty model, counts as empty.
 _NOTHING = 1e-9
-# How far from the first radius to look.
+# Largest factor from the first radius to explore.
 _SMALLEST_RADIUS, _LARGEST_RADIUS = 1e-6, 1e6
-# A fit this good, in units of the empty model, is as good as one wants.
+# A fit this good, in units of the empty model, needs no improvement.
 _SATURATED = 0.01
 _REFINEMENTS = 12
-# A path ends where a quarter as many features as samples, and at least this many, are used.
+# A path ends at a quarter as many features as samples, but at least this many.
 _MANY = 100
 
 
 @dataclass(frozen=True)
 class Level:
-    """One point of the path.
+    """One level of the path.
 
     Attributes
     ----------
@@ -55,49 +55,49 @@ class Level:
 
     @property
     def size(self):
-        """What the ball makes few of: features, entries or the rank."""
+        """What the ball makes small: the number of features or entries, or the rank."""
         return self.problem.ball.level(self.solution.pair.primal.W)
 
     @property
     def explained(self):
-        """Share of the empty model's objective that is gone."""
+        """Share by which the objective is below that of the empty model."""
         return 1.0 - self.solution.pair.primal.value / self.solution.unit
 
     @property
     def is_empty(self):
-        """Whether nothing is explained but for rounding."""
+        """Whether nothing is explained, except for rounding."""
         return self.size == 0 or self.explained <= _NOTHING
 
     @property
     def is_free(self):
-        """Whether a larger radius would change nothing, or nothing that matters."""
+        """Whether a larger radius would change nothing important."""
         primal, ball = self.solution.pair.primal, self.problem.ball
         inside = primal.W.any() and ball.norm(primal.W) < 0.99 * ball.radius
         return inside or primal.value <= _SATURATED * self.solution.unit
 
 
 def follow(problem, radii, *, tol, max_iter, level=None, crisp=_CRISP):
-    """Yield the level of every radius, each started from the one before.
+    """Yield the level of each radius, each started from the one before.
 
     Parameters
     ----------
     problem : Problem
-        With any radius.
+        Its radius is not used.
     radii : iterable of float
     tol, max_iter : float, int
-        As for `tamis.primal_dual.solver.solve`, for every radius.
+        As for `tamis.primal_dual.solver.solve`, for each radius.
     level : Level or None
         Where to start.
     crisp : float
-        The gap is at most this share of what the level explains, too: the smaller, the surer its
-        features.
+        The gap is also at most this share of what the level explains; smaller values make its
+        features more certain.
     """
     for radius in radii:
         here = problem.with_radius(radius)
         start = None if level is None else here.carry_over(level.solution.pair)
         aim = tol
         if level is not None and level.explained > 0:
-            # About what will be asked for below, so that it is asked for once.
+            # About the accuracy needed below, so that one solve is enough.
             aim = min(tol, crisp * level.explained)
         *_, solution = solve(here, start, tol=max(aim, 1e-3 * tol), max_iter=max_iter)
         level = Level(radius, here, solution)
@@ -113,27 +113,27 @@ def follow(problem, radii, *, tol, max_iter, level=None, crisp=_CRISP):
 def choose_radii(
     problem, n_radii, *, fewest, largest, max_iter, slight=_SLIGHT, most=None, crisp=_CRISP
 ):
-    """Radii along which the number of features (entries, rank) grows from a few to many.
+    """Choose radii along which the number of features (entries, rank) grows from few to many.
 
     Parameters
     ----------
     problem : Problem
     n_radii : int
     fewest, largest : int
-        Sizes at which to begin and to end.
+        Sizes at which to start and to end.
     max_iter, crisp : int, float
-        As in `follow`, for every solution.
+        As in `follow`, for each solution.
     slight : float
         Models that explain less than this are too small, whatever their size.
     most : int or None
-        End at the last radius with at most this size, although `largest` was looked at: sizes may
+        End at the last radius with at most this size, although `largest` was explored: sizes may
         go up and down.
 
     Returns
     -------
     radii : ndarray of shape (n_radii,)
-        Ascending, evenly spaced in the logarithm of the size as far as it is known; fewer where
-        several would be one.
+        Ascending, evenly spaced in the logarithm of the size as far as it is known; fewer if
+        several coincide.
     """
     limits = {"tol": _LOOSE, "max_iter": max_iter, "crisp": crisp}
     explored, radius = [], _first_radius(problem)
@@ -160,7 +160,7 @@ def choose_radii(
         explored.append(level)
     explored.sort(key=lambda level: level.radius)
     if most is not None:
-        few = [at for at, level in enumerate(explored) if level.size <= most]
+        few = [i for i, level in enumerate(explored) if level.size <= most]
         explored = explored[: few[-1] + 2] if few else explored[:1]
     radius = np.array([level.radius for level in explored])
     size = np.maximum.accumulate([level.size for level in explored])
@@ -168,7 +168,7 @@ def choose_radii(
     empty = [level.is_empty for level in explored]
     first = 0 if all(empty) else empty.index(False)
     radius, size = np.log(radius[first:]), np.log(np.maximum(size[first:], 1))
-    # Sizes that stay the same are told apart by their radii.
+    # Equal sizes are distinguished by their radii.
     position = size + 0.1 * (radius - radius[0])
     wanted = np.linspace(position[0], position[-1], n_radii)
     return np.unique(np.exp(np.interp(wanted, position, radius)))
@@ -177,8 +177,8 @@ def choose_radii(
 def many_features(problem, wanted=None):
     """Number of features at which a path ends.
 
-    With a wanted number it is twice that, because sizes go up and down, but no more than there
-    are samples: beyond, the models interpolate and their features are arbitrary.
+    With a wanted number it is twice that, because sizes go up and down, but at most the number of
+    samples: beyond, the models interpolate and their features are arbitrary.
     """
     n_rows, n_features = problem.matrix.shape
     if wanted is None:
@@ -194,12 +194,12 @@ def _first_radius(problem):
 
 
 def refine_radius(below, above, wanted, **limits):
-    """The level with the largest radius found that has at most `wanted` features, by bisection.
+    """Find the level with the largest radius that has at most `wanted` features, by bisection.
 
     Parameters
     ----------
     below, above : Level
-        With at most and with more than `wanted` features.
+        Levels with at most and with more than `wanted` features.
     wanted : int
     **limits
         `tol`, `max_iter` and `crisp` as in `follow`.
@@ -221,7 +221,7 @@ def refine_radius(below, above, wanted, **limits):
 
 
 def add_wanted(levels, wanted, **limits):
-    """Put in one more level, as close to the wanted number of features as can be.
+    """Insert a level as close to the wanted number of features as possible.
 
     Parameters
     ----------
@@ -231,10 +231,10 @@ def add_wanted(levels, wanted, **limits):
     **limits
         `tol`, `max_iter` and `crisp` as in `follow`.
     """
-    few = [at for at, level in enumerate(levels) if level.size <= wanted]
+    few = [i for i, level in enumerate(levels) if level.size <= wanted]
     if not few or few[-1] == len(levels) - 1 or levels[few[-1]].size == wanted:
         return
-    at = few[-1]
-    level = refine_radius(levels[at], levels[at + 1], wanted, **limits)
-    if level is not levels[at]:
-        levels.insert(at + 1, level)
+    i = few[-1]
+    level = refine_radius(levels[i], levels[i + 1], wanted, **limits)
+    if level is not levels[i]:
+        levels.insert(i + 1, level)

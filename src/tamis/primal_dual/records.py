@@ -7,7 +7,7 @@ from tamis.primal_dual.balls import used_rows
 __all__ = ["record_of"]
 
 _ROUNDING = 1e-12
-# Residuals of a perfect fit still leave some doubt.
+# Even a perfect fit leaves some uncertainty.
 _LEAST_DISPERSION = 1e-3
 
 
@@ -20,7 +20,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
     problem : Problem
     solution : Solution
     n_samples : int
-        Rows of X, those without weight among them.
+        Number of rows of X, including those without weight.
     keep_dual : bool
         Whether the dual point, of the size of the data, is kept.
 
@@ -28,11 +28,11 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
     -------
     record : dict
         Names that end in an underscore are attributes of a classifier; "selected" are the
-        features with non-zero rows, "rows" these rows, and "size" what the ball makes few of.
+        features with non-zero rows, "rows" these rows, and "size" what the ball makes small.
     """
     primal, dual = solution.pair.primal, solution.pair.dual
     if solution.unit - primal.value <= _ROUNDING * solution.unit:
-        primal = problem.empty()  # what is left of W is rounding
+        primal = problem.empty()  # the rest of W is rounding
     selected = np.flatnonzero(used_rows(primal.W))
     gap = float(max(primal.value - dual.value, 0.0))
     record = {

@@ -1,11 +1,11 @@
 """The fast solver: working sets over inner algorithms, stopped by the certified gap.
 
 Most rows of W are zero at the optimum when the ball selects rows, and the inner algorithms spend
-all their time on products with the rows that they are given. So they are given few: those that
-are not zero and those with the largest score in X' Z. The optimum over these comes with a dual
-point, one product of all of X' with it gives the certificate of the whole problem and shows which
-rows must be added (their score is above that of the rows in use). A row that is left out at the
-end is proved to change the objective by no more than the gap.
+all their time on products with the rows that they get. So they get only a few: those that are not
+zero and those with the largest score in X' Z. The optimum over these comes with a dual point; one
+product of the full X' with it gives the certificate of the whole problem and shows which rows must
+be added (their score is above that of the rows in use). A row that is absent at the end provably
+changes the objective by no more than the gap.
 
 Inner algorithms, one after the other or side by side until one is ahead: for smooth losses
 accelerated gradients and Newton steps (compiled in `_descent` for dense data in the l1 ball,
@@ -29,24 +29,24 @@ from tamis.primal_dual.problem import Pair, Primal
 
 __all__ = ["Solution", "resume", "solve"]
 
-# Rows of the first inner problem: this many values of the data, within bounds.
+# Size of the first inner problem: this many values of the data, within bounds.
 _FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 100
-# Inner problems are solved to this share of the gap there is.
+# Inner problems are solved to this share of the current gap.
 _INNER_GAP = 0.03
 _COMPILED_INNER_GAP = 0.003
 # Beyond this share of non-zero rows, the whole problem is solved at once.
 _DENSE_SHARE = 0.25
-# Iterations of an inner algorithm between two looks from outside.
+# Iterations of an inner algorithm between two checks by the solver.
 _STRIDE = 50
-# Gradient steps before another algorithm is tried beside them.
+# Gradient steps before another algorithm is tried alongside.
 _FIRST_ORDER = 300
-# An inner problem whose gap has not fallen by a tenth in so many iterations can wait.
+# An inner problem whose gap has not fallen by a tenth in this many iterations is postponed.
 _STALLED = 1000
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Where the solver stands.
+    """The state of the solver.
 
     Attributes
     ----------
@@ -72,13 +72,13 @@ class Solution:
 
 
 def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
-    """Yield better and better solutions until the relative gap is at most `tol`.
+    """Yield successively better solutions until the relative gap is at most `tol`.
 
     Parameters
     ----------
     problem : Problem
     start : Pair or None
-        A pair of this problem, from `resume`; None begins at W = 0.
+        A pair of this problem, from `resume`; None starts at W = 0.
     tol : float
         Relative gap to reach.
     max_iter : int
@@ -87,7 +87,7 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
     Yields
     ------
     solution : Solution
-        The last one is the best; at least one comes.
+        The last one is the best; there is at least one.
     """
     empty = problem.empty()
     unit = empty.value
@@ -124,7 +124,7 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
 
 
 def _improve(problem, pair, aim):
-    """The inner algorithms for a problem: pairs, and how many iterations each took."""
+    """Run the inner algorithms for a problem: pairs, and how many iterations each took."""
     inside, split = can_walk_inside(problem), can_split(problem)
 
     def first_order(p):
@@ -148,10 +148,10 @@ def _improve(problem, pair, aim):
 
 
 def _patience(problem):
-    """Iterations of first-order steps that cost as much as an interior-point method.
+    """Number of first-order steps that take as long as an interior-point method.
 
-    In microseconds, counting 2 and 10 billion operations a second for products with few columns
-    and with many, and what calls cost.
+    In microseconds, assuming 2 and 10 billion operations per second for products with few and with
+    many columns, plus the time of calls.
     """
     (n_samples, n_features), k = problem.matrix.shape, problem.n_classes
     calls = 10.0 if can_descend(problem) else 150.0
@@ -161,18 +161,18 @@ def _patience(problem):
 
 
 def _first_order(problem):
-    """Gradient steps before splitting is tried beside them; compiled ones cost little."""
+    """Gradient steps before splitting is tried alongside; compiled ones are cheap."""
     return 10 * _FIRST_ORDER if can_descend(problem) else _FIRST_ORDER
 
 
 def _count(pairs):
-    """One iteration for every pair."""
+    """Count one iteration per pair."""
     for pair in pairs:
         yield pair, 1
 
 
 def _stretch(runner, n_iter):
-    """What an algorithm does in its next `n_iter` iterations, or some more."""
+    """Run an algorithm for its next `n_iter` iterations, or a few more."""
     done = 0
     for pair, n_steps in runner:
         yield pair, n_steps
@@ -182,7 +182,7 @@ def _stretch(runner, n_iter):
 
 
 def _in_turn(pair, makers):
-    """Algorithms one after the other, each from where the one before has ended."""
+    """Run algorithms one after the other, each from where the one before ended."""
     for make in makers:
         for better, n_steps in make(pair):
             pair = better
@@ -190,9 +190,9 @@ def _in_turn(pair, makers):
 
 
 def _race(pair, *runners):
-    """Two algorithms in turn, until one is clearly ahead; yields the best of both.
+    """Run two algorithms in turn until one is clearly ahead; yields the best of both.
 
-    Either may be several times faster than the other, and nothing known beforehand tells which.
+    Either may be several times faster than the other, which cannot be known beforehand.
     """
     stretch = _STRIDE
     while len(runners) > 1:
@@ -210,7 +210,7 @@ def _race(pair, *runners):
 
 
 class _WorkingSet:
-    """Which rows of W the inner algorithm works on."""
+    """The rows of W that the inner algorithm works on."""
 
     def __init__(self, problem):
         self.problem = problem
@@ -220,7 +220,7 @@ class _WorkingSet:
         self.first = min(max(_FIRST_VALUES // n_samples, _FEWEST_ROWS), _FIRST_ROWS)
 
     def look(self, dual):
-        """Scores of all rows after an inner problem; the dual need not be the best there is."""
+        """Scores of all rows after an inner problem; the dual point may be any."""
         self.scores = self.problem.ball.row_scores(dual.G)
 
     def choose(self, pair):
@@ -267,7 +267,7 @@ def _lift(whole, primal, rows):
 
 
 def resume(problem, W, mu, U=None):
-    """A pair to start from: the points of an earlier, similar problem, made admissible.
+    """A starting pair: the points of an earlier, similar problem, made admissible.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from tamis._array import (
 
 __all__ = ["Standardized"]
 
-# Up to this short side the norm comes from a dense decomposition.
+# If the shorter side is at most this, the norm comes from a dense decomposition.
 _SMALL_SIDE = 200
 _ROUGH_STEPS = 5
 
@@ -31,10 +31,9 @@ class Standardized:
     X : ndarray or sparse container of float64
         The data.
     mean : ndarray of shape (n_features,) or None
-        What is taken from every column; None for nothing.
+        Subtracted from each column; None for nothing.
     inverse_scale : ndarray of shape (n_features,) or None
-        What every column is multiplied by, 0 for a column that is to count for nothing; None for
-        1.
+        Factor of each column, 0 for a column that must have no influence; None for 1.
     """
 
     X: np.ndarray
@@ -53,7 +52,7 @@ class Standardized:
 
     @cached_property
     def transposed(self):
-        """The matrix of dense data, formed, with its columns as contiguous rows."""
+        """The explicit matrix of dense data, with its columns as contiguous rows."""
         whole = self if self.mean is None and self.inverse_scale is None else None
         return np.ascontiguousarray((whole or self.columns(slice(None))).X.T)
 
@@ -74,7 +73,7 @@ class Standardized:
         return product
 
     def columns(self, chosen):
-        """The matrix with some of its columns; dense ones are standardized at last."""
+        """The matrix with some of its columns; dense ones are then standardized explicitly."""
         X = take_columns(self.X, chosen)
         mean = None if self.mean is None else self.mean[chosen]
         inverse = None if self.inverse_scale is None else self.inverse_scale[chosen]
@@ -106,7 +105,7 @@ class Standardized:
         return gram
 
     def squared_norm(self, weights):
-        """Largest eigenvalue of ``A.T @ diag(weights) @ A``, to a relative 1e-3 from above."""
+        """Upper bound, to 1e-3, of the largest eigenvalue of ``A.T @ diag(weights) @ A``."""
         n_samples, n_features = self.shape
         if n_features <= min(_SMALL_SIDE, n_samples):
             return float(np.linalg.eigvalsh(self.gram(weights))[-1])
@@ -117,11 +116,11 @@ class Standardized:
         if not twice(start).any():
             return 0.0
         operator = LinearOperator((n_features, n_features), matvec=twice, dtype=np.float64)
-        found = eigsh(operator, 1, v0=start, tol=1e-4, return_eigenvectors=False)
-        return 1.001 * float(found[0])
+        eigenvalues = eigsh(operator, 1, v0=start, tol=1e-4, return_eigenvectors=False)
+        return 1.001 * float(eigenvalues[0])
 
     def rough_squared_norm(self, weights):
-        """About the largest eigenvalue of ``A.T @ diag(weights) @ A``, from below."""
+        """A lower estimate of the largest eigenvalue of ``A.T @ diag(weights) @ A``."""
         twice, v = self._square(weights)
         value = 0.0
         for _ in range(_ROUGH_STEPS):
@@ -135,7 +134,7 @@ class Standardized:
     def _square(self, weights):
         """Product with the weighted A'A, and a vector to start from.
 
-        On the side of the features, where a row of weight 2 is the same as the row twice.
+        In feature space, where a row of weight 2 is equivalent to two copies.
         """
 
         def twice(v):

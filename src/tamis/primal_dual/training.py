@@ -1,7 +1,7 @@
 r"""From data to a problem: weights, standardization, and the weight of the centers.
 
 Columns are centered by the mean of the class means and divided by the class-balanced standard
-deviation, so that a large class pulls neither the origin nor the unit to itself.
+deviation, so that a large class dominates neither the origin nor the unit.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ __all__ = ["TrainingData", "make_problem", "prepare"]
 # A column this many of its own standard deviations away from 0 is centered before it is
 # multiplied: centering the product would lose that many digits.
 _FAR = 1e3
-# Norms of columns that are taken as they are.
+# Limits for the norms of columns that are not standardized.
 _LARGEST_NORM = 1e30
 
 
@@ -40,8 +40,8 @@ class TrainingData:
     rows : ndarray of int of shape (n_rows,)
         Which samples these are.
     mean, scale : ndarray of shape (n_features,)
-        Standardized (and weighted) columns are ``(X - mean) / scale``. Constant columns have
-        scale 1, those that vary by no more than rounding an infinite one: both count for nothing.
+        Standardized (and weighted) columns are ``(X - mean) / scale``. Constant columns have scale
+        1, those that vary by no more than rounding an infinite one: neither has any influence.
     """
 
     matrix: Standardized
@@ -65,10 +65,10 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
     weights : ndarray of shape (n_samples,)
         Non-negative.
     standardize : bool
-        False takes the columns as they are.
+        False uses the columns unchanged.
     feature_weights : ndarray of shape (n_features,) or None
-        Positive factors of the (standardized) columns: a feature of weight 10 needs a tenth of
-        the coefficients, so that the ball is a weighted one.
+        Positive factors of the (standardized) columns: a feature of weight 10 needs a tenth of the
+        coefficients, so that the ball is weighted.
 
     Returns
     -------
@@ -91,8 +91,8 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
         largest = np.sqrt(squares.max(initial=0.0))
         if not (largest == 0 or 1 / _LARGEST_NORM <= largest <= _LARGEST_NORM):
             raise ValueError(
-                f"X has columns of norm up to {largest:.3g}, and standardize=False takes them as "
-                f"they are: between {1 / _LARGEST_NORM:g} and {_LARGEST_NORM:g} is possible. "
+                f"X has columns of norm up to {largest:.3g}, and standardize=False uses them as "
+                f"they are: between {1 / _LARGEST_NORM:g} and {_LARGEST_NORM:g} is allowed. "
                 "Multiply X by a constant, or use standardize=True."
             )
         mean, scale = np.zeros(n_features), np.ones(n_features)
@@ -102,7 +102,7 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
         return TrainingData(matrix, codes, n_classes, weights, rows, mean, scale)
 
     sizes = np.bincount(codes, weights=weights, minlength=n_classes)
-    shares = weights / sizes[codes] / n_classes  # every class has the same say
+    shares = weights / sizes[codes] / n_classes  # all classes have equal weight
     with np.errstate(over="ignore", invalid="ignore"):
         mean = multiply_transposed(X, shares[:, None])[:, 0]
         variance = _spread_of(X, mean, shares)
@@ -125,7 +125,7 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
 
 
 def _differ_from(X, chosen, row):
-    """Those of the chosen columns that have another value than `row` somewhere."""
+    """Those of the chosen columns that differ from `row` somewhere."""
     columns = np.flatnonzero(chosen)
     block = X[:, columns]
     if sparse.issparse(block):
@@ -144,8 +144,8 @@ def _standardized(X, mean, inverse, far):
         return Standardized(X, mean, inverse)
     shift = np.where(far, mean, 0.0)
     if sparse.issparse(X):
-        # Such a column has no zeros: one would put it at most sqrt(n) deviations away, and the
-        # shift of those that have some must stay outside.
+        # Such a column has no zeros: with one it would be at most sqrt(n) deviations away from 0.
+        # The shift of columns with zeros must stay implicit.
         csc = X.tocsc(copy=True)
         full = far & (np.diff(csc.indptr) == X.shape[0])
         shift = np.where(full, mean, 0.0)
@@ -155,7 +155,7 @@ def _standardized(X, mean, inverse, far):
 
 
 def _spread_of(X, mean, shares):
-    """Weighted mean square of every column about `mean`."""
+    """Weighted mean square of each column about `mean`."""
     if not sparse.issparse(X):
         if X.flags.f_contiguous:
             return _spread_columns(X.T, mean, shares)
@@ -164,7 +164,7 @@ def _spread_of(X, mean, shares):
     column = np.repeat(np.arange(X.shape[1]), np.diff(csc.indptr))
     weight = shares[csc.indices]
     held = np.bincount(column, weight, minlength=X.shape[1])
-    # Exactly no zeros in a full column: rounding would make a constant one look as if it varied.
+    # Exactly no zeros in a full column: rounding would make a constant one appear to vary.
     zeros = np.where(np.diff(csc.indptr) == X.shape[0], 0.0, np.maximum(1 - held, 0))
     square = weight * (csc.data - mean[column]) ** 2
     return np.bincount(column, square, minlength=X.shape[1]) + mean**2 * zeros
@@ -191,7 +191,7 @@ def _spread_columns(columns, mean, shares):
 
 
 def make_problem(data, *, loss, huber_delta, ball, radius, rho):
-    """The problem of training data and of an estimator's parameters.
+    """Make the problem from training data and an estimator's parameters.
 
     Parameters
     ----------
