@@ -6,7 +6,7 @@ for each training row i, from trees that have not seen it,
 * the probabilities P(y | x_z), at the resolution (smallest node that is split) and temperature
   with the best likelihood;
 * the expected loss of naming a class now, ``S_i = W_i (1 - max_y P_iy)``, where P weights each
-class by its loss and ``W_i = 1 / sum_y (P_iy / loss_y)`` turns its share back into a loss;
+  class by its loss and ``W_i = 1 / sum_y (P_iy / loss_y)`` turns its share back into a loss;
 * ``loss_i``, a mixture of S_i and the actual loss: the first has little noise, the second no bias;
 * the local mean of any other quantity of the rows, over coarser cells of the same trees.
 

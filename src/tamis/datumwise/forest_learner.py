@@ -2,10 +2,11 @@
 
 1. With many blocks, the candidates are those that a forest on all columns uses most.
 2. A lattice of sets of candidates is laid out (`lattice`), and for each of its sets forests are
-grown in folds: their out-of-fold predictions are the evidence (`evidence`). 3. Backward induction
-finds the best rules (`induction`); sets that many samples reach get more children; this is
-repeated a few times. 4. For each cost weight, rules are found by backward induction, and the sets
-that these can reach get forests on all rows.
+   grown in folds: their out-of-fold predictions are the evidence (`evidence`).
+3. Backward induction finds the best rules (`induction`); sets that many samples reach get more
+   children; this is repeated a few times.
+4. For each cost weight, rules are found by backward induction, and the sets that these can reach
+   get forests on all rows.
 
 The forests dominate, O(n_sets n_trees n_samples log n_samples), and none of them depends on the
 cost weight: a path of many cost weights takes little longer than one.

@@ -5,11 +5,11 @@ blocks all of them are used, and the learned policy is the optimum of the whole 
 a **lattice** contains some of them:
 
 * the *chain*, the prefixes of one order of all blocks, from the most informative. All constant
-policies ("ask everybody for these k blocks") are among its paths, so that nothing learned on the
-lattice is far behind the best of them;
+  policies ("ask everybody for these k blocks") are among its paths, so that nothing learned on the
+  lattice is far behind the best of them;
 * *branches*: a set that many samples reach gets the children that are most informative for these
-samples. How informative a block is, is measured along the paths of a forest on all blocks, so a
-block that says nothing by itself, but decides which other block to ask for, counts.
+  samples. How informative a block is, is measured along the paths of a forest on all blocks, so a
+  block that says nothing by itself, but decides which other block to ask for, counts.
 
 A move goes from a set to a larger one, and buys the new blocks one after the other. Sets over
 budget are excluded, so no policy can exceed it.

@@ -8,7 +8,7 @@ Where this differs from the paper (choices were made by accuracy and risk on its
 
 - A bias. Without it all scores of the empty state are 0.
 - A fifth of the states have masks of random size, uniform from 0 to the largest possible, and
-random blocks; the others are states that the policy so far visits, at a random step.
+  random blocks; the others are states that the policy so far visits, at a random step.
 - The alpha mixture of policies is made of their scores: the scores are the running average of
   those of all iterations, in which a new one has a share of at least ``1 - mixture``. The reading
   ``mixture * new + (1 - mixture) * old`` was clearly worse.

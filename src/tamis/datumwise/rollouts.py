@@ -21,11 +21,11 @@ Definitions, so that a slow version can do exactly the same:
 - The *policy* takes the action of the largest score among the classes and the blocks that may be
   bought. Ties go to the lower action: classes before blocks, lower index first.
 - The *return* of an action in a state is the sum of rewards until a class is named: each purchase
-of b gives ``-cost_weight * costs[b]``, naming a wrong class for a row of class y gives
+  of b gives ``-cost_weight * costs[b]``, naming a wrong class for a row of class y gives
   ``-class_losses[y]``, the right one 0. Costs are multiples of a unit (`costs`), summed before
   they are weighted, so that their order does not matter.
 - The *return of block b at (x, mask)* removes b from the mask first, if it is there, then buys it
-and follows the policy. For a bought block this is the return of the policy from the mask itself
+  and follows the policy. For a bought block this is the return of the policy from the mask itself
   less the block's cost, so one rollout serves all bought blocks.
 
 A rollout that reaches a set of blocks which the policy's own rollout from this state has also
