@@ -224,7 +224,7 @@ def test_nasty_data_give_finite_probabilities(model, name):
         ({"landmarks": [0, 1], "n_landmarks": 3}, "but 2 landmarks were given"),
         ({"landmarks": [0, 1], "per_class": True}, "yours are given"),
         ({"landmarks": "kmeans", "kind": "centers"}, "Use kind='centroids'"),
-        ({"landmarks": "kmeans", "distance": "angle"}, "goes with distance='euclidean' only"),
+        ({"landmarks": "kmeans", "distance": "angle"}, "requires distance='euclidean'"),
         ({"distance": "cosine"}, "distance must be one of 'euclidean', 'angle'"),
         ({"kernel": "rbf"}, "kernel must be one of 'linear', 'gaussian'"),
         ({"classifier": "svm"}, "classifier must be one of 'nb', 'knn', 'ridge'"),

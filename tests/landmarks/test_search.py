@@ -268,7 +268,7 @@ def test_an_interrupted_search_is_usable_and_goes_on(monkeypatch):
 
 def test_other_data_begin_a_warm_search_anew():
     model = clone(SMALL).set_params(warm_start=True).fit(X, Y)
-    with pytest.warns(UserWarning, match="the search begins anew"):
+    with pytest.warns(UserWarning, match="the search starts again"):
         model.fit(X + 1.0, Y)
     plain = clone(SMALL).fit(X + 1.0, Y)
     assert_array_equal(model.predict(X), plain.predict(X))

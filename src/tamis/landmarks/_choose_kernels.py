@@ -1,9 +1,9 @@
 """Compiled choice of landmarks among dense rows.
 
-The kernels take the prepared rows transposed, (n_features, n_samples): the distances from one row
-to all others are then vectorised over the rows, and every sum still runs over the features in
+The kernels expect the prepared rows transposed, (n_features, n_samples): the distances from one
+row to all others are then vectorised over the rows, and each sum still runs over the features in
 order, as in `tamis.landmarks._distance_kernels`. They give the same landmarks as the loops in
-`tamis.landmarks.choose`, which sparse rows go through.
+`tamis.landmarks.choose`, which are used for sparse rows.
 
 Distances are keys: for angles, tangents of half the angle, which have the same order.
 """
@@ -24,8 +24,8 @@ def _keys_to_row(PT, row, is_angle, near, far):
         column = PT[j]
         x = column[row]
         for i in range(near.size):
-            gap = column[i] - x
-            near[i] += gap * gap
+            difference = column[i] - x
+            near[i] += difference * difference
     if is_angle:
         far[:] = 0.0
         for j in range(PT.shape[0]):
@@ -59,7 +59,7 @@ def choose_farthest(PT, first, n_landmarks, is_angle):
 
 @compiled
 def choose_net(PT, draws, is_angle):
-    """Density net: centers of the balls, ball of every row, and keys (n_balls, n_samples)."""
+    """Density net: centers of the balls, ball of each row, and keys (n_balls, n_samples)."""
     n, k = PT.shape[1], draws.size
     rows = np.empty(k, np.int64)
     keys = np.empty((k, n))
@@ -67,7 +67,7 @@ def choose_net(PT, draws, is_angle):
     region = np.empty(n, np.int64)
     pending = np.arange(n)
     n_pending = n
-    gaps = np.empty(n)
+    distances = np.empty(n)
     for ball in range(k):
         row = pending[int(draws[ball] * n_pending)]
         rows[ball] = row
@@ -75,18 +75,18 @@ def choose_net(PT, draws, is_angle):
         _keys_to_row(PT, row, is_angle, key, far)
         size = n // k + (ball < n % k)
         for p in range(n_pending):
-            gaps[p] = key[pending[p]]
+            distances[p] = key[pending[p]]
             if pending[p] == row:
-                gaps[p] = -1.0  # before its own copies
-        # The rows nearer than the last one that the ball takes, and the first of those as near.
-        last = np.partition(gaps[:n_pending], size - 1)[size - 1]
+                distances[p] = -1.0  # before its own copies
+        # The rows nearer than the last one in the ball, and the first of those equally near.
+        last = np.partition(distances[:n_pending], size - 1)[size - 1]
         n_ties = size
         for p in range(n_pending):
-            n_ties -= gaps[p] < last
+            n_ties -= distances[p] < last
         n_left = 0
         for p in range(n_pending):
-            taken = gaps[p] < last
-            if gaps[p] == last and n_ties > 0:
+            taken = distances[p] < last
+            if distances[p] == last and n_ties > 0:
                 n_ties -= 1
                 taken = True
             if taken:
@@ -100,7 +100,7 @@ def choose_net(PT, draws, is_angle):
 
 @compiled
 def choose_seeds(PT, first, draws):
-    """Rows of k-means++: drawn in proportion to their squared distances to those before."""
+    """Seeds of k-means++: rows drawn in proportion to their squared distances to those before."""
     n, k = PT.shape[1], draws.size + 1
     rows = np.empty(k, np.int64)
     rows[0] = first

@@ -1,9 +1,9 @@
 """Compiled distances between rows and landmarks.
 
-Every sum runs over the features in order, in double precision. So equal rows give equal bits
-wherever they stand, and a row is at distance exactly 0 from itself. Landmarks come transposed,
-(n_features, n_landmarks): the inner loop then runs over landmarks and is vectorised although no
-sum is reordered.
+Each sum runs over the features in order, in double precision. So equal rows give equal bits
+wherever they are, and a row is at distance exactly 0 from itself. Landmarks are passed transposed,
+(n_features, n_landmarks): the inner loop then runs over landmarks and is vectorised without
+reordering any sum.
 """
 
 import math
@@ -22,7 +22,7 @@ __all__ = [
     "sparse_region_sums",
 ]
 
-# Below this share of the landmark's own square, a difference of sums has lost too many digits.
+# Below this share of the landmark's square, a difference of sums has lost too many digits.
 _CANCELLED = 1e-2
 # Unit vectors of parallel rows differ by no more than this, from rounding alone.
 _SAME_DIRECTION = 1e-15
@@ -66,8 +66,8 @@ def dense_keys(X, RT, is_angle):
             x = X[i, j]
             r = RT[j]
             for k in range(K):
-                gap = x - r[k]
-                near[k] += gap * gap
+                difference = x - r[k]
+                near[k] += difference * difference
         if is_angle:
             far[:] = 0.0
             for j in range(d):
@@ -84,15 +84,15 @@ def dense_keys(X, RT, is_angle):
 def sparse_keys(data, indices, indptr, RT, is_angle):
     """Distances, or tangents of half the angles, of the rows of a canonical CSR matrix.
 
-    Stored entries are compared one by one; the rest of the landmark is its own square less the
-    part that was met. Where that difference cancels, the pair is summed over all features.
+    Stored entries are compared one by one; the rest of the landmark is its square minus the part
+    already seen. If that difference cancels, the pair is summed over all features.
     """
     n = indptr.size - 1
     d, K = RT.shape
-    own = np.zeros(K)
+    squares = np.zeros(K)
     for j in range(d):
         for k in range(K):
-            own[k] += RT[j, k] * RT[j, k]
+            squares[k] += RT[j, k] * RT[j, k]
     out = np.zeros((n, K))
     far = np.zeros(K)
     met = np.empty(K)
@@ -105,18 +105,18 @@ def sparse_keys(data, indices, indptr, RT, is_angle):
             x = data[p]
             r = RT[indices[p]]
             for k in range(K):
-                gap = x - r[k]
+                difference = x - r[k]
                 total = x + r[k]
-                near[k] += gap * gap
+                near[k] += difference * difference
                 far[k] += total * total
                 met[k] += r[k] * r[k]
         for k in range(K):
-            rest = own[k] - met[k]
+            rest = squares[k] - met[k]
             near[k] += rest
             far[k] += rest
-            if near[k] != 0.0 and near[k] < _CANCELLED * own[k]:
+            if near[k] != 0.0 and near[k] < _CANCELLED * squares[k]:
                 near[k] = _sum_all(data, indices, start, stop, RT, k, 1.0)
-            if is_angle and far[k] != 0.0 and far[k] < _CANCELLED * own[k]:
+            if is_angle and far[k] != 0.0 and far[k] < _CANCELLED * squares[k]:
                 far[k] = _sum_all(data, indices, start, stop, RT, k, -1.0)
         finish_keys(near, far, is_angle)
     return out
@@ -158,14 +158,14 @@ def _sum_all(data, indices, start, stop, RT, k, sign):
         if p < stop and indices[p] == j:
             x = data[p]
             p += 1
-        gap = x - sign * RT[j, k]
-        total += gap * gap
+        difference = x - sign * RT[j, k]
+        total += difference * difference
     return total
 
 
 @compiled
 def sparse_region_sums(data, indices, indptr, region, n_regions, n_features):
-    """Sums of the rows of every region, (n_regions, n_features); rows in -1 are left out."""
+    """Sums of the rows of each region, (n_regions, n_features); rows in region -1 are ignored."""
     sums = np.zeros((n_regions, n_features))
     for i in range(indptr.size - 1):
         if region[i] >= 0:
@@ -176,7 +176,7 @@ def sparse_region_sums(data, indices, indptr, region, n_regions, n_features):
 
 @compiled
 def dense_region_sums(X, region, n_regions):
-    """Sums of the rows of every region, (n_regions, n_features); rows in -1 are left out."""
+    """Sums of the rows of each region, (n_regions, n_features); rows in region -1 are ignored."""
     sums = np.zeros((n_regions, X.shape[1]))
     for i in range(X.shape[0]):
         if region[i] >= 0:

@@ -1,4 +1,4 @@
-"""What a fitted landmark classifier can do, be it one configuration or an ensemble."""
+"""Shared by fitted landmark classifiers: one configuration or an ensemble."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["FittedLandmarks", "NearestLandmarks", "find_nearest"]
 
 @dataclass
 class NearestLandmarks:
-    """The landmarks nearest to every sample, nearest first.
+    """The nearest landmarks of each sample, nearest first.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class NearestLandmarks:
     labels : ndarray of shape (n_samples, n_nearest)
         Labels of the training rows.
     landmarks : ndarray of int of shape (n_samples, n_nearest)
-        Numbers of the landmarks, places in `names`.
+        Indices of the landmarks in `names`.
     """
 
     values: NDArray[np.float64]
@@ -85,7 +85,7 @@ class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
         return tags
 
     def _validate(self, X, y):
-        """Checked rows and class indices; sets `classes_`."""
+        """Check the rows and encode the labels; sets `classes_`."""
         X, y = validate(
             self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
         )

@@ -1,7 +1,7 @@
 r"""Compiled selection of nearest rows.
 
-Products of float32 maps tell every similarity up to a bound, and only rows that may be among the
-nearest are measured in double precision, differences squared and summed in order.
+Products of float32 maps bound every similarity, and only rows that may be among the nearest are
+measured in double precision, with differences squared and summed in order.
 
 With maps shifted and scaled, a for queries and b for rows, and :math:`u = 2^{-24}`,
 
@@ -93,14 +93,14 @@ def _measure(a, B, rows, n_rows, is_angle, keys):
 
 
 @compiled
-def _insert(key, row, found, index, distance):
-    """Put a row into the list of the nearest, ordered by (key, row); its new length."""
+def _insert(key, row, n_found, index, distance):
+    """Insert a row into the list of the nearest, ordered by (key, row); returns its new length."""
     k = index.size
-    if found == k:
+    if n_found == k:
         if key > distance[k - 1] or (key == distance[k - 1] and row > index[k - 1]):
-            return found
-        found -= 1
-    place = found
+            return n_found
+        n_found -= 1
+    place = n_found
     while place > 0 and (
         key < distance[place - 1] or (key == distance[place - 1] and row < index[place - 1])
     ):
@@ -109,12 +109,12 @@ def _insert(key, row, found, index, distance):
         place -= 1
     distance[place] = key
     index[place] = row
-    return found + 1
+    return n_found + 1
 
 
 @compiled
 def _place(keys, rows, ordered, ranked, index, distance):
-    """The first of some rows by (key, row), each put in its place, without branches."""
+    """Sort some rows by (key, row) into their places, without branches."""
     n_rows = keys.size
     for c in range(n_rows):
         key = keys[c]
@@ -130,7 +130,7 @@ def _place(keys, rows, ordered, ranked, index, distance):
         distance[r] = ranked[r]
 
 
-# Slices and loops from 0 on: only so are these two vectorised.
+# Slices and loops from 0: otherwise these two are not vectorised.
 
 
 @compiled
@@ -174,7 +174,7 @@ def _reached_by(top, k):
 
 
 class Terms(NamedTuple):
-    """What makes bounds of similarities from products.
+    """Terms that turn products into bounds of similarities.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class Terms(NamedTuple):
     r, gamma : float32 (n_rows,)
         With `alpha`, these turn a bound by distance into a bound of a cosine (mode 2).
     unit : float
-        What shifted rows were divided by.
+        Divisor of the shifted rows.
     """
 
     slope: np.ndarray
@@ -198,7 +198,7 @@ class Terms(NamedTuple):
 
 
 class Shifted(NamedTuple):
-    """Maps shifted by their mean and scaled: float32 then has its digits where rows differ.
+    """Maps shifted by their mean and scaled, so that float32 has its digits where rows differ.
 
     Attributes
     ----------
@@ -238,8 +238,8 @@ def shift_maps(A, B):
     b_square = np.zeros(n)
     for i in range(n):
         for j in range(K):
-            gap = B[i, j] - mean[j]
-            b_square[i] += gap * gap
+            difference = B[i, j] - mean[j]
+            b_square[i] += difference * difference
     unit = math.sqrt(b_square.max())
     if not (np.isfinite(unit) and unit > 0):
         unit = 1.0
@@ -271,14 +271,14 @@ def shift_maps(A, B):
 
 @compiled
 def select_nearest(A, B, G, terms, first, mode, lanes, lists):
-    """Fill in the nearest rows of `B` to some rows of `A`, by (key, index).
+    """Find the rows of `B` nearest to some rows of `A`, by (key, index).
 
     Parameters
     ----------
     A, B : float64 (n_queries, K), (n_rows, K)
         Maps (unit rows for angles).
     G : float32 (n_block, n_rows)
-        Bounds of similarities by distance, A's from `first` on.
+        Bounds of similarities by distance, for the rows of A from `first` on.
     terms : Terms
     first : int
         Query of the first row of G.
@@ -308,14 +308,14 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
         g = G[block_row]
         index = indices[i]
         distance = distances[i]
-        found = 0
+        n_found = 0
         if not slope[i] < 1e15:
             # Too far away for float32: measure all.
             for j in range(n):
                 rows[j] = j
             _measure(A[i], B, rows, n, is_angle, keys)
             for j in range(n):
-                found = _insert(keys[j], j, found, index, distance)
+                n_found = _insert(keys[j], j, n_found, index, distance)
             continue
 
         s = g
@@ -329,7 +329,7 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
         reached = _reached_by(top, k)
         above = np.float32(np.inf)
         while True:
-            # Written always and counted where it holds: branches would be guessed wrongly.
+            # Always written, but counted only if it holds: a branch would be mispredicted.
             n_groups = 0
             for p in range(lanes):
                 groups[n_groups] = p
@@ -342,15 +342,15 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
                     n_rows += (s[j] >= reached) & (s[j] < above)
                     j += lanes
             _measure(A[i], B, rows, n_rows, is_angle, keys)
-            if found == 0 and k <= n_rows <= MOST:
+            if n_found == 0 and k <= n_rows <= MOST:
                 _place(keys[:n_rows], rows[:n_rows], ordered, ranked, index, distance)
-                found = k
+                n_found = k
             else:
                 for c in range(n_rows):
-                    found = _insert(keys[c], rows[c], found, index, distance)
+                    n_found = _insert(keys[c], rows[c], n_found, index, distance)
             if reached == -np.inf or above < np.inf:
                 break
-            # Similarity of the k-th best, less what rounding may hide.
+            # Similarity of the k-th best, minus possible rounding.
             key = distance[k - 1]
             if mode == 2:
                 square = key * key

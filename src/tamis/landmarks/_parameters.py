@@ -1,4 +1,4 @@
-"""From an estimator's parameters to a configuration, with errors that say what to do."""
+"""Make a configuration from an estimator's parameters, with errors that say what to do."""
 
 import numpy as np
 from scipy import sparse
@@ -35,13 +35,13 @@ _LARGEST, _SMALLEST = 1e150, 1e-150
 
 
 def make_configuration(estimator, X):
-    """The configuration that an estimator's parameters name, and the landmarks given, if any.
+    """Make the configuration from an estimator's parameters, and check given landmarks, if any.
 
     Parameters
     ----------
     estimator : LandmarkTransformer or LandmarkClassifier
     X : ndarray or CSR array
-        Training rows: user's landmarks must fit them.
+        Training rows; given landmarks must match their columns.
 
     Returns
     -------
@@ -73,12 +73,12 @@ def make_configuration(estimator, X):
         )
     if sampled_by == "kmeans" and parameters["distance"] == "angle":
         raise ValueError(
-            "landmarks='kmeans' goes with distance='euclidean' only, got 'angle'. Use "
+            "landmarks='kmeans' requires distance='euclidean', got 'angle'. Use "
             "landmarks='fft', 'density' or 'random' with angles."
         )
     if given is not None and parameters["per_class"]:
         raise ValueError(
-            "per_class=True shares out landmarks that are drawn; yours are given. Use "
+            "per_class=True draws landmarks per class, but landmarks were given. Use "
             "per_class=False."
         )
     return Configuration(
@@ -94,7 +94,7 @@ def make_configuration(estimator, X):
 
 
 def find_kind(landmarks, kind):
-    """The kind of landmarks; where none is given, k-means has centroids and all others centers."""
+    """The kind of landmarks; by default, centroids for k-means and centers for all others."""
     if kind is not None:
         return kind
     return "centroids" if isinstance(landmarks, str) and landmarks == "kmeans" else "centers"
@@ -105,7 +105,7 @@ def _count_landmarks(n_landmarks, given):
         if n_landmarks not in (None, given.shape[0]):
             raise ValueError(
                 f"n_landmarks={n_landmarks!r}, but {given.shape[0]} landmarks were given. "
-                "Leave n_landmarks out."
+                "Omit n_landmarks."
             )
         return int(given.shape[0])
     if n_landmarks is None:
@@ -119,7 +119,7 @@ def _count_landmarks(n_landmarks, given):
 
 
 def _head_parameters(parameters):
-    """Parameters of the classifier; those of other classifiers must be left out."""
+    """Parameters of the classifier; those of other classifiers must be None."""
     if "classifier" not in parameters:
         return {"classifier": None}
     classifier = parameters["classifier"]
@@ -128,7 +128,7 @@ def _head_parameters(parameters):
         if parameters[name] is not None and classifier not in owners:
             raise ValueError(
                 f"{name}={parameters[name]!r} is for classifier={owners[0]!r}, and classifier is "
-                f"{classifier!r}. Leave {name} out, or use classifier={owners[0]!r}."
+                f"{classifier!r}. Omit {name}, or use classifier={owners[0]!r}."
             )
     if classifier in BELONG["regularization"]:
         strength = parameters["regularization"]
@@ -158,7 +158,7 @@ def check_name(name, value, known):
 
 
 def check_landmarks(landmarks, X):
-    """The user's landmarks: an array of rows, or indices of rows of X."""
+    """Check given landmarks: an array of rows, or indices of rows of X."""
     if not is_sparse(landmarks):
         try:
             landmarks = np.asarray(require_unmasked(landmarks, "landmarks"))
@@ -192,7 +192,7 @@ def check_landmarks(landmarks, X):
 
 
 def check_size(X, name, smallest=0.0):
-    """Raise where squares of the entries overflow or, all of them, vanish."""
+    """Raise if squares of the entries overflow, or if all of them vanish."""
     values = X.data if is_sparse(X) else X
     largest = np.abs(values).max(initial=0.0)
     if largest > _LARGEST or 0 < largest < smallest:
@@ -203,13 +203,13 @@ def check_size(X, name, smallest=0.0):
 
 
 def as_rows(X, is_new=False):
-    """Checked X as the kernels want it: C order, or canonical CSR.
+    """Checked X as the kernels need it: C order, or canonical CSR.
 
-    New rows may be as small as they like: they are zeros beside the training rows.
+    New rows may be arbitrarily small: compared with the training rows they are zeros.
     """
     check_size(X, "X", 0.0 if is_new else _SMALLEST)
     if not is_sparse(X):
-        return np.require(X, requirements="CW")  # kernels are compiled for arrays to write on
+        return np.require(X, requirements="CW")  # kernels are compiled for writable arrays
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -1,4 +1,4 @@
-"""From the parameters of `LandmarkSearchCV` to folds, rows and configurations."""
+"""Make folds, rows and configurations from the parameters of `LandmarkSearchCV`."""
 
 import warnings
 from numbers import Integral
@@ -24,7 +24,7 @@ _N_CONFIGURATIONS = 128
 
 
 def check_search(estimator):
-    """Raise unless the parameters of a search make sense."""
+    """Raise ValueError for invalid parameters of a search."""
     check_name("search", estimator.search, ("random", "grid"))
     check_name("selection", estimator.selection, ("best", "greedy"))
     check_name("vote", estimator.vote, ("majority", "soft"))
@@ -33,7 +33,7 @@ def check_search(estimator):
     if estimator.search == "grid" and estimator.n_configurations is not None:
         raise ValueError(
             f"n_configurations={estimator.n_configurations!r} is for search='random'; "
-            "search='grid' evaluates all configurations. Leave it out."
+            "search='grid' evaluates all configurations. Omit it."
         )
     for name in ("n_configurations", "max_samples"):
         value = getattr(estimator, name)
@@ -80,7 +80,7 @@ def make_plan(estimator, X, codes, classes, groups, seed):
 
 
 def _split(cv, X, codes, classes, groups, seed):
-    """Training and test rows of every fold."""
+    """Training and test rows of each fold."""
     if not isinstance(cv, Integral):
         return make_splits(cv, X, classes[codes], groups)
     if isinstance(cv, bool) or cv < 2:
@@ -98,7 +98,7 @@ def _split(cv, X, codes, classes, groups, seed):
 
 
 def _choose_rows(max_samples, codes, n_classes, seed):
-    """All rows, or as many of every class as `max_samples` leaves it, at least one."""
+    """All rows, or a share of each class so that there are `max_samples`, at least one each."""
     n = codes.size
     if max_samples is None or max_samples >= n:
         return np.arange(n)
@@ -119,13 +119,13 @@ def _choose_rows(max_samples, codes, n_classes, seed):
 
 
 def _restrict(splits, kept, n_samples):
-    """Splits of `n_samples` rows as splits of those that are kept."""
+    """Convert splits of `n_samples` rows to splits of those that are kept."""
     position = np.full(n_samples, -1)
     position[kept] = np.arange(kept.size)
     parts = [tuple(position[part][position[part] >= 0] for part in one) for one in splits]
     if any(train.size == 0 or test.size == 0 for train, test in parts):
         raise ValueError(
-            f"max_samples leaves {kept.size} rows, and a split without training or test rows. "
+            f"max_samples keeps {kept.size} rows, and a split has no training or no test rows. "
             "Allow more rows."
         )
     return parts

@@ -6,15 +6,15 @@ from tamis._compile import compiled
 
 __all__ = ["vote_codes", "vote_shares"]
 
-# Shares of the votes that differ less than this are equal.
+# Shares of the votes that differ by less than this are equal.
 TIE = 1e-12
 
 
 @compiled
 def vote_shares(indices, distances, codes, class_weight, k, by_distance):
-    """Votes of the k nearest rows for every class, (n_queries, n_classes), summing to 1.
+    """Votes of the k nearest rows for each class, (n_queries, n_classes), summing to 1.
 
-    Shares that are equal to 12 digits are equal.
+    Shares that agree to 12 digits are made equal.
     """
     n = indices.shape[0]
     C = class_weight.size
@@ -34,7 +34,7 @@ def vote_shares(indices, distances, codes, class_weight, k, by_distance):
 
 @compiled
 def vote_codes(indices, distances, codes, class_weight, ks, by_distance):
-    """Class with most votes for every number of neighbours, (len(ks), n_queries); ks ascend."""
+    """Class with most votes for each number of neighbours, (len(ks), n_queries); ks ascend."""
     n = indices.shape[0]
     C = class_weight.size
     out = np.empty((ks.size, n), np.int16)
@@ -64,7 +64,7 @@ def _count_votes(votes, index, distance, codes, class_weight, start, stop, by_di
     """Add the votes of neighbours `start` to `stop`."""
     nearest = distance[0]
     if not by_distance or nearest == 0.0:
-        # Rows at distance 0 outweigh all that are not.
+        # Rows at distance 0 outweigh all others.
         for r in range(start, stop):
             if not by_distance or distance[r] == 0.0:
                 c = codes[index[r]]

@@ -1,4 +1,4 @@
-r"""Where the landmarks come from: Section 3.1 of the paper.
+r"""How landmarks are chosen: Section 3.1 of the paper.
 
 ========== =====================================================================================
 random     rows drawn without replacement
@@ -17,9 +17,9 @@ keeps its center.
 16, 32 would have been: a `Sampler` draws them once for all sizes and, for farthest-first, keeps
 the distances it computed on the way.
 
-**Draws.** Every sampler begins anew with ``RandomState(seed)``: random is ``permutation(n)``; fft
-is ``randint(n)``; kmeans is ``randint(n)``, then ``random_sample()`` a seed; density is
-``random_sample()`` a ball.
+**Draws.** Each sampler starts with a new ``RandomState(seed)``: random is ``permutation(n)``; fft
+is ``randint(n)``; kmeans is ``randint(n)``, then one ``random_sample()`` per seed; density is one
+``random_sample()`` per ball.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MOST_LLOYD = 100
 
 
 class Sampler:
-    """Landmarks of any size and kind from some rows, by one method and one seed.
+    """Draws landmarks of any number and kind from some rows, by one method and one seed.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Sampler:
     distance : {"euclidean", "angle"}
     seed : int
     largest : int
-        Largest number of landmarks that will be asked for.
+        Largest number of landmarks that will be drawn.
     """
 
     def __init__(self, method: str, X, distance: str, seed: int, largest: int) -> None:
@@ -65,21 +65,21 @@ class Sampler:
         self._nets = {}
 
     def draw(self, n_landmarks: int, kind: str) -> tuple[NDArray, NDArray | None, NDArray | None]:
-        """Landmarks, and the rows they are.
+        """Draw landmarks, and find the rows that they are.
 
         Parameters
         ----------
         n_landmarks : int
-            At most `largest`; more than there are rows: all rows.
+            At most `largest`; all rows if there are fewer.
         kind : {"centers", "centroids"}
 
         Returns
         -------
         points : ndarray of shape (n_landmarks, n_features)
         rows : ndarray of int of shape (n_landmarks,), or None
-            For centers, which rows they are.
+            For centers, the indices of their rows.
         D : ndarray of shape (n_samples, n_landmarks), or None
-            Distances of the rows to the landmarks where they are known already.
+            Distances of the rows to the landmarks if they are known already.
         """
         k = min(n_landmarks, self.X.shape[0])
         if self.method == "kmeans":
@@ -103,7 +103,7 @@ class Sampler:
 
     @cached_property
     def _transposed(self):
-        """Prepared rows as the compiled kernels want them; None for sparse rows."""
+        """Prepared rows as the compiled kernels need them; None for sparse rows."""
         return None if is_sparse(self.P) else np.ascontiguousarray(self.P.T)
 
     def _from_keys(self, keys):
@@ -150,7 +150,7 @@ class Sampler:
         return distances(self.P[among], center, self.distance)[:, 0]
 
     def _net(self, k):
-        """Centers of the balls, the ball of every row, and distances to the centers if known."""
+        """Centers of the balls, the ball of each row, and distances to the centers if known."""
         if k not in self._nets:
             n = self.X.shape[0]
             draws = self._random_state().random_sample(k)
@@ -165,16 +165,16 @@ class Sampler:
             for ball in range(k):
                 rows[ball] = pending[int(draws[ball] * pending.size)]
                 size = n // k + (ball < n % k)
-                gap = self._distances_to(rows[ball], pending)
-                gap[pending == rows[ball]] = -1.0  # before its own copies
-                taken = np.argsort(gap, kind="stable")[:size]
+                distances = self._distances_to(rows[ball], pending)
+                distances[pending == rows[ball]] = -1.0  # before its own copies
+                taken = np.argsort(distances, kind="stable")[:size]
                 region[pending[taken]] = ball
                 pending = np.delete(pending, taken)
             self._nets[k] = rows, region, None
         return self._nets[k]
 
     def _seeds(self):
-        """The rows of k-means++: drawn in proportion to squared distances to those before."""
+        """Seeds of k-means++: rows drawn in proportion to squared distances to those before."""
         if self._order is None:
             n = self.X.shape[0]
             random_state = self._random_state()
@@ -188,10 +188,10 @@ class Sampler:
             for draw in draws:
                 near = np.minimum(near, self._distances_to(rows[-1]) ** 2)
                 mass = np.cumsum(near)
-                at = np.searchsorted(mass, draw * mass[-1], side="right")
+                position = np.searchsorted(mass, draw * mass[-1], side="right")
                 if mass[-1] == 0:  # as many distinct rows as seeds: any other row will do
-                    at = np.setdiff1d(np.arange(n), rows)[0]
-                rows.append(min(int(at), n - 1))
+                    position = np.setdiff1d(np.arange(n), rows)[0]
+                rows.append(min(int(position), n - 1))
             self._order = np.array(rows)
         return self._order
 
@@ -212,14 +212,14 @@ class Sampler:
 
 
 class ClassSampler:
-    """A `Sampler` for every class, which share the landmarks out among them.
+    """One `Sampler` per class, with the landmarks shared out among the classes.
 
     Parameters
     ----------
     method, X, distance, seed, largest
-        As in `Sampler`; every class has the same seed.
+        As in `Sampler`; all classes have the same seed.
     codes : ndarray of int of shape (n_samples,)
-        Class of every row.
+        Class of each row.
     """
 
     def __init__(
@@ -245,14 +245,14 @@ class ClassSampler:
 
 
 def share_out(n_landmarks: int, class_sizes: NDArray) -> NDArray[np.int64]:
-    """Numbers of landmarks of the classes: as equal as the classes' sizes allow.
+    """Number of landmarks per class: as equal as the class sizes allow.
 
     Parameters
     ----------
     n_landmarks : int
-        Landmarks in all.
+        Total number of landmarks.
     class_sizes : ndarray of int of shape (n_classes,)
-        Rows of every class.
+        Number of rows of each class.
 
     Returns
     -------

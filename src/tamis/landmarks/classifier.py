@@ -35,8 +35,8 @@ class LandmarkClassifier(FittedLandmarks):
         How landmarks are chosen, or the landmarks themselves: an array with one row per
         landmark, or indices of training rows.
     n_landmarks : int or None, default=None
-        Number of landmarks; more than there are rows: all rows. None: 16, or as many as are
-        given.
+        Number of landmarks, at most the number of rows. None: 16, or the number of given
+        landmarks.
     kind : {"centers", "centroids"} or None, default=None
         Rows of the data, or means of their regions. None: centroids for k-means, else centers.
     distance : {"euclidean", "angle"}, default="euclidean"
@@ -60,8 +60,8 @@ class LandmarkClassifier(FittedLandmarks):
         Scaling of the features before anything else.
     class_weight : {"balanced"}, dict or None, default="balanced"
         Weights of the classes: they multiply the priors of naive Bayes, the votes of neighbours,
-        the rows of a regression. "balanced" gives all classes the same say. A single neighbour
-        cannot take them into account.
+        the rows of a regression. "balanced" gives all classes equal weight. They have no effect
+        with a single neighbour.
     random_state : int, RandomState instance or None, default=None
         Seed of the sampler.
 
@@ -72,14 +72,14 @@ class LandmarkClassifier(FittedLandmarks):
     landmarks_ : ndarray of shape (n_landmarks_, n_features_in_)
         Landmarks, in the units after scaling.
     rows_ : ndarray of int of shape (n_landmarks_,)
-        The training row that each landmark is; for centroids, the nearest one.
+        The training row of each landmark; for centroids, the nearest one.
     sigma_ : ndarray of shape (n_landmarks_,)
         Radii of the landmarks' regions.
     n_landmarks_ : int
         Number of landmarks.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Drop in balanced accuracy when the feature is permuted among rows that were not used for
-        training: three folds of at most 3,000 rows, by class. 0 where the score does not drop.
+        training: three stratified folds of at most 3,000 rows. 0 if the score does not drop.
     feature_order_ : ndarray of int of shape (n_features_in_,)
         Features by importance.
     support_ : ndarray of bool of shape (n_features_in_,)
@@ -174,10 +174,10 @@ class LandmarkClassifier(FittedLandmarks):
     def fit_path(
         self, X: ArrayLike, y: ArrayLike, levels: ArrayLike | None = None
     ) -> LandmarkPath:
-        """Train classifiers with more and more landmarks; `self` stays unfitted.
+        """Train classifiers with increasing numbers of landmarks; `self` is not changed.
 
-        Every level is what `fit` gives with this number of landmarks. The levels share the scaled
-        rows, the order of the landmarks and, for "fft", "random" and given landmarks, their
+        Each level equals the result of `fit` with that number of landmarks. The levels share the
+        scaled rows, the order of the landmarks and, for "fft", "random" and given landmarks, their
         distances.
 
         Parameters
@@ -199,7 +199,7 @@ class LandmarkClassifier(FittedLandmarks):
         return fitted._fit_path(X, codes, fitted.classes_, levels)
 
     def _fit_path(self, X, codes, classes, levels=None) -> LandmarkPath:
-        """A path from validated rows and class indices."""
+        """Train a path from validated rows and class indices."""
         X = as_rows(X)
         class_weight = check_class_weight(self.class_weight, classes)
         configuration, given = make_configuration(self, X)
@@ -252,7 +252,7 @@ class LandmarkClassifier(FittedLandmarks):
         return model_shares(self.model_, X)
 
     def explain(self, X: ArrayLike, n_nearest: int = 3) -> NearestLandmarks:
-        """The nearest landmarks of every sample.
+        """The nearest landmarks of each sample.
 
         Parameters
         ----------

@@ -4,17 +4,17 @@ r"""Distances between rows and landmarks: Euclidean, or the angle.
    d(x, c) = 2 \arctan \frac{\|u - v\|}{\|u + v\|}, \quad u = x / \|x\|, v = c / \|c\|.
 
 Both are computed from differences, never through inner products: a row is at distance exactly 0
-from __future__ import annotations
-
 from itself (through a Gram matrix it would be at 1e-8, and sigma would be wrong). The second form
-is accurate for all angles; a zero row has no direction and comes out at a right angle to all
-others and at angle 0 to other zero rows. Directions closer than rounding are the same direction.
-Distances (for angles, the quotients) keep 41 of their 53 bits, 12 digits: then equal ones are
-equal whatever the order of the sums, and ties are decided by the index, not by rounding.
+is accurate for all angles; a zero row has no direction and is treated as at a right angle to all
+others and at angle 0 to other zero rows. Directions closer than rounding count as equal. Distances
+(for angles, the quotients) keep 41 of their 53 bits, 12 digits: then equal ones are equal whatever
+the order of the sums, and ties are decided by the index, not by rounding.
 
 Rows are *prepared* once for a distance (unit rows for angles) and then compared with any number
 of landmarks. Sparse rows stay sparse; landmarks are few, and dense.
 """
+
+from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ def row_norms(X) -> NDArray[np.float64]:
 
 
 def prepare(X, distance: str):
-    """Rows as the distance wants them: as they are, or divided by their norms."""
+    """Prepare rows for a distance: unchanged, or divided by their norms."""
     if distance == "euclidean":
         return X
     norms = row_norms(X)
@@ -60,7 +60,7 @@ def prepare(X, distance: str):
 
 
 def distances(P, R: NDArray, distance: str) -> NDArray[np.float64]:
-    """Distances of prepared rows `P` to landmarks `R` (as they are, not prepared).
+    """Distances of prepared rows `P` to landmarks `R`, which are not prepared.
 
     Parameters
     ----------
@@ -84,16 +84,16 @@ def distances(P, R: NDArray, distance: str) -> NDArray[np.float64]:
 
 
 def region_means(P, region: NDArray, centers: NDArray) -> NDArray[np.float64]:
-    """Mean of the prepared rows of every region; an empty region keeps its center.
+    """Mean of the prepared rows of each region; an empty region keeps its center.
 
     Parameters
     ----------
     P : ndarray or CSR array of shape (n_samples, n_features)
         Prepared rows.
     region : ndarray of int of shape (n_samples,)
-        Region of every row; -1 for none.
+        Region of each row; -1 for none.
     centers : ndarray of shape (n_regions, n_features)
-        What an empty region keeps.
+        Centers that empty regions keep.
     """
     K = centers.shape[0]
     count = np.bincount(region[region >= 0], minlength=K)

@@ -2,7 +2,7 @@ r"""Which configurations join an ensemble, and how their votes are counted.
 
 Members are ranked r = 0, 1, ... from the best. With ``vote="majority"`` member r gives its label
 the weight :math:`1 + 2^{-(r+1)}`: the additions sum to less than one vote, so they never overrule
-a majority, and where classes have equally many votes the better members decide (the paper breaks
+a majority, and if classes have equally many votes, the better members decide (the paper breaks
 ties at random). With ``vote="soft"`` probabilities are averaged. Either way the normalised sums
 are the probabilities, so that predictions and probabilities agree.
 """
@@ -32,19 +32,19 @@ def member_weights(size: int, vote: str) -> NDArray[np.float64]:
 
 
 def combine(weights: NDArray, shares: Iterable[NDArray], vote: str) -> NDArray[np.float64]:
-    """Probabilities of an ensemble from those of its members, one array after the other.
+    """Combine the probabilities of the members, one array after the other.
 
     Parameters
     ----------
     weights : ndarray of shape (n_members,)
     shares : iterable of ndarray of shape (n_samples, n_classes)
-        Probabilities by every member.
+        Probabilities of each member.
     vote : {"majority", "soft"}
 
     Returns
     -------
     probabilities : ndarray of shape (n_samples, n_classes)
-        Those equal to 12 digits to the largest equal it.
+        Entries that agree with the largest to 12 digits are made equal to it.
     """
     total = None
     for weight, share in zip(weights, shares, strict=True):
@@ -81,7 +81,7 @@ def _one_hot(labels, n_classes):
 
 
 def choose_size(labels: NDArray, truth: NDArray, importance: NDArray) -> int:
-    """Size of the ensemble of best members whose majority errs least; the smallest of equals.
+    """Size of the ensemble of best members with the fewest errors by majority; ties: the smallest.
 
     Parameters
     ----------
@@ -106,11 +106,11 @@ def choose_size(labels: NDArray, truth: NDArray, importance: NDArray) -> int:
 def pick_greedily(
     probabilities: NDArray, truth: NDArray, importance: NDArray, size: int
 ) -> tuple[NDArray, NDArray]:
-    """Members picked one at a time, each the one that helps the average most; with repetition.
+    """Pick members one at a time, with repetition, each the one that improves the average most.
 
     The loss is the mean over classes of the mean squared distance between the average of the
-    members' out-of-fold probabilities and the truth: it sees the classes as the balanced error
-    does, but changes with every probability.
+    members' out-of-fold probabilities and the truth: it weights the classes like the balanced
+    error, but depends smoothly on the probabilities.
 
     Parameters
     ----------
@@ -120,14 +120,14 @@ def pick_greedily(
     importance : ndarray of shape (n_classes,)
         Weights of the classes in the loss.
     size : int
-        How many are picked.
+        Number of picks.
 
     Returns
     -------
     places : ndarray of int
         The configurations that were picked, best first.
     counts : ndarray of int
-        How often each was.
+        How often each was picked.
     """
     n_classes = importance.size
     count = np.bincount(truth, minlength=n_classes)
@@ -141,9 +141,9 @@ def pick_greedily(
     to_goal = flat @ goal
     picked = np.zeros(flat.shape[0], dtype=np.int64)
     for step in range(1, size + 1):
-        # Without the constant |goal|^2, for every candidate added to those picked.
-        own = picked @ products @ picked + 2.0 * (products @ picked) + np.diag(products)
-        loss = own / step**2 - 2.0 * (picked @ to_goal + to_goal) / step
+        # Without the constant |goal|^2, for each candidate added to those picked.
+        squares = picked @ products @ picked + 2.0 * (products @ picked) + np.diag(products)
+        loss = squares / step**2 - 2.0 * (picked @ to_goal + to_goal) / step
         best = int(np.flatnonzero(loss <= loss.min() + _TIE)[0])
         picked[best] += 1
     places = np.flatnonzero(picked)

@@ -10,9 +10,8 @@
               naive Bayes: closed form
               neighbours, metric: the longest list            shared by all k and both weightings
 
-Every task is a function of its arguments alone, so that results do not depend on how many run at
-a time. What comes out equals the evaluation of one configuration at a time
-(`tests/oracles/landmarks.py`).
+Each task depends on its arguments alone, so that results do not depend on how many run at a time.
+The result equals the evaluation of one configuration at a time (`tests/oracles/landmarks.py`).
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def list_branches(configurations: list) -> list[Branch]:
 
 
 class FoldData(NamedTuple):
-    """What one fold of a search has for all branches.
+    """The data of one fold of a search, for all branches.
 
     Attributes
     ----------
@@ -76,7 +75,7 @@ class FoldData(NamedTuple):
     train, test : ndarray of int
         Rows of the fold.
     seeds : ndarray of int of shape (4,)
-        Seed of every sampler, in the order of `SAMPLERS`.
+        Seed of each sampler, in the order of `SAMPLERS`.
     class_weight : None, "balanced" or ndarray of shape (n_classes,)
     """
 
@@ -92,7 +91,7 @@ class FoldData(NamedTuple):
 def evaluate_branch(
     branch: Branch, fold: FoldData, soft: bool = False, scaling: dict | None = None
 ) -> tuple[NDArray, NDArray | None]:
-    """Predictions of the test rows by every configuration of a branch, trained on others.
+    """Predict the test rows with each configuration of a branch, trained on the other rows.
 
     Parameters
     ----------
@@ -101,7 +100,7 @@ def evaluate_branch(
     soft : bool
         Whether probabilities are returned as well.
     scaling : dict or None
-        What the branch's scaling learned from the training rows; None: it is learned here.
+        The branch's scaling, learned from the training rows; None: it is learned here.
 
     Returns
     -------
@@ -135,8 +134,8 @@ def evaluate_branch(
         for (kernel,), same_map in _grouped(same_landmarks, lambda c: (c.kernel,)):
             Z_train = apply_kernel(kernel, D_train, sigma)
             Z_test = apply_kernel(kernel, D_test, sigma)
-            for place, found, share in _classify(Z_train, Z_test, y, weights, same_map, soft):
-                labels[place] = found
+            for place, predicted, share in _classify(Z_train, Z_test, y, weights, same_map, soft):
+                labels[place] = predicted
                 if soft:
                     probabilities[place] = share
     return labels, probabilities
@@ -152,7 +151,7 @@ def _grouped(placed, key):
 
 
 def _classify(Z_train, Z_test, y, weights, placed, soft):
-    """Yield place, labels and probabilities of every configuration on one map."""
+    """Yield place, labels and probabilities of each configuration on one map."""
     for (classifier,), group in _grouped(placed, lambda c: (c.classifier,)):
         if classifier != "knn":
             for place, c in group:
@@ -162,21 +161,21 @@ def _classify(Z_train, Z_test, y, weights, placed, soft):
                 yield place, decisions.argmax(axis=1), share
             continue
         most = min(max(c.n_neighbors for _, c in group), y.size)
-        found = nearest_rows(Z_test, Z_train, most, {c.metric for _, c in group})
+        neighbors = nearest_rows(Z_test, Z_train, most, {c.metric for _, c in group})
         for (metric, weighting), alike in _grouped(group, lambda c: (c.metric, c.weights)):
             alike = sorted(alike, key=lambda pair: pair[1].n_neighbors)
             by_distance = weighting == "distance"
             ks = np.array([min(c.n_neighbors, y.size) for _, c in alike])
-            codes = vote_codes(*found[metric], y, weights, ks, by_distance)
+            codes = vote_codes(*neighbors[metric], y, weights, ks, by_distance)
             for s, (place, _) in enumerate(alike):
                 share = None
                 if soft:
-                    share = vote_shares(*found[metric], y, weights, ks[s], by_distance)
+                    share = vote_shares(*neighbors[metric], y, weights, ks[s], by_distance)
                 yield place, codes[s], share
 
 
 def balanced_errors(labels: NDArray, truth: NDArray, importance: NDArray) -> NDArray[np.float64]:
-    """One minus the mean recall of the classes, for every row of `labels`.
+    """One minus the mean recall of the classes, for each row of `labels`.
 
     Parameters
     ----------

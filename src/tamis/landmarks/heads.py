@@ -1,7 +1,7 @@
 """The classifiers on the map: naive Bayes, neighbours, ridge regression, discriminants.
 
-A trained head is a dict of arrays, numbers and strings. `decide` gives decisions of all classes,
-`shares` makes probabilities of them; both have their largest entry at the same class.
+A trained head is a dict of arrays, numbers and strings. `decide` gives the decisions of all
+classes, `shares` their probabilities; both have their largest entry at the same class.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from tamis.landmarks.neighbors import nearest_rows, vote_shares
 
 __all__ = ["class_weights", "decide", "shares", "train_head"]
 
-# Decisions equal to so many digits are equal: what rounding says about them means nothing.
+# Decisions that agree to this precision count as equal: differences are only rounding.
 _TIE = 1e-12
 
 
 def class_weights(class_weight, codes: NDArray, n_classes: int) -> NDArray[np.float64]:
-    """Weight of every class, by its index.
+    """Weight of each class, by its index.
 
     Parameters
     ----------
     class_weight : None, "balanced" or ndarray of shape (n_classes,)
-        "balanced" makes all classes that have rows count the same.
+        "balanced" gives all classes that have rows equal weight.
     codes : ndarray of int of shape (n_samples,)
         Classes of the training rows.
     n_classes : int
@@ -89,12 +89,12 @@ def decide(head: dict, Z: NDArray) -> NDArray[np.float64]:
     if head["classifier"] == "knn":
         k = head["n_neighbors"]
         by_distance = head["weights"] == "distance"
-        # Arrays from a memory map are read-only, and for those kernels are compiled anew.
+        # Arrays from a memory map are read-only, for which kernels would be compiled again.
         rows, codes, weight = (
             np.require(head[name], requirements="CW") for name in ("map", "codes", "class_weight")
         )
-        found = nearest_rows(Z, rows, k, [head["metric"]])[head["metric"]]
-        return vote_shares(*found, codes, weight, k, by_distance)
+        neighbors = nearest_rows(Z, rows, k, [head["metric"]])[head["metric"]]
+        return vote_shares(*neighbors, codes, weight, k, by_distance)
     return settle(linear_decisions(head, Z))
 
 
@@ -104,6 +104,6 @@ def shares(head: dict, decisions: NDArray) -> NDArray[np.float64]:
 
 
 def settle(decisions: NDArray) -> NDArray[np.float64]:
-    """Decisions where those that equal the largest to 12 digits equal it exactly."""
+    """Make decisions that agree with the largest to 12 digits equal to it."""
     top = decisions.max(axis=1, keepdims=True)
     return np.where(top - decisions <= _TIE * np.maximum(1.0, np.abs(top)), top, decisions)

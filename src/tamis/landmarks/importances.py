@@ -1,14 +1,14 @@
-r"""How much every feature matters: the drop in out-of-fold score when it is permuted.
+r"""Importance of each feature: the drop in out-of-fold score when it is permuted.
 
-A configuration is trained on the training rows of every fold, and each feature in turn is
-permuted among the test rows. Distances are not computed anew: with :math:`x_j` replaced by
+A configuration is trained on the training rows of each fold, and each feature in turn is permuted
+among the test rows. Distances are updated, not recomputed: with :math:`x_j` replaced by
 :math:`x_j'`,
 
 .. math:: \|x' - c\|^2 = \|x - c\|^2 - (x_j - c_j)^2 + (x_j' - c_j)^2,
 
-and likewise for the products and norms that an angle is made of. A feature then costs as much as
-one column of distances and one prediction, whatever the number of features. Scalings act on every
-column by itself, so that permuting scaled values is permuting values.
+and likewise for the products and norms that an angle is made of. Each feature then takes as long
+as one column of distances and one prediction, whatever the number of features. Scalings act on
+each column separately, so permuting scaled values is equivalent to permuting values.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tamis.paths.seeds import derive_seed
 
 __all__ = ["deal_folds", "measure_importances"]
 
-# Elementary operations that may be spent on all features and folds, and the test rows of a fold
-# that this leaves at least and at most.
+# Elementary operations to spend on all features and folds, and the fewest and most test rows per
+# fold.
 _BUDGET = 2e9
 _FEWEST_ROWS, _MOST_ROWS = 20, 1000
-# Rows that a classifier without folds of its own uses at most, and its number of folds.
+# For a classifier without folds: largest number of rows to use, and number of folds.
 _MOST_SAMPLES = 3000
 _N_FOLDS = 3
 
@@ -40,7 +40,7 @@ def deal_folds(codes: NDArray) -> list[tuple[NDArray, NDArray]]:
     """Three folds for a classifier that has none; the rows of a class are dealt out in turn."""
     order = np.argsort(codes, kind="stable")
     rank = np.arange(codes.size) - np.searchsorted(codes[order], codes[order], side="left")
-    if codes.size > _MOST_SAMPLES:  # the same share of every class, at least its first row
+    if codes.size > _MOST_SAMPLES:  # the same share of each class, at least its first row
         few = rank * codes.size < np.bincount(codes)[codes[order]] * _MOST_SAMPLES
         order, rank = order[few], rank[few]
     fold = rank % _N_FOLDS
@@ -63,7 +63,7 @@ def measure_importances(
     n_classes : int
     seed : int
     given : ndarray or None
-        Landmarks of the user, as for `train_model`.
+        Given landmarks, as for `train_model`.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def measure_importances(
         model = train_model(configuration, X[train], y, n_classes, fold_seed, class_weight, given)
         random_state = np.random.RandomState(fold_seed)
         n_rows = _count_rows(model, X.shape[1], len(splits))
-        rows = random_state.permutation(test)[:n_rows]  # every row is followed by another one
+        rows = random_state.permutation(test)[:n_rows]  # each row gets the values of the next
         labels.append(_permuted_labels(model, X[rows]))
         truth.append(codes[rows])
     if not labels:
@@ -97,7 +97,7 @@ def _count_rows(model, n_features, n_folds):
 
 
 def _permuted_labels(model, X):
-    """Labels with nothing permuted and with every feature permuted, (1 + n_features, n_rows)."""
+    """Labels with nothing permuted and with each feature permuted, (1 + n_features, n_rows)."""
     record, head = model["map"], model["head"]
     X = apply_scaling(record["scaling"], X)
     changed = _Angles(X, record) if record["distance"] == "angle" else _Lengths(X, record)

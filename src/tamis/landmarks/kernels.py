@@ -7,8 +7,8 @@ r"""The kernels of the paper, eqs. (1) to (4), as functions of a distance.
    \text{cauchy: } \frac1{1 + d / \sigma_c}
 
 :math:`\sigma_c` is the largest distance from the landmark to a training row of its region
-(`region_radii`). A region without extent, :math:`\sigma_c = 0`, means the limit: 1 at distance 0
-and 0 elsewhere for gaussian and cauchy.
+(`region_radii`). A region of zero size, :math:`\sigma_c = 0`, gives the limit: 1 at distance 0 and
+0 elsewhere for gaussian and cauchy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KERNELS = ("linear", "gaussian", "sigmoid", "cauchy")
 
 
 def region_radii(D: NDArray) -> tuple[NDArray, NDArray]:
-    """Radius sigma of every landmark's region, and the region of every row.
+    """Radius sigma of each landmark's region, and the region of each row.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def region_radii(D: NDArray) -> tuple[NDArray, NDArray]:
     Returns
     -------
     sigma : ndarray of shape (n_landmarks,)
-        Largest distance from the landmark to a row that is nearest to it; 0 for no row.
+        Largest distance from the landmark to a row in its region; 0 for an empty region.
     region : ndarray of int of shape (n_samples,)
-        Nearest landmark of every row; equally near ones: the first.
+        Nearest landmark of each row; ties go to the first.
     """
     return _radii(D)
 

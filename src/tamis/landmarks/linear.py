@@ -12,17 +12,17 @@ had been left out,
 .. math:: \hat y_i^{(-i)} = \frac{\hat y_i - h_i y_i}{1 - h_i}, \qquad
    h_i = \frac{w_i}{\sum w} \Big( 1 + \sum_j \frac{t_{ij}^2}{e_j + \lambda} \Big),
 
-with rotated rows :math:`t_i` and eigenvalues :math:`e_j`. The best :math:`\lambda` of a grid by
-these predictions is taken where none is given, and they calibrate the probabilities: the softmax
-of the predictions divided by a temperature.
+with rotated rows :math:`t_i` and eigenvalues :math:`e_j`. If :math:`\lambda` is not given, the
+best of a grid by these predictions is used, and they calibrate the probabilities: the softmax of
+the predictions divided by a temperature.
 
 **Discriminant analysis** is the same regression, then normal distributions with one covariance S
 for the predictions :math:`\hat y^{(-i)}` of the classes (penalised discriminant analysis [1]_):
 
 .. math:: \delta_c(z) = \hat y(z)^T S^{-1} m_c - \tfrac12 m_c^T S^{-1} m_c + \log \pi_c.
 
-Classes that lie between others, which regression masks, get their due. Lambda is the one whose
-left-out rows are most likely.
+This also predicts classes that lie between others, which regression would mask. Lambda maximises
+the likelihood of the left-out rows.
 
 References
 ----------
@@ -37,12 +37,12 @@ from tamis.paths.temperature import fit_temperature
 __all__ = ["Regression", "linear_decisions", "train_discriminant", "train_ridge"]
 
 _LAMBDAS = np.logspace(-6, 1, 15)
-# Of the mean variance, added to that of every prediction: these sum to 1, and S is singular.
+# Share of the mean variance that is added to each prediction's: they sum to 1, so S is singular.
 _SHRINKAGE = 1e-3
 
 
 class Regression:
-    """Ridge regressions of the classes on a map, for every strength.
+    """Ridge regressions of the classes on a map, for all strengths.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class Regression:
         self.squares = self.T * self.T
 
     def left_out(self, strength):
-        """Predictions for every row by the other rows, (n_samples, n_classes)."""
+        """Predictions for each row from the other rows, (n_samples, n_classes)."""
         shrunk = 1.0 / (self.values + strength)
         fitted = self.mean + self.T @ (shrunk[:, None] * self.target)
-        own = np.minimum(self.w * (1.0 + self.squares @ shrunk), 1.0 - 1e-9)[:, None]
-        return (fitted - own * self.Y) / (1.0 - own)
+        leverage = np.minimum(self.w * (1.0 + self.squares @ shrunk), 1.0 - 1e-9)[:, None]
+        return (fitted - leverage * self.Y) / (1.0 - leverage)
 
     def solution(self, strength):
         """Coefficients (n_landmarks, n_classes) and intercepts."""
@@ -133,13 +133,13 @@ def train_discriminant(Z, codes, weights, regularization):
 
 
 def _discriminate(F, regression):
-    """Discriminant functions of predictions F, as a matrix and a constant for every class."""
+    """Discriminant functions of predictions F, as a matrix and one constant per class."""
     Y, w, prior = regression.Y, regression.w, regression.mean
     present = prior > 0
     means = np.zeros((prior.size, prior.size))
     means[present] = (Y.T @ F)[present] / Y.sum(axis=0)[present, None]
-    gaps = F - Y @ means
-    S = gaps.T @ (w[:, None] * gaps)
+    residuals = F - Y @ means
+    S = residuals.T @ (w[:, None] * residuals)
     S[np.diag_indices_from(S)] += max(_SHRINKAGE * np.trace(S) / prior.size, 1e-12)
     rotation = np.linalg.solve(S, means.T)
     with np.errstate(divide="ignore"):

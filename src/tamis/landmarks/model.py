@@ -33,7 +33,7 @@ __all__ = [
 
 
 def make_sampler(choice, X, codes, seed, largest):
-    """The sampler that a configuration or a branch of them names."""
+    """Make the sampler of a configuration or a branch."""
     if choice.per_class:
         return ClassSampler(choice.landmarks, X, choice.distance, seed, largest, codes)
     return Sampler(choice.landmarks, X, choice.distance, seed, largest)
@@ -48,10 +48,10 @@ def train_maps(
     given: NDArray | None = None,
     scaling: dict | None = None,
 ) -> Iterator[tuple[dict, NDArray]]:
-    """Learn landmark maps that differ in the number of landmarks only.
+    """Learn landmark maps that differ only in the number of landmarks.
 
-    The maps share the scaled rows, the order of the landmarks and, where one set of landmarks
-    begins with another, their distances.
+    The maps share the scaled rows, the order of the landmarks and, if one set of landmarks starts
+    with another, their distances.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ def train_maps(
     seed : int
         Seed of the sampler.
     given : ndarray, or None
-        Landmarks of the user: rows (n_landmarks, n_features) in the units of X, or indices of
-        rows of X. None: the sampler's.
+        Given landmarks: rows (n_landmarks, n_features) in the units of X, or indices of rows of X.
+        None: drawn by the sampler.
     scaling : dict or None
-        What the scaling learned from X; None: it is learned here.
+        The scaling, learned from X; None: it is learned here.
 
     Yields
     ------
@@ -105,7 +105,7 @@ def train_maps(
 
 
 def _take_given(given, X, P, c):
-    """The user's landmarks, as `Sampler.draw` returns landmarks."""
+    """Given landmarks, in the form that `Sampler.draw` returns."""
     points, rows = (take_rows(X, given), given) if given.ndim == 1 else (given, None)
     if c.kind == "centroids":
         nearest = distances(P, points, c.distance).argmin(axis=1)
@@ -122,7 +122,7 @@ def train_map(configuration, X, codes, seed, given=None, scaling=None):
 def landmark_distances(
     record: dict, X, prepared: PreparedRows | None = None
 ) -> NDArray[np.float64]:
-    """Distances of rows to the landmarks of a map; `prepared` has rows that are prepared."""
+    """Distances of rows to the landmarks of a map; `prepared` holds the prepared rows."""
     P = PreparedRows(X).get(record) if prepared is None else prepared.get(record)
     return distances(P, record["points"], record["distance"])
 
@@ -146,7 +146,7 @@ def train_model(configuration, X, codes, n_classes, seed, class_weight, given=No
 
 
 def train_models(configuration, sizes, X, codes, n_classes, seed, class_weight, given=None):
-    """Models that differ in the number of landmarks only, one after the other."""
+    """Train models that differ only in the number of landmarks, one after the other."""
     weights = class_weights(class_weight, codes, n_classes)
     for record, Z in train_maps(configuration, sizes, X, codes, seed, given):
         yield {"map": record, "head": train_head(configuration, Z, codes, weights)}

@@ -4,7 +4,7 @@ r"""Gaussian naive Bayes on a map, in closed form.
    \frac{(z_j - m_{cj})^2}{v_{cj}} \Big) + \text{const}
 
 with means and variances of the training rows of each class. Variances are raised by 1e-9 of the
-largest variance of a map's column, and by 1 where all columns are constant, so that a map that is
+largest variance of a map's column, and by 1 if all columns are constant, so that a map that is
 constant in a class (or everywhere) gives finite decisions.
 """
 
@@ -61,11 +61,11 @@ def _moments(Z, codes, n_classes):
     for i in range(n):
         c = codes[i]
         for j in range(K):
-            gap = Z[i, j] - means[c, j]
-            variances[c, j] += gap * gap
+            difference = Z[i, j] - means[c, j]
+            variances[c, j] += difference * difference
     for c in range(n_classes):
         variances[c] /= max(count[c], 1.0)
-    # Values less the first one: constant columns are exactly constant.
+    # Values minus the first one: constant columns are exactly constant.
     sums = np.zeros(K)
     squares = np.zeros(K)
     first = Z[0]
@@ -74,8 +74,8 @@ def _moments(Z, codes, n_classes):
             sums[j] += Z[i, j] - first[j]
     for i in range(n):
         for j in range(K):
-            gap = Z[i, j] - first[j] - sums[j] / n
-            squares[j] += gap * gap
+            difference = Z[i, j] - first[j] - sums[j] / n
+            squares[j] += difference * difference
     widest = squares.max() / n
     return means, variances, widest
 
@@ -95,7 +95,7 @@ def _decide(Z, means, variances, log_prior):
         for i in range(n):
             total = 0.0
             for j in range(K):
-                gap = Z[i, j] - means[c, j]
-                total += gap * gap / variances[c, j]
+                difference = Z[i, j] - means[c, j]
+                total += difference * difference / variances[c, j]
             out[i, c] = log_prior[c] - 0.5 * (base + total)
     return out

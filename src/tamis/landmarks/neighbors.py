@@ -1,7 +1,7 @@
 """Nearest rows of a map, by Euclidean distance or by angle, and their votes.
 
-Neighbours are ordered by (distance, index). Distance weights are 1 / d, and where a neighbour is
-at distance 0 only those at 0 vote. One list of the most neighbours serves all smaller numbers and
+Neighbours are ordered by (distance, index). Distance weights are 1 / d, and if a neighbour is at
+distance 0, only those at 0 vote. One list of the most neighbours serves all smaller numbers and
 both weightings, and one product of maps serves both metrics. See
 `tamis.landmarks._neighbor_kernels` for how lists are found exactly from float32 products.
 """
@@ -28,16 +28,16 @@ __all__ = ["METRICS", "MOST_NEIGHBORS", "WEIGHTS", "nearest_rows", "vote_codes",
 METRICS = ("euclidean", "angle")
 WEIGHTS = ("uniform", "distance")
 MOST_NEIGHBORS = MOST
-# Float32 products that are held at a time: a block that stays in the cache.
+# Float32 products per block, so that a block stays in the cache.
 _BLOCK = 1 << 17
-# Where directions differ less than this, or some rows are so much smaller than others, unit rows
-# have a product of their own. It says of a zero row that it is nearer than a right angle: a bound.
+# If directions differ by less than this, or some rows are this much smaller than others, unit rows
+# get a separate product. It treats a zero row as nearer than a right angle, which is a bound.
 _CLOSE = 1e-4
 _SMALL = 1e-6
 
 
 def nearest_rows(A: NDArray, B: NDArray, k: int, metrics: Collection[str]) -> dict:
-    """The k rows of `B` nearest to every row of `A`.
+    """Find the k rows of `B` nearest to each row of `A`.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def nearest_rows(A: NDArray, B: NDArray, k: int, metrics: Collection[str]) -> di
     Returns
     -------
     found : dict
-        For every metric, indices and distances, both (n_queries, k).
+        For each metric, indices and distances, both (n_queries, k).
     """
     if not 1 <= k <= min(MOST, B.shape[0]):
         raise ValueError(f"k must be between 1 and {min(MOST, B.shape[0])}, got {k!r}.")
@@ -127,13 +127,13 @@ class _Products:
 
 
 class _Search:
-    """One metric's lists, filled in block by block."""
+    """The lists of one metric, filled block by block."""
 
     def __init__(self, A, B, k, mode, terms):
         self.A, self.B = np.ascontiguousarray(A), np.ascontiguousarray(B)
         self.mode, self.terms = mode, terms
         self.lanes = 128 if B.shape[0] < 2048 else 256
-        # Rows whose similarities are no numbers may fill no place: it is then a valid one.
+        # Rows whose similarities are NaN may leave places unfilled, so all start as valid ones.
         self.indices = np.zeros((A.shape[0], k), dtype=np.int64)
         self.distances = np.empty((A.shape[0], k))
 

@@ -1,8 +1,8 @@
 """Out-of-fold predictions of many configurations, as far as they are known.
 
-Folds may overlap or leave rows out: the predictions of all folds stand one after the other, with
-the true classes beside them. What is known can be kept as a plain record, and taken over by a
-later, perhaps longer, list of configurations.
+Folds may overlap or skip rows: the predictions of all folds are concatenated, along with the true
+classes. Known predictions can be saved as a plain record, and reused for a later, perhaps longer,
+list of configurations.
 """
 
 from dataclasses import astuple
@@ -13,7 +13,7 @@ __all__ = ["Outcomes"]
 
 
 class Outcomes:
-    """Predictions of `configurations` for the test rows of every fold.
+    """Predictions of `configurations` for the test rows of each fold.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ class Outcomes:
     splits : list of (train, test)
     n_classes : int
     class_weight : None, "balanced" or ndarray of shape (n_classes,)
-        Weights of the classes; None and "balanced" give every class the same say in the errors.
+        Weights of the classes; None and "balanced" give all classes equal weight in the errors.
     soft : bool
-        Whether probabilities are kept, too.
+        Whether probabilities are kept as well.
     """
 
     def __init__(self, configurations, codes, splits, n_classes, class_weight, soft):
@@ -45,7 +45,7 @@ class Outcomes:
         self.probabilities = np.zeros((*shape, n_classes), dtype=np.float32) if soft else None
 
     def add(self, places, fold, labels, probabilities):
-        """Take what the configurations at `places` predict for the test rows of a fold."""
+        """Add the predictions of the configurations at `places` for the test rows of a fold."""
         where = np.ix_(places, self.folds[fold])
         self.labels[where] = labels
         if self.probabilities is not None:
@@ -53,7 +53,7 @@ class Outcomes:
         self.done[places, fold] = True
 
     def as_record(self):
-        """All that is known, as arrays and tuples."""
+        """All known predictions, as arrays and tuples."""
         return {
             "configurations": [astuple(c) for c in self.configurations],
             "done": self.done,
@@ -62,7 +62,7 @@ class Outcomes:
         }
 
     def adopt(self, record):
-        """Take over what a record of the same folds knows about these configurations."""
+        """Reuse the predictions of these configurations from a record of the same folds."""
         if self.probabilities is not None and record["probabilities"] is None:
             return
         known = {key: place for place, key in enumerate(record["configurations"])}
@@ -74,13 +74,13 @@ class Outcomes:
             self.probabilities[here] = record["probabilities"][there]
 
     def usable(self):
-        """Places of the configurations that know most folds, and the predictions they know.
+        """Places of the configurations evaluated on the most folds, and their predictions.
 
         Returns
         -------
         places : ndarray of int
         columns : ndarray of int
-            Which predictions: those of the folds that all of them know.
+            Mask of the predictions of the folds that all of them share.
         folds : ndarray of int
             These folds.
         """
@@ -89,7 +89,7 @@ class Outcomes:
         if most == 0:
             nothing = np.zeros(0, dtype=np.int64)
             return nothing, nothing, nothing
-        # Of those that know equally many folds, those that know the same ones as the first.
+        # Of those with equally many folds, those with the same folds as the first.
         first = int(np.argmax(n_known == most))
         places = np.flatnonzero((self.done == self.done[first]).all(axis=1))
         folds = np.flatnonzero(self.done[first])

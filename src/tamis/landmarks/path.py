@@ -1,4 +1,4 @@
-"""The two paths of the landmarks: over the number of landmarks, and over that of features."""
+"""The paths of the landmarks: over the number of landmarks, and over that of features."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ __all__ = [
 
 
 def log_shares(probabilities: NDArray) -> NDArray[np.float64]:
-    """Decisions of probabilities: their logarithms, -inf where no vote goes to a class."""
+    """Decisions from probabilities: their logarithms, -inf for a class without votes."""
     with np.errstate(divide="ignore"):
         return np.log(probabilities)
 
 
 class LandmarkPath(Path):
-    """Classifiers that differ in the number of landmarks only.
+    """Classifiers that differ only in the number of landmarks.
 
     Parameters
     ----------
     levels : ndarray of int of shape (n_levels,)
         Numbers of landmarks.
     models : list of dict
-        Record of every level, as `tamis.landmarks.model` makes them.
+        Record of each level, as `tamis.landmarks.model` makes them.
     classes : ndarray of shape (n_classes,)
     n_columns : int
-        Every level uses all columns.
+        All levels use all columns.
     build : callable
         ``build(level, record)`` makes the fitted classifier of a level.
     """
@@ -70,7 +70,7 @@ class LandmarkPath(Path):
     def decisions(self, X, places: slice = slice(None)) -> NDArray[np.float64]:
         """Log-probabilities of some levels; see `tamis.paths.path.Path`.
 
-        The levels share the scaled rows and, where the landmarks of one level begin with those of
+        The levels share the scaled rows and, if the landmarks of one level start with those of
         another, the distances.
         """
         models = self._models[places]
@@ -113,7 +113,7 @@ class SearchLevel:
 
 
 class LandmarkSearchPath(Path):
-    """Ensembles of landmark classifiers on more and more features.
+    """Ensembles of landmark classifiers on increasing numbers of features.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def take_columns(X, columns: NDArray):
 
 
 def check_levels(levels: ArrayLike, most: int, name: str) -> NDArray[np.int64]:
-    """Distinct counts from 1 to `most`, ascending; more than there are means all."""
+    """Distinct counts from 1 to `most`, ascending; larger ones mean all."""
     counts = np.asarray(levels)
     is_list = counts.ndim == 1 and counts.size and counts.dtype.kind in "iu"
     if not is_list or counts.min() < 1:
@@ -189,7 +189,7 @@ def double_up_to(most: int, first: int = 1) -> NDArray[np.int64]:
 
 
 def check_feature_order(feature_order: ArrayLike, n_features: int) -> NDArray[np.intp]:
-    """Distinct columns of X, best first; columns that are left out are never used."""
+    """Check distinct columns of X, best first; absent columns are never used."""
     order = np.asarray(feature_order)
     is_list = order.ndim == 1 and order.size and order.dtype.kind in "iu"
     if not is_list or order.min() < 0 or order.max() >= n_features:

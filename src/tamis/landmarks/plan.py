@@ -1,7 +1,7 @@
-"""A search without its estimator: what is evaluated, how it is ranked, and who becomes a member.
+"""A search without its estimator: what is evaluated, the ranking, and the choice of members.
 
 A `Plan` has everything that a search needs besides the rows: configurations, folds, seeds and
-options. The levels of a path over the number of features share one plan.
+parameters. The levels of a path over the number of features share one plan.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Ranking(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything about a search but the rows.
+    """Everything that a search needs, except the rows.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Plan:
         return X if self.rows.size == X.shape[0] else X[self.rows]
 
     def start(self) -> Outcomes:
-        """Outcomes of which nothing is known yet."""
+        """Outcomes without any predictions yet."""
         return Outcomes(
             self.configurations,
             self.codes,
@@ -115,7 +115,7 @@ class Plan:
         )
 
     def scalings(self, X) -> dict:
-        """What every scaling of the configurations learns in every fold."""
+        """Learn each scaling of the configurations in each fold."""
         names = dict.fromkeys(c.scaling for c in self.configurations)
         return {
             (name, f): fit_scaling(name, X[train])
@@ -124,9 +124,9 @@ class Plan:
         }
 
     def tasks(self, outcomes: Outcomes) -> list[Task]:
-        """What is not known yet; all folds of a branch follow each other.
+        """Tasks that are not done yet; all folds of a branch follow each other.
 
-        A search that is stopped then leaves configurations that know all folds.
+        So a search that is stopped has configurations evaluated on all folds.
         """
         tasks = []
         for f in range(len(self.splits)):
@@ -139,7 +139,7 @@ class Plan:
         return [task for group in by_branch.values() for task in group]
 
     def run(self, X, tasks: list[Task], scalings: dict) -> Iterator[tuple]:
-        """Labels and probabilities of every task, one after the other as they are asked for."""
+        """Yield labels and probabilities of each task, computed as they are needed."""
         seeds = self._streams()[0]
 
         def one(task):
@@ -161,7 +161,7 @@ class Plan:
         )
 
     def rank(self, outcomes: Outcomes, X) -> Ranking:
-        """Rank what is known, best first; equal scores in the order of the list."""
+        """Rank the evaluated configurations, best first; ties in the order of the list."""
         places, columns, folds = outcomes.usable()
         parts = [outcomes.folds[f] for f in folds]
         if is_counted(self.scoring):
@@ -206,7 +206,7 @@ class Plan:
         return chosen, member_weights(chosen.size, self.vote)
 
     def train_members(self, X, places, weights, scalings: dict | None = None) -> list[dict]:
-        """Train the chosen configurations on all rows, each with a seed of its own."""
+        """Train the chosen configurations on all rows, each with its own seed."""
         configurations = [self.configurations[place] for place in places]
         seeds = self._streams()[1].randint(2**31 - 1, size=len(configurations))
         if scalings is None:

@@ -3,7 +3,7 @@
 "standard": zero mean, unit variance. "minmax": from 0 to 1. "quantile": share of training values
 below. "yeo-johnson": the power transformation nearest to normal, then standard. Sparse data are
 divided by their standard deviations and not shifted, so that zeros stay zeros; the other scalings
-are refused for them. Constant columns are left as they are, shifted.
+raise an error for them. Constant columns are shifted, but not scaled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FARTHEST = 1e150
 
 
 def fit_scaling(scaling: str | None, X) -> dict:
-    """What a scaling learns from training rows, as a dict.
+    """Learn a scaling from training rows, as a dict.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ def fit_scaling(scaling: str | None, X) -> dict:
 
 
 def _moments(X):
-    """Means and standard deviations; those of a column do not depend on the other columns."""
+    """Means and standard deviations, computed for each column independently."""
     columns = np.ascontiguousarray(X.T)
     return {"shift": columns.mean(axis=1), "scale": _nonzero(columns.std(axis=1))}
 
 
 def take_scaling(record: dict, columns: NDArray) -> dict:
-    """What a scaling learned about some of its columns."""
+    """Restrict a scaling to some of its columns."""
     taken = {"shift", "scale", "powers", "quantiles"}
     return {
         name: value[..., columns] if name in taken else value for name, value in record.items()
@@ -64,7 +64,7 @@ def take_scaling(record: dict, columns: NDArray) -> dict:
 
 
 def apply_scaling(record: dict, X):
-    """Rows scaled as a record of `fit_scaling` says."""
+    """Scale rows by a record of `fit_scaling`."""
     scaling = record["scaling"]
     if scaling is None:
         return X
@@ -81,7 +81,7 @@ def apply_scaling(record: dict, X):
         at, quantiles = record["at"], record["quantiles"]
         scaled = np.empty(X.shape)
         for j in range(X.shape[1]):
-            # From both sides: a value that fills several quantiles goes to their middle.
+            # From both sides: a value that spans several quantiles goes to their middle.
             below = np.interp(X[:, j], quantiles[:, j], at)
             above = np.interp(-X[:, j], -quantiles[::-1, j], -at[::-1])
             scaled[:, j] = 0.5 * (below - above)
@@ -95,12 +95,12 @@ def apply_scaling(record: dict, X):
 
 
 def _within_reach(scaled):
-    """Values whose squares can be summed: new rows may be as far away as they like."""
+    """Clip values so that their squares can be summed: new rows may be arbitrarily far away."""
     return np.clip(scaled, -_FARTHEST, _FARTHEST)
 
 
 def _nonzero(scale):
-    """`scale`, 1 where it is 0 or so small that it is rounding."""
+    """`scale`, with 1 where it is 0 or only rounding."""
     return np.where(scale > 1e-300, scale, 1.0)
 
 
@@ -109,15 +109,15 @@ def _fit_powers(X):
     powers = np.ones(X.shape[1])
     if varied.any():
         with np.errstate(all="ignore"):
-            found = PowerTransformer(standardize=False).fit(X[:, varied]).lambdas_
-        powers[varied] = np.where(np.isfinite(found), np.clip(found, -5.0, 5.0), 1.0)
+            lambdas = PowerTransformer(standardize=False).fit(X[:, varied]).lambdas_
+        powers[varied] = np.where(np.isfinite(lambdas), np.clip(lambdas, -5.0, 5.0), 1.0)
     with np.errstate(all="ignore"):
         usable = np.isfinite(_yeo_johnson(X, powers)).all(axis=0)
     return np.where(usable, powers, 1.0)
 
 
 def _yeo_johnson(X, powers):
-    """Yeo and Johnson's transformation of every column by its power."""
+    """Yeo and Johnson's transformation of each column by its power."""
     size = np.log1p(np.abs(X))
     power = np.where(X >= 0, powers, 2.0 - powers)
     near_zero = np.abs(power) < 1e-12

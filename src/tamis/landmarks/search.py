@@ -45,8 +45,8 @@ class LandmarkSearchCV(FittedLandmarks):
     Evaluates many configurations of `LandmarkClassifier` (how landmarks are chosen, how many,
     their kind, distance, kernel, the classifier and its parameters) by the score of their
     out-of-fold predictions, and trains the best ones on all data. Configurations are evaluated as
-    a tree of shared work: the paper's whole space costs about as much as 128 configurations one at
-    a time, and gives the same numbers.
+    a tree of shared work: the paper's whole space takes about as long as 128 configurations one at
+    a time, with identical results.
 
     Parameters
     ----------
@@ -56,37 +56,38 @@ class LandmarkSearchCV(FittedLandmarks):
         analysis, best with ``selection="greedy"``. A dict has lists of values for some
         parameters; the others are as in the paper.
     search : {"random", "grid"}, default="random"
-        Draw configurations (each parameter on its own), or evaluate all of them.
+        Draw configurations (each parameter separately), or evaluate all of them.
     n_configurations : int or None, default=None
         Number of configurations to draw; None: 128. With ``search="random"`` only.
     ensemble_size : int or "auto", default=15
         Number of members: 1 is the paper's KMS, 15 its KMSE. "auto": the odd number up to 31
         whose majority errs least on out-of-fold predictions.
     selection : {"best", "greedy"}, default="best"
-        The members with the least errors; or picked one at a time, with repetition, each the one
-        that brings the average of out-of-fold probabilities nearest to the truth (needs
+        The members with the fewest errors; or picked one at a time, with repetition, each the one
+        that brings the average of out-of-fold probabilities closest to the truth (needs
         ``vote="soft"``; `ensemble_size` is then the number of picks).
     vote : {"majority", "soft"}, default="majority"
-        Whether members vote or their probabilities are averaged. Equal votes: the better-ranked
-        members decide.
+        Whether members vote or their probabilities are averaged. Ties are decided by the
+        better-ranked members.
     class_weight : {"balanced"}, dict or None, default="balanced"
         Weights of the classes in every member, and in the balanced accuracy that ranks the
-        configurations: None and "balanced" give all classes the same say there, a dict weights
-        the recalls.
+        configurations: None and "balanced" give all classes equal weight there, a dict weights the
+        recalls.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds; an integer means that many shuffled stratified ones. Landmarks are chosen anew in
-        every fold.
+        Folds; an integer means that many shuffled stratified folds. Landmarks are chosen anew in
+        each fold.
     scoring : str or callable, default="balanced_accuracy"
-        What ranks the configurations, and what `score` returns. Balanced accuracy and accuracy
-        are those of all out-of-fold predictions together, other scores the mean over folds.
+        Score that ranks the configurations, and that `score` returns. Balanced accuracy and
+        accuracy are those of all out-of-fold predictions together, other scores the mean over
+        folds.
     max_samples : int or None, default=None
-        Use at most so many rows, drawn by class, for search and members; a warning says so. None:
+        Use at most this many rows, drawn by class, for search and members, with a warning. None:
         all rows.
     warm_start : bool, default=False
-        Keep all out-of-fold predictions, and go on from those of the last `fit` of the same data
-        and seed: after a stop, or with more configurations.
+        Keep all out-of-fold predictions, and resume from those of the last `fit` on the same data
+        with the same seed: after a stop, or with more configurations.
     n_jobs : int or None, default=None
-        Threads. Results do not depend on it.
+        Number of threads. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of folds, draws and landmarks.
 
@@ -104,9 +105,9 @@ class LandmarkSearchCV(FittedLandmarks):
     best_score_ : float
         Its out-of-fold score; used to select a model and therefore optimistic.
     members_ : list of dict
-        "configuration", "seed", "weight" and "model" of every member, as plain records.
+        "configuration", "seed", "weight" and "model" of each member, as plain records.
     path_ : dict of ndarray
-        The best "score" with every number of landmarks ("level"), its "standard_error" over the
+        The best "score" for each number of landmarks ("level"), its "standard_error" over the
         folds, and "n_features" and "cost", which are the same for all.
     support_ : ndarray of bool of shape (n_features_in_,)
         Mask of the features in use; all of them, except in the models of `fit_path`.
@@ -188,8 +189,8 @@ class LandmarkSearchCV(FittedLandmarks):
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         groups : array-like of shape (n_samples,), default=None
-            Sample groups (patients, copies of a row): with a number of folds they stay whole, a
-            splitter of yours gets them.
+            Sample groups (patients, copies of a row): an integer `cv` keeps them together, a
+            splitter receives them.
 
         Returns
         -------
@@ -203,7 +204,8 @@ class LandmarkSearchCV(FittedLandmarks):
         if self.warm_start:
             key = joblib.hash((X, plan.codes, plan.splits, plan.class_weight, seed))
             self._resume(outcomes, key)
-        # Products and factors are small: threads inside of them would only wait for each other.
+        # Products and factorizations are small: threads inside them would only wait for each
+        # other.
         with threadpool_limits(1, user_api="blas"):
             try:
                 tasks = plan.tasks(outcomes)
@@ -214,7 +216,7 @@ class LandmarkSearchCV(FittedLandmarks):
                     task = next(waiting)
                     outcomes.add(task.places, task.fold, *next(results))
             finally:
-                # Also after an interrupt: the model is built from what is known so far.
+                # Also after an interrupt: the model is built from the results so far.
                 self._seed_used = seed
                 self._known = {"key": key, **outcomes.as_record()} if self.warm_start else None
                 if outcomes.done.any():
@@ -230,10 +232,10 @@ class LandmarkSearchCV(FittedLandmarks):
         feature_order: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> LandmarkSearchPath:
-        """Search on more and more features; `self` stays unfitted.
+        """Search on increasing numbers of features; `self` is not changed.
 
-        Every level is the search on the best columns, with the same configurations, folds and
-        seeds: what `fit` would find on these columns alone.
+        Each level is the search on the best columns, with the same configurations, folds and
+        seeds: the result of `fit` on these columns alone.
 
         Parameters
         ----------
@@ -267,7 +269,7 @@ class LandmarkSearchCV(FittedLandmarks):
         return fitted._fit_supports(X, codes, fitted.classes_, supports, groups)
 
     def _fit_supports(self, X, codes, classes, supports, groups=None) -> LandmarkSearchPath:
-        """A path from validated rows and class indices: one search for each set of columns."""
+        """Make a path from validated rows and class indices: one search per set of columns."""
         X = as_rows(X)
         plan = make_plan(self, X, codes, classes, groups, self._seed())
         return search_supports(self, plan, plan.take_rows(X), supports)
@@ -289,7 +291,7 @@ class LandmarkSearchCV(FittedLandmarks):
         if known["key"] != key:
             warnings.warn(
                 "warm_start=True, but data, folds, class weights or seed differ from those of the "
-                "last fit: the search begins anew.",
+                "last fit: the search starts again.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -297,7 +299,7 @@ class LandmarkSearchCV(FittedLandmarks):
         outcomes.adopt(known)
 
     def _finish(self, plan, outcomes, X):
-        """Build the ensemble from what is known."""
+        """Build the ensemble from the results so far."""
         ranking = plan.rank(outcomes, X)
         self._support = np.ones(X.shape[1], dtype=bool)
         members = plan.train_members(X, *plan.choose_members(outcomes, ranking))
@@ -311,7 +313,7 @@ class LandmarkSearchCV(FittedLandmarks):
         self.best_score_ = float(ranking.scores[0])
         self.path_ = as_path(self.configurations_, self._support.sum())
         self.members_ = members
-        self._vote = plan.vote  # the parameter may be set to another one after fit
+        self._vote = plan.vote  # the parameter may change after fit
 
     @property
     def support_(self) -> NDArray[np.bool_]:
@@ -358,14 +360,14 @@ class LandmarkSearchCV(FittedLandmarks):
         )
 
     def explain(self, X: ArrayLike, n_nearest: int = 3, member: int = 0) -> NearestLandmarks:
-        """The nearest landmarks of every sample, among those of one member.
+        """The nearest landmarks of each sample, among those of one member.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
         n_nearest : int, default=3
-            How many landmarks.
+            Number of landmarks.
         member : int, default=0
             Which member; 0 is the best.
 

@@ -1,13 +1,13 @@
 """The configuration space: Table 1 of the paper, and how configurations are drawn from it.
 
 A `Configuration` is one choice of everything; its fields are parameters of `LandmarkClassifier`.
-Not every combination means something new:
+Not all combinations are different:
 
-- k-means goes with the Euclidean distance and centroids only;
+- k-means requires the Euclidean distance and centroids;
 - naive Bayes has no neighbours; neighbours have no regularization;
-- one neighbour does not care how it is weighted.
+- the weighting has no effect with one neighbour.
 
-`simplify` writes each combination in one way. Table 1 has 13 choices of landmarks (fft, density
+`simplify` gives each combination a unique form. Table 1 has 13 choices of landmarks (fft, density
 and random with 2 distances and 2 kinds, k-means with one of each), 5 sizes, 4 kernels and 17
 classifiers, 4,420 configurations; with one neighbour counted once there are 3,900.
 """
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 CLASSIFIERS = ("nb", "knn", "ridge", "lda")
-# Parameters that mean something for some classifiers only.
+# Parameters that apply only to some classifiers.
 BELONG = {
     "n_neighbors": ("knn",),
     "weights": ("knn",),
@@ -67,8 +67,8 @@ PAPER = {
     "metric": METRICS,
     "regularization": (None,),
 }
-# What held-out parts of the training rows of five sets liked best: scaled features, more
-# landmarks, and linear classifiers as two of three.
+# Best on held-out parts of the training rows of five data sets: scaled features, more landmarks,
+# and linear classifiers as two of three.
 EXTENDED = {
     **PAPER,
     "scaling": SCALINGS[1:],
@@ -91,7 +91,7 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class Configuration:
-    """One choice of every parameter; None where a parameter has no meaning."""
+    """One choice of every parameter; None if a parameter does not apply."""
 
     scaling: str | None = None
     landmarks: str = "fft"
@@ -107,7 +107,7 @@ class Configuration:
     regularization: float | None = None
 
     def as_dict(self):
-        """The parameters by name, as `LandmarkClassifier` takes them."""
+        """The parameters by name, for `LandmarkClassifier`."""
         return asdict(self)
 
 
@@ -115,7 +115,7 @@ PARAMETERS = tuple(field.name for field in fields(Configuration))
 
 
 def simplify(configuration):
-    """The same configuration with what has no meaning set to one value."""
+    """The same configuration, with parameters that do not apply set to one value."""
     changes = {}
     if configuration.landmarks == "kmeans":
         changes |= {"distance": "euclidean", "kind": "centroids"}
@@ -136,7 +136,7 @@ def check_space(space, is_sparse):
     space : {"paper", "extended"} or dict
         A dict has lists of values for some parameters; the others are as in the paper.
     is_sparse : bool
-        "extended" has the scalings that leave sparse data sparse instead of its own.
+        "extended" is restricted to the scalings that keep sparse data sparse.
     """
     if isinstance(space, str) and space in ("paper", "extended"):
         values = dict(PAPER if space == "paper" else EXTENDED)
@@ -164,14 +164,14 @@ def check_space(space, is_sparse):
         if name in space and not set(owners) & set(values["classifier"]):
             raise ValueError(
                 f"space has {name}, which is for classifier {owners[0]!r}, and its classifiers "
-                f"are {', '.join(map(repr, values['classifier']))}. Leave {name} out, or add "
+                f"are {', '.join(map(repr, values['classifier']))}. Omit {name}, or add "
                 f"{owners[0]!r}."
             )
     if "centroids" not in values["kind"] or "euclidean" not in values["distance"]:
         if "kmeans" in space.get("landmarks", ()):
             raise ValueError(
                 "space has landmarks='kmeans', which needs kind='centroids' and "
-                "distance='euclidean'. Add them, or leave 'kmeans' out."
+                "distance='euclidean'. Add them, or omit 'kmeans'."
             )
         values["landmarks"] = tuple(r for r in values["landmarks"] if r != "kmeans")
     return values
@@ -210,43 +210,43 @@ def is_positive(value):
 def list_configurations(values):
     """Every distinct configuration of a space, in the order of its lists."""
     names = list(PARAMETERS)
-    found = {}
+    distinct = {}
     for choice in product(*(values[name] for name in names)):
-        found.setdefault(simplify(Configuration(**dict(zip(names, choice, strict=True)))))
-    return list(found)
+        distinct.setdefault(simplify(Configuration(**dict(zip(names, choice, strict=True)))))
+    return list(distinct)
 
 
 def draw_configurations(values, n_configurations, random_state):
-    """Distinct configurations, every parameter drawn by itself.
+    """Draw distinct configurations, each parameter separately.
 
-    Drawing parameters and not configurations makes naive Bayes as likely as neighbours, although
-    there are sixteen times as many configurations with neighbours. More draws of the same seed
-    begin with the same configurations.
+    Drawing parameters instead of configurations makes naive Bayes as likely as neighbours,
+    although there are sixteen times as many configurations with neighbours. More draws of the same
+    seed start with the same configurations.
 
     Parameters
     ----------
     values : dict
         Lists of values from `check_space`.
     n_configurations : int
-        How many; a space that has fewer gives all it has.
+        Number of configurations; all of them if the space has fewer.
     random_state : numpy.random.RandomState
 
     Returns
     -------
     configurations : list of Configuration
     """
-    found = {}
+    distinct = {}
     n_idle = 0
-    while len(found) < n_configurations:
+    while len(distinct) < n_configurations:
         choice = {
             name: values[name][random_state.randint(len(values[name]))] for name in PARAMETERS
         }
-        before = len(found)
-        found.setdefault(simplify(Configuration(**choice)))
-        n_idle = n_idle + 1 if len(found) == before else 0
-        if n_idle > 200 and len(found) < n_configurations:
-            # Nearly all is drawn: the rest in the order of the lists.
+        before = len(distinct)
+        distinct.setdefault(simplify(Configuration(**choice)))
+        n_idle = n_idle + 1 if len(distinct) == before else 0
+        if n_idle > 200 and len(distinct) < n_configurations:
+            # Nearly all are drawn: add the rest in the order of the lists.
             for configuration in list_configurations(values):
-                found.setdefault(configuration)
-            return list(found)[:n_configurations]
-    return list(found)
+                distinct.setdefault(configuration)
+            return list(distinct)[:n_configurations]
+    return list(distinct)

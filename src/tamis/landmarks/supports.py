@@ -15,7 +15,7 @@ __all__ = ["search_supports"]
 
 
 def search_supports(estimator, plan: Plan, X, supports: list[NDArray]) -> LandmarkSearchPath:
-    """The path of the searches on some sets of columns.
+    """Make the path of the searches on some sets of columns.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def search_supports(estimator, plan: Plan, X, supports: list[NDArray]) -> Landma
     plan : Plan
     X : ndarray or CSR array of shape (n_samples, n_features)
     supports : list of ndarray of int
-        Columns of every level, ascending.
+        Columns of each level, ascending.
 
     Returns
     -------

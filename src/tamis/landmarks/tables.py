@@ -1,4 +1,4 @@
-"""What a search tells: its configurations as tables."""
+"""The results of a search: its configurations as tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["as_cv_results", "as_path", "as_table"]
 
 
 def as_table(ranked: list[Configuration], ranking) -> dict[str, NDArray]:
-    """A column for every parameter, the score, and the scores of the folds."""
+    """One column per parameter, the score, and the scores of the folds."""
     table = {name: as_column([getattr(c, name) for c in ranked]) for name in PARAMETERS}
     table["score"] = np.array(ranking.scores)
     for fold, scores in enumerate(ranking.fold_scores):
@@ -20,7 +20,7 @@ def as_table(ranked: list[Configuration], ranking) -> dict[str, NDArray]:
 
 
 def as_path(table: dict[str, NDArray], n_features: int) -> dict[str, NDArray]:
-    """Best score with every number of landmarks; the same keys as in the other families."""
+    """Best score for each number of landmarks; the same keys as in the other families."""
     numbers, scores = table["n_landmarks"], table["score"]
     levels = np.unique(numbers)
     best = np.array([np.flatnonzero(numbers == k)[0] for k in levels])  # best first
@@ -38,7 +38,7 @@ def as_path(table: dict[str, NDArray], n_features: int) -> dict[str, NDArray]:
 
 
 def as_cv_results(table: dict[str, NDArray]) -> dict:
-    """The table in scikit-learn's form: parameters without a meaning are masked."""
+    """The table in scikit-learn's form: parameters that do not apply are masked."""
     results, n = {}, table["score"].size
     for name in PARAMETERS:
         mask = np.array([value is None for value in table[name]], dtype=bool)
@@ -61,7 +61,7 @@ def _fold_scores(table):
 
 
 def as_column(values: list) -> NDArray:
-    """An array of numbers where all values are; otherwise of objects."""
+    """An array of numbers if all values are numbers; otherwise of objects."""
     if all(isinstance(v, int | float) for v in values):
         return np.array(values)
     column = np.empty(len(values), dtype=object)

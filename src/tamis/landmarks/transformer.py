@@ -22,7 +22,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
     .. math:: x \mapsto (f(d(x, c_1)), \dots, f(d(x, c_K)))
 
     with landmarks :math:`c_1, \dots, c_K` chosen from the data, a distance d, and a kernel f
-    whose width is, for every landmark, the largest distance from it to a training row of its
+    whose width is, for each landmark, the largest distance from it to a training row of its
     region: Sections 3.1 and 3.3 of [1]_.
 
     Parameters
@@ -32,8 +32,8 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         the landmarks themselves: an array with one row per landmark, in the units of X, or the
         indices of training rows.
     n_landmarks : int or None, default=None
-        Number of landmarks; more than there are rows: all rows. None: 16, or as many as are
-        given.
+        Number of landmarks, at most the number of rows. None: 16, or the number of given
+        landmarks.
     kind : {"centers", "centroids"} or None, default=None
         Rows of the data, or means of their regions. None: centroids for k-means, otherwise
         centers.
@@ -52,9 +52,9 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
     Attributes
     ----------
     landmarks_ : ndarray of shape (n_landmarks_, n_features_in_)
-        Landmarks, in the units after scaling; unit rows' means for centroids with angles.
+        Landmarks, in the units after scaling; for centroids with angles, means of unit rows.
     rows_ : ndarray of int of shape (n_landmarks_,)
-        The training row that each landmark is; for centroids, the nearest one.
+        The training row of each landmark; for centroids, the nearest one.
     sigma_ : ndarray of shape (n_landmarks_,)
         Radii of the landmarks' regions.
     n_landmarks_ : int
@@ -128,13 +128,13 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         return self
 
     def _fit(self, X, y):
-        """Fit, and give the map of the training rows."""
+        """Fit, and return the map of the training rows."""
         codes = None
         if self.per_class:
             if y is None:
                 raise ValueError(
                     "LandmarkTransformer(per_class=True) requires y to be passed, but the target "
-                    "y is None: landmarks are chosen in every class."
+                    "y is None: landmarks are chosen per class."
                 )
             X, y = validate(self, X, y, accept_sparse="csr", dtype=np.float64)
             _, codes = encode_labels(y)

@@ -3,10 +3,10 @@
 The bound of `relaxation` is usually reached by a support and all is done. Otherwise the relaxed
 solution has a few features, about as many as classes, that are neither in nor out. Branching puts
 one of them in and out and bounds both halves again. Before that, features whose score is so far
-from __future__ import annotations
-
 from the k-th that moving them over costs more than the gap are settled, which leaves few.
 """
+
+from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
