@@ -300,7 +300,7 @@ def test_a_file_in_place_of_the_folder_stays_as_it_is(tmp_path, refuses):
     (tmp_path / "data.csv").write_bytes(TABLE)
     (tmp_path / "run").write_text("mine")
     words = ["--target", "state", "-o", tmp_path / "run"]
-    refuses("fit", tmp_path / "data.csv", *words, match="is a file, not a folder")
+    refuses("fit", tmp_path / "data.csv", *words, match="is a file; name a folder")
     assert (tmp_path / "run").read_text() == "mine"
 
 

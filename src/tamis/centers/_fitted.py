@@ -29,7 +29,7 @@ from tamis.paths.scoring import check_scoring, is_counted, score_decisions
 
 __all__ = ["FittedCenters"]
 
-# Labels, or decisions, that are held at a time.
+# Number of labels, or decisions, held in memory at a time.
 _BLOCK = 4_000_000
 
 
@@ -45,7 +45,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         tags.input_tags.sparse = True
         return tags
 
-    # Fitted attributes that follow from the arrays that training kept.
+    # Fitted attributes, derived from the arrays that training kept.
 
     def _fitted_model(self):
         check_is_fitted(self, "support_")
@@ -83,7 +83,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
     def feature_importances_(self) -> NDArray[np.float64]:
         """Gains of the selected features, 0 for the others: (n_features,).
 
-        With a covariance every feature enters the decisions, and its importance is the mean
+        With a covariance, all features enter the decisions, and its importance is the mean
         absolute coefficient, over classes, of the scaled feature.
         """
         return self._attribute("feature_importances_", self._importances)
@@ -103,7 +103,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
 
     @property
     def group_of_(self) -> NDArray[np.int64]:
-        """Index of each feature's group; without groups, every feature is its own group."""
+        """Index of each feature's group; without groups, each feature is its own group."""
         return self._attribute(
             "group_of_",
             lambda: np.arange(self.n_features_in_) if self._group_of is None else self._group_of,
@@ -111,7 +111,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
 
     @property
     def group_gains_(self) -> NDArray[np.float64]:
-        """Sum of the gains of every group."""
+        """Sum of the gains of each group."""
         return self._attribute(
             "group_gains_",
             lambda: self.gains_ if self._group_of is None else self._groups.sums(self.gains_),
@@ -171,7 +171,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
             return model.decisions(self._check_X(X), self._selected)
 
     def explain(self, X: ArrayLike) -> Explanation:
-        """Contribution of every feature to the decision of every sample.
+        """Contribution of each feature to the decision of each sample.
 
         Parameters
         ----------
@@ -202,8 +202,8 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         Parameters
         ----------
         k : int, float or None
-            As `n_features_to_select`: a number of groups where there are groups; kept features
-            are not counted.
+            As `n_features_to_select`: a number of groups if there are groups; kept features are
+            not counted.
 
         Returns
         -------
@@ -297,7 +297,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
 
 
 def _score_labels(path, X, codes, known, scoring, weights):
-    """Accuracy or balanced accuracy of every level, in blocks of rows of bounded size."""
+    """Accuracy or balanced accuracy of each level, in chunks of rows of bounded size."""
     weights = np.ones(codes.size) if weights is None else weights
     n_classes = max(codes.max(initial=0), known.max()) + 1
     place = np.full(n_classes, -1)

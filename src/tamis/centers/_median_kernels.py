@@ -1,6 +1,6 @@
 """Compiled parts of `tamis.centers.segments`: medians and costs of sorted segments.
 
-Named tuples are unpacked before the threaded loops, because numba hands single arrays to its
+Named tuples are unpacked before the threaded loops, because numba passes single arrays to its
 threads.
 """
 
@@ -30,7 +30,7 @@ _COLUMNS = 64
 
 
 class Segments(NamedTuple):
-    """Sorted values of every (column, class), one segment after the other.
+    """Sorted values of each (column, class), one segment after the other.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Segments(NamedTuple):
     cumulated_starts : ndarray of int
         Where segments begin in `cumulated`.
     below : ndarray of shape (n_segments,)
-        Weight of the values to the left of the segment, which it leaves out.
+        Weight of the values to the left of the segment, which are not in it.
     """
 
     values: NDArray
@@ -59,7 +59,7 @@ class Halves(NamedTuple):
     Attributes
     ----------
     weight, class_slack : ndarray of shape (n_classes,)
-        Total weight of every class, and how far from one half still counts as one half.
+        Total weight of each class, and the slack within which a sum counts as one half.
     share : ndarray of shape (n_classes,)
         Factors that give the classes the same total weight.
     half, slack : float
@@ -310,12 +310,12 @@ def copy_windows(block, bounds, window, starts, values):
     for j in prange(block.shape[0]):
         lowest, highest = window[j, 0], window[j, 1]
         for c in range(n_classes):
-            at = starts[j * n_classes + c]
+            place = starts[j * n_classes + c]
             for i in range(bounds[c], bounds[c + 1]):
                 v = block[j, i]
                 if lowest <= v <= highest:
-                    values[at] = v
-                    at += 1
+                    values[place] = v
+                    place += 1
 
 
 @twins

@@ -1,4 +1,4 @@
-"""Compiled sums of `tamis.centers.statistics`; each takes the rows of a class in their order."""
+"""Compiled sums of `tamis.centers.statistics`; each adds the rows of a class in their order."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ _COLUMNS = 2048
 @twins
 def dense_sums(X, rows, starts, weights, step, sums, squares):
     # Eight rows of one class at a time, so that the accumulators are read and written once for
-    # eight values; each sum still takes its rows in order.
+    # eight values; each sum still adds its rows in order.
     n_features = X.shape[1]
     for b in prange((n_features + _COLUMNS - 1) // _COLUMNS):
         first = b * _COLUMNS

@@ -1,7 +1,7 @@
 """Compiled loops of `tamis.centers.terms`.
 
-The loops take the summands of the decisions and the levels as named tuples. These are unpacked
-before the threaded loops, because numba hands single arrays to its threads.
+The loops get the summands of the decisions and the levels as named tuples. These are unpacked
+before the threaded loops, because numba passes single arrays to its threads.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Levels(NamedTuple):
     stops : ndarray of int64 of shape (n_levels,)
         Number of ranked features that enter.
     place : ndarray of int64 of shape (n_levels,)
-        Where the level stands in the output.
+        Index of the level in the output.
     sharpness, tolerance : ndarray of shape (n_levels,)
         As in `PathTerms`.
     threshold : ndarray of shape (n_levels,)
@@ -102,7 +102,7 @@ class ZeroTerms(NamedTuple):
     Attributes
     ----------
     level, rank : ndarray of int64 of shape (n_features,)
-        First level of every column (the number of levels where it never enters), and its rank.
+        First level of each column (the number of levels if it never enters), and its rank.
     zero : ndarray of shape (n_ranked, n_classes)
         Terms of a value 0.
     base : ndarray of shape (n_levels, n_classes)
@@ -269,8 +269,8 @@ def dense_two_labels(X, terms, levels, labels):
 
 @twins
 def csr_two_labels(rows, columns, levels, absolute, labels):
-    # Four rows at a time, as for dense rows. `columns` has all that is needed of a column on one
-    # cache line: its first level, its factor, and for l1 its centers, bounds and term of 0.
+    # Four rows at a time, as for dense rows. `columns` has everything about a column on one cache
+    # line: its first level, its factor, and for l1 its centers, bounds and term of 0.
     data, indices, indptr = rows.data, rows.indices, rows.indptr
     place, threshold = levels.place, levels.threshold
     n_levels = threshold.size
@@ -299,7 +299,8 @@ def csr_two_labels(rows, columns, levels, absolute, labels):
                 s2 += change[k, 2]
                 s3 += change[k, 3]
                 h, p = threshold[k], place[k]
-                # Lanes beyond the last row are written first, so that the row itself stays.
+                # Lanes beyond the last row are written first, so that the row itself is written
+                # last.
                 y3[p] = s3 > h
                 y2[p] = s2 > h
                 y1[p] = s1 > h
@@ -311,7 +312,7 @@ def csr_two_labels(rows, columns, levels, absolute, labels):
 
 @compiled
 def add_hits(labels, truth, codes, weights, hits):
-    # Weight of the rows of every true class that each level labels correctly.
+    # Weight of the rows of each true class that each level labels correctly.
     for i in range(labels.shape[0]):
         row, right, w = hits[codes[i]], truth[i], weights[i]
         for k in range(labels.shape[1]):

@@ -1,4 +1,4 @@
-"""Training that the sparse center classifiers share: checks, priors, the arrays they keep."""
+"""Training shared by the sparse center classifiers: checks, priors and the arrays they keep."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CenterTraining(TamisEstimator):
                 )
 
     def _validate(self, X, y, sample_weight, *, reset=True, classes=None, n_classes_needed=2):
-        """Checked data, class indices and weights; sets `classes_`."""
+        """Check the data, labels and weights; sets `classes_`."""
         X, y = validate(
             self,
             X,
@@ -65,7 +65,7 @@ class CenterTraining(TamisEstimator):
             reset=reset,
             accept_sparse=("csr", "csc"),
             dtype=[np.float64, np.float32],
-            ensure_all_finite=False,  # found in the sums: see check_finite
+            ensure_all_finite=False,  # detected in the sums: see check_finite
             accept_large_sparse=True,
         )
         if self.metric == "l1" and not is_sparse(X):
@@ -95,7 +95,7 @@ class CenterTraining(TamisEstimator):
 
     @property
     def _n_choices(self):
-        """How many features, or groups, may be selected or not."""
+        """Number of features, or groups, to choose from."""
         return self.n_features_in_ if self._group_of is None else self._groups.n_choices
 
     def _train_moments(self, moments):
@@ -118,7 +118,7 @@ class CenterTraining(TamisEstimator):
         return model
 
     def _log_prior(self, weight):
-        """Logarithm of the priors; classes that were not seen are left out."""
+        """Logarithms of the priors; classes that were not seen are ignored."""
         seen = weight > 0
         if isinstance(self.priors, str):
             if self.priors not in ("uniform", "empirical"):
@@ -146,7 +146,7 @@ class CenterTraining(TamisEstimator):
             return np.log(prior / prior.sum())
 
     def _store(self, model):
-        """Keep the arrays of `model`; `_model` puts them together again."""
+        """Keep the arrays of `model`; `_model` rebuilds it from them."""
         statistics = model.statistics
         self._metric = model.metric  # the parameter may change after fit
         self.class_count_ = statistics.weight
@@ -198,7 +198,7 @@ class CenterTraining(TamisEstimator):
 
     @property
     def _selected(self):
-        """Indices of the selected features, with a covariance of the transformed ones."""
+        """Indices of the selected features; with a covariance, of the transformed ones."""
         if self._whitening is None:
             return np.flatnonzero(self.support_)
         return self._whitening["selected"]

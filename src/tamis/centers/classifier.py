@@ -45,15 +45,15 @@ class SparseCenterClassifier(FittedCenters):
        \quad \text{where the } \theta_c \text{ differ in at most } k \text{ features},
 
     with squared l2 or with l1 distances [1]_. The objective is a sum over features, so the k
-    features with the largest gains are the global optimum. Training takes one pass over the data
-    and serves every k (`fit_path`, `with_n_features`, `path_score`).
+    features with the largest gains are the global optimum. One training pass over the data serves
+    every k (`fit_path`, `with_n_features`, `path_score`).
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=10
-        Number of features: a count (more than there are: all), a fraction in (0, 1], or None for
-        all. Features that do not separate the centers are never selected. With `feature_groups`
-        it counts groups, with `keep` only the others.
+        Number of features: a count (at most all), a fraction in (0, 1], or None for all. Features
+        that do not separate the centers are never selected. With `feature_groups` it counts
+        groups, with `keep` only the others.
     metric : {"l2", "l1"}, default="l2"
         Means and squared Euclidean distances, or medians and absolute distances, which are
         robust to outliers.
@@ -63,16 +63,16 @@ class SparseCenterClassifier(FittedCenters):
         "variance": by those of all rows (the paper's experiments use the variance). None: no
         scaling.
     covariance : {"empirical", "shrunk"} or None, default=None
-        Mahalanobis distances (with metric="l2") by the pooled within-class covariance, as it is
-        or with Ledoit-Wolf shrinkage. The selected features are then transformed ones, every
-        feature of X enters them, and `support_` is all true.
+        Mahalanobis distances (with metric="l2") by the pooled within-class covariance, either
+        unchanged or with Ledoit-Wolf shrinkage. The selected features are then transformed ones,
+        every feature of X enters them, and `support_` is all true.
     priors : {"uniform", "empirical"} or array-like of shape (n_classes,), default="uniform"
         Class probabilities that enter the decision.
     feature_groups : dict, list of lists, array-like or None, default=None
         Features that are selected together and count as one: a dict from names to features (names
-        or indices), a list of such lists, or one label for every feature. Every feature is in one
-        group. The gain of a group is the sum of the gains of its features, so the k best groups
-        are the global optimum too. Requires covariance=None.
+        or indices), a list of such lists, or one label per feature. Every feature is in one group.
+        The gain of a group is the sum of the gains of its features, so the k best groups are the
+        global optimum too. Requires covariance=None.
     keep : str, int, list of them or None, default=None
         Features (names or indices) that are always selected, with their group, or names of groups.
         `n_features_to_select` does not count them. Requires covariance=None.
@@ -88,8 +88,8 @@ class SparseCenterClassifier(FittedCenters):
     n_groups_ : int
         Number of groups that they belong to; without groups, the number of features.
     gains_ : ndarray of shape (n_features_in_,)
-        How much leaving a feature out would increase the objective, on the scaled data; exactly 0
-        where it would not.
+        How much the objective would increase without the feature, on the scaled data; exactly 0 if
+        it would not.
     feature_order_ : ndarray of shape (n_features_in_,)
         Feature indices, best first. With groups, the features of the best group come first, after
         the kept ones.
@@ -102,7 +102,7 @@ class SparseCenterClassifier(FittedCenters):
     group_of_ : ndarray of shape (n_features_in_,)
         Index of each feature's group, in the order in which `feature_groups` has them.
     group_gains_ : ndarray of shape (n_groups,)
-        Sums of the gains of every group.
+        Sum of the gains of each group.
     centers_ : ndarray of shape (n_classes, n_features_in_)
         Class centers in the units of X; they differ only on the support.
     class_centers_ : ndarray of shape (n_classes, n_features_in_)
@@ -122,7 +122,7 @@ class SparseCenterClassifier(FittedCenters):
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when all of them are strings.
+        Their names, if all of them are strings.
 
     References
     ----------
@@ -172,7 +172,7 @@ class SparseCenterClassifier(FittedCenters):
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; 2 is the same as the row twice.
+            Non-negative weights; a weight of 2 is equivalent to repeating the row.
 
         Returns
         -------
@@ -197,7 +197,7 @@ class SparseCenterClassifier(FittedCenters):
         levels: ArrayLike | int | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> CentersPath:
-        """Train the classifiers with many numbers of features at once.
+        """Train classifiers with many numbers of features at once.
 
         The estimator itself is not changed.
 
@@ -212,7 +212,7 @@ class SparseCenterClassifier(FittedCenters):
             None: every number of features for dense data; a few hundred of them, geometrically
             spaced beyond the first 128, for sparse data.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; 2 is the same as the row twice.
+            Non-negative weights; a weight of 2 is equivalent to repeating the row.
 
         Returns
         -------
@@ -271,8 +271,8 @@ class SparseCenterClassifier(FittedCenters):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes; needed in the first call when a later chunk has classes that the first
-            does not have.
+            All classes; needed in the first call if a later chunk has classes that the first does
+            not have.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
 
@@ -323,7 +323,7 @@ class SparseCenterClassifier(FittedCenters):
 def make_path(
     estimator: FittedCenters, model: object, levels: NDArray, classes: NDArray, n_rows: int
 ) -> CentersPath:
-    """The path of a trained model.
+    """Make the path of a trained model.
 
     Parameters
     ----------

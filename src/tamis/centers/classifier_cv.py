@@ -25,7 +25,7 @@ __all__ = ["SparseCenterClassifierCV"]
 class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
     """Sparse center classifier whose number of features is chosen by cross-validation.
 
-    Every fold is trained once and evaluated for every number of features in one pass; with l2
+    Each fold is trained once and evaluated for all numbers of features in one pass; with l2
     distances even the folds share one pass over the data, because class moments merge. See
     `SparseCenterClassifier` for the model.
 
@@ -44,12 +44,12 @@ class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
     priors : {"uniform", "empirical"} or array-like of shape (n_classes,), default="uniform"
         Class probabilities that enter the decision.
     feature_groups : dict, list of lists, array-like or None, default=None
-        Features that are selected together and count as one. (`groups` of `fit` are groups of
-        samples.)
+        Features that are selected together and count as one. (`groups` of `fit` are sample
+        groups.)
     keep : str, int, list of them or None, default=None
         Features, or groups, that are always selected and not counted.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds; an integer means that many stratified ones.
+        Folds; an integer means that many stratified folds.
     scoring : str or callable, default="balanced_accuracy"
         Score to maximise.
     rule : {"best", "1se"}, default="best"
@@ -59,12 +59,12 @@ class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
     tolerance : float, default=0.01
         For rule="1se": a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None
-        Threads for the folds. Results do not depend on it.
+        Number of threads for the folds. Results do not depend on it.
 
     Attributes
     ----------
     path_ : dict of ndarray
-        For every level: "level" (number of features, or groups), "n_features" (mean number
+        One value per level: "level" (number of features, or groups), "n_features" (mean number
         selected in the folds), "score", "standard_error" and "cost".
     cv_results_ : dict
         Scores of the folds in the form of scikit-learn's `GridSearchCV`, for the parameter
@@ -72,11 +72,11 @@ class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
     n_features_, n_groups_ : int
         Number of selected features, and of their groups.
     stability_ : ndarray of shape (n_features_in_,)
-        Share of the folds that select each feature at the chosen level.
+        Share of folds that select each feature at the chosen level.
     temperature_ : float
         Divisor of the decisions, calibrated on out-of-fold decisions.
     best_score_ : float
-        Cross-validated score of the chosen level. It was used to choose, so it is optimistic.
+        Cross-validated score of the chosen level; used to select it, so it is optimistic.
     classes_, support_, gains_, feature_order_, feature_importances_, coef_, intercept_, \
 group_of_, group_gains_, centers_, class_centers_, common_center_, scale_, objective_, \
 dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
@@ -146,8 +146,8 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, for training and for the scores.
         groups : array-like of shape (n_samples,), default=None
-            Sample groups (patients, copies of a row). They stay whole if `cv` is a number; a
-            splitter receives them. In the standard errors a group counts as one row.
+            Sample groups (patients, copies of a row). They stay together if `cv` is an integer; a
+            splitter receives them. In the standard errors, a group counts as one row.
 
         Returns
         -------
@@ -207,7 +207,7 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
         )
 
     def _moments_of(self, X, codes, weights, row_sets):
-        """Moments of every set of rows; None where a model needs more than moments."""
+        """Moments of each set of rows; None if a model needs more than moments."""
         if self.metric == "l1" or self.covariance is not None:
             return [None] * len(row_sets)
         return moments_of_row_sets(X, codes, len(self.classes_), weights, row_sets)

@@ -39,7 +39,7 @@ class Whitening:
     rest : float
         Square root of the eigenvalue of all other directions.
     shrinkage : float
-        How far the covariance was drawn to a multiple of the identity, between 0 and 1.
+        How far the covariance was shrunk towards a multiple of the identity, between 0 and 1.
     """
 
     vectors: NDArray
@@ -75,7 +75,7 @@ def pooled_whitening(
     X : ndarray or sparse container of shape (n_samples, n_features)
         Data; sparse data stay sparse.
     codes : ndarray of shape (n_samples,)
-        Class index of every row.
+        Class index of each row.
     offset : ndarray of shape (n_features,)
         Origin that `means` are relative to; it is subtracted first, so that no digits are lost.
     means : ndarray of shape (n_classes, n_features)
@@ -83,7 +83,7 @@ def pooled_whitening(
     scale : ndarray of shape (n_features,)
         Divisors of the features.
     kind : {"empirical", "shrunk"}
-        As it is, or shrunk as Ledoit and Wolf (2004) do, with weights as repetitions.
+        Unchanged, or shrunk as by Ledoit and Wolf (2004), with weights as repetitions.
     sample_weight : ndarray of shape (n_samples,) or None
         Non-negative weights.
 
@@ -105,7 +105,7 @@ def pooled_whitening(
     shrinkage, identity = 0.0, 0.0
     if kind == "shrunk":
         shrinkage, identity = _ledoit_wolf(eigenvalues, rows.squared_norms(), weights, n_features)
-        if rank < n_features:  # whatever the noise, an inverse must exist
+        if rank < n_features:  # an inverse must exist even without noise
             shrinkage = max(shrinkage, _SMALLEST_SHRINKAGE)
     rest = shrinkage * identity
     if rank == 0:  # every class is a single point: there is nothing to whiten
@@ -139,12 +139,12 @@ def _ledoit_wolf(eigenvalues, squared_norms, weights, n_features):
 
 
 class _CenteredRows:
-    """A = sqrt(w) (X - offset - class mean) / scale, never formed as a whole for sparse X.
+    """A = sqrt(w) (X - offset - class mean) / scale, never formed explicitly for sparse X.
 
-    Where more than half of a class (by weight) has a stored value in a column, the mean is
+    If more than half of a class (by weight) has a stored value in a column, the mean is
     subtracted from all of these entries; the result has at most twice as many entries as X when
-    the rows are equally heavy. Elsewhere the mean is subtracted from the products below. There
-    the zeros alone make the variance at least as large as the squared mean, so nothing cancels.
+    the rows have equal weights. Otherwise the mean is subtracted from the products below: the
+    zeros alone make the variance at least as large as the squared mean, so nothing cancels.
     """
 
     def __init__(self, X, codes, offset, means, scale, weights):
@@ -194,7 +194,7 @@ class _CenteredRows:
         return self.X.T @ U - self.means.T @ (self.membership.T @ U)
 
     def squared_norms(self):
-        """Squared length of the rows without their weights."""
+        """Squared lengths of the rows without their weights."""
         if not self.sparse:
             norms = np.einsum("ij,ij->i", self.A, self.A)
             positive = self.root_weights > 0

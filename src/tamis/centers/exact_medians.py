@@ -15,14 +15,14 @@ __all__ = ["exact_intervals"]
 def exact_intervals(
     x: NDArray, codes: NDArray, sample_weight: NDArray | None, n_classes: int
 ) -> NDArray[np.float64]:
-    """Median intervals of a column: of every class, and of all with equal say for the classes.
+    """Median intervals of a column: of each class, and of all classes with equal weight.
 
     Parameters
     ----------
     x : ndarray of shape (n_samples,)
         Values of the column.
     codes : ndarray of shape (n_samples,)
-        Class index of every row; every class has weight.
+        Class index of each row; every class has weight.
     sample_weight : ndarray of shape (n_samples,) or None
         Whole numbers >= 0; None is 1.
     n_classes : int

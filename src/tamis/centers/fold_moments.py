@@ -13,7 +13,7 @@ from tamis.centers.statistics import ClassMoments, summarise
 
 __all__ = ["moments_of_row_sets"]
 
-# Sets whose rows fall into more parts than this are summarised one by one.
+# If rows fall into more parts than this, the sets are summarised one by one.
 _MOST_PARTS = 40
 
 
@@ -24,26 +24,26 @@ def moments_of_row_sets(
     sample_weight: NDArray | None,
     row_sets: Sequence[NDArray],
 ) -> list[ClassMoments | None]:
-    """Moments of every set of rows.
+    """Moments of each set of rows.
 
     Rows that are in the same sets form a part. The parts are summarised together, as if each had
-    classes of its own, and merged for every set.
+    its own classes, and merged for each set.
 
     Parameters
     ----------
     X : {ndarray, sparse array} of shape (n_samples, n_features)
         Checked samples.
     codes : ndarray of shape (n_samples,)
-        Class index of every row.
+        Class index of each row.
     n_classes : int
     sample_weight : ndarray of shape (n_samples,) or None
     row_sets : sequence of ndarray of int
-        Rows of every set.
+        Rows of each set.
 
     Returns
     -------
     moments : list of ClassMoments or None
-        None where there are too many parts, or a set has a row twice.
+        None if there are too many parts, or a set has a row twice.
     """
     unknown = [None] * len(row_sets)
     if len(row_sets) > _MOST_PARTS:

@@ -1,9 +1,9 @@
-r"""Features that are selected together, and features that always are.
+r"""Features that are selected together, and features that are always selected.
 
-The objective is a sum over features, hence over groups of features too: leaving group G out costs
-:math:`g_G = \sum_{i \in G} g_i` whatever else is left out. Keeping the k groups with the largest
-:math:`g_G` is therefore the global optimum, also when some groups are always kept.
-Shapes: gains (m,) for m features; kept, sums (G,) for G groups.
+The objective is a sum over features, hence over feature groups too: dropping group G costs
+:math:`g_G = \sum_{i \in G} g_i` whatever else is dropped. Keeping the k groups with the largest
+:math:`g_G` is therefore the global optimum, also when some groups are always kept. Shapes: gains
+(m,) for m features; kept, sums (G,) for G groups.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["FeatureGroups", "make_groups"]
 
 @dataclass(frozen=True)
 class FeatureGroups:
-    """Which group every feature belongs to, and which groups are kept.
+    """The group of each feature, and which groups are kept.
 
     Attributes
     ----------
     group_of : ndarray of int64 of shape (n_features,)
-        Every group from 0 on has a feature.
+        Group of each feature; every group from 0 has a feature.
     kept : ndarray of bool of shape (n_groups,)
         Groups that are always selected, and not counted.
     """
@@ -36,18 +36,18 @@ class FeatureGroups:
 
     @property
     def n_choices(self) -> int:
-        """Number of groups that may be selected or not."""
+        """Number of groups to choose from."""
         return int(np.count_nonzero(~self.kept))
 
     def sums(self, gains: NDArray) -> NDArray[np.float64]:
-        """Gain of every group."""
-        # From the smallest to the largest: groups with equal members have equal sums, however
-        # their columns are ordered.
+        """Gain of each group."""
+        # From the smallest to the largest: groups with equal members have equal sums, in whatever
+        # order their columns are.
         order = np.lexsort((gains, self.group_of))
         return np.bincount(self.group_of[order], weights=gains[order], minlength=self.kept.size)
 
     def order(self, gains: NDArray) -> NDArray[np.intp]:
-        """Groups: the kept ones, then the best first; equal gains: the lower first feature."""
+        """Groups: the kept ones, then the best first; ties by the index of the first feature."""
         first = np.unique(self.group_of, return_index=True)[1]
         return np.lexsort((first, -self.sums(gains), ~self.kept))
 
@@ -80,7 +80,7 @@ class FeatureGroups:
 def make_groups(
     feature_groups: object, keep: object, feature_names: Sequence[str]
 ) -> FeatureGroups:
-    """The groups that a user's parameters describe; raises ValueError for invalid ones.
+    """Make the groups from a user's parameters; raises ValueError for invalid ones.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _listed(keep):
 
 
 def _find_group(name, place_of, column_of, group_of):
-    """Group of that name, or of the feature of that name or index."""
+    """Find the group with a name, or of the feature with a name or index."""
     if not isinstance(name, str) or name not in place_of:
         if isinstance(name, str) and place_of and name not in column_of:
             raise ValueError(
@@ -128,6 +128,6 @@ def _find_group(name, place_of, column_of, group_of):
     if name in column_of and group_of[column_of[name]] != place_of[name]:
         raise ValueError(
             f"keep has {name!r}, which is a group and a feature of another group. Give the "
-            f"index of one of the features that are meant; that of {name!r} is {column_of[name]}."
+            f"index of one of the intended features; that of {name!r} is {column_of[name]}."
         )
     return place_of[name]

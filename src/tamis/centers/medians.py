@@ -1,18 +1,18 @@
-r"""Weighted medians and dispersions of every column: the l1 side of Proposition 3.
+r"""Weighted medians and dispersions of each column: the l1 part of Proposition 3.
 
-For every feature i and class c: the median :math:`\mu_{ci}` of eq. (16), the dispersion
+For each feature i and class c: the median :math:`\mu_{ci}` of eq. (16), the dispersion
 :math:`d_{ci} = \sum_{j \in c} w_j |x_{ji} - \mu_{ci}| / W_c` of eq. (18), the median
 :math:`\mu_i` of all samples with weights :math:`w_j / W_c`, and the gain
 :math:`-e_i = d_i - \sum_c d_{ci}`. Shapes (C, m), (C, m), (m,), (m,).
 
-The one idea that makes it fast: sort each class on its own, a block of columns at a time, and find
-the common median by bisection in the C sorted lists. Long columns are only partitioned at their
-class medians, because only values between these matter; the others are counted. For sparse
-data even that is rare: one pass counts the positive and negative values of every class; where
-both stay below half of the class the median is 0, and on text that settles nearly all columns.
+The idea that makes it fast: sort each class separately, a block of columns at a time, and find the
+common median by bisection in the C sorted lists. Long columns are only partitioned at their class
+medians, because only values between these matter; the others are counted. For sparse data even
+that is rare: one pass counts the positive and negative values of each class; if both are below
+half of the class the median is 0, and on text that settles nearly all columns.
 
-The one idea that makes it exact: any point between its lower and its upper median serves a class
-equally well, so leaving a feature out costs class c
+The idea that makes it exact: any point between its lower and its upper median serves a class
+equally well, so dropping a feature costs class c
 
 .. math:: \frac1{W_c} \int_{\mu_c}^{\mu} (2 W_c(t) - W_c) \, dt, \qquad
    W_c(t) = \sum_{j \in c,\, x_j \le t} w_j,
@@ -49,23 +49,23 @@ __all__ = ["class_medians"]
 
 # Distances between numbers of this size can be summed, and divided by each other.
 _LARGEST = 2.0**900
-# Columns are gathered until a block has about this many values (8 MiB).
+# Number of values per block of columns (8 MiB).
 _BLOCK_VALUES = 1 << 20
-# Classes with more rows than this on average are not sorted whole.
+# Classes with more rows than this on average are only partly sorted.
 _LONG_COLUMNS = 256
 
 
 def class_medians(
     X, codes: NDArray, n_classes: int, sample_weight: NDArray | None = None
 ) -> ClassMedians:
-    """Medians, dispersions and gains of every column.
+    """Medians, dispersions and gains of each column.
 
     Parameters
     ----------
     X : ndarray, CSR or CSC container of shape (n_samples, n_features)
         float32 or float64, finite; compared and summed in float64.
     codes : ndarray of shape (n_samples,)
-        Class index of every row, integers in 0..n_classes-1; every class has weight.
+        Class index of each row, integers in 0..n_classes-1; every class has weight.
     n_classes : int
         Number of classes.
     sample_weight : ndarray of shape (n_samples,) or None
@@ -113,7 +113,7 @@ def _medians_as_they_are(X, codes, n_classes, sample_weight):
 
 
 def _fill_dense(X, codes, sample_weight, rule, result):
-    """Sort the classes of a block of columns, as far as needed, then take their statistics."""
+    """Sort the classes of a block of columns, as far as needed, then compute their statistics."""
     rows = np.argsort(codes, kind="stable")
     if sample_weight is not None:
         rows = rows[sample_weight[rows] > 0]
@@ -137,7 +137,7 @@ def _fill_dense(X, codes, sample_weight, rule, result):
 
 
 def _unweighted_segments(block, rows, bounds, sample_weight):
-    """Every class sorted; its cumulated weights are 1, 2, ..."""
+    """Sort each class; its cumulated weights are 1, 2, ..."""
     for first, last in pairwise(bounds):
         block[:, first:last].sort(axis=1)
     starts = _regular_starts(block, bounds)
@@ -149,7 +149,7 @@ def _unweighted_segments(block, rows, bounds, sample_weight):
 
 
 def _windows_of_segments(block, rows, bounds, sample_weight):
-    """Only values between the medians of the classes are sorted; the others are counted."""
+    """Sort only the values between the medians of the classes; count the others."""
     for first, last in pairwise(bounds):
         middle = [(last - first - 1) // 2, (last - first) // 2]
         block[:, first:last].partition(middle, axis=1)
@@ -169,7 +169,7 @@ def _windows_of_segments(block, rows, bounds, sample_weight):
 
 
 def _weighted_segments(block, rows, bounds, sample_weight):
-    """Every class sorted, with its cumulated weights."""
+    """Sort each class, with its cumulated weights."""
     cumulated = np.empty_like(block)
     for first, last in pairwise(bounds):
         part = slice(first, last)

@@ -1,7 +1,7 @@
 r"""From statistics to decisions, for one metric, scaling and covariance.
 
-`CenterModel` holds the results of training for every feature; k only says how many of the
-ranked features enter. With :math:`\omega_c = (\theta_c - \tilde\theta) / s` the decisions are log
+`CenterModel` holds the results of training for all features; k only says how many of the ranked
+features enter. With :math:`\omega_c = (\theta_c - \tilde\theta) / s` the decisions are log
 likelihoods up to a constant that all classes share,
 
 .. math:: D_c(x) = -\frac{1}{2 \sigma^2} \sum_{i \in D} (z_i - \omega_{ci})^2 + \log \pi_c \ (l_2),
@@ -29,13 +29,13 @@ from tamis.centers.units import divide, in_units_of_X
 
 __all__ = ["CenterModel"]
 
-# Rows that are made dense: this many values at a time.
+# Number of values that are made dense at a time.
 _DENSE_VALUES = 1 << 22
 
 
 @dataclass
 class CenterModel:
-    """Centers, gains and scales of every feature; see the module.
+    """Centers, gains and scales of all features; see the module.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class CenterModel:
     temperature : float
         Divisor of the decisions.
     groups : FeatureGroups or None
-        Features that are selected together, or always; k counts groups then.
+        Features that are selected together, or always; k then counts groups.
     reference : float
         Factor that brings scaled features to the units of X.
     """
@@ -77,7 +77,7 @@ class CenterModel:
 
     @property
     def scale_in_units_of_X(self) -> NDArray:
-        """Divisors of the features as they are in X."""
+        """Divisors of the features in the units of X."""
         return in_units_of_X(self.scale, self.reference, self.statistics)
 
     def in_units_of_X(self, values: NDArray | float) -> NDArray | float:
@@ -89,7 +89,7 @@ class CenterModel:
             return values if self.power == 1 else values * self.reference
 
     def _dispersion_of(self, columns):
-        """Within-class dispersion of some features as the distances see it, mean over classes."""
+        """Within-class dispersion of some features, as in the distances; mean over classes."""
         if self.whitening is not None:
             values = self.whitened_dispersion[:, columns]
         else:
@@ -104,7 +104,7 @@ class CenterModel:
         return _floored(self._dispersion_of(support).mean(), self.gains[support].mean())
 
     def objective(self, support: NDArray) -> float:
-        """J on the scaled data: within-class dispersions plus the gains that are left out."""
+        """J on the scaled data: within-class dispersions plus the gains of dropped features."""
         left_out = self.gains.sum() - self.gains[support].sum()
         if self.whitening is not None:
             within = self.whitened_dispersion.sum()
@@ -115,7 +115,7 @@ class CenterModel:
         return float(within + max(left_out, 0.0))
 
     def centers(self, support: NDArray) -> NDArray:
-        """Class centers in the units of X that differ in `support` only, (C, m)."""
+        """Class centers in the units of X that differ only in `support`, (C, m)."""
         statistics = self.statistics
         if self.whitening is None:
             centers = np.tile(statistics.common, (statistics.weight.size, 1))
@@ -136,7 +136,7 @@ class CenterModel:
         return self.whitening.apply(centered)
 
     def row_chunks(self, X) -> list[slice]:
-        """Slices of the rows that `transform` may take at once: all, or few to be whitened."""
+        """Slices of the rows that `transform` may process at once: all, or few if whitened."""
         n_rows, n_features = X.shape
         return [slice(0, n_rows)] if self.whitening is None else _chunks(n_rows, n_features)
 
@@ -163,10 +163,10 @@ class CenterModel:
         return terms
 
     def _differences(self, support):
-        """omega, the factor that brings a value to its units, origin and common center.
+        """omega, the factor that converts a value to its units, origin and common center.
 
-        The common center is relative to the origin; a value has its origin taken off first, so
-        that large offsets cost no digits.
+        The common center is relative to the origin; the origin is subtracted from a value first,
+        so that large offsets cost no digits.
         """
         if self.whitening is not None:
             zeros = np.zeros(support.size)
@@ -179,8 +179,8 @@ class CenterModel:
     def linear(self, support: NDArray) -> tuple[NDArray, ...]:
         """l2: weights (C, m'), columns, origin (m',) and bias (C,) of the linear decisions.
 
-        The decisions are ``(x - origin - common) @ weights + bias``; `common` stands after
-        `origin` in the result.
+        The decisions are ``(x - origin - common) @ weights + bias``; `common` comes after `origin`
+        in the result.
         """
         sharp = 1.0 / self.dispersion(support)
         omega, factor, origin, common = self._differences(support)
@@ -205,7 +205,7 @@ class CenterModel:
         return factors / self.temperature, intercepts / self.temperature
 
     def decisions(self, X, support: NDArray) -> NDArray:
-        """D of every row and class over the temperature, of shape (n_samples, n_classes).
+        """D of each row and class over the temperature, of shape (n_samples, n_classes).
 
         Decisions within rounding of the largest are made equal to it, so that a tie is a tie for
         decisions, probabilities and labels alike.
@@ -240,7 +240,7 @@ class CenterModel:
         return part @ weights.T + bias
 
     def contributions(self, X, support: NDArray) -> tuple[list, NDArray]:
-        """Terms of the decisions: a list with (n, m) for every class, and the base (C,).
+        """Terms of the decisions: a list with one (n, m) array per class, and the base (C,).
 
         Dense rows are relative to the common center, sparse ones to zero, so that only
         stored values contribute.
@@ -298,17 +298,17 @@ class CenterModel:
         return self.order()[: np.count_nonzero(self.gains > 0)]
 
     def count_features(self, ks: NDArray) -> NDArray:
-        """How many of the ranked features the k best, features or groups, are; for all ks."""
+        """Number of ranked features in the k best features or groups, for all ks."""
         return ks if self.groups is None else self.groups.count_features(self.gains, ks)
 
     def count_choices(self, ks: NDArray) -> NDArray:
-        """How many features, or groups, are selected of the k best, for all ks."""
+        """Number of features, or groups, selected among the k best, for all ks."""
         if self.groups is not None:
             return self.groups.count_choices(self.gains, ks)
         return np.minimum(ks, np.count_nonzero(self.gains > 0))
 
     def select(self, k: int) -> NDArray[np.intp]:
-        """The features of the k best, features or groups, ascending; never one without gain."""
+        """The features of the k best features or groups, ascending; never one without gain."""
         if self.groups is not None:
             return self.groups.select(self.gains, k)
         return select_largest(self.gains, k)

@@ -1,4 +1,4 @@
-"""The path of the sparse centers: the same model with every number of features.
+"""The path of the sparse centers: the same model with all numbers of features.
 
 Training ranks all features, and the model with k features uses the first k of them. All levels
 therefore share the statistics, the order and, in one pass over the rows, the sums of the
@@ -20,14 +20,14 @@ __all__ = ["CentersPath", "check_levels", "path_grid"]
 
 
 class CentersPath(Path):
-    """Sparse center classifiers with every number of features, trained once.
+    """Sparse center classifiers with different numbers of features, trained once.
 
     Parameters
     ----------
     model : CenterModel
         Statistics, scales and gains of all features.
     levels : ndarray of int of shape (n_levels,)
-        Numbers of features, or of feature groups where there are groups, without those to keep.
+        Numbers of features, or of feature groups if there are groups, without those to keep.
     classes : ndarray of shape (n_classes,)
         Class labels, in the order of the decisions.
     build : callable
@@ -38,8 +38,8 @@ class CentersPath(Path):
     levels, classes : ndarray
         As above.
     n_features : ndarray of int of shape (n_levels,)
-        Features, or groups, that are selected: fewer than the level where fewer separate the
-        class centers. With a covariance, numbers of transformed features.
+        Number of selected features, or groups: fewer than the level if fewer separate the class
+        centers. With a covariance, numbers of transformed features.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class CentersPath(Path):
         X : {ndarray, sparse array} of shape (n_rows, n_columns)
             Validated samples.
         places : slice
-            Which levels; all of them by default.
+            Places of the levels; all of them by default.
 
         Returns
         -------
@@ -103,7 +103,7 @@ class CentersPath(Path):
         X : {ndarray, sparse array} of shape (n_rows, n_columns)
             Validated samples.
         places : slice
-            Which levels; all of them by default.
+            Places of the levels; all of them by default.
 
         Returns
         -------
@@ -145,22 +145,22 @@ def path_grid(n_features: int, every: int = 128, per_doubling: int = 16) -> NDAr
 def check_levels(
     levels: ArrayLike | int | None, n_choices: int, *, many: bool
 ) -> NDArray[np.int64]:
-    """Levels of a path: different numbers of features, ascending.
+    """Check the levels of a path: distinct numbers of features, ascending.
 
     Parameters
     ----------
     levels : array-like of int, int or None
-        Numbers of features (more than there are: all of them); how many levels there should be,
-        geometrically spaced; or None for a choice that suits the data.
+        Numbers of features (larger ones mean all); a number of levels, geometrically spaced; or
+        None for a choice that suits the data.
     n_choices : int
-        How many features, or groups, there are to choose from.
+        Number of features, or groups, to choose from.
     many : bool
-        For None: True for every number of features, False for a few hundred of them.
+        For None: True for all numbers of features, False for a few hundred of them.
 
     Returns
     -------
     levels : ndarray of int64 of shape (n_levels,)
-        The single level 0 where every feature is kept anyway.
+        The single level 0 if every feature is kept.
     """
     chosen = None if levels is None else np.asarray(levels)
     if chosen is not None and (

@@ -1,7 +1,7 @@
-r"""Gain of every feature, order, support: Propositions 1 and 3.
+r"""Gains, order and support of the features: Propositions 1 and 3.
 
-With every class's weights normalised to one, the objective is a sum over features, so leaving
-feature i out costs the same whatever else is left out:
+With the weights of each class normalised to one, the objective is a sum over features, so dropping
+feature i costs the same whatever else is dropped:
 
 .. math:: g_i = \sum_c (\bar x_{ci} - \tilde x_i)^2 \quad (l_2), \qquad
           g_i = d_i - \sum_c d_{ci} \quad (l_1),
@@ -43,19 +43,19 @@ class CenterStatistics:
     Attributes
     ----------
     weight : ndarray of shape (n_classes,)
-        Sum of the sample weights of every class.
+        Sum of the sample weights of each class.
     offset : ndarray of shape (n_features,)
         Origin of `centers` and `common`: see `ClassMoments`.
     centers : ndarray of shape (n_classes, n_features)
         Class means or medians.
     common : ndarray of shape (n_features,)
-        The center that all classes share where a feature is left out.
+        The center that all classes share if a feature is dropped.
     dispersion : ndarray of shape (n_classes, n_features)
         Mean squared (l2) or absolute (l1) deviation from the class center.
     gain : ndarray of shape (n_features,)
-        Cost of leaving the feature out.
+        Increase of the objective if the feature is dropped.
     unit : ndarray of shape (n_features,) or None
-        Units of the features, powers of two, where they are not all those of X.
+        Units of the features, powers of two, if they are not all those of X.
     """
 
     weight: NDArray
@@ -68,11 +68,11 @@ class CenterStatistics:
 
     @property
     def spread(self) -> NDArray:
-        """Cost of the feature when it is left out: within-class dispersions plus gain."""
+        """Objective of the feature if it is dropped: within-class dispersions plus gain."""
         return self.dispersion.sum(axis=0) + self.gain
 
     def in_units_of_X(self, centers: NDArray) -> NDArray:
-        """Centers that are relative to the offset and in these units, as they are in X."""
+        """Convert centers relative to the offset and in these units to the units of X."""
         centers = centers + self.offset
         return centers if self.unit is None else centers * self.unit
 
@@ -125,7 +125,7 @@ def _between_class_gain(mean, variance, n_rows):
 
 
 def total_variance(moments: ClassMoments) -> NDArray:
-    """Variance of every feature over all rows, classes together."""
+    """Variance of each feature over all rows, classes together."""
     share = (moments.weight / moments.weight.sum())[:, None]
     center = (share * moments.mean).sum(axis=0)
     return (share * (moments.variance + (moments.mean - center) ** 2)).sum(axis=0)
@@ -137,12 +137,12 @@ def scale_of(
     power: int,
     moments: ClassMoments | None = None,
 ) -> NDArray:
-    r"""Divisor of every feature.
+    r"""Divisor of each feature.
 
     Parameters
     ----------
     statistics : CenterStatistics
-        Of the raw data.
+        Statistics of the raw data.
     scaling : {"spread", "std", "variance"} or None
         "spread" makes :math:`g_i / s_i^p` the share of the feature's spread that the classes
         explain, between 0 and 1; "std" and "variance" are those of all rows; None is 1.

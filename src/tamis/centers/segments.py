@@ -1,7 +1,7 @@
-"""Medians, dispersions and gains of columns from sorted segments, one for every (column, class).
+"""Medians, dispersions and gains of columns from sorted segments, one per (column, class).
 
 See `tamis.centers.medians` for the mathematics. A segment is a run of sorted values with their
-cumulated weights; the weight that it leaves out on its left is one number, `below`.
+cumulated weights; the weight of the values to its left is one number, `below`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["ClassMedians", "TieRule", "fill_columns"]
 
 @dataclass
 class ClassMedians:
-    """Medians, dispersions and gains of every feature.
+    """Medians, dispersions and gains of each feature.
 
     Attributes
     ----------
@@ -38,13 +38,13 @@ class ClassMedians:
     median : ndarray of shape (n_classes, n_features)
         Class medians, eq. (16).
     common : ndarray of shape (n_features,)
-        Weighted median of all samples, every class with the same total weight.
+        Weighted median of all samples, all classes with the same total weight.
     dispersion : ndarray of shape (n_classes, n_features)
         Mean absolute deviation from the class median, eq. (18).
     gain : ndarray of shape (n_features,)
-        Cost of leaving the feature out, d - sum_c d_c >= 0; exactly 0 if it costs nothing.
+        Cost of dropping the feature, d - sum_c d_c >= 0; exactly 0 if it costs nothing.
     unit : ndarray of shape (n_features,) or None
-        Powers of two that columns were divided by, where sums would overflow or vanish.
+        Powers of two that columns were divided by if sums would overflow or vanish.
     """
 
     weight: NDArray
@@ -62,7 +62,7 @@ class TieRule:
     ----------
     X : ndarray or sparse container of shape (n_samples, n_features)
     codes : ndarray of shape (n_samples,)
-        Class index of every row.
+        Class index of each row.
     sample_weight : ndarray of shape (n_samples,) or None
     weight : ndarray of shape (n_classes,)
         Sums of the sample weights.
@@ -118,7 +118,7 @@ def fill_columns(
     columns : ndarray of int
         Which columns.
     segments : Segments
-        One segment for every (column, class).
+        One segment per (column, class).
     sums : ndarray of shape (n_segments,) or None
         Sums of the absolute deviations from the class medians; None: computed here.
     rule : TieRule

@@ -1,7 +1,7 @@
 """Sparse columns: settle those whose class medians are 0 by counting, sort the others.
 
-One pass counts the positive and negative values of every (column, class). Where both stay below
-half of the class, the median is 0 and the dispersion the mean of the absolute values.
+One pass counts the positive and negative values of each (column, class). If both are below half of
+the class, the median is 0 and the dispersion the mean of the absolute values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tamis.centers.usual_counts import count_usual_values, unsigned
 
 __all__ = ["fill_sparse"]
 
-# Columns are sorted until a block has about this many values (8 MiB).
+# Number of values per block of columns (8 MiB).
 _BLOCK_VALUES = 1 << 20
 
 
@@ -89,7 +89,7 @@ def _entries_of_counts(counted, columns):
 
 
 def _settle_small_differences(absent, segment, block, codes, sample_weight):
-    """Sum the weights of the zeros themselves where the difference is mostly rounding."""
+    """Sum the weights of the zeros themselves if the difference is mostly rounding."""
     weight = np.bincount(codes, weights=sample_weight)
     n_absent = np.tile(np.bincount(codes[sample_weight > 0]), block.shape[1])
     n_absent -= np.bincount(segment, minlength=absent.size)
@@ -102,9 +102,9 @@ def _settle_small_differences(absent, segment, block, codes, sample_weight):
 
 
 def _sorted_segments(segment, value, mass, absent):
-    """Values of every (column, class), sorted, with cumulated weights.
+    """Values of each (column, class), sorted, with cumulated weights.
 
-    One entry stands for all the zeros of a class, with the weight that is `absent`.
+    One entry stands for all the zeros of a class, with their weight `absent`.
     """
     segment, value, mass = _merge_equal_counts(segment, value, mass, absent.size)
     zeros = np.flatnonzero(absent)
@@ -163,7 +163,7 @@ def _signs_of_counts(usual, count, where, what, signs):
 
 @compiled
 def _values_of_columns(where, what, segments):
-    # Those of the unusual values whose place has a segment: segment and value.
+    # The unusual values whose column and class have a segment: segment and value.
     segment = np.empty(where.size, np.int64)
     value = np.empty(where.size)
     size = np.uint64(0)

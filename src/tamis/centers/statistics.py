@@ -1,18 +1,18 @@
 r"""Class moments: the statistics that the l2 centers need from one pass over the data.
 
-For every class c and feature i a chunk of rows is summarised by the weight
+For each class c and feature i, a chunk of rows is summarised by the weight
 :math:`W_c = \sum_{j \in c} w_j`, the mean :math:`\bar x_{ci}` and the variance
 :math:`v_{ci} = \sum_{j \in c} w_j (x_{ji} - \bar x_{ci})^2 / W_c`; shapes (C,), (C, m), (C, m).
 Summaries of two chunks merge exactly (Chan, Golub, LeVeque), which is all that `partial_fit`,
 cross-validation and out-of-core training need.
 
-The one idea that makes it fast: sums of :math:`x` and :math:`x^2` per class, straight from memory,
-for any scaling or number of features later. Rows are taken in their order, so dense and
-sparse data give the same bits (a zero adds nothing). Cancellation is handled where it can happen
-and nowhere else: a column whose variance is far below its mean square is summed once more,
-relative to its value in the first row. So constant columns come out exactly constant, and a large
-offset costs no digits. In sparse counts most stored values are one and the same number, so there
-they are counted, not summed, and only the others are corrected.
+The idea that makes it fast: sums of :math:`x` and :math:`x^2` per class, straight from memory, for
+any scaling or number of features later. Rows are added in their order, so dense and sparse data
+give the same bits (a zero adds nothing). Cancellation is handled only where it can happen: a
+column whose variance is far below its mean square is summed once more, relative to its value in
+the first row. So constant columns come out exactly constant, and a large offset costs no digits.
+In sparse counts most stored values are the same number, so they are counted, not summed, and only
+the others are corrected.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _NOTHING = np.zeros((1, 0), dtype=np.uint32).T
 
 @dataclass
 class ClassMoments:
-    """Weight, mean and variance of every class, mergeable.
+    """Weight, mean and variance of each class, mergeable.
 
     Attributes
     ----------
     weight : ndarray of shape (n_classes,)
         Sum of the sample weights.
     offset : ndarray of shape (n_features,)
-        Origin that `mean` is relative to: zero, or the first row where digits would be lost.
+        Origin that `mean` is relative to: zero, or the first row if digits would be lost.
     mean : ndarray of shape (n_classes, n_features)
         Class means minus `offset`; zero for a class without weight.
     variance : ndarray of shape (n_classes, n_features)
@@ -60,7 +60,7 @@ class ClassMoments:
     n_rows : int
         Rows seen, for the bound on rounding errors.
     unit : ndarray of shape (n_features,) or None
-        Powers of two that columns were divided by, where squares would overflow or vanish.
+        Powers of two that columns were divided by if squares would overflow or vanish.
     """
 
     weight: NDArray
@@ -82,14 +82,14 @@ class ClassMoments:
         mean = self.mean + step * share[:, None]
         variance = self.variance + (other.variance - self.variance) * share[:, None]
         variance += step**2 * (share * (1 - share))[:, None]
-        # A class that only one side has seen keeps that side's numbers as they are.
+        # A class that only one side has seen keeps that side's numbers unchanged.
         alone = (self.weight == 0) & (other.weight > 0)
         mean[alone] = (other.mean + (other.offset - self.offset))[alone]
         n_rows = self.n_rows + other.n_rows
         return ClassMoments(weight, self.offset, mean, variance, n_rows, self.unit)
 
     def _size_of_unit(self):
-        """Units, and 0 for columns of zeros, which any unit suits."""
+        """Units, and 0 for columns of zeros, which fit any unit."""
         unit = np.ones_like(self.offset) if self.unit is None else self.unit
         empty = (self.offset == 0) & ~self.mean.any(axis=0) & ~self.variance.any(axis=0)
         return np.where(empty, 0.0, unit)
@@ -127,10 +127,10 @@ def summarise(
     Parameters
     ----------
     X : ndarray, CSR or CSC container of shape (n_samples, n_features)
-        float32 or float64; sums are float64. NaN and infinity raise ValueError; they are looked
-        for in the sums, not in `X`.
+        float32 or float64; sums are float64. NaN and infinity raise ValueError; they are detected
+        in the sums, not in `X`.
     codes : ndarray of shape (n_samples,)
-        Class index of every row, integers in 0..n_classes-1.
+        Class index of each row, integers in 0..n_classes-1.
     n_classes : int
         Number of classes.
     sample_weight : ndarray of shape (n_samples,) or None
@@ -201,7 +201,7 @@ def _sums(X, codes, n_classes, sample_weight):
 
 
 def _sparse_sums(X, codes, n_classes, weights, step):
-    # Columns first: the classes of a column lie on one cache line.
+    # Columns first: the classes of a column are on one cache line.
     sums, squares = np.zeros((X.shape[1], n_classes)), np.zeros((X.shape[1], n_classes))
     indices = unsigned(X.indices)
     if X.format == "csc":

@@ -1,14 +1,14 @@
-r"""Decisions with many numbers of features in one pass over the data.
+r"""Decisions for many numbers of features in one pass over the data.
 
-A feature outside the support adds the same to the distance of every class, so the decision for
+A feature outside the support adds the same to the distance of each class, so the decision for
 class c with the k best features is a cumulative sum in rank order,
 
 .. math:: D_c(x, k) = \frac1{\sigma_k} \sum_{r < k} t_{rc}(x_r) + \log \pi_c, \qquad
    t_{rc}(x) = a_{rc} (x - o_r) - h_{rc} \ (l_2), \quad -|x - \theta_{rc}| / s_r \ (l_1),
 
-and all k together cost about as much as the largest. In sparse rows only stored values differ from
-:math:`t_{rc}(0)`, whose cumulative sums are computed once: a row costs its stored values plus
-the number of levels. For two classes the labels need one sum instead of two. Shapes: `slope`,
+and all k together take about as long as the largest. In sparse rows only stored values differ from
+:math:`t_{rc}(0)`, whose cumulative sums are computed once: the cost of a row is its stored values
+plus the number of levels. For two classes the labels need one sum instead of two. Shapes: `slope`,
 `shift` (R, C) for R ranked features; `stops`, `sharpness` (K,) for K levels.
 """
 
@@ -42,8 +42,8 @@ __all__ = [
     "require_finite_decisions",
 ]
 
-# Decisions that differ by less, relative to the terms they are sums of, are equal: sums in another
-# order differ by as much.
+# Decisions that differ by less, relative to their terms, count as equal: sums in another order
+# differ by as much.
 _TIE = 1e-12
 # Far outside the centers, in multiples of their range.
 _REACH = 2.0**20
@@ -58,9 +58,9 @@ class PathTerms:
     columns : ndarray of shape (n_ranked,)
         Column of the r-th best feature.
     origin : ndarray of shape (n_ranked,)
-        l2: subtracted from every value; l1: zero.
+        l2: subtracted from each value; l1: zero.
     slope : ndarray of shape (n_ranked, n_classes)
-        l2: factor of the value; l1: reciprocal of the scale, the same for every class.
+        l2: factor of the value; l1: reciprocal of the scale, the same for all classes.
     shift : ndarray of shape (n_ranked, n_classes)
         l2: constant part; l1: the class center.
     absolute : bool
@@ -163,7 +163,7 @@ def _raise_overflow(X):
 
 
 def path_decisions(X, terms: PathTerms, ks: Sequence[int]) -> NDArray[np.float64]:
-    """Decisions of every row with each number of ranked features.
+    """Decisions of each row for each number of ranked features.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def path_decisions(X, terms: PathTerms, ks: Sequence[int]) -> NDArray[np.float64
 
 
 def path_labels(X, terms: PathTerms, ks: Sequence[int]) -> NDArray:
-    """Class index of every row with each number of ranked features.
+    """Class index of each row for each number of ranked features.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def _levels(terms, ks):
 
 
 def _zero_terms(terms, stops, n_features):
-    """First level and rank of every column, terms of 0 and their sums."""
+    """First level and rank of each column, terms of 0 and their sums."""
     ranks = np.arange(terms.columns.size)
     level = np.full(n_features, stops.size, dtype=np.int64)
     level[terms.columns] = np.searchsorted(stops, ranks, side="right")

@@ -1,4 +1,4 @@
-"""From data to a `CenterModel`, for one metric, scaling and covariance."""
+"""Train a `CenterModel` for one metric, scaling and covariance."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def train(
     log_prior: Callable[[NDArray], NDArray],
     sample_weight: NDArray | None = None,
 ) -> CenterModel:
-    """Statistics, scales and gains of the data: everything but the choice of k.
+    """Statistics, scales and gains of the data: everything except the choice of k.
 
-    `log_prior` is a function of the class weights. Classes without weight take no part.
+    `log_prior` is a function of the class weights. Classes without weight are ignored.
     """
     if metric == "l2" and covariance is None:
         moments = summarise(X, codes, n_classes, sample_weight)
@@ -61,7 +61,7 @@ def train(
 def train_from_moments(
     moments: ClassMoments, *, scaling: str | None, log_prior: Callable[[NDArray], NDArray]
 ) -> CenterModel:
-    """The l2 model of class moments; classes without weight take no part."""
+    """Train the l2 model from class moments; classes without weight are ignored."""
     seen = np.flatnonzero(moments.weight > 0)
     present = moments if seen.size == moments.weight.size else moments.take(seen)
     log_priors = log_prior(moments.weight)
@@ -80,7 +80,7 @@ def _scaled_model(metric, statistics, scaling, moments, log_prior):
 
 
 def _spread_over(model, seen, log_prior):
-    """The same model with all classes: the ones that were not seen are never predicted."""
+    """Extend the model to all classes: those that were not seen are never predicted."""
     statistics = model.statistics
     weight = np.zeros(log_prior.size)
     weight[seen] = statistics.weight

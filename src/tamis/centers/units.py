@@ -1,11 +1,11 @@
-r"""Columns in other units, where squares in the units of X would overflow or vanish.
+r"""Columns in other units, if squares in the units of X would overflow or vanish.
 
 A column i whose values are very large or very small is divided by a power of two :math:`u_i`,
-which is exact; all others stay as they are, :math:`u_i = 1`. With the scales "spread" and "std"
-nothing but the units of the fitted attributes depends on :math:`u`. Without a scale, or with the
-variance as scale, scaled columns are still to be compared with each other: :math:`x_i / u_i` is
-then divided by :math:`s_i` times a ratio of units, so that the largest of the scaled columns is
-of ordinary size. Multiplying by the `reference` gives values in the units of X.
+which is exact; all others are unchanged, :math:`u_i = 1`. With the scales "spread" and "std", only
+the units of the fitted attributes depend on :math:`u`. Without a scale, or with the variance as
+scale, scaled columns must still be comparable with each other: :math:`x_i / u_i` is then divided
+by :math:`s_i` times a ratio of units, so that the largest of the scaled columns is of ordinary
+size. Multiplying by the `reference` gives values in the units of X.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def heavy_rows(
 
 
 def units_of(X) -> NDArray[np.float64]:
-    """A power of two for every column, as large as its largest absolute value; 1 for zeros."""
+    """A power of two per column, as large as its largest absolute value; 1 for zeros."""
     if is_sparse(X):
         size = abs(X).max(axis=0).toarray().ravel()
     else:
@@ -114,7 +114,7 @@ def in_units_of_X(scale: NDArray, reference: float, statistics: object) -> NDArr
 
 
 def require_finite_entries(sums: NDArray, X) -> None:
-    """Raise if X has NaN or infinity; X is looked at only when a sum over it is not finite."""
+    """Raise if X has NaN or infinity; X is scanned only if a sum over it is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(sums.sum()):
             assert_all_finite(X.data if is_sparse(X) else X, input_name="X")
@@ -127,7 +127,7 @@ def _require_numbers(variance, varies, statistics):
         raise ValueError(
             f"The variance of column {wrong[0]} of X is too small or too large for a number: the "
             f"centers of the classes are about {_size(statistics)[wrong[0]]:.3g}. Multiply the "
-            "column by a constant, or use scaling='spread', which units do not matter to."
+            "column by a constant, or use scaling='spread', which does not depend on units."
         )
 
 
@@ -138,8 +138,8 @@ def _require_squares(scale, reference, statistics):
         return
     raise ValueError(
         f"X has class centers up to {_size(statistics).max():.3g}, and squares of such numbers "
-        "overflow or vanish. Multiply X by a constant, or use scaling='spread', which units do "
-        "not matter to."
+        "overflow or vanish. Multiply X by a constant, or use scaling='spread', which does "
+        "not depend on units."
     )
 
 

@@ -1,7 +1,7 @@
-"""Sparse counts: most stored values are one and the same number, so count them.
+"""Sparse counts: most stored values are the same number, so count them.
 
 Counters need a quarter of the memory of two float sums, and memory access takes most of the time.
-Values that differ from the usual one are listed; users of the counts correct for them.
+Values that differ from the usual one are listed; callers correct the counts for them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class UsualCounts:
     count : ndarray of uint32 of shape (n_features, n_classes)
         Number of stored values, usual or not.
     where, what : ndarray of shape (n_unusual,)
-        The others: place in `count`, as a flat index, and value.
+        The others: flat index into `count`, and value.
     canonical : bool
-        Whether indices are sorted and distinct in every row.
+        Whether indices are sorted and distinct in each row.
     """
 
     usual: float
@@ -49,14 +49,14 @@ class UsualCounts:
 
 
 def count_usual_values(X, codes: NDArray, n_classes: int) -> UsualCounts | None:
-    """Counts of the stored values per column and class, or None where counting does not pay."""
+    """Counts of the stored values per column and class, or None if counting does not pay."""
     if not is_sparse(X) or X.format != "csr" or X.nnz == 0 or n_classes > 256:
         return None
     if X.shape[1] * n_classes >= 2**32:
         return None
     sample = X.data[:: max(1, X.nnz // 1024)][:1024]
     usual = max(sample[:5].tolist(), key=lambda value: np.count_nonzero(sample == value))
-    # Whole numbers only: then counting gives the bits that summing gives.
+    # Whole numbers only: then counting gives the same bits as summing.
     if not usual.is_integer() or abs(usual) > 2**20 or np.mean(sample == usual) < 0.8:
         return None
     count = np.zeros((X.shape[1], n_classes), dtype=np.uint32)
@@ -71,7 +71,7 @@ def count_usual_values(X, codes: NDArray, n_classes: int) -> UsualCounts | None:
 
 
 def unsigned(indices: NDArray) -> NDArray:
-    """The same indices without a sign: numba then leaves out the wrap-around of negatives."""
+    """The same indices as unsigned integers: numba then skips the wrap-around of negatives."""
     if indices.dtype.itemsize < 4:
         return indices.astype(np.uint32)
     return indices.view(np.uint32 if indices.dtype.itemsize == 4 else np.uint64)
@@ -106,7 +106,7 @@ def _csr_counts(data, indices, indptr, codes, usual, count, where, what):
         while stop < n_samples and stop < row + 2048 and indptr[stop + 1] - base <= _CHUNK - 16:
             stop += 1
         if n_unusual + max(_CHUNK, indptr[min(row + 1, n_samples)] - base) > where.size:
-            return -1, False  # not so usual after all
+            return -1, False  # too many unusual values
         if stop == row:  # a row longer than the buffer: one class, no buffer needed
             stop = row + 1
             descents -= base > 0 and indices[base] <= indices[base - 1]

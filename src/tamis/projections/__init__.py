@@ -1,7 +1,7 @@
 """Exact Euclidean projections on the balls of the structured norms: arrays in, arrays out.
 
-Every function leaves its input as it is, returns an array of the same shape and float type, and
-puts a point from outside on the sphere to within rounding.
+Each function leaves its input unchanged, returns an array of the same shape and float type, and
+moves a point outside the ball to the sphere, to within rounding.
 """
 
 from tamis.projections.l1 import project_l1_ball

@@ -1,4 +1,4 @@
-"""What every projection asks of its arguments, and exact scaling by powers of two."""
+"""Checks of the arguments of projections, and exact scaling by powers of two."""
 
 import math
 
@@ -62,12 +62,12 @@ def as_matrix(values, name="V"):
 
 
 def check_finite(values, name="v"):
-    """Raise the error for NaN and infinity."""
+    """Raise ValueError for NaN and infinity."""
     finite = np.isfinite(values)
     if not finite.all():
-        at = tuple(int(i) for i in np.argwhere(~finite)[0])
+        index = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise ValueError(
-            f"{name} must be finite, got {values[at]} at index {at}. "
+            f"{name} must be finite, got {values[index]} at index {index}. "
             "Remove or replace NaN and infinite entries first."
         )
 
@@ -75,7 +75,7 @@ def check_finite(values, name="v"):
 def flatten(values):
     """The entries as one contiguous, writeable vector, and the order to put them back in."""
     order = "F" if values.flags.f_contiguous else "C"
-    # numba compiles once more for read-only arrays: a copy costs less.
+    # numba would compile again for read-only arrays: a copy is cheaper.
     return np.require(values.ravel(order=order), requirements=["A", "W"]), order
 
 
@@ -85,13 +85,13 @@ def inside(norm, radius, dtype, units=2):
 
 
 def scale_exponent(largest):
-    """Exponent e such that 2**-e times `largest` is about 1; 0 when squares are safe as it is."""
+    """Exponent e such that 2**-e times `largest` is about 1; 0 if squares are safe anyway."""
     exponent = math.frexp(largest)[1]
     return exponent if abs(exponent) > _SAFE_EXPONENT else 0
 
 
 def matrix_exponent(V):
-    """`scale_exponent` of a matrix; raises the error for NaN and infinity."""
+    """`scale_exponent` of a matrix; raises ValueError for NaN and infinity."""
     _, largest, finite = survey(V.ravel(), True, 0.0)
     if not finite:  # or the sum overflows
         check_finite(V, "V")
@@ -99,13 +99,13 @@ def matrix_exponent(V):
 
 
 def project_scaled(project, V, radius, exponent):
-    """What `project` gives for V and radius, by way of 2**-exponent times both."""
+    """The result of `project` for V and radius, computed with 2**-exponent times both."""
     radius = times_power_of_two(radius, -exponent)
     if np.isinf(radius):
         return V.copy()
     scaled = times_power_of_two(V, -exponent)
     W = project(scaled, radius)
-    if np.array_equal(W, scaled):  # inside: entries that scaling made vanish stay too
+    if np.array_equal(W, scaled):  # inside: entries that vanished by scaling are kept too
         return V.copy()
     return times_power_of_two(W, exponent)
 

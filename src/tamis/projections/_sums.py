@@ -1,4 +1,4 @@
-"""Sums: fast ones in four lanes, and compensated ones where a result is measured."""
+"""Sums: fast ones in four lanes, and compensated ones where accuracy matters."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ EPSILON = 2.220446049250313e-16
 
 @compiled
 def add_exactly(total, lost, a):
-    """`total` + `a` and what rounding took from it, added to `lost` (Knuth's two-sum)."""
+    """`total` + `a`, with the rounding error added to `lost` (Knuth's two-sum)."""
     larger = total + a
     back = larger - total
     return larger, lost + ((total - (larger - back)) + (a - back))
@@ -29,7 +29,7 @@ def exact_sum(v):
 
 @compiled
 def plain_sum(x):
-    """Sum in four lanes: one addition after the other would wait for the one before."""
+    """Sum in four lanes, so that an addition need not wait for the one before."""
     total0 = total1 = total2 = total3 = 0.0
     whole = x.size - x.size % 4
     for i in range(0, whole, 4):
@@ -46,7 +46,7 @@ def plain_sum(x):
 def survey(v, absolute, radius):
     """Sum and largest of the entries (or of their magnitudes), and whether the sum is finite.
 
-    The sum of magnitudes is compensated when it is so near to the radius that rounding matters.
+    The sum of magnitudes is compensated if it is so close to the radius that rounding matters.
     """
     total0 = total1 = total2 = total3 = 0.0
     largest0 = largest1 = largest2 = largest3 = -np.inf

@@ -23,14 +23,14 @@ def project_l1_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
     .. math:: \operatorname*{argmin}_{\sum_i |w_i| \le \eta} \tfrac12 \|w - v\|_2^2
 
-    Soft thresholding at the one level that brings the norm down to the radius, found by
+    Soft thresholding at the level that reduces the norm to the radius, found by
     Michelot's algorithm in O(p) expected time (module `tamis.projections.simplex`): Sec. 4 of
     [1]_ without the sort.
 
     Parameters
     ----------
     v : array_like of any shape
-        Point to project, as one vector; left as it is. Computed in float64.
+        Point to project, as one vector; not changed. Computed in float64.
     radius : float
         Radius :math:`\eta \ge 0` of the ball.
 

@@ -1,14 +1,14 @@
 r"""The l1,2 ball (exclusive lasso): the entries of a row compete, rows do not.
 
-For a multiplier :math:`\lambda \ge 0` every row is soft-thresholded at :math:`\lambda` times its
+For a multiplier :math:`\lambda \ge 0` each row is soft-thresholded at :math:`\lambda` times its
 new l1 norm :math:`n_i`. With the magnitudes of the row in decreasing order,
 :math:`u_{i1} \ge u_{i2} \ge \dots`, and their prefix sums :math:`S_{ip}`,
 
 .. math:: n_i(\lambda) = \max_p \frac{S_{ip}}{1 + \lambda p}, \qquad
           \sum_i n_i(\lambda)^2 = \eta^2,
 
-the best p being the number of entries that stay: entry p does while :math:`\lambda \sum_{j<p}
-(u_{ij} - u_{ip}) < u_{ip}`. Every :math:`1 / n_i` is a minimum of lines, so
+where the best p is the number of entries that stay: entry p does while :math:`\lambda \sum_{j<p}
+(u_{ij} - u_{ip}) < u_{ip}`. Each :math:`1 / n_i` is a minimum of lines, so
 
 .. math:: G(\lambda) = \Big( \sum_i n_i(\lambda)^2 \Big)^{-1/2}
 
@@ -36,7 +36,7 @@ __all__ = ["l12_multiplier", "project_l12_ball", "sorted_rows"]
 
 _MAX_STEPS = 200
 _STEP_TOLERANCE = 16 * EPSILON
-# Beyond it only ties with the largest entry of a row stay, whatever the multiplier.
+# Beyond it, only ties with the largest entry of a row remain, whatever the multiplier.
 _LARGEST_MULTIPLIER = 1e300
 # Rows up to this length are sorted by insertion.
 _SHORT_ROW = 16
@@ -53,7 +53,7 @@ def project_l12_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
     Parameters
     ----------
     V : array_like of shape (n_rows, n_columns)
-        Matrix to project; left as it is. Computed in float64.
+        Matrix to project; not changed. Computed in float64.
     radius : float
         Radius :math:`\eta \ge 0` of the ball.
 
@@ -100,7 +100,7 @@ def project_l12_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
 
 def sorted_rows(V):
-    """Magnitudes of every row in decreasing order, prefix sums, multipliers where entries end."""
+    """Magnitudes of each row in decreasing order, prefix sums, and where entries vanish."""
     if V.shape[1] <= _SHORT_ROW:
         ordered = _sort_short_rows(V)
     else:
@@ -145,7 +145,7 @@ def _prefix_sums(ordered):
 
 @compiled
 def l12_multiplier(sums, ends, radius):
-    """The multiplier that brings the norm down to the positive radius, and the steps taken.
+    """The multiplier that reduces the norm to the positive radius, and the number of steps.
 
     `sums` and `ends` come from `sorted_rows`; the matrix is outside the ball.
     """
@@ -208,7 +208,7 @@ def _count_kept(ends, multiplier, p):
 
 @compiled
 def _shrink_rows(V, ordered, sums, ends, multiplier, radius):
-    """Give every row its new l1 norm, the norms rescaled to lie on the sphere to the last bit."""
+    """Shrink each row to its new l1 norm; norms are rescaled to the sphere to the last bit."""
     n_rows, n_columns = V.shape
     norms = np.empty(n_rows)
     kept = np.empty(n_rows, dtype=np.int64)
@@ -249,7 +249,7 @@ def _row_level(u, p, norm):
 
 @compiled
 def _norm(ordered, sums, radius):
-    """The l1,2 norm, with compensated sums when it is so near to the radius that these matter."""
+    """The l1,2 norm, with compensated sums if it is so close to the radius that they matter."""
     norm = np.sqrt(_sum_of_squares(sums[:, -1]))
     if abs(norm - radius) <= ordered.shape[1] * EPSILON * radius:
         row_sums = np.empty(ordered.shape[0])

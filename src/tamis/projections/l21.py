@@ -16,7 +16,7 @@ from tamis.projections.simplex import project_magnitudes
 
 __all__ = ["project_l21_ball", "row_norms"]
 
-# Squares are added in blocks, so rounding grows with the square root of a long row at most.
+# Squares are added in blocks, so rounding grows at most with the square root of the length.
 _BLOCK = 64
 
 
@@ -25,13 +25,13 @@ def project_l21_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
     .. math:: \operatorname*{argmin}_{\sum_i \|w_i\|_2 \le \eta} \tfrac12 \|W - V\|_F^2
 
-    The row norms are projected on the l1 ball and every row is rescaled to its new norm, eq. (3)
-    of [1]_: O(d k), d rows and k columns. For groups of columns, project the transpose.
+    The row norms are projected on the l1 ball and each row is rescaled to its new norm, eq. (3) of
+    [1]_, in O(d k) for d rows and k columns. For groups of columns, project the transpose.
 
     Parameters
     ----------
     V : array_like of shape (n_rows, n_columns)
-        Matrix to project; left as it is. Computed in float64.
+        Matrix to project; not changed. Computed in float64.
     radius : float
         Radius :math:`\eta \ge 0` of the ball.
 
@@ -41,7 +41,7 @@ def project_l21_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
         The closest point of the ball, float32 for float32 and float64 otherwise; a copy of `V`
         when `V` is inside or outside by no more than 4 units in the last place. From outside, the
         norm is `radius` to within 4 units in the last place (relative 9e-16 or, for float32,
-        2.4e-7). Rows left out are exactly zero.
+        2.4e-7). Dropped rows are exactly zero.
 
     References
     ----------
@@ -70,7 +70,7 @@ def project_l21_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
 @compiled
 def row_norms(V):
-    """The l2 norm of every row, in float64."""
+    """The l2 norm of each row, in float64."""
     norms = np.empty(V.shape[0])
     for i in range(V.shape[0]):
         squares = 0.0

@@ -1,16 +1,16 @@
-r"""The nuclear ball: low rank.
+r"""The nuclear ball, whose projections have low rank.
 
 Only the singular values change, so a matrix with a short side k is multiplied by a k x k matrix:
 :math:`W = V Q \operatorname{diag}(\sigma'_i / \sigma_i) Q^T`, with Q and :math:`\sigma_i^2` from
 the Gram matrix :math:`V^T V`. Squares lose half of the digits: a singular value has a relative
-error of about :math:`\epsilon (\sigma_1 / \sigma_i)^2`. The Gram matrix is therefore used where
-all values that matter are above :math:`\sigma_1 / 100`, either because all are or because the
-level of the thresholding is, and where the matrix is not on the sphere already; a singular value
-decomposition is used everywhere else.
+error of about :math:`\epsilon (\sigma_1 / \sigma_i)^2`. The Gram matrix is therefore used if all
+values that matter are above :math:`\sigma_1 / 100`, either because all are or because the
+threshold is, and if the matrix is not on the sphere already; otherwise a singular value
+decomposition is used.
 
-Measured against that decomposition with condition numbers of 1 to 1e8: the norm is the radius to
-4e-15, as it is there; with a limit of :math:`\sigma_1 / 10^4` it would be to 3e-14, with
-:math:`\sigma_1 / 10^6` to 3e-12.
+Measured with condition numbers of 1 to 1e8: the norm equals the radius to 4e-15, as with the
+decomposition; with a limit of :math:`\sigma_1 / 10^4` it would be 3e-14, with :math:`\sigma_1 /
+10^6` 3e-12.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ __all__ = ["project_nuclear_ball"]
 # The Gram matrix pays when it is smaller than half of V.
 _TALL = 2
 _ACCURATE_ABOVE = 1e-2
-# Nearer to the sphere than this, the Gram matrix cannot tell inside from outside.
+# Closer to the sphere than this, the Gram matrix cannot tell inside from outside.
 _CLOSE = 1e-12
 
 
@@ -47,7 +47,7 @@ def project_nuclear_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
     Parameters
     ----------
     V : array_like of shape (n_rows, n_columns)
-        Matrix to project; left as it is. Computed in float64.
+        Matrix to project; not changed. Computed in float64.
     radius : float
         Radius :math:`\eta \ge 0` of the ball.
 
@@ -119,5 +119,5 @@ def _gram_is_accurate(values, radius):
 def _decompose(A):
     try:
         return linalg.svd(A, full_matrices=False, check_finite=False)
-    except linalg.LinAlgError:  # divide and conquer gave up: slower, but it always converges
+    except linalg.LinAlgError:  # divide and conquer failed: slower, but always converges
         return linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")

@@ -1,12 +1,12 @@
-r"""The simplex and the level of soft thresholding: the one search under most of the balls.
+r"""The simplex and the level of soft thresholding: the search behind most of the balls.
 
 The projection of v on :math:`\{w \ge 0, \sum_i w_i = \eta\}` is :math:`\max(v_i - \tau, 0)` with
-the one level :math:`\tau` that makes the sum right. For any set of entries that contains all
+the unique level :math:`\tau` that gives the right sum. For any set of entries that contains all
 positive ones of the solution, :math:`(\sum_{set} v_i - \eta) / |set|` is at most :math:`\tau`, so
-entries at or below it can be dropped, again and again, until none is: Michelot's algorithm [1]_.
-It is Newton's method on the convex function :math:`\sum_i \max(v_i - \tau, 0) - \eta`: a step
-halves the excess or the number of entries, whatever the data, so steps are few and, in practice,
-their cost falls off like a geometric series.
+entries at or below it can be dropped repeatedly until none is left to drop: Michelot's algorithm
+[1]_. It is Newton's method on the convex function :math:`\sum_i \max(v_i - \tau, 0) - \eta`: a
+step halves the excess or the number of entries, whatever the data, so steps are few and, in
+practice, their cost falls off like a geometric series.
 
 What makes it exact in floating point:
 
@@ -57,7 +57,7 @@ def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     Parameters
     ----------
     v : array_like of any shape
-        Point to project, as one vector; left as it is. Computed in float64.
+        Point to project, as one vector; not changed. Computed in float64.
     radius : float
         Sum :math:`\eta \ge 0` of the result.
 
@@ -120,7 +120,7 @@ def simplex_threshold(magnitudes, radius):
 
 
 def project_magnitudes(magnitudes, radius):
-    """Non-negative float64 magnitudes outside the l1 ball, brought to its sphere."""
+    """Project non-negative float64 magnitudes outside the l1 ball on its sphere."""
     total, largest, _ = survey(magnitudes, True, radius)
     return shrink(magnitudes, True, *find_level(magnitudes, True, radius, total, largest))
 
@@ -176,7 +176,7 @@ def shrink(v, absolute, shift, high, low):
 
 @compiled
 def _keep_above(x, high, low):
-    """Move the entries above the level to the front; their number."""
+    """Move the entries above the level to the front; returns their number."""
     count = 0
     for i in range(x.size):
         a = x[i]
@@ -187,7 +187,7 @@ def _keep_above(x, high, low):
 
 @compiled
 def _excess(x, high, radius):
-    """How much ``x - high``, rounded as in `shrink`, sums to above the radius."""
+    """How much the sum of ``x - high``, rounded as in `shrink`, exceeds the radius."""
     total = -radius
     lost = 0.0
     for i in range(x.size):

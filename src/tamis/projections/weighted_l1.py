@@ -1,10 +1,10 @@
-r"""The weighted l1 ball: every entry has its own price.
+r"""The weighted l1 ball: each entry has its own weight.
 
 With positive weights :math:`\omega`, the solution is :math:`|w_i| = \max(|v_i| - \lambda \omega_i,
 0)`, and for any set of entries that contains those different from zero,
 :math:`(\sum_{set} \omega_i |v_i| - \eta) / \sum_{set} \omega_i^2` is at most :math:`\lambda`: the
-search of `tamis.projections.simplex` goes through with these sums. Products :math:`\lambda
-\omega_i` are taken without rounding (Dekker), since entries that nearly cancel would show it.
+search of `tamis.projections.simplex` works with these sums. Products :math:`\lambda \omega_i` are
+computed without rounding (Dekker), which matters for entries that nearly cancel.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ from tamis.projections._sums import EPSILON, add_exactly, survey
 __all__ = ["project_weighted_l1_ball", "weighted_multiplier"]
 
 _SPLITTER = 134217729.0  # 2**27 + 1: Veltkamp's splitting of a float64 in two halves
-# The squares of smaller weights would vanish beside the largest.
+# The squares of smaller weights would vanish next to the largest.
 _WEIGHT_RANGE = 1e150
 
 
@@ -40,7 +40,7 @@ def project_weighted_l1_ball(v: ArrayLike, weights: ArrayLike, radius: float = 1
     Parameters
     ----------
     v : array_like of any shape
-        Point to project, as one vector; left as it is. Computed in float64.
+        Point to project, as one vector; not changed. Computed in float64.
     weights : array_like of the shape of `v`
         Positive weights :math:`\omega`, within a factor of 1e150 of each other.
     radius : float
@@ -73,7 +73,7 @@ def project_weighted_l1_ball(v: ArrayLike, weights: ArrayLike, radius: float = 1
     if v.size == 0:
         return v.copy()
     flat, order = flatten(v)
-    # A C copy of v may meet weights in another order, so both are read in the order of v.
+    # The weights may have another memory order, so both are read in the order of v.
     weights = np.require(weights.ravel(order=order), requirements=["A", "W"])
     weight_exponent = scale_exponent(weights.max())
     exponent = scale_exponent(np.abs(flat).max())
@@ -100,12 +100,12 @@ def _check_weights(weights, shape):
     if weights.size and weights.min() <= 0:
         raise ValueError(
             f"weights must be > 0, got {weights.min()}. "
-            "Leave entries without a weight out of v: they stay as they are."
+            "Remove entries without a weight from v: they do not change."
         )
     if weights.size and weights.min() < weights.max() / _WEIGHT_RANGE:
         raise ValueError(
             f"weights must lie within a factor of {_WEIGHT_RANGE:g} of each other, got "
-            f"{weights.min()} and {weights.max()}. Raise the smallest: they cost next to nothing."
+            f"{weights.min()} and {weights.max()}. Raise the smallest: they hardly matter."
         )
     return weights
 
@@ -171,7 +171,7 @@ def _sums(a, b):
 
 @compiled
 def _level_below(a, b, radius):
-    """At most the multiplier, by as much as rounding could be wrong."""
+    """A lower bound of the multiplier that allows for rounding."""
     norm, squares = _sums(a, b)
     return ((norm - radius) - a.size * EPSILON * (norm + radius)) / squares
 

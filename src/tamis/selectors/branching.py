@@ -1,9 +1,10 @@
 """The best support under the multinomial likelihood, by branch and bound.
 
-The bound of `relaxation` is usually reached by a support and all is done. Otherwise the relaxed
-solution has a few features, about as many as classes, that are neither in nor out. Branching puts
-one of them in and out and bounds both halves again. Before that, features whose score is so far
-from the k-th that moving them over costs more than the gap are settled, which leaves few.
+Usually a support reaches the bound of `relaxation`, and nothing else is needed. Otherwise the
+relaxed solution has a few features, about as many as classes, that are neither in nor out.
+Branching fixes one of them as in or out and bounds both halves again. Before that, features whose
+score is so far from the k-th that moving them across costs more than the gap are fixed, which
+leaves few.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tamis.selectors.relaxation import relax
 
 __all__ = ["BestSupport", "best_support"]
 
-# Sums of products are known to about this fraction of their terms.
+# Sums of products are accurate to about this fraction of their terms.
 _ROUNDING = 1e-12
 
 
@@ -51,11 +52,11 @@ def best_support(counts: NDArray, k: int, max_nodes: int) -> BestSupport:
     Parameters
     ----------
     counts : ndarray of shape (n_classes, n_features)
-        Sum of every feature in every class, not negative.
+        Sum of each feature in each class, not negative.
     k : int
-        How many features, 1 to n_features.
+        Number of features, 1 to n_features.
     max_nodes : int
-        Bounds computed at most after the first.
+        Largest number of bounds to compute after the first.
 
     Returns
     -------
@@ -67,13 +68,13 @@ def best_support(counts: NDArray, k: int, max_nodes: int) -> BestSupport:
     everything, nothing = np.arange(counts.shape[1]), np.arange(0)
     root = search.visit(everything, nothing, np.inf)
     open_nodes = [] if root is None else [root]
-    while open_nodes and search.n_visited < max_nodes:  # a branching visits two
+    while open_nodes and search.n_visited < max_nodes:  # each branching visits two
         node = heapq.heappop(open_nodes)
         for free, fixed in search.halves(node):
             child = search.visit(free, fixed, node.bound)
             if child is not None:
                 heapq.heappush(open_nodes, child)
-        # The incumbent may have risen: the heap's best decides whether anything is left.
+        # The incumbent may have improved: the best of the heap decides whether anything is left.
         if open_nodes and not search.can_improve(open_nodes[0].bound):
             open_nodes.clear()
     bound = max([search.gain, *(node.bound for node in open_nodes)])
@@ -81,12 +82,12 @@ def best_support(counts: NDArray, k: int, max_nodes: int) -> BestSupport:
 
 
 def _best_single(counts):
-    """Parameters that sum to one cannot differ in one place only: every feature gains 0.
+    """Parameters that sum to one cannot differ in one place only, so every feature gains 0.
 
     The tie goes to the feature whose counts depart most from the classes' shares of all counts.
     """
     everything = counts.shape[1]
-    # Choosing all features leaves no choice: its dual is solved by the shares of all counts.
+    # With all features there is no choice: the dual solution is the shares of all counts.
     scores = relax(counts, purity_of(counts), everything, np.zeros(counts.shape[0]), 0.0).scores
     return BestSupport(scores.argmax(keepdims=True), 0.0, 0.0, scores)
 
@@ -116,7 +117,7 @@ class _Search:
         self.n_visited = 0
 
     def visit(self, free, fixed, ceiling):
-        """Bound the supports of a node; the node when one of them may beat the incumbent."""
+        """Bound the supports of a node; returns the node if one of them may beat the incumbent."""
         k = self.k - fixed.size
         self.n_visited += 1
         if k == 0:
@@ -137,7 +138,7 @@ class _Search:
         if k == free.size or not self.can_improve(bound):
             return None
 
-        # Moving a feature over the threshold costs at least its distance to the other side.
+        # Moving a feature across the threshold costs at least its distance to the other side.
         order = np.sort(relaxed.scores)[::-1]
         spare = relaxed.bound - self.gain + self.rounding
         settled_out = order[k - 1] - relaxed.scores > spare
@@ -170,7 +171,7 @@ class _Search:
         return [(free, fixed) for free, fixed in halves if 0 <= self.k - fixed.size <= free.size]
 
     def offer(self, features):
-        """Take the support when it is better than the incumbent by more than rounding."""
+        """Accept the support if it is better than the incumbent by more than rounding."""
         counts, purity = self.counts[:, features].sum(axis=1), self.purity[features].sum()
         gain = purity + entropy(counts)
         if gain > self.gain + self.rounding:

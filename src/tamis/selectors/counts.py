@@ -1,6 +1,6 @@
-"""Sums, or numbers of samples with a feature, for every class and feature.
+"""Sums, or numbers of samples with a feature, for each class and feature.
 
-Both touch `X` once and leave sparse data sparse. Rows are added in their order, so equal columns
+Both read `X` once and keep sparse data sparse. Rows are added in their order, so equal columns
 give equal bits and their tie goes to the lower index.
 """
 
@@ -20,19 +20,19 @@ _BLOCK = 1 << 22
 
 
 def class_totals(codes: NDArray, n_classes: int, weight: NDArray | None) -> NDArray:
-    """Sum of the sample weights of every class, of shape (n_classes,)."""
+    """Sum of the sample weights of each class, of shape (n_classes,)."""
     return np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)
 
 
 def class_sums(X, codes: NDArray, n_classes: int, weight: NDArray | None) -> NDArray:
-    """Weighted sum of every feature in every class.
+    """Weighted sum of each feature in each class.
 
     Parameters
     ----------
     X : ndarray, CSR or CSC container of shape (n_samples, n_features)
         float32 or float64; the sums are float64.
     codes : ndarray of shape (n_samples,)
-        Class index of every row, integers in 0..n_classes-1.
+        Class index of each row, integers in 0..n_classes-1.
     n_classes : int
         Number of classes.
     weight : ndarray of shape (n_samples,) or None
@@ -63,7 +63,7 @@ def class_presence(
     weight: NDArray | None,
     threshold: float | NDArray = 0.0,
 ) -> NDArray:
-    """Weight of the samples of every class where a feature exceeds its threshold.
+    """Weight of the samples of each class where a feature exceeds its threshold.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def class_presence(
             present = X[:, block] > of_column[block]
             presence[:, block] = class_sums(present, codes, n_classes, weight)
         return presence
-    # Below zero the entries that are not stored are present: count the absent ones instead.
+    # With a negative threshold, entries that are not stored are present: count the absent ones.
     # float64 against float64: a plain number would be rounded to the data's float32.
     of_entry = (
         np.float64(threshold) if np.ndim(threshold) == 0 else of_column[_columns_of_entries(X)]
@@ -97,7 +97,7 @@ def class_presence(
 
 
 def thresholds_of(X, rule: str, weight: NDArray | None) -> NDArray:
-    """Mean or median of every column.
+    """Mean or median of each column.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def thresholds_of(X, rule: str, weight: NDArray | None) -> NDArray:
         Sparse containers without duplicate entries.
     rule : {"mean", "median"}
         The median is the lower one: the least value that half of the weight does not exceed.
-        Being above it or above the midpoint of the two middle values is the same.
+        A value is above it exactly if it is above the midpoint of the two middle values.
     weight : ndarray of shape (n_samples,) or None
         Sample weights; None is 1.
 

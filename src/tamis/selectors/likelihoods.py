@@ -1,7 +1,7 @@
 r"""Gain in likelihood of letting a feature differ between classes.
 
-Naive Bayes gives every class c its own parameters :math:`\theta_c`. A feature outside the support
-has one parameter for all classes, so the support S is worth what its own parameters add to the
+Naive Bayes gives each class c its own parameters :math:`\theta_c`. A feature outside the support
+has one parameter for all classes, so the gain of a support S is what its own parameters add to the
 log-likelihood of the model with common ones.
 
 *Bernoulli.* The likelihood is a product over features, so each adds its own gain, whatever the
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def bernoulli_gains(presence: NDArray, totals: NDArray) -> NDArray:
-    r"""Gain of every feature under the Bernoulli likelihood.
+    r"""Gain of each feature under the Bernoulli likelihood.
 
     .. math:: \sum_c n_c \Big(p_{ci} \log \frac{p_{ci}}{p_i}
               + (1 - p_{ci}) \log \frac{1 - p_{ci}}{1 - p_i}\Big)
@@ -58,7 +58,7 @@ def bernoulli_gains(presence: NDArray, totals: NDArray) -> NDArray:
     common = np.clip((totals[:, None] * rates).sum(axis=0) / totals.sum(), 0.0, 1.0)
     present = (totals[:, None] * rel_entr(rates, common)).sum(axis=0)
     absent = (totals[:, None] * rel_entr(1 - rates, 1 - common)).sum(axis=0)
-    same = rates.max(axis=0) == rates.min(axis=0)  # else rounding of `common` would rank them
+    same = rates.max(axis=0) == rates.min(axis=0)  # otherwise rounding of `common` would rank them
     return np.where(same, 0.0, np.maximum(present + absent, 0.0))
 
 
@@ -76,7 +76,7 @@ def multinomial_likelihood(counts: NDArray) -> float:
 
 
 def purity_of(counts: NDArray) -> NDArray:
-    """Log-likelihood of the classes of a feature's counts, e above; 0 where one has them all."""
+    """Log-likelihood of the classes of a feature's counts, e above; 0 for one class."""
     total = counts.sum(axis=0)
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
     return xlogy(counts, share).sum(axis=0)

@@ -28,14 +28,14 @@ class OddsRatioSelector(ClassSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None, default=10
-        Number of features to select, or a fraction of them in (0, 1]. None selects all, and so
-        does a number larger than there are.
+        Number of features to select, or a fraction of them in (0, 1]. None, or a larger number,
+        selects all.
     smoothing : float, default=1.0
         Pseudo-samples, larger than 0, that keep the odds finite: see Notes.
     threshold : float, "mean" or "median", default=0.0
         A feature is present in a sample where its value exceeds the threshold. 0 suits words;
-        for real-valued data such as gene expression "mean" or "median" compare every feature
-        with its own mean or median over all samples.
+        for real-valued data such as gene expression "mean" or "median" compare each feature with
+        its own mean or median over all samples.
     pos_label : label, default=None
         With a label the score is the signed :math:`r_{ci}` of that class, as in [1]_: features
         that indicate it come first, those that indicate the others last. With None no class is
@@ -47,7 +47,7 @@ class OddsRatioSelector(ClassSelector):
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     log_odds_ratios_ : ndarray of shape (n_classes, n_features)
-        :math:`r_{ci}`, every class against the rest.
+        :math:`r_{ci}`, each class against the rest.
     scores_ : ndarray of shape (n_features,)
         Scores by which the features are ordered.
     feature_order_ : ndarray of shape (n_features,)
@@ -61,7 +61,7 @@ class OddsRatioSelector(ClassSelector):
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when all of them are strings.
+        Their names, if all of them are strings.
 
     See Also
     --------
@@ -72,8 +72,8 @@ class OddsRatioSelector(ClassSelector):
     Probabilities are smoothed by `smoothing` present and `smoothing` absent pseudo-samples for
     each side of a comparison, shared out in proportion to the sizes of the two sides:
     :math:`p / (1 - p)` becomes :math:`(p + q) / (1 - p + q)` with q = 2 `smoothing` / n. Adding
-    the same number to both sides instead would make a feature that is nowhere present look
-    typical of the smaller side; here its log odds ratio is 0.
+    the same number to both sides instead would make a feature that is never present look typical
+    of the smaller side; here its log odds ratio is 0.
 
     References
     ----------
@@ -142,7 +142,7 @@ class OddsRatioSelector(ClassSelector):
 
 
 def log_odds_ratios(presence: NDArray, totals: NDArray, smoothing: float) -> NDArray[np.float64]:
-    r"""Smoothed log odds ratio of every feature, every class against the rest.
+    r"""Smoothed log odds ratio of each feature, each class against the rest.
 
     .. math:: \log \frac{p + q}{1 - p + q} - \log \frac{\bar p + q}{1 - \bar p + q},
               \qquad q = 2 s / n
@@ -162,7 +162,7 @@ def log_odds_ratios(presence: NDArray, totals: NDArray, smoothing: float) -> NDA
     """
     pseudo = 2 * smoothing / totals.sum()
     table = np.column_stack([presence, totals])  # the last column divides the others
-    # Sums before and after a class, not the total minus the class: nothing cancels.
+    # Sums before and after a class, instead of the total minus the class, avoid cancellation.
     after = np.zeros((totals.size + 1, table.shape[1]))
     after[:-1] = np.cumsum(table[::-1], axis=0)[::-1]
     before = np.zeros(table.shape[1])

@@ -11,13 +11,13 @@ concave function of the indicator z of S, because H is concave. Letting z be any
 
 For two classes :math:`\alpha = (1 - a, a)` and this is the one-dimensional dual of Askari,
 d'Aspremont and El Ghaoui (2019), Theorem 2; for C classes the simplex has C - 1 dimensions.
-*Any* :math:`\alpha` gives a valid bound, so inexact arithmetic loosens it and never breaks it.
+*Any* :math:`\alpha` gives a valid bound, so inexact arithmetic can only loosen it.
 
 The minimum is found by simplicial decomposition. The best z is a mixture of few supports: mix
 those known so far as well as possible (`_mix`, a problem with one variable per support, for any
 number of features), see which k features are best at the :math:`\alpha` of the mixture, add them,
-and stop when they bring no gain. A handful of rounds of O(C m) each; bisection, for two classes
-alone, takes fifty.
+and stop when they bring no gain. This takes a handful of rounds of O(C m) each; bisection, which
+works only for two classes, takes fifty.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Relaxation:
     fractions : ndarray of shape (n_features,)
         The relaxed indicator z.
     supports : list of ndarray of shape (k,)
-        The supports met on the way, ascending indices, the latest last.
+        The supports found so far, ascending indices, the latest last.
     """
 
     bound: float
@@ -70,9 +70,9 @@ def relax(
     purity : ndarray of shape (n_features,)
         :math:`e`, of the same.
     k : int
-        How many to choose, 1 to n_features.
+        Number of features to choose, 1 to n_features.
     fixed_counts : ndarray of shape (n_classes,)
-        Sum of :math:`f` over the features that are in any case chosen.
+        Sum of :math:`f` over the features that are already chosen.
     fixed_purity : float
         Sum of :math:`e` over the same.
 
@@ -81,11 +81,11 @@ def relax(
     relaxation : Relaxation
     """
     n_features = purity.size
-    # A class without counts has no say, and its logarithm no value.
+    # A class without counts has no influence, and its logarithm is undefined.
     seen = fixed_counts + counts.sum(axis=1) > 0
     counts, fixed_counts = counts[seen], fixed_counts[seen]
 
-    # The first point is the even spread z = k / m, where every class has weight.
+    # The first point is the uniform z = k / m, where every class has weight.
     even = k / n_features
     columns = (fixed_counts + even * counts.sum(axis=1))[:, None]
     purities = np.array([fixed_purity + even * purity.sum()])
@@ -129,7 +129,7 @@ def _mix(columns, purities, weights, max_iter=60):
     Parameters
     ----------
     columns : ndarray of shape (n_classes, n_columns)
-        V: the counts of every support, each class positive in some.
+        V: the counts of each support, each class positive in some.
     purities : ndarray of shape (n_columns,)
         e: their purities.
     weights : ndarray of shape (n_columns,)

@@ -31,7 +31,7 @@ class ClassSelector(FeatureSelectorMixin, TamisEstimator):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ClassSelector:
-        """Score every feature and select the best.
+        """Score each feature and select the best.
 
         Parameters
         ----------
@@ -40,7 +40,7 @@ class ClassSelector(FeatureSelectorMixin, TamisEstimator):
         y : array-like of shape (n_samples,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals the row twice, weight 0 leaves the row out.
+            A weight of 2 is equivalent to repeating the row, 0 to dropping it.
 
         Returns
         -------

@@ -34,27 +34,27 @@ class SparseNaiveBayesSelector(ClassSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None, default=10
-        Number k of features to select, or a fraction of them in (0, 1]. None selects all, and
-        so does a number larger than there are.
+        Number k of features to select, or a fraction of them in (0, 1]. None, or a larger number,
+        selects all.
     likelihood : {"multinomial", "bernoulli"}, default="multinomial"
         "multinomial" models counts, or any values that are not negative, such as tf-idf; binary
         data are counts too. "bernoulli" models presence and absence: a feature is present in a
         sample where its value is larger than 0.
     smoothing : float, default=0.0
-        Pseudo-counts added for every class and feature (Bernoulli: pseudo-samples with and
+        Pseudo-counts added for each class and feature (Bernoulli: pseudo-samples with and
         without the feature), shared out in proportion to the sizes of the classes. 0 is plain
         maximum likelihood, as in [1]_.
     max_nodes : int, default=100
-        Multinomial: how many more bounds may be computed to close the gap between the likelihood
-        reached and the dual bound. 0 computes none, as in [1]_. Data in which features
-        and classes are related need few; noise may use up all, at some milliseconds each, more
-        with tens of classes.
+        Multinomial: largest number of additional bounds to close the gap between the likelihood
+        reached and the dual bound. 0 computes none, as in [1]_. Data in which features and classes
+        are related need few; noise may need all of them, at a few milliseconds each, more with
+        tens of classes.
 
     Attributes
     ----------
     log_likelihood_ : float
         Log-likelihood of the features given the classes, for the selected features; multinomial
-        coefficients and class priors, which are the same for all supports, are left out.
+        coefficients and class priors, which are the same for all supports, are omitted.
     upper_bound_ : float
         No support of k features has a larger log-likelihood.
     gap_ : float
@@ -78,7 +78,7 @@ class SparseNaiveBayesSelector(ClassSelector):
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when all of them are strings.
+        Their names, if all of them are strings.
 
     See Also
     --------
@@ -164,13 +164,14 @@ class SparseNaiveBayesSelector(ClassSelector):
 
         # The gains depend on each other: bound by the dual, then close the gap.
         best = best_support(counts, n_selected, self.max_nodes)
-        self.scores_ = np.maximum(best.scores, 0.0)  # below 0 by rounding only
+        self.scores_ = np.maximum(best.scores, 0.0)  # negative only by rounding
         self.support_ = self._mask(best.features)
         order = order_by_score(self.scores_)
         selected = self.support_[order]
         self.feature_order_ = np.concatenate([order[selected], order[~selected]])
         self.log_likelihood_ = multinomial_likelihood(counts) + best.gain
-        self.gap_ = best.bound - best.gain  # before two large numbers swallow it
+        # Computed before it is lost in the difference of two large numbers.
+        self.gap_ = best.bound - best.gain
         self.upper_bound_ = self.log_likelihood_ + self.gap_
 
     def _check_not_negative(self, X):
