@@ -191,10 +191,10 @@ def compare(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from tamis import compare
     >>> data = load_breast_cancer(as_frame=True)
-    >>> found = compare(data.data, data.target, methods=["centers"], cv=3)
-    >>> found.choice.method, round(found.honest_score.score, 1)
+    >>> comparison = compare(data.data, data.target, methods=["centers"], cv=3)
+    >>> comparison.choice.method, round(comparison.honest_score.score, 1)
     ('centers', 0.9)
-    >>> found.model.predict(data.data)[:3].tolist()
+    >>> comparison.model.predict(data.data)[:3].tolist()
     [0, 0, 0]
     """
     try:

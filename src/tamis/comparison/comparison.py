@@ -1,4 +1,4 @@
-"""What a comparison found: the curve of every method, the choice, its honest score, its model."""
+"""The result of a comparison: the curve of each method, the choice, its honest score and model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Comparison"]
 
 @dataclass
 class Comparison:
-    """What `tamis.compare` and `tamis fit` found.
+    """The result of `tamis.compare` and `tamis fit`.
 
     Attributes
     ----------

@@ -32,10 +32,10 @@ def fit_final(comparison, choice):
     trained = method.train(part, list(result.levels))
     columns, estimator = method.shrink(trained, place)
     estimator.classes_ = problem.classes[part.known[estimator.classes_]]
-    own = part.columns[columns]
-    everything = np.union1d(problem.missing, own)
+    used = part.columns[columns]
+    everything = np.union1d(problem.missing, used)
     preparation = problem.preparation.learn(problem.encoded, everything, problem.weights).restrict(
-        own
+        used
     )
     counts = np.bincount(problem.codes, problem.weights, problem.classes.size)
     shares = np.full(counts.size, 1 / counts.size) if problem.balanced else counts / counts.sum()
@@ -68,5 +68,5 @@ def _tempered(result, at, positive, temperature):
     n_classes = result.probabilities.shape[3]
     with np.errstate(divide="ignore"):
         logs = np.log([max(p, 0.0), max(1 - p, 0.0) / (n_classes - 1)]) / temperature
-    own, other = np.exp(logs - logs.max())
-    return float(own / (own + (n_classes - 1) * other))
+    share, other = np.exp(logs - logs.max())
+    return float(share / (share + (n_classes - 1) * other))

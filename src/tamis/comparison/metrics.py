@@ -224,12 +224,12 @@ def _best_baseline(comparison, choice):
     return max(compared, key=merit, default=None)
 
 
-def _threshold(comparison, result, at, told):
+def _threshold(comparison, result, at, described):
     """Sensitivity with the threshold of the positive class, and what it costs."""
     problem, settings = comparison.problem, comparison.settings
     positive = str(problem.classes[settings.positive])
-    honest = told.get("honest_score") or {}
-    reached = told["per_class"][positive]
+    honest = described.get("honest_score") or {}
+    reached = described["per_class"][positive]
     plain = result.probabilities[at].argmax(axis=2) == settings.positive
     without = 1 - plain[:, problem.codes != settings.positive].mean()
     sensitivity, specificity = honest.get("sensitivity"), honest.get("specificity")

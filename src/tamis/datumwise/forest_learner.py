@@ -261,7 +261,7 @@ class _Learner:
             forest,
             rule,
             np.array([place[every[m]] for m in moves], dtype=np.int64),
-            [np.array(own, dtype=np.int64) for own in new],
+            [np.array(blocks_of_move, dtype=np.int64) for blocks_of_move in new],
             means,
             row_of,
             table,

@@ -119,8 +119,10 @@ class Encoder:
         if kind is np.ndarray:
             return self._array(value)
         if is_record(value):
-            own = {field.name: self._value(getattr(value, field.name)) for field in fields(value)}
-            return {"$record": kind.__name__, **own}
+            values = {
+                field.name: self._value(getattr(value, field.name)) for field in fields(value)
+            }
+            return {"$record": kind.__name__, **values}
         if is_estimator(value):
             parameters, state = self._described[id(value)]
             return {
@@ -314,16 +316,16 @@ class Decoder:
 
     def _record(self, value):
         cls = class_named(value["$record"], RECORDS)
-        own = {key: self.decode(item) for key, item in value.items() if key != "$record"}
+        values = {key: self.decode(item) for key, item in value.items() if key != "$record"}
         names = {field.name for field in fields(cls)}
-        unknown = sorted(set(own) - names)
+        unknown = sorted(set(values) - names)
         if unknown:
             raise InputError(f"a {cls.__name__} has no field {unknown[0][:60]!r}")
         for field in fields(cls):
             has_default = field.default is not MISSING or field.default_factory is not MISSING
-            if field.name not in own and not has_default:
+            if field.name not in values and not has_default:
                 raise InputError(f"a {cls.__name__} lacks its field {field.name!r}")
-        return cls(**own)
+        return cls(**values)
 
     def _estimator(self, value):
         _expect(value, {"$estimator", "parameters", "state"})

@@ -133,11 +133,11 @@ class _Sources:
         self.given, self.names = names, []
         self.taken = set(_OUTPUTS)
         for name in names:
-            own = str(name)
-            while own == "" or own in self.taken:
-                own += "_input"
-            self.taken.add(own)
-            self.names.append(own)
+            unique = str(name)
+            while unique == "" or unique in self.taken:
+                unique += "_input"
+            self.taken.add(unique)
+            self.names.append(unique)
         self.kinds = ["number"] * len(names)
 
     def join(self, graph, parts):

@@ -41,16 +41,16 @@ def distances(P, centers, euclidean):
     return np.minimum(result, _FARTHEST)
 
 
-def decide(found, euclidean, dispersion):
+def decide(distance, euclidean, dispersion):
     """Log likelihood of each class, from distances; differences within rounding count as ties."""
-    decisions = -0.5 * (found / dispersion) ** 2 if euclidean else -found / dispersion
+    decisions = -0.5 * (distance / dispersion) ** 2 if euclidean else -distance / dispersion
     best = decisions.max(axis=1, keepdims=True)
     return np.where(best - decisions <= _TIE * (1.0 + np.abs(best)), best, decisions)
 
 
-def confidence_of(found):
+def confidence_of(distance):
     """``(second - first) / (second + first)`` of the two smallest distances: 0 at a border."""
-    first, second = np.partition(found, 1, axis=1)[:, :2].T
+    first, second = np.partition(distance, 1, axis=1)[:, :2].T
     total = first + second
     return np.where(total > 0, (second - first) / np.where(total > 0, total, 1.0), 0.0)
 

@@ -217,8 +217,8 @@ def _note_left_out(left_out, notes):
         notes.append(f"dropped {reasons}; to use: {options.get(kind, '--categorical')} {names}")
 
 
-def _note_numeric(found, notes):
-    codes, owners, constant = found["codes"], found["owners"], found["constant"]
+def _note_numeric(guessed, notes):
+    codes, owners, constant = guessed["codes"], guessed["owners"], guessed["constant"]
     if codes:
         notes.append(
             f"{listed(codes, 10)}: few distinct whole numbers, used as numbers; if they are codes,"

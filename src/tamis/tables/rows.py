@@ -128,12 +128,12 @@ def read_rows(
     return _checked(chunks, source, wanted, notes)
 
 
-def _checked(found, source, wanted, notes):
+def _checked(chunks, source, wanted, notes):
     """The chunks; every error on the way becomes one line."""
     n_rows = 0
     missing_numbers = wanted.missing.numbers if wanted.missing.words else ()
     with readable(source):
-        for table, extras in found:
+        for table, extras in chunks:
             n_rows += table.numeric.shape[0]
             if missing_numbers:
                 table = replace(table, numeric=without_numbers(table.numeric, missing_numbers))

@@ -136,16 +136,16 @@ class TableModel:
         ]
         return self._say(acquired.probabilities, priors, asked)
 
-    def _say(self, found, priors, asked=None):
+    def _say(self, predicted, priors, asked=None):
         """Labels and probabilities from those of the classifier.
 
         A threshold was chosen for its sensitivity, which does not depend on class frequencies:
         other priors change the probabilities, but not the labels.
         """
-        probabilities = adjust(found, self.temperature, self.priors, priors)
+        probabilities = adjust(predicted, self.temperature, self.priors, priors)
         if self.threshold is None:
             return Predicted(self.decide(probabilities), probabilities, asked)
-        return Predicted(self.decide(adjust(found, self.temperature)), probabilities, asked)
+        return Predicted(self.decide(adjust(predicted, self.temperature)), probabilities, asked)
 
     def decide(self, probabilities):
         """Labels from probabilities: the largest, or by the threshold."""

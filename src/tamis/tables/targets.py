@@ -122,11 +122,11 @@ def _joined(rows, dialect, raw, source, target, id_column, notes):
         raise InputError(
             f"labels cannot be joined: names of rows are not unique ({column or 'ids'})"
         )
-    at = int(np.argmax([len(distinct & found) for found in columns]))
+    names_at = int(np.argmax([len(distinct & words) for words in columns]))
     names = dialect.names
-    if dialect.has_header and rows[0][at] and canonical(rows[0][at]) in distinct:
+    if dialect.has_header and rows[0][names_at] and canonical(rows[0][names_at]) in distinct:
         body, names = rows, [f"x{j}" for j in range(len(names))]
-    others = [j for j in range(len(names)) if j != at]
+    others = [j for j in range(len(names)) if j != names_at]
     if target is not None and target in names:
         label_at = names.index(target)
     elif len(others) == 1:
@@ -138,7 +138,7 @@ def _joined(rows, dialect, raw, source, target, id_column, notes):
         )
     label_of = {}
     for row in body:
-        label_of.setdefault(canonical(row[at]), row[label_at])
+        label_of.setdefault(canonical(row[names_at]), row[label_at])
     without = [key for key in keys if key not in label_of]
     if without:
         raise InputError(

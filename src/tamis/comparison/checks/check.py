@@ -18,7 +18,7 @@ class Check:
         Stable name, such as "separating-column".
     level : {"note", "warning"}
     sentence : str
-        What was found.
+        The finding.
     advice : str
         What to do about it.
     """
