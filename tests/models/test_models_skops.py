@@ -118,7 +118,10 @@ def test_other_types_and_damaged_arrays_are_refused(path):
         (lambda entries: rewrite(path, cut), "size that it declares"),
         (lambda entries: rewrite(path, deep), "skops cannot read it"),
         (lambda entries: rewrite(path, dict.clear), "no schema"),
-        (lambda entries: rewrite(path, lambda e: e.update({"a.py": ""})), "which is not part of a model"),
+        (
+            lambda entries: rewrite(path, lambda e: e.update({"a.py": ""})),
+            "which is not part of a model",
+        ),
         (lambda entries: path.write_bytes(b"PK\x03\x04 nothing"), "skops cannot read it"),
     ):
         save_model(fitted("centers"), path)
