@@ -188,7 +188,7 @@ def test_the_final_model_is_the_model_of_the_folds_without_what_it_can_spare(nam
     assert set(model.classes_) == {"ab", "cd"}
     part = problem.train_part(np.arange(90), problem.codes, 0)
     levels = list(comparison.results[0].levels)
-    expected = find_method(name).train(part, levels).predict(part.X, part.with_gaps)[0][at]
+    expected = find_method(name).train(part, levels).predict(part.X, part.with_missing)[0][at]
     table = make_table(X)
     found = model.estimator.predict_proba(model.prepare(table))
     np.testing.assert_allclose(found, expected, atol=1e-9)

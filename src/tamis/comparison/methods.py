@@ -63,12 +63,12 @@ class Trained:
     columns: NDArray | None = None
     takes_missing: bool = False
 
-    def predict(self, X, with_gaps) -> tuple[NDArray, Usage]:
+    def predict(self, X, with_missing) -> tuple[NDArray, Usage]:
         """Probabilities of the known classes, and the features each row needs, at all levels.
 
         Parameters
         ----------
-        X, with_gaps : ndarray or CSR array of shape (n_rows, n_columns)
+        X, with_missing : ndarray or CSR array of shape (n_rows, n_columns)
             Rows of the columns of the part: imputed, and with missing values.
 
         Returns
@@ -76,7 +76,7 @@ class Trained:
         probabilities : ndarray of shape (n_levels, n_rows, n_classes)
         usage : Usage
         """
-        X = with_gaps if self.takes_missing else X
+        X = with_missing if self.takes_missing else X
         if self.columns is not None:
             X = _dense(take_columns(X, self.columns))
         decisions, usage = self.path.decisions_and_usage(X)
@@ -334,7 +334,7 @@ class DatumWise(Method):
             class_weight=part.class_weight,
             n_trees=50,
             random_state=part.seed,
-        ).fit_path(_dense(take_columns(part.with_gaps, columns)), part.codes, levels)
+        ).fit_path(_dense(take_columns(part.with_missing, columns)), part.codes, levels)
         path.uncounted = problem.kept[features]
         return Trained(path, part, np.arange(len(levels)), columns, takes_missing=True)
 

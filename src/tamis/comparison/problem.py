@@ -115,15 +115,15 @@ class Problem:
                 X, inner, self.feature_of, self.kept, self.redundancy, weights
             )
             X = X[:, columns]
-        with_gaps = X
+        with_missing = X
         if self.missing.size:
-            with_gaps = preparation.finish(encoded, impute=False)[:, columns]
+            with_missing = preparation.finish(encoded, impute=False)[:, columns]
         return Part(
             problem=self,
             preparation=preparation,
             columns=columns,
             X=X,
-            with_gaps=with_gaps,
+            with_missing=with_missing,
             codes=inner.astype(np.int64),
             known=known,
             weights=weights,
@@ -142,7 +142,7 @@ class Part:
         Learned from these rows.
     columns : ndarray of int
         Columns of the problem that were not dropped, ascending.
-    X, with_gaps : ndarray or CSR array of shape (n_train, len(columns))
+    X, with_missing : ndarray or CSR array of shape (n_train, len(columns))
         Imputed, and with NaN where a value is missing.
     codes : ndarray of int64 of shape (n_train,)
         Index into `known` for each row.
@@ -157,7 +157,7 @@ class Part:
     preparation: object
     columns: np.ndarray
     X: np.ndarray
-    with_gaps: np.ndarray
+    with_missing: np.ndarray
     codes: np.ndarray
     known: np.ndarray
     weights: np.ndarray | None

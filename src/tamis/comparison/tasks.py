@@ -162,12 +162,12 @@ def compute(problem, task, seed, parts=None):
     # One thread, whatever the number of workers, so that sums are identical.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        part, (X, with_gaps) = (parts or Parts(0)).prepare(problem, task, seed)
+        part, (X, with_missing) = (parts or Parts(0)).prepare(problem, task, seed)
         if part.known.size < 2:
             probabilities[:, :, part.known] = 1.0
             return Outcome(probabilities, used, n_used, cost, time.perf_counter() - start)
         trained = method.train(part, list(task.levels))
-        shares, usage = trained.predict(X, with_gaps)
+        shares, usage = trained.predict(X, with_missing)
         probabilities[:, :, part.known] = shares
         for place in range(n_levels):
             used[place, trained.features(place)] = True
@@ -202,7 +202,7 @@ class Parts:
         part = problem.train_part(task.fold.train, codes, task.fold.seed)
         prepared = part, part.test_rows(task.fold.test)
         size = _bytes(part.X) + _bytes(prepared[1][0])
-        if part.with_gaps is not part.X:
+        if part.with_missing is not part.X:
             size *= 2
         if size <= self.limit:
             self.limit -= size

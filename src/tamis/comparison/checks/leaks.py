@@ -60,7 +60,7 @@ def check_leaks(table, problem):
     return [
         *_separating(X, codes, problem.feature_of, problem.names),
         *_one_sided(X[:, :n_numbers], codes, problem.preparation.numbers),
-        *_revealing_gaps(table, rows, codes),
+        *_revealing_missing(table, rows, codes),
         *_revealing_categories(table, rows, codes),
     ]
 
@@ -242,7 +242,7 @@ def _exclusive(marked, codes, n_columns, coverage, revealing=np.inf):
             yield int(j)
 
 
-def _revealing_gaps(table, rows, codes):
+def _revealing_missing(table, rows, codes):
     """Missing values that reveal the class."""
     is_missing, names = [], []
     if not sparse.issparse(table.numeric) and table.numeric.size:
