@@ -222,7 +222,7 @@ def test_nasty_data_give_finite_probabilities(model, name):
         ({"n_landmarks": 0}, "n_landmarks must be an integer >= 1"),
         ({"n_landmarks": 2.5}, "n_landmarks must be an integer >= 1"),
         ({"landmarks": [0, 1], "n_landmarks": 3}, "but 2 landmarks were given"),
-        ({"landmarks": [0, 1], "per_class": True}, "yours are given"),
+        ({"landmarks": [0, 1], "per_class": True}, "landmarks were given"),
         ({"landmarks": "kmeans", "kind": "centers"}, "Use kind='centroids'"),
         ({"landmarks": "kmeans", "distance": "angle"}, "requires distance='euclidean'"),
         ({"distance": "cosine"}, "distance must be one of 'euclidean', 'angle'"),
