@@ -3,8 +3,8 @@
 from numbers import Real
 
 import numpy as np
-from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis._base.explanation import Explanation
 from tamis._base.input import decode_labels
 
@@ -23,6 +23,9 @@ class DecisionMixin:
     A class gives `_decisions(X)` of shape (n_samples, n_classes) and gets the rest, so that
     labels, probabilities and decisions always agree.
     """
+
+    #: What `explain` returns.
+    explanation_class: type = Explanation
 
     def decision_function(self, X):
         """Decisions of the classes: log odds, or shares where members or neighbours vote.
@@ -130,7 +133,7 @@ class DecisionMixin:
         """Contributions to the decisions of all classes, as the user sees decisions."""
         if len(values) == 2:
             values, base = values[1] - values[0], float(base[1] - base[0])
-        elif not sparse.issparse(values[0]):
+        elif not is_sparse(values[0]):
             values = np.stack(values, axis=2)
         return Explanation(values, base, self._feature_names(), X)
 

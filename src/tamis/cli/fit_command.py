@@ -27,8 +27,6 @@ def run(options):
     with reading(options.data):
         loaded = load(words)
     start = time.perf_counter()
-    if folder is not None:
-        folder.make()
     with _Reporter(words, folder) as reporter:
         comparison = compare_table(
             loaded.table,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.redundancy import drop_redundant
 from tamis.paths.folds import merge_groups
@@ -257,10 +257,10 @@ def make_problem(
             if name in (source, counted[column]):
                 kept[feature_of[column]] = True
     prices = np.array([(costs or {}).get(name, 1.0) for name in names])
-    values = encoded.data if sparse.issparse(encoded) else encoded
+    values = encoded.data if is_sparse(encoded) else encoded
     missing = np.zeros(0, dtype=np.intp)
     if np.isnan(values).any():
-        if sparse.issparse(encoded):
+        if is_sparse(encoded):
             missing = np.unique(encoded.indices[np.isnan(encoded.data)])
         else:
             missing = np.flatnonzero(np.isnan(encoded).any(axis=0))

@@ -28,6 +28,11 @@ __all__ = ["FittedDatumWise"]
 class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
     """Base of the datum-wise classifiers. A fitted one has a `policy_` and a `process_`."""
 
+    explanation_class = Questions
+
+    def _check_parameters(self):
+        check_learner(self)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

@@ -79,6 +79,8 @@ def find_nearest(record, X, labels, n_nearest, kind) -> NearestLandmarks:
 class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
     """Base of the landmark classifiers: predictions that agree with each other."""
 
+    explanation_class = NearestLandmarks
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = getattr(self, "scaling", None) in SPARSE_SCALINGS

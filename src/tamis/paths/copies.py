@@ -23,6 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from tamis._array import is_sparse
+
 __all__ = ["Copies", "find_copies"]
 
 _PARTS = 8
@@ -77,7 +79,7 @@ def find_copies(columns, n_rows):
     """
     parts = np.zeros((_PARTS, n_rows), dtype=np.uint64)
     for place, numbers in _numbers(columns):
-        if sparse.issparse(numbers):
+        if is_sparse(numbers):
             _add_stored(parts, place, numbers)
         else:
             for j in range(numbers.shape[1]):
@@ -132,7 +134,7 @@ def _look_at_columns(columns, equal):
     repeated = sizes > 1
     first = np.unique(equal, return_index=True)[1]
     for _, numbers in _numbers(columns):
-        if sparse.issparse(numbers):
+        if is_sparse(numbers):
             log_share += _log_shares_stored(numbers, n_pairs)
             continue
         for j in range(numbers.shape[1]):
@@ -182,7 +184,7 @@ def _numbers(columns):
     """Random numbers of all values, in blocks, with the place of each block's first column."""
     place = 0
     for block in columns:
-        if sparse.issparse(block):
+        if is_sparse(block):
             stored = sparse.csr_array(block)
             salts = _salts(np.arange(place, place + stored.shape[1]))
             numbers = _mix(_bits(stored.data) ^ salts[stored.indices])

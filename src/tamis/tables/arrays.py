@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.tables.errors import InputError, listed
 from tamis.tables.limits import COLUMN, WORD, tell_size
 from tamis.tables.raw import RawTable, unique_names
@@ -123,7 +124,7 @@ def read_npz(source: Source, transpose: bool = False) -> RawTable:
             arrays = {name: parts[name] for name in parts.files}
             X = _matrix_of(arrays, source)
     if transpose:
-        X = X.T.tocsr() if sparse.issparse(X) else X.T
+        X = X.T.tocsr() if is_sparse(X) else X.T
     n_rows, n_columns = X.shape
     if n_rows == 0 or n_columns == 0:
         raise InputError(f"{source}: X is empty, of shape {X.shape}")
@@ -160,7 +161,7 @@ def read_npz(source: Source, transpose: bool = False) -> RawTable:
         raw.others = {name: strings(X[:, j]) for j, name in enumerate(names)}
     else:
         raw.numeric, raw.numeric_names = X, names
-        if not sparse.issparse(X):
+        if not is_sparse(X):
             raw.numeric, raw.numeric_names, raw.others = _take_numbers(X, names, source)
             raw.order = names
     raw.categorical = _categorical_of(arrays.get("categorical"), names)

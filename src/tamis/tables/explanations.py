@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.tables.table_model import adjust, decide
 
 __all__ = [
@@ -259,7 +260,7 @@ def _membership(of_column, features):
 
 
 def _dense(X):
-    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return X.toarray() if is_sparse(X) else np.asarray(X)
 
 
 def _short(value):

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
+from tamis._array import is_sparse
 from tamis._base import LARGEST_INTEGER, decode_labels, require_unmasked
 from tamis.tables.errors import InputError, listed
 from tamis.tables.raw import RawTable, unique_names
@@ -53,7 +54,7 @@ def as_raw(X) -> RawTable:
     if is_frame(X):
         return _from_frame(X)
     X = require_unmasked(X, "X")
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         array = np.asarray(X)
         if array.dtype.kind in "OSU" and array.ndim == 2:
             return _from_objects(array)
@@ -61,7 +62,7 @@ def as_raw(X) -> RawTable:
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
     )
     names = [f"x{j}" for j in range(X.shape[1])]
-    return RawTable(sparse.csr_array(X) if sparse.issparse(X) else X, names, is_named=False)
+    return RawTable(sparse.csr_array(X) if is_sparse(X) else X, names, is_named=False)
 
 
 def _from_objects(array):
@@ -78,7 +79,7 @@ def _from_anndata(X):
     matrix = X.X
     if matrix is None:
         raise InputError("the AnnData object has no X: choose a layer, as adata.layers['counts']")
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         matrix = sparse.csr_array(matrix, dtype=np.float64)
     else:
         matrix = np.asarray(matrix, dtype=np.float64)
@@ -200,7 +201,7 @@ def read_columns(X, columns, kinds, missing, lacking=None) -> Columns:
         numeric = raw.numeric
         if wanted.numbers != raw.numeric_names:
             numeric = numeric[:, [place[name] for name in wanted.numbers]]
-        values = numeric.data if sparse.issparse(numeric) else numeric
+        values = numeric.data if is_sparse(numeric) else numeric
         if np.isinf(values).any():
             raise InputError("X contains infinity: every number must be finite")
         others = {name: wanted.words_of(name, _column(raw, name, place)) for name in wanted.words}
@@ -215,7 +216,7 @@ def _column(raw, name, place):
         if name in known:
             return np.asarray(known[name])
     column = raw.numeric[:, [place[name]]]
-    return (column.toarray() if sparse.issparse(column) else column).ravel()
+    return (column.toarray() if is_sparse(column) else column).ravel()
 
 
 def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.tables.missing import MissingWords
 from tamis.tables.words import count_words, find_words
 
@@ -153,7 +154,7 @@ class Preparation:
         for known in self.categories.values():
             # The most frequent category, of those with a column and of the rest.
             part = encoded[:, at : at + len(known)]
-            part = part.toarray() if sparse.issparse(part) else part
+            part = part.toarray() if is_sparse(part) else part
             is_known = ~np.isnan(part).any(axis=1)
             part, mass = part[is_known], weights[is_known]
             shares = np.append(mass @ part, mass[part.sum(axis=1) == 0].sum())
@@ -180,9 +181,9 @@ class Preparation:
         X : ndarray or CSR array of shape (n_rows, n_columns)
             `encoded` itself where there is nothing to do.
         """
-        values = encoded.data if sparse.issparse(encoded) else encoded
+        values = encoded.data if is_sparse(encoded) else encoded
         if impute and np.isnan(values).any():
-            if sparse.issparse(encoded):
+            if is_sparse(encoded):
                 encoded = encoded.copy()
                 missing = np.isnan(encoded.data)
                 encoded.data[missing] = self.fill[encoded.indices[missing]]
@@ -296,10 +297,10 @@ def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1), mi
 
 def missing_columns(encoded):
     """Columns of an encoded matrix that have missing values."""
-    values = encoded.data if sparse.issparse(encoded) else encoded
+    values = encoded.data if is_sparse(encoded) else encoded
     if not np.isnan(values).any():
         return np.zeros(0, dtype=np.intp)
-    if sparse.issparse(encoded):
+    if is_sparse(encoded):
         return np.unique(encoded.indices[np.isnan(encoded.data)])
     return np.flatnonzero(np.isnan(encoded).any(axis=0))
 
@@ -334,7 +335,7 @@ def _dummies(values, known):
 
 
 def _medians(part, weights=None):
-    part = part.toarray() if sparse.issparse(part) else part
+    part = part.toarray() if is_sparse(part) else part
     missing = np.isnan(part)
     medians = np.zeros(part.shape[1])
     if weights is not None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.tables.missing import MissingWords
 
 __all__ = ["Columns", "Table"]
@@ -45,7 +46,7 @@ class Columns:
     @property
     def is_sparse(self):
         """Whether only the non-zero numbers are stored."""
-        return sparse.issparse(self.numeric)
+        return is_sparse(self.numeric)
 
     def take(self, rows):
         """The table of some rows."""
@@ -143,13 +144,13 @@ def _as_frame(columns):
     except ImportError:
         pass
     else:
-        if sparse.issparse(numeric):
+        if is_sparse(numeric):
             frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(numeric), columns=names)
         else:
             frame = pd.DataFrame(numeric, columns=names)
         others = pd.DataFrame(columns.others, index=frame.index)
         return pd.concat([frame, others], axis=1) if columns.others else frame
-    if sparse.issparse(numeric):
+    if is_sparse(numeric):
         raise ImportError("a frame of sparse columns needs pandas: pip install pandas")
     data = {name: numeric[:, j] for j, name in enumerate(names)} | columns.others
     try:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 
 from tamis._array import is_sparse
 from tamis._base import (
+    Explanation,
     TamisEstimator,
     check_weights,
     decode_labels,
@@ -287,9 +288,9 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         """
         columns = self._read(X)
         explanation = self.estimator_.explain(self.model_.prepare(columns), **options)
-        names = np.array(self.model_.preparation.columns, dtype=object)
-        if np.shape(explanation.names) != names.shape:
+        if not isinstance(explanation, Explanation):
             return explanation
+        names = np.array(self.model_.preparation.columns, dtype=object)
         return replace(explanation, names=names)
 
     @available_if(_asks)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.errors import InputError
 from tamis.tables.missing import MissingWords
@@ -288,7 +289,7 @@ def without_numbers(matrix, numbers: Sequence[float]):
     """Replace the numbers that stand for a missing value by NaN; dense or sparse."""
     if not numbers or not matrix.shape[1]:
         return matrix
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         if 0.0 in numbers:
             raise InputError(
                 "--missing-values 0: a sparse table stores no zeros, so they cannot be missing"
