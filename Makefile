@@ -5,7 +5,7 @@ PYTHON ?= python3
 PYTHONS ?= 3.11 3.12 3.13 3.14
 # Processes that run the tests.
 WORKERS ?= auto
-# Tests that run: all but those that take minutes, so that a change is tested in a quarter of an hour.
+# Tests that run: all but those marked slow, so that a change is tested in five minutes.
 SELECT ?= -m "not slow"
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,19 +13,23 @@ STAMP := $(VENV)/.installed
 # Compiled bytecode and numba's cache make every later start quick.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-only test-pythons lint bench bench-papers clean
+.PHONY: demo test test-slow test-all test-only test-pythons lint bench bench-papers clean
 
 demo: $(STAMP)
 	$(BIN)/tamis fit
 
 test: lint test-only
 
-test-all:
-	$(MAKE) --no-print-directory test SELECT=
+# Kills, other processes, fuzzing, simulations, experiments and slow estimators' default checks.
+test-slow:
+	$(MAKE) --no-print-directory test-only SELECT="-m slow"
 
-# One thread for each process that runs tests: there is one process for each core.
+test-all: test test-slow
+
+# One thread for each process that runs tests: there is one process for each core. Neighbouring
+# tests share a process, and with it what they train.
 test-only: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(SELECT)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(SELECT)
 
 # Looks for each version on the PATH, then among those that pyenv has installed.
 test-pythons:
@@ -48,6 +52,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
+	$(BIN)/mypy
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/centers.py
@@ -74,4 +79,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) $(PYTHONS:%=.venv-%) .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(PYTHONS:%=.venv-%) .pytest_cache .ruff_cache .mypy_cache .import_linter_cache

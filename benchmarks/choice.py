@@ -22,10 +22,10 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
+from tamis.comparison.baselines import find_method
 from tamis.comparison.choice import Candidates, Choice, Draws, n_draws_for
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.final import fit_final
-from tamis.comparison.methods import find_method
 from tamis.comparison.options import Settings
 from tamis.comparison.problem import make_problem
 from tamis.comparison.results import collect, judge

@@ -9,12 +9,11 @@ os.environ.setdefault("SKLEARN_TESTS_GLOBAL_RANDOM_SEED", "0")
 # The same examples in every run; `pytest --hypothesis-profile=default` looks for others.
 settings.load_profile("ci")
 
-# Beside those that are marked in their files: experiments from end to end, and the checks of
-# scikit-learn for an estimator whose defaults take seconds for the smallest data.
-_SLOW = ("tests/benchmarks/", "test_scikit_learn_checks[DatumWiseClassifierCV()-")
+# Beside those that are marked in their files: experiments from end to end.
+_SLOW = "tests/benchmarks/"
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if any(part in item.nodeid for part in _SLOW):
+        if _SLOW in item.nodeid:
             item.add_marker(pytest.mark.slow)

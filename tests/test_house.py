@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -12,6 +13,9 @@ import pytest
 import tamis
 
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# What users can add; "all" is their sum, and "dev" is for developers.
+EXTRAS = {k: v for k, v in PROJECT["optional-dependencies"].items() if k not in ("all", "dev")}
 HEAVY = ["numba", "pandas", "matplotlib", "sklearn", "dask", "torch", "scipy"]
 
 
@@ -31,8 +35,11 @@ def test_estimators_load_no_extras():
     assert not loaded.intersection(["matplotlib", "dask", "torch"])
 
 
-def test_the_version_is_that_of_the_package():
+def test_the_version_stands_in_one_place():
     assert metadata.version("tamis") == tamis.__version__
+    assert "version" in PROJECT["dynamic"]
+    cited = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert cited == [tamis.__version__]
 
 
 def test_make_runs_the_tests_on_every_python_that_is_promised():
@@ -41,6 +48,35 @@ def test_make_runs_the_tests_on_every_python_that_is_promised():
     assert tested.group(1).split() == promised
 
 
-@pytest.mark.parametrize("extra", ["plot", "cli", "dask", "torch", "onnx", "all", "dev"])
-def test_extras_are_there(extra):
-    assert extra in metadata.metadata("tamis").get_all("Provides-Extra")
+def test_the_workflow_runs_every_python_that_is_promised():
+    promised = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    workflow = (ROOT / ".github/workflows/tests.yml").read_text()
+    assert re.search(r"python: \[(.+)\]", workflow).group(1) == ", ".join(
+        f'"{version}"' for version in promised
+    )
+
+
+def test_the_oldest_versions_are_those_that_are_promised():
+    requirements = PROJECT["dependencies"] + [r for extra in EXTRAS.values() for r in extra]
+    oldest = dict(
+        line.split("==")
+        for line in (ROOT / "constraints-oldest.txt").read_text().splitlines()
+        if "==" in line
+    )
+    promised = dict(requirement.split(">=") for requirement in requirements)
+    assert oldest.keys() == promised.keys()
+    for package, version in promised.items():
+        assert re.fullmatch(rf"{re.escape(version)}(\.0)*", oldest[package]), package
+
+
+@pytest.mark.parametrize("extra", sorted(EXTRAS))
+def test_an_extra_installs_only_what_the_code_uses(extra):
+    code = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    for requirement in EXTRAS[extra]:
+        package = re.match(r"\w+", requirement).group()
+        assert re.search(rf"\b(import|from) {package}\b|\"{package}\"", code), requirement
+
+
+def test_all_extras_come_together():
+    together = re.fullmatch(r"tamis\[(.+)\]", PROJECT["optional-dependencies"]["all"][0])
+    assert set(together.group(1).split(",")) == set(EXTRAS)

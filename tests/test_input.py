@@ -24,7 +24,7 @@ from tamis.selectors import OddsRatioSelector, SparseNaiveBayesSelector
 COMPLETE = [
     SparseCenterClassifier(2),
     SparseCenterClassifier(2, metric="l1"),
-    SparseCenterClassifierCV(cv=3, n_resamples=0),
+    SparseCenterClassifierCV(cv=3),
     PrimalDualClassifier(),
     PrimalDualClassifierCV([0.3, 0.8], cv=3),
     LandmarkClassifier(random_state=0),
@@ -120,9 +120,9 @@ def test_masked_weights_are_refused(estimator):
         clone(estimator).fit(X, y, sample_weight=mask_of(np.ones(60), 3))
 
 
-def test_masked_references_are_refused():
+def test_masked_landmarks_are_refused():
     X, y = make_data()
-    with pytest.raises(ValueError, match="references has 1 masked entries"):
+    with pytest.raises(ValueError, match="landmarks has 1 masked entries"):
         LandmarkClassifier(mask_of(X[:5].astype(float), (0, 0))).fit(X, y)
 
 

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from timing import best_times
 
 from tamis import LandmarkSearchCV
-from tamis.landmarks.evaluation import evaluate_branch, list_branches
+from tamis.landmarks.evaluation import FoldData, evaluate_branch, list_branches
 from tamis.landmarks.space import check_space, draw_configurations, list_configurations
 
 N_DRAWN = 128
@@ -48,7 +48,7 @@ def make_tasks(n, d=20):
     def evaluate(configurations):
         for branch in list_branches(configurations):
             for f, (train, test) in enumerate(splits):
-                evaluate_branch(branch, X, y, 2, train, test, seeds[f], None)
+                evaluate_branch(branch, FoldData(X, y, 2, train, test, seeds[f], None))
 
     return {
         "grid": lambda: evaluate(grid),

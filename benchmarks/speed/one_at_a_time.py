@@ -34,12 +34,12 @@ def measure(A, points, c):
 
 
 def draw(c, A, rng):
-    k = min(c.n_references, len(A))
-    if c.references == "kmeans":
+    k = min(c.n_landmarks, len(A))
+    if c.landmarks == "kmeans":
         return KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(A).cluster_centers_
-    if c.references == "density":
+    if c.landmarks == "density":
         return draw_density(c, A, k, rng)
-    if c.references == "random":
+    if c.landmarks == "random":
         rows = rng.permutation(len(A))[:k]
     else:
         rows = [int(rng.integers(len(A)))]

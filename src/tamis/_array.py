@@ -8,11 +8,13 @@ import numpy as np
 from scipy import sparse
 
 __all__ = [
+    "center_columns",
     "is_sparse",
     "multiply",
     "multiply_transposed",
     "take_columns",
     "take_rows",
+    "to_dense",
     "weighted_gram",
 ]
 
@@ -24,6 +26,14 @@ _FEW_COLUMNS = 3
 def is_sparse(X):
     """Whether only the non-zero entries of X are stored."""
     return sparse.issparse(X)
+
+
+def center_columns(X, columns, mean, W):
+    """``(X[:, columns] - mean) @ W`` as a dense array; sparse data stay sparse."""
+    chosen = X if columns.size == X.shape[1] else X[:, columns]
+    if sparse.issparse(chosen):
+        return np.asarray(chosen @ W) - mean @ W
+    return (chosen.astype(np.float64, copy=False) - mean) @ W
 
 
 def multiply(X, W):
@@ -54,6 +64,11 @@ def take_rows(X, mask):
     """The rows of X where `mask` is true, as a dense array."""
     rows = X[np.flatnonzero(mask)]
     return rows.toarray() if sparse.issparse(rows) else rows
+
+
+def to_dense(X):
+    """X as a dense array."""
+    return X.toarray() if sparse.issparse(X) else X
 
 
 def weighted_gram(X, weights):

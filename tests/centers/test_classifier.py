@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.feature_selection import SelectFromModel
 from sklearn.neighbors import NearestCentroid
 
 from tamis import SparseCenterClassifier
@@ -50,8 +51,9 @@ def test_no_support_is_better_than_ours_for_any_k(metric, data, form):
     for k in range(1, X.shape[1] + 1):
         ours = fitted.with_n_features(k)
         best = best_objective(X, y, k, metric, weight)
-        assert ours.support_.size <= k
-        assert objective(X, y, set(ours.support_), metric, weight) == pytest.approx(best, abs=1e-9)
+        support = set(np.flatnonzero(ours.support_))
+        assert len(support) <= k
+        assert objective(X, y, support, metric, weight) == pytest.approx(best, abs=1e-9)
         assert ours.objective_ == pytest.approx(best, abs=1e-9)
 
 
@@ -105,7 +107,7 @@ def test_equal_gains_go_to_the_lower_index(metric):
     same = [[0, 2, 5, 8], [1, 4, 7], [3, 6, 9]]
     for group in same:
         assert np.unique(fitted.gains_[group]).size == 1
-    order = fitted.ranking_.tolist()
+    order = fitted.feature_order_.tolist()
     for group in same:
         places = [order.index(j) for j in sorted(group)]
         assert places == sorted(places)
@@ -151,17 +153,17 @@ def test_partial_fit_does_not_go_on_from_medians_or_a_covariance(parameters):
     X, y = make_data()
     fitted = SparseCenterClassifier(3, **parameters).fit(X, y)
     fitted.set_params(metric="l2", covariance=None)
-    with pytest.raises(ValueError, match="cannot go on from a fit with medians"):
+    with pytest.raises(ValueError, match="cannot continue a fit with medians"):
         fitted.partial_fit(X, y)
 
 
 def test_memory_of_partial_fit_does_not_grow():
     X, y = make_data()
     online = SparseCenterClassifier(3).partial_fit(X, y)
-    sizes = {k: np.size(v) for k, v in vars(online).items() if k != "support_"}
+    sizes = {k: np.size(v) for k, v in vars(online).items()}
     for _ in range(5):
         online.partial_fit(X, y)
-    assert {k: np.size(v) for k, v in vars(online).items() if k != "support_"} == sizes
+    assert {k: np.size(v) for k, v in vars(online).items()} == sizes
 
 
 def test_classes_that_come_later_are_never_predicted_before():
@@ -176,7 +178,7 @@ def test_classes_that_come_later_are_never_predicted_before():
     assert_array_equal(late.predict_proba(X), np.tile([0.0, 1.0], (len(X), 1)))
 
 
-def test_labels_that_were_not_named_are_told():
+def test_labels_that_were_not_named_are_an_error():
     X, y = make_data()
     online = SparseCenterClassifier(3).partial_fit(X[y < 2], y[y < 2])
     with pytest.raises(ValueError, match=r"label 2, which is not among the classes \[0, 1\]"):
@@ -254,7 +256,7 @@ def test_contributions_sum_to_the_decision(metric, n_classes, form, covariance):
     assert explanation.names.tolist() == [f"x{j}" for j in range(10)]
     values = explanation.values if isinstance(explanation.values, list) else [explanation.values]
     assert all(sparse.issparse(v) == (form is not np.asarray) for v in values)
-    outside = [j for j in range(10) if j not in fitted.support_ and covariance is None]
+    outside = ~fitted.support_
     for v in values:
         dense = v.toarray() if sparse.issparse(v) else v
         assert_array_equal(dense[:, outside], 0.0)
@@ -326,12 +328,12 @@ def test_duplicate_entries_are_summed_before_decisions(metric, form):
 # Edges.
 
 
-def test_fewer_features_than_asked_for_are_told():
+def test_fewer_features_than_requested_give_a_warning():
     X, y = make_data(m=4)
     X[:, 1:3] = 5.0
-    with pytest.warns(UserWarning, match="3 features were asked for, but only 2 separate"):
+    with pytest.warns(UserWarning, match="3 features were requested, but only 2 separate"):
         fitted = SparseCenterClassifier(3).fit(X, y)
-    assert fitted.support_.tolist() == [0, 3]
+    assert fitted.support_.tolist() == [True, False, False, True]
 
 
 @METRICS
@@ -381,7 +383,7 @@ def test_large_offsets_change_nothing(metric):
 @METRICS
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_what_is_not_finite_is_told_in_fit_and_predict(metric, bad, form):
+def test_values_that_are_not_finite_are_an_error_in_fit_and_predict(metric, bad, form):
     X, y = make_data()
     fitted = SparseCenterClassifier(3, metric=metric).fit(X, y)
     X[5, 2] = bad
@@ -392,7 +394,7 @@ def test_what_is_not_finite_is_told_in_fit_and_predict(metric, bad, form):
 
 
 @pytest.mark.parametrize("k", [0, -3, np.nan, 1.5, 0.0, -0.1, "5", True, [3]])
-def test_numbers_of_features_that_make_no_sense_are_told(k):
+def test_invalid_numbers_of_features_are_an_error(k):
     X, y = make_data()
     with pytest.raises(ValueError, match="n_features_to_select must be an integer >= 1, a frac"):
         SparseCenterClassifier(k).fit(X, y)
@@ -422,7 +424,7 @@ def test_ways_to_ask_for_a_number_of_features(k, expected):
         ({"priors": {0: 0.5}}, "priors must be 3 positive"),
     ],
 )
-def test_parameters_that_make_no_sense_are_told(parameters, message):
+def test_invalid_parameters_are_an_error(parameters, message):
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
         SparseCenterClassifier(**parameters).fit(X, y)
@@ -434,7 +436,7 @@ def test_units_far_from_one_change_nothing(scaling, unit):
     X, y = make_data()
     plain = SparseCenterClassifier(3, scaling=scaling).fit(X, y)
     other = SparseCenterClassifier(3, scaling=scaling).fit(X * unit, y)
-    assert_array_equal(other.ranking_, plain.ranking_)
+    assert_array_equal(other.feature_order_, plain.feature_order_)
     assert_array_equal(other.predict(X * unit), plain.predict(X))
     assert np.all(np.isfinite(other.gains_))
 
@@ -447,7 +449,7 @@ def test_equal_classes_have_no_l2_gain_whatever_the_weights():
     assert_array_equal(fitted.gains_, 0.0)
 
 
-def test_other_bad_input_is_told():
+def test_other_bad_input_is_an_error():
     X, y = make_data()
     for weight in (1e150, 1e-150):
         with pytest.raises(ValueError, match="Divide all weights by their largest"):
@@ -490,7 +492,7 @@ def test_parameters_set_after_fit_wait_for_the_next_fit():
 
 def test_attributes_are_absent_before_fit():
     estimator = SparseCenterClassifier()
-    for name in ("centers_", "ranking_", "class_centers_", "common_center_"):
+    for name in ("centers_", "feature_order_", "feature_importances_", "coef_", "intercept_"):
         assert not hasattr(estimator, name)
 
 
@@ -503,3 +505,45 @@ def test_a_read_only_memory_map_is_trained_without_a_copy(tmp_path):
         ours = SparseCenterClassifier(2, metric=metric).fit(mapped, y)
         assert_array_equal(ours.gains_, plain.gains_)
         assert_array_equal(ours.predict(mapped), plain.predict(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("parameters", [{}, {"covariance": "shrunk"}, {"scaling": "variance"}])
+def test_coefficients_are_those_of_the_decisions(n_classes, parameters):
+    X, y = make_data(n_classes=n_classes)
+    X = X * np.logspace(-2, 2, X.shape[1]) + 5.0
+    fitted = SparseCenterClassifier(3, **parameters).fit(X, y)
+    n_rows = 1 if n_classes == 2 else n_classes
+    assert fitted.coef_.shape == (n_rows, X.shape[1])
+    assert fitted.intercept_.shape == (n_rows,)
+    decisions = (X @ fitted.coef_.T + fitted.intercept_).reshape(fitted.decision_function(X).shape)
+    assert_allclose(decisions, fitted.decision_function(X), rtol=1e-7, atol=1e-7)
+    assert_array_equal(fitted.coef_.any(axis=0), fitted.support_)
+
+
+def test_medians_have_no_coefficients():
+    X, y = make_data()
+    fitted = SparseCenterClassifier(3, metric="l1").fit(X, y)
+    assert not hasattr(fitted, "coef_")
+    with pytest.raises(AttributeError, match="not linear in X"):
+        fitted.intercept_  # noqa: B018
+
+
+@METRICS
+def test_importances_are_gains_and_serve_select_from_model(metric):
+    X, y = make_data()
+    fitted = SparseCenterClassifier(3, metric=metric).fit(X, y)
+    assert_array_equal(fitted.feature_importances_ > 0, fitted.support_)
+    assert_array_equal(
+        fitted.feature_importances_[fitted.support_], fitted.gains_[fitted.support_]
+    )
+    assert_array_equal(np.sort(fitted.feature_order_[:3]), np.flatnonzero(fitted.support_))
+    selector = SelectFromModel(SparseCenterClassifier(3, metric=metric), threshold=1e-12)
+    assert_array_equal(selector.fit(X, y).get_support(), fitted.support_)
+
+
+def test_importances_with_a_covariance_order_the_features():
+    X, y = make_data()
+    fitted = SparseCenterClassifier(3, covariance="shrunk").fit(X, y)
+    assert np.all(fitted.feature_importances_ > 0)
+    assert np.all(np.diff(fitted.feature_importances_[fitted.feature_order_]) <= 0)

@@ -133,17 +133,19 @@ def test_sparse_centers_of_whitened_rows_are_the_l2_problem_in_them(k):
     root = explicit_root(R.T @ R / len(R))
     whitened = SparseCenterClassifier(k, scaling=None).fit(X @ root, y)
     assert_allclose(fitted.gains_, whitened.gains_)
-    assert_array_equal(fitted.support_, whitened.support_)
+    assert_array_equal(fitted._selected, np.flatnonzero(whitened.support_))
+    assert fitted.n_features_ == whitened.n_features_ == k
     assert_allclose(fitted.objective_, whitened.objective_)
     assert_allclose(fitted.decision_function(X), whitened.decision_function(X @ root))
     assert_allclose(fitted.centers_ @ root, whitened.centers_)
     assert_array_equal(
         fitted.path_predict(X, [1, 2, 6]), whitened.path_predict(X @ root, [1, 2, 6])
     )
+    assert fitted.support_.all()
     assert fitted.get_support().all()
 
 
-def test_empirical_covariance_without_full_rank_is_told():
+def test_empirical_covariance_without_full_rank_is_an_error():
     X, y = make_data(20, 30)
     with pytest.raises(ValueError, match=r"full rank, got rank 18 for 30 features.*'shrunk'"):
         SparseCenterClassifier(covariance="empirical").fit(X, y)
@@ -169,8 +171,8 @@ def test_classes_that_are_points_can_be_whitened():
     assert_array_equal(fitted.predict(X), y)
 
 
-def test_covariance_goes_with_l2_only():
+def test_covariance_requires_l2():
     X, y = make_data()
-    with pytest.raises(ValueError, match="goes with metric='l2' only"):
+    with pytest.raises(ValueError, match="requires metric='l2'"):
         SparseCenterClassifier(metric="l1", covariance="shrunk").fit(X, y)
     assert not hasattr(SparseCenterClassifier(covariance="shrunk"), "partial_fit")

@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.metrics import balanced_accuracy_score, f1_score, get_scorer
 
 from tamis import SparseCenterClassifier
-from tamis.centers import _path_kernels, path
-from tamis.centers.path import path_grid
+from tamis.centers import _fitted, _path_kernels, terms
+from tamis.centers.path import CentersPath, path_grid
 
 FORMS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 options = pytest.mark.parametrize(
@@ -44,6 +45,86 @@ def test_the_path_equals_one_model_at_a_time(parameters, n_classes, form):
         one = fitted.with_n_features(k)
         assert_array_equal(row, one.predict(new))
         assert score == pytest.approx(one.score(new, truth))
+
+
+@options
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_decisions_of_all_levels_are_those_of_the_models(parameters, n_classes, form):
+    X, y = make_data(n_classes)
+    path = SparseCenterClassifier(**parameters).fit_path(form(X), y, [1, 4, 25])
+    new = form(make_data(n_classes, seed=1)[0])
+    decisions = path.decisions(new)
+    labels = path.labels(new)
+    assert decisions.shape == (3, 150, n_classes)
+    for level in range(3):
+        model = path.model(level)
+        assert isinstance(model, SparseCenterClassifier)
+        assert model.n_features_to_select == model.n_features_ == path.levels[level]
+        assert_array_equal(decisions[level].argmax(axis=1), model.predict(new))
+        assert_array_equal(labels[level], model.predict(new))
+        assert_allclose(softmax(decisions[level], axis=1), model.predict_proba(new), atol=1e-9)
+        assert_array_equal(path.features(level), np.flatnonzero(model.support_))
+    assert_allclose(path.decisions(new, slice(1, 2))[0], decisions[1], atol=1e-9)
+    assert_array_equal(path.usage(new).cost, np.tile([[1.0], [4.0], [25.0]], 150))
+
+
+def test_ties_are_ties_on_the_path_and_in_the_models():
+    X, y = np.array([[0.0, 0.1], [2.0, 0.3]]), np.array(["a", "b"])
+    path = SparseCenterClassifier(scaling=None).fit_path(X, y)
+    middle = np.array([[1.0, 0.2], [1.0, 0.1 + 0.2 - 0.1]])
+    for level in range(2):
+        decisions = path.decisions(middle)[level]
+        assert_array_equal(decisions[:, 0], decisions[:, 1])
+        assert_array_equal(path.model(level).predict(middle), ["a", "a"])
+
+
+@pytest.mark.parametrize("metric", ["l2", "l1"])
+@pytest.mark.parametrize("keep", [None, [0]])
+def test_the_path_counts_groups_and_not_the_kept_ones(metric, keep):
+    X, y = make_data(3, m=8)
+    X[:, 6:] = 1.0  # a group without gain
+    groups = [[0, 1], [2, 3], [4, 5], [6, 7]]
+    path = SparseCenterClassifier(metric=metric, feature_groups=groups, keep=keep).fit_path(X, y)
+    n_free = 3 if keep is None else 2
+    assert_array_equal(path.levels, np.arange(1, n_free + 2))
+    assert_array_equal(path.n_features, [*range(1, n_free + 1), n_free])
+    assert_array_equal(path.features(n_free), np.arange(6))
+    assert keep is None or {0, 1} < set(path.features(0))
+
+
+def test_fit_path_with_weights_levels_and_labels_leaves_the_estimator_alone():
+    X, y = make_data(2)
+    names = np.array(["no", "yes"])[y]
+    weight = np.random.default_rng(0).integers(0, 3, y.size).astype(float)
+    estimator = SparseCenterClassifier(3)
+    path = estimator.fit_path(X, names, 4, sample_weight=weight)
+    assert not hasattr(estimator, "classes_")
+    assert path.levels.tolist() == [1, 3, 9, 25]
+    assert path.classes.tolist() == ["no", "yes"]
+    fitted = SparseCenterClassifier(9).fit(X, names, weight)
+    model = path.model(2)
+    assert_array_equal(model.support_, fitted.support_)
+    assert_array_equal(model.predict_proba(X), fitted.predict_proba(X))
+    assert_array_equal(model.partial_fit(X, names).gains_, fitted.partial_fit(X, names).gains_)
+
+
+@pytest.mark.parametrize("priors", ["uniform", [0.2, 0.3, 0.5]])
+def test_the_path_of_class_indices_may_lack_a_class(priors):
+    X, y = make_data(3)
+    rows = y != 2
+    path = SparseCenterClassifier(priors=priors)._fit_path(X[rows], y[rows], [2, 5], n_classes=3)
+    assert path.classes.tolist() == [0, 1, 2]
+    assert np.all(path.labels(X) < 2)
+    assert np.all(path.decisions(X)[..., 2] == -np.inf)
+    assert_array_equal(path.model(1).predict(X), path.labels(X)[1])
+
+
+def test_sparse_data_have_a_path_of_a_few_hundred_levels():
+    X = sparse.random_array((40, 2000), density=0.05, rng=np.random.default_rng(0), format="csr")
+    y = np.arange(40) % 2
+    assert SparseCenterClassifier().fit_path(X, y).levels.size < 300
+    assert SparseCenterClassifier().fit_path(X.toarray(), y).levels.size == 2000
 
 
 @options
@@ -91,7 +172,7 @@ def test_labels_that_training_did_not_know_count_as_errors():
     assert scores[0] == pytest.approx(expected)
 
 
-def test_labels_of_another_length_are_told():
+def test_labels_of_another_length_are_an_error():
     X, y = make_data(3)
     fitted = SparseCenterClassifier().fit(X, y)
     for labels in (y[:-5], np.r_[y, y]):
@@ -102,14 +183,18 @@ def test_labels_of_another_length_are_told():
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_threads_give_the_same_bits(form, monkeypatch):
-    X, y = make_data(3)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_threads_give_the_same_bits(form, n_classes, monkeypatch):
+    X, y = make_data(n_classes)
     fitted = SparseCenterClassifier().fit(X, y)
-    terms = fitted._model.terms(fitted._model.ranked())
-    serial = path.path_decisions(form(X), terms, [1, 5, 20])
-    for kernel in (_path_kernels.dense_path, _path_kernels.csr_path):
+    summands = fitted._model.terms(fitted._model.ranked())
+    serial = terms.path_decisions(form(X), summands, [1, 5, 20])
+    labels = terms.path_labels(form(X), summands, [1, 5, 20])
+    for name in ("dense_path", "csr_path", "dense_two_labels", "csr_two_labels"):
+        kernel = getattr(_path_kernels, name)
         monkeypatch.setattr(kernel, "choose", lambda n, kernel=kernel: kernel.parallel)
-    assert_array_equal(serial, path.path_decisions(form(X), terms, [1, 5, 20]))
+    assert_array_equal(serial, terms.path_decisions(form(X), summands, [1, 5, 20]))
+    assert_array_equal(labels, terms.path_labels(form(X), summands, [1, 5, 20]))
 
 
 def test_chunks_of_rows_give_the_same_scores(monkeypatch):
@@ -117,9 +202,9 @@ def test_chunks_of_rows_give_the_same_scores(monkeypatch):
     fitted = SparseCenterClassifier().fit(X, y)
     whole = fitted.path_score(X, y, None)
     calls = []
-    labels = path.path_labels
-    monkeypatch.setattr(path, "path_labels", lambda *a: calls.append(1) or labels(*a))
-    monkeypatch.setattr(path, "_CONFUSION_VALUES", 25 * 100)
+    labels = CentersPath.labels
+    monkeypatch.setattr(CentersPath, "labels", lambda *a: calls.append(1) or labels(*a))
+    monkeypatch.setattr(_fitted, "_BLOCK", 25 * 100)
     assert_allclose(fitted.path_score(X, y, None), whole)
     assert len(calls) == 4
 
@@ -135,7 +220,7 @@ def test_the_grid_has_both_ends_and_a_few_hundred_levels(m):
 
 
 @pytest.mark.parametrize("ks", [[0], [-1], [1.5], ["3"], [True]])
-def test_numbers_of_features_that_make_no_sense_are_told(ks):
+def test_invalid_numbers_of_features_are_an_error(ks):
     X, y = make_data(2)
     fitted = SparseCenterClassifier().fit(X, y)
     with pytest.raises(ValueError, match=r"Each of ks must be an integer >= 1"):

@@ -37,7 +37,7 @@ def test_spread_makes_gains_shares_that_do_not_depend_on_units(metric):
     assert fitted.gains_[2] == 0.0
     other = SparseCenterClassifier(None, metric=metric).fit(X * [8, 0.5, 3, 2, 64, 16] - 40, y)
     assert_allclose(fitted.gains_, other.gains_, rtol=1e-9)
-    assert_array_equal(fitted.ranking_, other.ranking_)
+    assert_array_equal(fitted.feature_order_, other.feature_order_)
 
 
 @pytest.mark.parametrize("metric", ["l2", "l1"])

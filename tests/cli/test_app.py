@@ -64,6 +64,7 @@ def run_into(stdout, words, **more):
 
 @needs_full
 @pytest.mark.parametrize("words", [["methods"], ["predict"]])
+@pytest.mark.slow
 def test_a_full_disk_under_standard_output_is_an_error(models, small, words):
     words = {"methods": words, "predict": ["predict", models["centers"], small]}[words[0]]
     with open("/dev/full", "wb") as full:
@@ -72,6 +73,7 @@ def test_a_full_disk_under_standard_output_is_an_error(models, small, words):
     assert err.startswith("tamis: error: no space left on the disk") and err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error():
     reading, writing = os.pipe()
     os.close(reading)
@@ -85,6 +87,7 @@ def test_a_closed_standard_output_is_no_error(tamis, monkeypatch):
     assert tamis("methods")[0] == 0
 
 
+@pytest.mark.slow
 def test_letters_that_the_terminal_lacks_are_written_another_way(tmp_path):
     rows = [[r[1], r[2], r[-1]] for r in make_rows(40, 0)]
     data = write_csv(tmp_path / "data.csv", ["größe", "剂量", "y"], rows)
@@ -119,12 +122,15 @@ def test_force_throws_the_old_results_away_with_the_old_work(small, tmp_path, ta
     }
 
 
-BLOCKED = "import sys\nsys.modules[{name!r}] = None\nfrom tamis.cli import main\nsys.exit(main())"
-
-
-def call_without(name, *words):
+@pytest.fixture
+def call_without(tamis, monkeypatch):
     """Run where a package cannot be imported."""
-    return call(*words, command=[sys.executable, "-c", BLOCKED.format(name=name)])
+
+    def run(name, *words):
+        monkeypatch.setitem(sys.modules, name, None)
+        return tamis(*words)
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -134,7 +140,9 @@ def call_without(name, *words):
         ("h5py", "data.h5ad", "pip install 'tamis[h5ad]'"),
     ],
 )
-def test_a_format_whose_package_is_not_there_names_its_extra(tmp_path, package, file, advice):
+def test_a_format_whose_package_is_not_there_names_its_extra(
+    tmp_path, package, file, advice, call_without
+):
     (tmp_path / file).write_bytes(b"something")
     words = ["fit", tmp_path / file, "--target", "y", *FAST, "-o", tmp_path / "run"]
     code, out, err = call_without(package, *words)
@@ -143,7 +151,7 @@ def test_a_format_whose_package_is_not_there_names_its_extra(tmp_path, package, 
     assert not (tmp_path / "run").exists()
 
 
-def test_onnx_that_is_not_there_names_its_extra(models, tmp_path):
+def test_onnx_that_is_not_there_names_its_extra(models, tmp_path, call_without):
     words = ["export", models["centers"], "--to", "onnx", "-o", tmp_path / "model.onnx"]
     code, out, err = call_without("onnx", *words)
     assert (code, out) == (2, "") and err.count("\n") == 1
@@ -151,7 +159,7 @@ def test_onnx_that_is_not_there_names_its_extra(models, tmp_path):
     assert not (tmp_path / "model.onnx").exists()
 
 
-def test_without_skops_the_other_files_are_written(small, tmp_path):
+def test_without_skops_the_other_files_are_written(small, tmp_path, call_without):
     run = tmp_path / "run"
     run.mkdir()
     (run / "model.skops").write_bytes(b"of an earlier run")

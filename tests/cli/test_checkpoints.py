@@ -1,13 +1,14 @@
 """Checkpoints that were damaged or changed: named, thrown away, and computed again."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from tamis.comparison.store import Store
 from tests.cli.conftest import HEADER, make_rows, write_csv
-from tests.cli.processes import outcome
+from tests.cli.processes import call_here, outcome
 
 FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 
@@ -15,6 +16,23 @@ FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     return write_csv(tmp_path_factory.mktemp("data") / "data.csv", HEADER, make_rows(60, 0))
+
+
+@pytest.fixture(scope="module")
+def finished(data, tmp_path_factory):
+    """A run that is done, and what it found."""
+    run = tmp_path_factory.mktemp("finished") / "run"
+    code, _, err = call_here("fit", data, "--target", "y", *FAST, "-o", run)
+    assert code == 0, err
+    return run, outcome(run)
+
+
+@pytest.fixture
+def copy(finished, data, tmp_path):
+    """A copy of that run: the words that finish it, the folder, what it found."""
+    run, found = finished
+    shutil.copytree(run, tmp_path / "run")
+    return ["fit", data, "--target", "y", *FAST, "-o", tmp_path / "run"], tmp_path / "run", found
 
 
 def flip(path):
@@ -87,28 +105,24 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_checkpoint_is_named_and_computed_again(name, data, tmp_path, tamis):
-    words = ["fit", data, "--target", "y", *FAST, "-o", tmp_path / "run"]
-    assert tamis(*words)[0] == 0
-    before = outcome(tmp_path / "run")
-    path = tmp_path / "run" / "checkpoints" / "cv-centers-r0-f1.npz"
+def test_a_damaged_checkpoint_is_named_and_computed_again(name, copy, tamis):
+    words, run, before = copy
+    path = run / "checkpoints" / "cv-centers-r0-f1.npz"
     DAMAGES[name](path)
     code, _, err = tamis(*words)
     assert code == 0, err
     assert f"{path} is damaged" in err
-    assert outcome(tmp_path / "run") == before
+    assert outcome(run) == before
     code, _, err = tamis(*words)
     assert code == 0 and "damaged" not in err
 
 
 @pytest.mark.parametrize("name", CONTENTS)
-def test_contents_are_looked_at_whatever_the_digest_says(name, data, tmp_path, tamis):
-    words = ["fit", data, "--target", "y", *FAST, "-o", tmp_path / "run"]
-    assert tamis(*words)[0] == 0
-    before = outcome(tmp_path / "run")
-    path = tmp_path / "run" / "checkpoints" / "cv-centers-r0-f1.npz"
+def test_contents_are_looked_at_whatever_the_digest_says(name, copy, tamis):
+    words, run, before = copy
+    path = run / "checkpoints" / "cv-centers-r0-f1.npz"
     reseal(CONTENTS[name])(path)
     code, _, err = tamis(*words)
     assert code == 0, err
     assert f"{path} is damaged" in err
-    assert outcome(tmp_path / "run") == before
+    assert outcome(run) == before

@@ -17,7 +17,14 @@ METHODS = ["--methods", "centers,primal-dual,most-frequent"]
 FAST = [*METHODS, "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
 
 
-@pytest.fixture(scope="module", params=FILES)
+# One file of each reader; variants of them are slow tests.
+QUICK = ("csv", "parquet", "svmlight", "npz", "h5ad", "transposed", "categories", "word counts")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in FILES],
+)
 def fitted(request, tmp_path_factory):
     """A file, and its run by the command: (file, folder, standard output)."""
     folder = tmp_path_factory.mktemp("file")
@@ -97,12 +104,13 @@ def plain(tmp_path_factory):
     """A CSV file and its run."""
     file = FILES["csv"](tmp_path_factory.mktemp("plain"))
     run = file.path.parent / "run"
-    code, out, err = call("fit", file.path, *file.fit, *FAST, "-o", run, "--json")
+    code, out, err = call_here("fit", file.path, *file.fit, *FAST, "-o", run, "--json")
     assert code == 0, err
     assert json.loads(out) == json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     return file, run
 
 
+@pytest.mark.slow
 def test_the_commands_after_the_fit_as_processes(plain, tmp_path, tamis):
     file, run = plain
     output = tmp_path / "predictions.csv"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.conftest import write_csv
 
-QUICK = ["--target", "y", "--methods", "centers,most-frequent", "--n-jobs", 1]
+QUICK = ["--target", "y", "--methods", "centers,most-frequent", "--repeats", 1, "--n-jobs", 1]
 FOREST = ["--methods", "centers,random-forest", "--folds", 2, "--repeats", 1]
 
 

@@ -82,6 +82,7 @@ def test_errors_have_no_control_characters(evil, tamis):
         assert not set(UNSAFE) & set(err)
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_escapes_and_a_file_what_there_is(evil, tmp_path, tamis):
     run = tmp_path / "run"
     assert tamis("fit", evil, "--target", "y", "--id", "id", *FAST, "-o", run)[0] == 0

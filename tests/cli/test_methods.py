@@ -2,7 +2,8 @@ import json
 import subprocess
 import sys
 
-from tamis.comparison.methods import BASELINES, METHODS
+from tamis.comparison.baselines import BASELINES
+from tamis.comparison.methods import METHODS
 
 
 def test_every_method_is_described(tamis):

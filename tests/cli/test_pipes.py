@@ -1,9 +1,12 @@
 """DATA from pipes, and files that are none."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
+import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -27,61 +30,67 @@ def temporary(tmp_path):
     assert list(folder.iterdir()) == []
 
 
-def piped(content, *words, temporary):
-    """Run the command with something on standard input."""
-    done = subprocess.run(
-        [*COMMAND, *map(str, words)],
-        input=content,
-        capture_output=True,
-        env=environment(TMPDIR=str(temporary)),
-        timeout=120,
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+@pytest.fixture
+def piped(temporary, tamis, monkeypatch):
+    """Run the command with something in a pipe on standard input."""
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    def run(content, *words):
+        reading, writing = os.pipe()
+        feed(writing, content)
+        with os.fdopen(reading) as pipe, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", pipe)
+            return tamis(*words)
+
+    return run
 
 
-def feed(path, content):
-    """Write to a named pipe, from another thread: it waits for a reader."""
-    threading.Thread(target=lambda: Path(path).write_bytes(content), daemon=True).start()
+def feed(pipe, content):
+    """Write to a pipe, from another thread: it waits for a reader, who may have seen enough."""
+
+    def write():
+        with contextlib.suppress(BrokenPipeError), open(pipe, "wb") as file:
+            file.write(content)
+
+    threading.Thread(target=write, daemon=True).start()
 
 
 @pytest.mark.parametrize("name", ["csv", "csv.gz", "parquet", "svmlight", "npz", "npy", "h5ad"])
-def test_standard_input_is_what_its_content_says(name, tmp_path, temporary):
+def test_standard_input_is_what_its_content_says(name, tmp_path, piped):
     file = FILES[name](tmp_path)
     content = Path(file.path).read_bytes()
-    code, out, err = piped(content, "fit", "-", *file.fit, *FAST, temporary=temporary)
+    code, out, err = piped(content, "fit", "-", *file.fit, *FAST)
     assert code == 0, err
     assert out.startswith("standard input: 48 rows")
 
 
-def test_a_format_can_be_said(tmp_path, temporary):
+def test_a_format_can_be_said(tmp_path, piped):
     content = Path(FILES["tsv"](tmp_path).path).read_bytes()
     words = ["fit", "-", "--target", "y", *FAST]
-    assert piped(content, *words, "--format", "tsv", temporary=temporary)[0] == 0
-    code, _, err = piped(content, *words, "--format", "npz", temporary=temporary)
+    assert piped(content, *words, "--format", "tsv")[0] == 0
+    code, _, err = piped(content, *words, "--format", "npz")
     assert code == 2 and "cannot read standard-input as npz" in err
 
 
-def test_all_commands_read_standard_input(run_folder, new, tamis, temporary):
+def test_all_commands_read_standard_input(run_folder, new, tamis, piped):
     content = Path(new).read_bytes()
     for command in ("predict", "explain"):
-        assert piped(content, command, run_folder, "-", temporary=temporary) == tamis(
-            command, run_folder, new
-        )
-    code, out, err = piped(content, "evaluate", run_folder, "-", "--json", temporary=temporary)
+        assert piped(content, command, run_folder, "-") == tamis(command, run_folder, new)
+    code, out, err = piped(content, "evaluate", run_folder, "-", "--json")
     assert code == 0, err
     told, expected = json.loads(out), json.loads(tamis("evaluate", run_folder, new, "--json")[1])
     assert told["scores"] == expected["scores"]
     assert told["data"]["name"] == "standard input"
 
 
-def test_a_run_says_where_its_data_came_from(tmp_path, temporary, small, refuses, tamis):
+def test_a_run_says_where_its_data_came_from(tmp_path, piped, small, refuses, tamis):
     run, content = tmp_path / "run", Path(small).read_bytes()
     words = ["fit", "-", "--target", "y", *FAST, "-o", run]
-    code, out, err = piped(content, *words, temporary=temporary)
+    code, out, err = piped(content, *words)
     assert code == 0, err
     assert json.loads((run / "run.json").read_text())["data"] == "standard input"
     # The same data again: all is done.
-    assert piped(content, *words, temporary=temporary)[:2] == (0, out)
+    assert piped(content, *words)[:2] == (0, out)
     pick = ["pick", run, "--method", "centers", "--n-features", 1, "-o", tmp_path / "picked"]
     refuses(*pick, match="came from standard input; say where with --data")
     assert tamis(*pick, "--data", small)[0] == 0
@@ -98,6 +107,7 @@ def test_named_pipes_are_read_once(name, tmp_path, run_folder, new, tamis, monke
         assert out.replace("standard input", new) == tamis(*words, new)[1]
 
 
+@pytest.mark.slow
 def test_process_substitution(run_folder, new, tamis):
     words = " ".join([*COMMAND, "predict", str(run_folder)])
     done = subprocess.run(
@@ -106,19 +116,20 @@ def test_process_substitution(run_folder, new, tamis):
     assert done.stdout == tamis("predict", run_folder, new)[1], done.stderr
 
 
-def test_a_pipe_has_the_limit_of_a_file(run_folder, temporary):
+def test_a_pipe_has_the_limit_of_a_file(run_folder, piped):
     rows = "age,dose,color,noise\n" + "1,2,red,3\n" * 300_000
     words = ["predict", run_folder, "-", "--max-size", "2MB"]
-    code, out, err = piped(rows.encode(), *words, temporary=temporary)
+    code, out, err = piped(rows.encode(), *words)
     assert (code, out) == (2, "")
     assert "standard input takes more than 2." in err and "--max-size 4MB raises it" in err
 
 
-def test_an_empty_pipe_is_one_line(run_folder, temporary):
-    code, out, err = piped(b"", "predict", run_folder, "-", temporary=temporary)
+def test_an_empty_pipe_is_one_line(run_folder, piped):
+    code, out, err = piped(b"", "predict", run_folder, "-")
     assert (code, out) == (2, "") and err.count("\n") == 1 and "is empty" in err
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_no_copy(run_folder, tmp_path, temporary):
     os.mkfifo(tmp_path / "pipe")
     process = start("predict", run_folder, tmp_path / "pipe", TMPDIR=str(temporary))
@@ -147,6 +158,7 @@ ODD = {"a pipe": make_fifo, "a folder": make_folder, "a device": lambda path: "/
 
 @pytest.mark.parametrize("option", ["--features", "--target-file"])
 @pytest.mark.parametrize("name", ODD)
+@pytest.mark.slow
 def test_what_is_no_regular_file_is_refused(name, option, tmp_path, small):
     path = ODD[name](tmp_path / "odd")
     code, out, err = call("fit", small, "--target", "y", *FAST, option, path)

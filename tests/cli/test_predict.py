@@ -23,6 +23,7 @@ def test_the_command_prints_what_the_model_says(run_folder, new, table):
     np.testing.assert_allclose(found, model.predict_proba(chunk), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_process_writes_the_same_as_a_file_and_on_standard_output(run_folder, new, tmp_path):
     words = [sys.executable, "-m", "tamis.cli", "predict", run_folder, new]
     printed = subprocess.run(words, capture_output=True, text=True, check=True)

@@ -121,6 +121,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.slow
 def test_a_small_file_of_a_large_table_is_one_line(name, tmp_path):
     write, more = FILES[name]
     write(tmp_path / name)

@@ -15,7 +15,7 @@ import pytest
 from tamis.cli import fit_command
 from tamis.comparison.store import Store
 from tests.cli.conftest import write_csv
-from tests.cli.processes import RESULTS, call, outcome, start, units_in, wait_for
+from tests.cli.processes import RESULTS, call, call_here, outcome, start, units_in, wait_for
 
 N_UNITS = 8
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits are those of POSIX")
@@ -36,7 +36,7 @@ def words(tmp_path_factory):
 @pytest.fixture(scope="module")
 def undisturbed(words, tmp_path_factory):
     run = tmp_path_factory.mktemp("undisturbed") / "run"
-    code, _, err = call(*words, "--n-jobs", 1, "-o", run)
+    code, _, err = call_here(*words, "--n-jobs", 1, "-o", run)
     assert code == 0, err
     assert units_in(run) == N_UNITS
     return outcome(run)
@@ -58,6 +58,7 @@ def goes_on(tamis, words, run, undisturbed):
 
 
 @posix
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_work_and_reports_what_is_finished(words, undisturbed, tmp_path, tamis):
     run = tmp_path / "run"
     process = start(*words, "--n-jobs", 1, "-o", run)
@@ -74,6 +75,7 @@ def test_ctrl_c_keeps_the_work_and_reports_what_is_finished(words, undisturbed, 
 
 
 @posix
+@pytest.mark.slow
 def test_ctrl_c_with_workers_ends_all_of_them_quietly(words, tmp_path):
     run = tmp_path / "run"
     process = start(*words, "--permutations", 1, "--n-jobs", 2, "-o", run)
@@ -88,6 +90,7 @@ def test_ctrl_c_with_workers_ends_all_of_them_quietly(words, tmp_path):
 
 @posix
 @pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.slow
 def test_sigterm_ends_as_ctrl_c_does(words, tmp_path, n_jobs):
     run = tmp_path / "run"
     process = start(*words, "--permutations", 1, "--n-jobs", n_jobs, "-o", run)
@@ -100,6 +103,7 @@ def test_sigterm_ends_as_ctrl_c_does(words, tmp_path, n_jobs):
 
 
 @posix
+@pytest.mark.slow
 def test_a_killed_worker_is_told_and_the_work_is_kept(words, tmp_path, tamis):
     run = tmp_path / "run"
     process = start(*words, "--permutations", 2, "--n-jobs", 2, "-o", run)
@@ -119,6 +123,7 @@ def test_a_killed_worker_is_told_and_the_work_is_kept(words, tmp_path, tamis):
 
 
 @posix
+@pytest.mark.slow
 def test_ctrl_c_while_starting_is_one_line(words, tmp_path):
     code = (
         "import signal, sys, time\n"
@@ -218,6 +223,7 @@ def test_a_full_disk_is_one_line_and_keeps_the_work(
 
 @posix
 @pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.slow
 def test_files_that_may_not_grow_are_one_line(words, undisturbed, tmp_path, tamis, n_jobs):
     import resource
 
@@ -275,6 +281,7 @@ def test_what_a_killed_process_had_begun_to_write_is_swept_away(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores are given by Linux")
+@pytest.mark.slow
 def test_by_default_the_command_takes_the_cores_that_it_is_given(words):
     core = {min(os.sched_getaffinity(0))}
     code, _, err = call(*words, preexec_fn=lambda: os.sched_setaffinity(0, core))

@@ -5,7 +5,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from tamis import SparseCenterClassifier
 from tamis.comparison import nested
-from tamis.comparison.methods import find_method
+from tamis.comparison.baselines import find_method
 from tamis.comparison.options import Settings
 from tamis.paths.folds import make_folds
 from tests.comparison.problems import blobs, compare, make

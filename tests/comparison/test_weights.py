@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from tamis.comparison.baselines import BASELINES, find_method
 from tamis.comparison.choice import Draws
-from tamis.comparison.methods import BASELINES, METHODS, find_method
+from tamis.comparison.methods import METHODS
 from tamis.comparison.results import score_rows
 from tamis.tables import Columns, Table, lay_out
 from tamis.tables.preparation import weighted_median

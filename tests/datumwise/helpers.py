@@ -10,7 +10,7 @@ from tests.oracles.datumwise import as_written
 
 
 def make_process(rng, n_features=8, n_blocks=None, n_classes=3, budgets=True):
-    """Prices (some 0), groups, budgets that bind."""
+    """Costs (some 0), groups, budgets that bind."""
     n_blocks = n_features if n_blocks is None else n_blocks
     block_of = rng.permutation(
         np.concatenate([np.arange(n_blocks), rng.integers(0, n_blocks, n_features - n_blocks)])
@@ -122,8 +122,8 @@ def slow_return(x, code, mask, b, scores, process):
         return np.nan
     now = sorted([*before, b]) if mask[b] else [*before, b]
     way, label = follow(x, now, now, scores, process)
-    price = process.cost_weight * sum(process.costs[g] for g in [b, *way])
-    return -price - (process.class_losses[code] if label != code else 0.0)
+    cost = process.cost_weight * sum(process.costs[g] for g in [b, *way])
+    return -cost - (process.class_losses[code] if label != code else 0.0)
 
 
 def make_samples(rng, process, n_samples, statuses=True):

@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,6 +36,7 @@ def make_model(learner, groups=None, **kwargs):
 def test_the_cost_of_a_conversation_is_the_sum_of_the_decimals():
     X = np.random.default_rng(0).normal(size=(300, 3))
     model = DatumWiseClassifier("linear", 0.0, feature_costs=[0.1, 0.2, 0.3], random_state=0)
+    model.set_params(**LEARNERS["linear"])
     visit = model.fit(X, X.sum(axis=1) > 0).start()
     costs = []
     for _ in range(3):
@@ -48,11 +51,14 @@ PARAMETERS = {
     "budget": {"max_cost": 9.0, "feature_costs": np.arange(1.0, 9.0), "cost_weight": 0.0},
     "groups": {"groups": GROUPS, "feature_costs": [3.0, 1.0, 2.0, 1.0, 0.0]},
 }
-MODELS = {
-    f"{learner} {name}": make_model(learner, **parameters)
-    for learner in LEARNERS
-    for name, parameters in PARAMETERS.items()
-}
+MODELS = [f"{learner} {name}" for learner in LEARNERS for name in PARAMETERS]
+
+
+@cache
+def model_of(which):
+    """A trained model and its data, made when the first test asks for them."""
+    learner, name = which.split()
+    return make_model(learner, **PARAMETERS[name])
 
 
 def talk(visit, row, groups):
@@ -72,7 +78,7 @@ def groups_of(model):
 
 @pytest.mark.parametrize("which", MODELS)
 def test_a_conversation_says_what_the_batch_says(which):
-    model, frame = MODELS[which]
+    model, frame = model_of(which)
     acquired, questions = model.acquire(frame), model.explain(frame)
     names = model.process_.names
     for i in range(60):
@@ -95,7 +101,7 @@ def test_a_conversation_says_what_the_batch_says(which):
 
 @pytest.mark.parametrize("which", MODELS)
 def test_what_is_known_at_the_start_is_as_known_in_the_batch(which):
-    model, frame = MODELS[which]
+    model, frame = model_of(which)
     groups = groups_of(model)
     chosen = [name for name in groups if name in ("panel", "a", "h")]
     columns = [c for name in chosen for c in groups[name]]
@@ -116,7 +122,7 @@ def test_what_is_known_at_the_start_is_as_known_in_the_batch(which):
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_undo_restores(data):
-    model, frame = MODELS[data.draw(st.sampled_from(sorted(MODELS)))]
+    model, frame = model_of(data.draw(st.sampled_from(sorted(MODELS))))
     row = frame.iloc[data.draw(st.integers(0, 299))]
     groups = groups_of(model)
     visit, states = model.start(), []
@@ -143,7 +149,7 @@ def test_undo_restores(data):
 
 @both_learners
 def test_skipping_everything_ends_in_an_answer_for_free(learner):
-    model, _ = MODELS[f"{learner} plain"]
+    model, _ = model_of(f"{learner} plain")
     visit = model.start()
     skipped = set()
     while (name := visit.next_feature()) is not None:
@@ -160,7 +166,7 @@ def test_skipping_everything_ends_in_an_answer_for_free(learner):
     "value", [np.nan, np.inf, -np.inf, "1.5", None, [1.0, 2.0], 10**400, 1j, {}]
 )
 def test_wrong_answers_are_told_and_change_nothing(learner, value):
-    visit = MODELS[f"{learner} plain"][0].start()
+    visit = model_of(f"{learner} plain")[0].start()
     name, before = visit.next_feature(), visit.prediction()
     with pytest.raises(ValueError, match=f"The answer to '{name}' must"):
         visit.answer(value)
@@ -172,7 +178,7 @@ def test_wrong_answers_are_told_and_change_nothing(learner, value):
 @both_learners
 @pytest.mark.parametrize("value", [True, np.int8(1), np.float32(1.0), 1, [1.0], {"a": 1.0}])
 def test_numbers_of_any_kind_are_answers(learner, value):
-    model, _ = MODELS[f"{learner} plain"]
+    model, _ = model_of(f"{learner} plain")
     visit = model.start()
     while visit.next_feature() != "a":
         visit.skip()
@@ -185,7 +191,7 @@ def test_numbers_of_any_kind_are_answers(learner, value):
     "value", [1.0, [1.0, 2.0], {"a": 1, "b": 2}, {"a": 1, "b": 2, "z": 3}, [1, 2, "x"], "abc"]
 )
 def test_wrong_answers_for_a_group_are_told(learner, value):
-    model, _ = MODELS[f"{learner} groups"]
+    model, _ = model_of(f"{learner} groups")
     visit = model.start()
     while visit.next_feature() != "panel":
         visit.skip()
@@ -198,7 +204,7 @@ def test_wrong_answers_for_a_group_are_told(learner, value):
 
 @both_learners
 def test_answers_to_no_question_are_told(learner):
-    visit = MODELS[f"{learner} plain"][0].start()
+    visit = model_of(f"{learner} plain")[0].start()
     while visit.next_feature() is not None:
         visit.skip()
     assert "done" in repr(visit)
@@ -211,7 +217,7 @@ def test_answers_to_no_question_are_told(learner):
 @pytest.mark.parametrize("known", [{"z": 1.0}, {"a": np.nan}, {"a": "x"}, [1.0], {0: 1.0}])
 def test_wrong_known_values_are_told(learner, known):
     with pytest.raises(ValueError, match=r"known|The answer to 'a'"):
-        MODELS[f"{learner} plain"][0].start(known)
+        model_of(f"{learner} plain")[0].start(known)
 
 
 @both_learners

@@ -14,8 +14,8 @@ from tamis.datumwise.budgets import (
     is_dear,
     pay,
 )
-from tamis.datumwise.prices import exact_sum
-from tests.datumwise.test_prices import lists_of_prices
+from tamis.datumwise.costs import exact_sum
+from tests.datumwise.test_costs import lists_of_costs
 from tests.oracles.datumwise import as_written
 
 budgets = st.one_of(
@@ -27,14 +27,14 @@ budgets = st.one_of(
 
 @st.composite
 def spendings(draw):
-    """Prices in the order of their turns, and a budget; often one that some of them reach."""
-    costs = draw(lists_of_prices)
+    """Costs in the order of their turns, and a budget; often one that some of them reach."""
+    costs = draw(lists_of_costs)
     some = draw(st.lists(st.sampled_from(costs), max_size=len(costs)))
     return costs, draw(st.one_of(budgets, st.just(exact_sum(some))))
 
 
 def affordable(costs, max_cost):
-    """Which of the prices are paid when their turn comes: by definition."""
+    """Which of the costs are paid when their turn comes: by definition."""
     spent, taken = 0, []
     for cost in map(as_written, costs):
         taken.append(spent + cost <= as_written(max_cost))
@@ -96,7 +96,7 @@ def test_the_last_tenth_is_allowed_in_every_order(costs):
     assert_array_equal(scores, [0.0, 0.0, *np.where(costs > costs[2], -np.inf, 0.0)])
 
 
-def test_prices_of_many_decimals_have_more_than_one_digit_and_those_people_write_have_one():
+def test_costs_of_many_decimals_have_more_than_one_digit_and_those_people_write_have_one():
     assert budget_digits(np.array([0.012345678901234567, 30.0]), 10.0)[0].shape == (2, 2)
     assert budget_digits(np.array([1e-3, 0.1, 1e6]), 1e6)[0].shape == (1, 3)
 

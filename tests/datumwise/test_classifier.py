@@ -30,7 +30,8 @@ def make_data(n_classes=3, missing=0.0, seed=0):
     return X, y
 
 
-@pytest.fixture(params=LEARNERS)
+# The paper's learner is not the default: its half of these tests is slow.
+@pytest.fixture(params=["forest", pytest.param("linear", marks=pytest.mark.slow)])
 def small(request):
     return DatumWiseClassifier(**LEARNERS[request.param])
 
@@ -42,12 +43,12 @@ def fit(small):
 
 def test_acquire_says_what_predict_says_and_what_it_cost(fit):
     X, y = make_data(missing=0.1)
-    prices = np.linspace(0.5, 2.0, 8)
-    model = fit(X, y, feature_costs=prices)
+    costs = np.linspace(0.5, 2.0, 8)
+    model = fit(X, y, feature_costs=costs, class_weight=None)
     acquired = model.acquire(X)
     assert_array_equal(acquired.labels, model.predict(X))
     assert_array_equal(acquired.probabilities, model.predict_proba(X))
-    assert_allclose(acquired.cost, acquired.mask @ prices)
+    assert_allclose(acquired.cost, acquired.mask @ costs)
     assert_array_equal(acquired.n_questions, acquired.mask.sum(axis=1))
     assert not (acquired.mask & np.isnan(X)).any()
     assert model.mean_cost_ == pytest.approx(acquired.cost.mean())
@@ -70,8 +71,8 @@ def test_budgets_bind(fit, order):
     X, y = make_data(missing=0.05)
     three = fit(X, y, cost_weight=0.0, max_features=3, order=order).acquire(X)
     assert three.n_questions.max() == 3
-    prices = np.arange(1.0, 9.0)
-    cheap = fit(X, y, cost_weight=0.0, max_cost=7, feature_costs=prices, order=order).acquire(X)
+    costs = np.arange(1.0, 9.0)
+    cheap = fit(X, y, cost_weight=0.0, max_cost=7, feature_costs=costs, order=order).acquire(X)
     assert 0 < cheap.cost.max() <= 7
 
 
@@ -82,10 +83,10 @@ def make_sums(n_features=3):
 
 
 @pytest.mark.parametrize("order", ["free", "fixed"])
-@pytest.mark.parametrize("prices", list(permutations([0.1, 0.2, 0.3])))
-def test_three_prices_use_their_sum_up_in_every_order(fit, prices, order):
+@pytest.mark.parametrize("costs", list(permutations([0.1, 0.2, 0.3])))
+def test_three_costs_use_their_sum_up_in_every_order(fit, costs, order):
     X, y = make_sums()
-    settings = {"cost_weight": 0.0, "feature_costs": prices, "order": order}
+    settings = {"cost_weight": 0.0, "feature_costs": costs, "order": order}
     acquired = fit(X, y, max_cost=0.6, **settings).acquire(X)
     assert acquired.n_questions.max() == 3
     assert acquired.cost.max() == 0.6
@@ -128,7 +129,7 @@ def test_budgets_of_saved_policies_are_kept_exactly(fit, tmp_path):
 def test_without_a_budget_the_prior_is_predicted(fit, budget):
     X, y = make_data(n_classes=2)
     y[:40] = 1
-    model = fit(X, y, **budget)
+    model = fit(X, y, **budget, class_weight=None)
     acquired = model.acquire(X)
     assert acquired.order.shape == (240, 0)
     assert acquired.cost.sum() == 0
@@ -146,8 +147,8 @@ def test_what_is_known_for_free_counts_without_a_budget_with_linear_scores(budge
 
 def test_free_features_may_be_had_on_a_budget_of_zero(fit):
     X, y = make_data(n_classes=2)
-    prices = np.array([1.0, 0, 1, 0, 1, 0, 1, 0])
-    acquired = fit(X, y, max_cost=0, feature_costs=prices).acquire(X)
+    costs = np.array([1.0, 0, 1, 0, 1, 0, 1, 0])
+    acquired = fit(X, y, max_cost=0, feature_costs=costs).acquire(X)
     assert acquired.cost.max() == 0
     assert acquired.n_questions.max() > 0
     assert not acquired.mask[:, ::2].any()
@@ -234,6 +235,7 @@ def test_float32_gives_what_the_same_numbers_in_float64_give(fit):
     assert_array_equal(single.predict_proba(X), double.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_threads(small):
     X, y = make_classification(3000, 30, n_informative=10, random_state=0)
     before = numba.get_num_threads()
@@ -271,6 +273,10 @@ def test_explain_has_names_and_running_probabilities(fit):
         names[j] for j in acquired.order[0, : count[0]]
     ]
     assert (questions.names[acquired.order < 0] == "").all()
+    # Three classes: what the answers change adds up to the decision.
+    assert_allclose(
+        questions.base + questions.values.sum(axis=1), model.decision_function(frame), atol=1e-9
+    )
     # The first entry is the decision with nothing known: the same for all.
     assert len(np.unique(questions.probabilities[:, 0], axis=0)) == 1
 
@@ -301,12 +307,13 @@ def test_many_classes(fit, n_classes):
 
 def test_fit_path_gives_fitted_classifiers_from_few_questions_to_many(small):
     X, y = make_data()
-    path = small.fit_path(X, y, [0.001, 0.3, 0.03])
-    assert [one.cost_weight for one in path] == [0.3, 0.03, 0.001]
+    path = clone(small).set_params(class_weight=None).fit_path(X, y, [0.001, 0.3, 0.03])
+    models = [path.model(level) for level in range(len(path))]
+    assert [one.cost_weight for one in models] == [0.3, 0.03, 0.001] == path.levels.tolist()
     assert not hasattr(small, "policy_")
-    sizes = [one.mean_n_features_ for one in path]
+    sizes = [one.mean_n_features_ for one in models]
     assert sizes == sorted(sizes)
-    for one in path:
+    for one in models:
         acquired = one.acquire(X)
         loss = np.mean(acquired.labels != y)
         assert one.risk_ == pytest.approx(loss + one.cost_weight * acquired.cost.mean())
@@ -322,7 +329,7 @@ def test_fit_path_gives_fitted_classifiers_from_few_questions_to_many(small):
         ({"order": "random"}, "order must be 'free' or 'fixed', got 'random'"),
         ({"cost_weight": -1}, "cost_weight must be a finite number >= 0, got -1"),
         ({"n_candidates": True}, "n_candidates must be an integer >= 1"),
-        ({"feature_costs": [1, 2]}, "one price for each of the 8 features"),
+        ({"feature_costs": [1, 2]}, "one cost for each of the 8 features"),
         ({"feature_groups": [[0, 1], [1, 2]]}, "overlap"),
         ({"max_features": -1}, "max_features must be an integer >= 0"),
         ({"max_cost": -1}, "max_cost must be a number >= 0"),
@@ -429,10 +436,10 @@ def test_two_or_three_rows_are_enough(fit, X, y):
     assert_allclose(probabilities.sum(axis=1), 1.0)
 
 
-def test_prices_from_nothing_to_huge_and_cost_weights_too(fit):
+def test_costs_from_nothing_to_huge_and_cost_weights_too(fit):
     X, y = make_data()
-    prices = [1e-6, 1e6, 0.0, 1.0, 1e-6, 1e6, 0.0, 1.0]
-    acquired = fit(X, y, feature_costs=prices).acquire(X)
+    costs = [1e-6, 1e6, 0.0, 1.0, 1e-6, 1e6, 0.0, 1.0]
+    acquired = fit(X, y, feature_costs=costs).acquire(X)
     assert not acquired.mask[:, [1, 5]].any()
     assert fit(X, y, cost_weight=1e6).acquire(X).order.shape[1] == 0
     assert fit(X, y, cost_weight=0).score(X, y) > 0.6

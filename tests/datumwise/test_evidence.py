@@ -47,7 +47,7 @@ def test_folds_have_equal_shares_of_every_class(sizes, n_folds):
 @pytest.mark.parametrize("blocks", [(0,), (1,), (0, 1, 3)])
 def test_the_label_of_a_row_has_no_say_in_its_own_evidence(blocks, monkeypatch):
     # One resolution and temperature for all: these are chosen on all rows.
-    monkeypatch.setattr(module, "fit_temperature", lambda *arguments: 1.0)
+    monkeypatch.setattr(module, "_fit_temperature", lambda *arguments: 1.0)
     monkeypatch.setattr(module, "_brier", lambda *arguments: 0.0)
     gatherer = make_gatherer()
     before = gatherer.evidence(blocks)
@@ -102,9 +102,9 @@ def test_local_means_are_those_of_the_rows_in_the_same_cells_of_other_folds():
     values = np.random.default_rng(1).normal(size=(120, 2))
     found = gatherer.evidence((0, 1))
     means = found.local_means(values)
-    for rows, cells, others, other_cells, n_cells in found.folds:
+    for rows, cells, others, other_cells, shares in found.folds:
         assert set(rows).isdisjoint(others)
-        assert cells.min() == 0 and cells.max() == n_cells - 1
+        assert_allclose(1 / shares, np.bincount(cells.ravel()))
         for k in range(0, len(others), 5):
             total = np.zeros(2)
             for tree in range(cells.shape[1]):
@@ -154,7 +154,7 @@ def test_gains_of_a_block_are_those_of_its_columns():
 
 
 def test_cells_are_numbered_in_order():
-    number, n_cells = number_cells(np.array([[7, 2], [7, 5]]), 9)
-    assert n_cells == 3
+    number, sizes = number_cells(np.array([[7, 2], [7, 5]]), 9)
+    assert sizes.tolist() == [1, 1, 2]
     assert number[[2, 5, 7]].tolist() == [0, 1, 2]
     assert (number[[0, 1, 3, 4, 6, 8]] == -1).all()

@@ -143,13 +143,15 @@ def test_the_learned_policy_is_the_best_there_is(learner, name, cost_weight):
     assert_allclose(risk, optimal_risk(world, X, y), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("learner", REPRESENTABLE)
-@pytest.mark.parametrize("name", PROCESSES)
-def test_no_policy_is_better_than_the_best_nor_worse_than_asking_nothing(learner, name):
+# Where the learner can say everything, the test above says more.
+@pytest.mark.parametrize(
+    "name", [name for name in PROCESSES if name not in REPRESENTABLE["linear"]]
+)
+def test_no_policy_is_better_than_the_best_nor_worse_than_asking_nothing(name):
     (X, y), world, cost_weights = PROCESSES[name]
     for cost_weight in cost_weights:
         world = World(**{**vars(world), "cost_weight": cost_weight})
-        orders, labels = run(learner, world, X, y)
+        orders, labels = run("linear", world, X, y)
         risk = find_risk(world, X, y, orders, labels)
         nothing = World(**{**vars(world), "max_blocks": 0})
         assert optimal_risk(world, X, y) - 1e-9 <= risk <= optimal_risk(nothing, X, y) + 1e-9

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis.datumwise import _forest_kernels as kernels
-from tamis.datumwise.forest import grow
+from tamis.datumwise.forest import grow, grow_with_cells
 from tests.oracles.datumwise import average_over_trees, find_node, find_way
 
 ONES = np.ones(3)
@@ -26,7 +26,8 @@ def grow_on(X, y, mass=ONES, n_trees=6, seed=0, smallest=2, rows=None, columns=N
     rows = np.arange(len(X)) if rows is None else rows
     columns = np.arange(X.shape[1]) if columns is None else columns
     XT = np.ascontiguousarray(X.T)
-    return grow(XT, y.astype(np.int64), mass, rows, columns, n_trees, seed, smallest)
+    sample = kernels.Sample(XT, y.astype(np.int64), mass, rows, columns)
+    return grow(sample, n_trees, seed, smallest)
 
 
 def cells_of(forest, X, *smallest):
@@ -79,6 +80,30 @@ def test_a_forest_with_large_leaves_is_a_fine_one_cut_short(smallest):
     fine, coarse = grow_on(X, y), grow_on(X, y, smallest=smallest)
     assert (coarse.sizes[coarse.feature >= 0] >= smallest).all()
     assert coarse.n_nodes <= fine.n_nodes
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_growing_tells_the_cells_of_the_training_rows(case):
+    X, y = make_rows(**CASES[case])
+    XT, rows = np.ascontiguousarray(X.T), np.arange(0, len(X), 2)
+    sample = kernels.Sample(XT, y.astype(np.int64), ONES, rows, np.arange(X.shape[1]))
+    for smallest, coarse in [(2, 2), (2, 9), (6, 16)]:
+        forest, cells = grow_with_cells(sample, 6, 0, smallest, coarse)
+        assert_array_equal(cells, forest.cells(XT, rows, coarse)[0])
+
+
+def test_mean_shares_are_those_of_the_cells():
+    X, y = make_rows(missing=0.1)
+    forest = grow_on(X, y)
+    others = np.ascontiguousarray(make_rows(1, missing=0.1)[0].T)
+    rows = np.arange(5, 60)
+    fine, wide = forest.cells(others, rows, 2, 16)
+    shares, cells = forest.mean_shares(others, rows, 16)
+    assert_array_equal(shares, kernels.mean_rows(fine, forest.shares))
+    assert_array_equal(cells, wide)
+    again, none = forest.mean_shares(others, rows)
+    assert_array_equal(again, shares)
+    assert none is None
 
 
 def test_distinct_rows_end_in_pure_cells():

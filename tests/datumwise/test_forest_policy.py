@@ -1,13 +1,15 @@
 """Policies of forests: batches do what one sample at a time does, and budgets hold."""
 
+from functools import cache, partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from tamis.datumwise.costs import paid
 from tamis.datumwise.forest_learner import learn_forest_path
-from tamis.datumwise.prices import paid
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Process, find_status
 from tests.oracles.datumwise import follow_forest
 
@@ -48,27 +50,38 @@ def learn(cost_weight=0.01, *, groups=None, missing=0.0, order="free", n_sets=25
 
 TENTHS = np.array([0.3, 0.2, 0.1, 0.1, 0.7, 0.2, 0.3, 0.6])
 POLICIES = {
-    "plain": learn(),
-    "for nothing, missing values": learn(0.0, missing=0.2, seed=1),
-    "fixed order": learn(0.005, order="fixed", missing=0.1),
-    "prices and a budget": learn(0.001, costs=TENTHS, max_cost=0.6, seed=2),
-    "a large budget": learn(0.0, costs=TENTHS, max_cost=1.6, seed=3, n_sets=60),
-    "at most two": learn(0.0, max_blocks=2, seed=4),
-    "both budgets, free blocks": learn(
-        0.002, costs=np.array([2.0, 1.5, 0.0, 3.0, 0.0, 1.0, 1.0, 0.5]), max_cost=4.0, max_blocks=4
+    "plain": partial(learn),
+    "for nothing, missing values": partial(learn, 0.0, missing=0.2, seed=1),
+    "fixed order": partial(learn, 0.005, order="fixed", missing=0.1),
+    "costs and a budget": partial(learn, 0.001, costs=TENTHS, max_cost=0.6, seed=2),
+    "a large budget": partial(learn, 0.0, costs=TENTHS, max_cost=1.6, seed=3, n_sets=60),
+    "at most two": partial(learn, 0.0, max_blocks=2, seed=4),
+    "both budgets, free blocks": partial(
+        learn,
+        0.002,
+        costs=np.array([2.0, 1.5, 0.0, 3.0, 0.0, 1.0, 1.0, 0.5]),
+        max_cost=4.0,
+        max_blocks=4,
     ),
-    "groups": learn(
+    "groups": partial(
+        learn,
         0.002,
         groups=[0, 1, 0, 2, 2, 2, 3, 1],
         costs=np.array([3.0, 1.0, 2.5, 0.5]),
         missing=0.2,
         max_cost=5.5,
     ),
-    "unequal losses": learn(0.05, class_losses=np.array([1.0, 8.0, 0.5]), seed=5),
-    "a dear fixed order": learn(0.05, order="fixed", costs=3 * TENTHS, seed=6),
-    "dear and few sets": learn(0.04, costs=2 * TENTHS, n_sets=10, missing=0.1, seed=7),
-    "nothing at all": learn(max_blocks=0),
+    "unequal losses": partial(learn, 0.05, class_losses=np.array([1.0, 8.0, 0.5]), seed=5),
+    "a dear fixed order": partial(learn, 0.05, order="fixed", costs=3 * TENTHS, seed=6),
+    "dear and few sets": partial(learn, 0.04, costs=2 * TENTHS, n_sets=10, missing=0.1, seed=7),
+    "nothing at all": partial(learn, max_blocks=0),
 }
+
+
+@cache
+def policy_of(name):
+    """A policy and its process, learned when the first test asks for it."""
+    return POLICIES[name]()
 
 
 def draw_states(rng, process, n_samples):
@@ -92,7 +105,7 @@ def draw_states(rng, process, n_samples):
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_batch_does_what_one_sample_at_a_time_does(name):
-    policy, process = POLICIES[name]
+    policy, process = policy_of(name)
     X, status = draw_states(np.random.default_rng(6), process, 400)
     run = policy.run(X, status, trace=True)
     for i in range(400):
@@ -107,7 +120,7 @@ def test_a_batch_does_what_one_sample_at_a_time_does(name):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(POLICIES)))
 def test_no_budget_is_exceeded_in_100_000_states(seed, name):
-    policy, process = POLICIES[name]
+    policy, process = policy_of(name)
     X, status = draw_states(np.random.default_rng(seed), process, 2000)
     run = policy.run(X, status, trace=True)
     bought = run.order >= 0
@@ -134,7 +147,7 @@ def test_no_budget_is_exceeded_in_100_000_states(seed, name):
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_rows_do_not_depend_on_the_others_of_a_batch(name):
-    policy, process = POLICIES[name]
+    policy, process = policy_of(name)
     X, status = draw_states(np.random.default_rng(7), process, 300)
     whole = policy.run(X, status, trace=True)
     for rows in (slice(0, 1), slice(1, 120), slice(120, 300)):
@@ -149,7 +162,7 @@ def test_rows_do_not_depend_on_the_others_of_a_batch(name):
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_values_that_were_not_bought_do_not_matter(name):
-    policy, process = POLICIES[name]
+    policy, process = policy_of(name)
     X, _ = draw_rows(np.random.default_rng(8), 200)
     status = np.full((200, process.n_blocks), ASK, dtype=np.int8)
     run = policy.run(X, status)
@@ -160,8 +173,8 @@ def test_values_that_were_not_bought_do_not_matter(name):
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_the_prior_is_the_answer_where_nothing_can_be_had(name):
-    policy, process = POLICIES[name]
+def test_the_prior_is_the_answer_where_nothing_is_available(name):
+    policy, process = policy_of(name)
     X = np.full((2, 8), np.nan)
     status = np.full((2, process.n_blocks), MISSING, dtype=np.int8)
     run = policy.run(X, status, trace=True)
@@ -172,7 +185,7 @@ def test_the_prior_is_the_answer_where_nothing_can_be_had(name):
 
 
 def test_what_is_known_is_used_and_not_asked_for():
-    policy, process = POLICIES["plain"]
+    policy, process = policy_of("plain")
     X, y = draw_rows(np.random.default_rng(9), 500)
     status = np.full((500, 8), ASK, dtype=np.int8)
     asked = policy.run(X, status)
@@ -191,7 +204,7 @@ def test_what_is_known_is_used_and_not_asked_for():
 
 @pytest.mark.parametrize("name", ["plain", "fixed order", "for nothing, missing values"])
 def test_what_cannot_be_had_is_passed_over(name):
-    policy, process = POLICIES[name]
+    policy, process = policy_of(name)
     rng = np.random.default_rng(10)
     X, y = draw_rows(rng, 1000)
     status = find_status(process.block_of, process.n_blocks, X)

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from tamis.datumwise.costs import whole_costs
+from tamis.datumwise.evidence import stop_thresholds
 from tamis.datumwise.induction import Rule, Solution, solve, visits
-from tamis.datumwise.prices import whole_prices
 from tests.oracles.datumwise import solve_lattice
 
 QUANTILES = np.linspace(0.05, 0.95, 16)
@@ -21,6 +22,10 @@ class Evidence:
     outcome: np.ndarray
     loss: np.ndarray
     cells: np.ndarray
+
+    @property
+    def thresholds(self):
+        return stop_thresholds(self.stop)
 
     def local_means(self, values):
         means = np.empty_like(values)
@@ -47,7 +52,7 @@ class Case:
             outcome = rng.random(n_samples)
             cells = rng.integers(6, size=n_samples)
             self.own[blocks] = Evidence(stop, outcome, loss, cells)
-        self.prices = np.where(rng.random((n_samples, 3)) < 0.2, 0.0, [1.0, 2.0, 0.5])
+        self.costs = np.where(rng.random((n_samples, 3)) < 0.2, 0.0, [1.0, 2.0, 0.5])
 
     def evidence(self, blocks):
         return self.own[blocks]
@@ -67,9 +72,9 @@ def as_tuple(rule):
 @pytest.mark.parametrize("cost_weight", [0.0, 0.03, 0.3])
 def test_rules_and_values_are_those_of_a_slow_induction(seed, cost_weight):
     case = Case(seed)
-    found = solve(case, case, case.prices, cost_weight)
+    found = solve(case, case, case.costs, cost_weight)
     rules, values, costs = solve_lattice(
-        case.moves, case.own, case.prices, cost_weight, case.fold_of, QUANTILES, (0.5, 1.0)
+        case.moves, case.own, case.costs, cost_weight, case.fold_of, QUANTILES, (0.5, 1.0)
     )
     for blocks in SETS:
         assert_allclose(found.value(blocks), values[blocks], rtol=1e-12)
@@ -83,7 +88,7 @@ def test_all_kinds_of_rules_are_chosen_somewhere():
     for seed in range(12):
         for weight in (0.0, 0.03, 0.3):
             case = Case(seed)
-            found = solve(case, case, case.prices, weight)
+            found = solve(case, case, case.costs, weight)
             kinds |= {rule.kind for rule in found.rules.values()}
     assert kinds == {"stop", "go", "threshold", "local"}
 
@@ -93,8 +98,8 @@ def test_the_value_of_a_row_comes_of_the_rule_that_other_folds_choose():
     inside = case.fold_of == 2
     case.own[0, 1].loss[inside] = 1e-9  # by far the best there, and the others cannot know it
     case.own[0, 1].loss[~inside] = 5.0
-    found = solve(case, case, case.prices, 0.03)
-    going = 0.03 * case.prices[:, 2] + found.value((0, 1, 2))
+    found = solve(case, case, case.costs, 0.03)
+    going = 0.03 * case.costs[:, 2] + found.value((0, 1, 2))
     assert_allclose(found.value((0, 1))[inside], going[inside])
 
 
@@ -103,25 +108,25 @@ def test_outcomes_are_values_when_losses_are_what_came_true():
     for evidence in case.own.values():
         evidence.outcome = evidence.loss
     for weight in (0.0, 0.05):
-        found = solve(case, case, case.prices, weight)
+        found = solve(case, case, case.costs, weight)
         for blocks in SETS:
             assert_allclose(found.outcome(blocks), found.value(blocks), rtol=1e-12)
     case.own[()].outcome = case.own[()].outcome + 1.0
-    dear = solve(case, case, case.prices, 1e6)
+    dear = solve(case, case, case.costs, 1e6)
     assert_allclose(dear.outcome(()), dear.value(()) + 1.0)
 
 
 def test_the_chain_alone_uses_no_other_set():
     case = Case(5)
     chain = [(), (1,), (1, 2), (0, 1, 2)]
-    found = solve(case, case, case.prices, 0.01, chain)
+    found = solve(case, case, case.costs, 0.01, chain)
     assert set(found.rules) == set(chain)
     assert found.moves[()] == chain[1:]
 
 
 def test_what_cannot_pay_is_not_bought():
     case = Case(1)
-    dear = solve(case, case, case.prices, 1e6)
+    dear = solve(case, case, case.costs, 1e6)
     assert dear.rules[()] == Rule("stop")
     assert all(rule.kind != "go" for rule in dear.rules.values())
 
@@ -129,15 +134,15 @@ def test_what_cannot_pay_is_not_bought():
 def test_visits_follow_the_rules_of_every_row():
     case = Case(2)
     for weight in (0.0, 0.02, 0.1):
-        solution = solve(case, case, case.prices, weight)
-        found = visits(case, solution, case.prices)
+        solution = solve(case, case, case.costs, weight)
+        found = visits(solution)
         here = {blocks: set() for blocks in SETS}
         here[()] = set(range(case.n_samples))
         for blocks in SETS:
             rule, going = solution.rules[blocks], set()
             moves = case.moves[blocks]
             if rule.kind != "stop":
-                values = solution.move_values(case.prices, blocks)
+                values = solution.move_values(case.costs, blocks)
                 local = case.own[blocks].local_means(values)
                 for i in here[blocks]:
                     stop, move = case.own[blocks].stop[i], rule.move
@@ -154,14 +159,14 @@ def test_visits_follow_the_rules_of_every_row():
             assert set(np.flatnonzero(found[blocks])) == wanted
 
 
-def test_a_move_costs_the_prices_of_what_is_new():
+def test_a_move_costs_the_costs_of_what_is_new():
     case = Case(3)
     losses = {blocks: np.full(60, 10.0 * len(blocks)) for blocks in SETS}
     paid = {blocks: np.zeros(60) for blocks in SETS}
-    found = Solution(0.5, case.moves, {}, losses, {}, paid).move_values(case.prices, (1,))
+    found = Solution(0.5, case.moves, {}, losses, {}, paid).move_values(case.costs, (1,))
     for m, larger in enumerate(case.moves[1,]):
         new = [b for b in larger if b != 1]
-        assert_allclose(found[:, m], 0.5 * case.prices[:, new].sum(axis=1) + 10.0 * len(larger))
+        assert_allclose(found[:, m], 0.5 * case.costs[:, new].sum(axis=1) + 10.0 * len(larger))
 
 
 @pytest.mark.parametrize("costs", list(permutations([0.1, 0.2, 0.3])))
@@ -171,7 +176,7 @@ def test_ways_to_the_same_purchases_cost_the_same_and_the_first_is_taken(costs):
     case.moves = one_more
     for blocks in SETS:  # nothing is worth anything but all three
         case.own[blocks].loss[:] = case.own[blocks].stop[:] = 0.0 if len(blocks) == 3 else 5.0
-    whole, unit = whole_prices(np.array(costs))
+    whole, unit = whole_costs(np.array(costs))
     found = solve(case, case, np.tile(whole, (case.n_samples, 1)), 0.01 * unit)
     for blocks in SETS[:-1]:
         assert found.rules[blocks] == Rule("go", 0)
@@ -184,7 +189,7 @@ def test_a_threshold_is_not_decided_by_the_last_bit():
         own = case.own[blocks]
         own.stop[:] = np.where(own.loss < 0.3, 0.01, 0.5)  # pure cells, and others
         own.loss[:] = own.stop
-    rules = [solve(case, case, case.prices, weight).rules for weight in (0.02, 0.05, 0.1)]
+    rules = [solve(case, case, case.costs, weight).rules for weight in (0.02, 0.05, 0.1)]
     levels = [rule.at for one in rules for rule in one.values() if rule.kind == "threshold"]
     assert levels
     for stop in (0.01, np.nextafter(0.01, 1.0), np.nextafter(np.nextafter(0.01, 1.0), 1.0)):

@@ -71,11 +71,11 @@ def test_no_set_is_over_budget_and_all_moves_lead_to_larger_sets(seed):
         assert set(smaller) < set(larger)
 
 
-@pytest.mark.parametrize("prices", list(permutations([0.1, 0.2, 0.3])))
-def test_a_set_may_use_the_budget_up_in_whatever_order_it_is_bought(prices):
-    lattice = make_lattice([3.0, 2.0, 1.0], costs=prices, max_cost=0.6)
+@pytest.mark.parametrize("costs", list(permutations([0.1, 0.2, 0.3])))
+def test_a_set_may_use_the_budget_up_in_whatever_order_it_is_bought(costs):
+    lattice = make_lattice([3.0, 2.0, 1.0], costs=costs, max_cost=0.6)
     assert (0, 1, 2) in lattice.moves
-    below = make_lattice([3.0, 2.0, 1.0], costs=prices, max_cost=np.nextafter(0.6, 0.0))
+    below = make_lattice([3.0, 2.0, 1.0], costs=costs, max_cost=np.nextafter(0.6, 0.0))
     assert max(map(len, below.moves)) == 2
 
 
@@ -97,7 +97,7 @@ def test_few_blocks_have_all_sets():
     assert set(at_most_two.moves) == expected
 
 
-def test_the_chain_goes_by_gain_for_the_price_and_what_is_free_comes_first():
+def test_the_chain_goes_by_gain_for_the_cost_and_what_is_free_comes_first():
     gains, costs = [0.1, 4.0, 3.0, 1.0, 2.0], [1.0, 4.0, 1.0, 0.0, 0.5]
     lattice = make_lattice(gains, costs=costs, chain_only=True)
     assert_array_equal(np.argsort(lattice.rank), [3, 4, 2, 1, 0])

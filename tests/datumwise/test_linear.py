@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis.datumwise.candidates import choose_candidates, find_scaling, standardize
+from tamis.datumwise.costs import paid
 from tamis.datumwise.linear import learn_linear_path
-from tamis.datumwise.prices import paid
 from tamis.datumwise.process import Process, find_status
 
 

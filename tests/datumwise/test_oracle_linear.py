@@ -17,7 +17,7 @@ from tests.oracles.datumwise import World, find_return, follow, regress
 CASES = {
     "plain": {},
     "three classes, unequal losses": {"n_classes": 3, "losses": [1.0, 4.0, 0.5]},
-    "unequal prices, one free": {"costs": [0.0, 2.0, 0.5, 1.0, 3.0]},
+    "unequal costs, one free": {"costs": [0.0, 2.0, 0.5, 1.0, 3.0]},
     "at most two": {"max_blocks": 2},
     "nothing at all": {"max_blocks": 0},
     "a budget": {"costs": [0.5, 2.0, 0.5, 1.0, 3.0], "max_cost": 2.5},
@@ -65,7 +65,7 @@ class Case:
         return tuple(np.ascontiguousarray(part) for part in parts)
 
     def world_of(self, x, status=None):
-        """The world with what cannot be had for this row."""
+        """The world with what is unavailable for this row."""
         gone = {g for g, c in enumerate(self.world.blocks) if np.isnan(x[c]).all()}
         if status is not None:
             gone |= set(np.flatnonzero(status == MISSING))

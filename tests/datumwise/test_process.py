@@ -4,7 +4,7 @@ import pytest
 from tamis.datumwise.process import (
     ASK,
     KNOWN,
-    check_cost_weights,
+    choose_cost_weights,
     find_class_losses,
     find_status,
     make_process,
@@ -58,7 +58,7 @@ def test_costs_by_name_and_by_group():
     assert build(feature_costs=mixed).costs.tolist() == [1.0, 2.5, 1.0, 0.0]
 
 
-def test_prices_of_short_floats_are_the_decimals_that_they_print():
+def test_costs_of_short_floats_are_the_decimals_that_they_print():
     assert build(feature_costs=np.float32([0.1, 0.2, 0.3, 1])).costs.tolist() == [0.1, 0.2, 0.3, 1]
     assert build(max_cost=np.float32(0.7)).max_cost == 0.7
 
@@ -69,14 +69,14 @@ def test_prices_of_short_floats_are_the_decimals_that_they_print():
         ([1, -1, 1, 1], "finite numbers >= 0, got -1.0 for the feature 'b'"),
         ([1, np.nan, 1, 1], "got nan for the feature 'b'"),
         ([1, 1, np.inf, 1], "got inf for the feature 'c'"),
-        ([1, 1, 1], "one price for each of the 4 features, got shape"),
-        (3.0, "one price for each of the 4 features, got 3.0"),
+        ([1, 1, 1], "one cost for each of the 4 features, got shape"),
+        (3.0, "one cost for each of the 4 features, got 3.0"),
         ([[1, 1, 1, 1]], "got shape"),
         ([1, [2], 3, 4], "list of numbers"),
         (["1", "1", "1", "1"], "must be numbers"),
         ([True, False, True, True], "must be numbers"),
         ([None, 1, 1, 1], "must be numbers"),
-        ({"a": 1, "b": 1, "c": 1}, "no price for the feature.s. 'd'"),
+        ({"a": 1, "b": 1, "c": 1}, "no cost for the feature.s. 'd'"),
         ({"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}, "'e', which is not among the features"),
     ],
     ids=str,
@@ -138,15 +138,28 @@ def test_budgets_of_zero_and_beyond_all():
     assert build(max_cost=np.inf).max_cost == np.inf
 
 
+def choose(value, costs=(1.0, 3.0, 0.0, 2.0)):
+    codes = np.array([0, 0, 0, 1])
+    losses = np.array([1.0, 2.0])
+    process = make_process(NAMES, cost_weight=0.0, class_losses=losses, feature_costs=costs)
+    return choose_cost_weights("cost_weights", value, process, codes)
+
+
 def test_cost_weights_are_sorted_and_different():
-    assert check_cost_weights([0.1, 1, 0.1, 0]) == [1.0, 0.1, 0.0]
-    assert check_cost_weights(np.array([0.1, 1.0])) == [1.0, 0.1]
+    assert choose([0.1, 1, 0.1, 0]) == [1.0, 0.1, 0.0]
+    assert choose(np.array([0.1, 1.0])) == [1.0, 0.1]
+
+
+def test_a_number_of_cost_weights_starts_where_a_feature_is_worth_half_the_loss_of_the_prior():
+    # The prior names class 0 and loses 2 in one of 4 rows; features cost 2 on average.
+    assert choose(3) == pytest.approx([0.125, 0.125 * 1e-3**0.5, 0.125e-3])
+    assert choose(1, costs=np.zeros(4)) == [0.25]
 
 
 @pytest.mark.parametrize("value", [[], 0.1, None, [-1], [np.nan], ["a"], "ab"])
 def test_wrong_cost_weights_are_told(value):
     with pytest.raises(ValueError, match="cost_weights must be"):
-        check_cost_weights(value)
+        choose(value)
 
 
 def test_balanced_losses_have_mean_one_over_samples():

@@ -114,7 +114,7 @@ def test_runs_are_those_of_one_step_at_a_time(fixed, n_blocks):
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.floats(-1, 4))
-def test_budgets_are_never_exceeded_and_only_what_can_be_had_is_bought(seed, fixed, eagerness):
+def test_budgets_are_never_exceeded_and_only_what_available_is_bought(seed, fixed, eagerness):
     # A thousand random states in each of a hundred examples.
     rng = np.random.default_rng(seed)
     n_features = int(rng.integers(1, 12))
@@ -128,9 +128,9 @@ def test_budgets_are_never_exceeded_and_only_what_can_be_had_is_bought(seed, fix
     assert count.max(initial=0) <= process.max_blocks
     asked = run.request >= 0
     wanted = np.hstack([run.order, np.where(asked, run.request, -1)[:, None]])
-    prices = [as_written(cost) for cost in process.costs]
+    costs = [as_written(cost) for cost in process.costs]
     for way in wanted:
-        assert sum(prices[b] for b in way if b >= 0) <= as_written(process.max_cost)
+        assert sum(costs[b] for b in way if b >= 0) <= as_written(process.max_cost)
     rows, steps = np.nonzero(bought)
     assert (status[rows, run.order[rows, steps]] == ASK).all()
     assert np.unique(np.stack([rows, run.order[rows, steps]]), axis=1).shape[1] == rows.size
@@ -150,9 +150,9 @@ def test_random_masks_fit_the_budgets_and_the_sample(seed):
     masks = draw_masks(available, process, np.random.RandomState(seed % 2**31))
     assert not (masks & ~available).any()
     assert masks.sum(axis=1).max() <= process.max_blocks
-    prices = [as_written(cost) for cost in process.costs]
+    costs = [as_written(cost) for cost in process.costs]
     for mask in masks:
-        assert sum(prices[b] for b in np.flatnonzero(mask)) <= as_written(process.max_cost)
+        assert sum(costs[b] for b in np.flatnonzero(mask)) <= as_written(process.max_cost)
 
 
 def test_sizes_of_random_masks_are_uniform():

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from tamis import LandmarkClassifier, LandmarkTransformer
-from tamis.landmarks.evaluation import evaluate_branch, list_branches
+from tamis.landmarks.evaluation import FoldData, evaluate_branch, list_branches
 from tamis.landmarks.linear import Regression
 from tamis.landmarks.space import check_space, draw_configurations
 from tests.landmarks.nasty import DATA
@@ -32,11 +32,11 @@ EVERY_KIND = [
 every_kind = pytest.mark.parametrize("model", EVERY_KIND, ids=str)
 
 
-def test_a_map_is_the_kernel_of_distances_to_the_references():
+def test_a_map_is_the_kernel_of_distances_to_the_landmarks():
     points = np.random.default_rng(0).normal(size=(300, 2))
     fitted = LandmarkTransformer("density", 7, kernel="gaussian", random_state=1).fit(points)
     distances = np.linalg.norm(points[:, None] - points[fitted.rows_], axis=2)
-    assert_array_equal(fitted.references_, points[fitted.rows_])
+    assert_array_equal(fitted.landmarks_, points[fitted.rows_])
     nearest = distances.argmin(axis=1)
     sigma = [distances[nearest == r, r].max() for r in range(7)]
     assert_allclose(fitted.sigma_, sigma)
@@ -46,29 +46,29 @@ def test_a_map_is_the_kernel_of_distances_to_the_references():
 
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix, np.asarray])
 @pytest.mark.parametrize("distance", ["euclidean", "angle"])
-def test_references_may_be_rows_of_the_user(distance, container):
+def test_landmarks_may_be_rows_of_the_user(distance, container):
     own = X[[3, 70, 140]] + 0.25
     by_array = LandmarkTransformer(own, distance=distance).fit(container(X))
-    assert_allclose(by_array.references_, own)
+    assert_allclose(by_array.landmarks_, own)
     by_index = LandmarkTransformer([3, 70, 140], distance=distance).fit(container(X))
     assert by_index.rows_.tolist() == [3, 70, 140]
-    assert_array_equal(by_index.references_, X[[3, 70, 140]])
+    assert_array_equal(by_index.landmarks_, X[[3, 70, 140]])
     assert by_index.transform(container(X[:2])).shape == (2, 3)
 
 
-def test_more_references_than_rows_are_all_rows():
+def test_more_landmarks_than_rows_are_all_rows():
     fitted = LandmarkTransformer("fft", 1000, random_state=0).fit(X[:20])
     assert sorted(fitted.rows_) == list(range(20))
 
 
-def test_references_per_class_are_shared_out_evenly():
+def test_landmarks_per_class_are_shared_out_evenly():
     fitted = LandmarkTransformer("fft", 10, per_class=True, random_state=0).fit(X, Y)
     assert np.bincount(Y[fitted.rows_]).tolist() == [4, 3, 3]
 
 
 def test_a_transformer_fits_a_pipeline_and_names_its_columns():
     table = pd.DataFrame(X, columns=list("abcd"))
-    pipe = make_pipeline(LandmarkTransformer(n_references=3, random_state=0), GaussianNB())
+    pipe = make_pipeline(LandmarkTransformer(n_landmarks=3, random_state=0), GaussianNB())
     assert pipe.fit(table, Y).score(table, Y) > 0.8
     names = pipe[0].get_feature_names_out().tolist()
     assert names == ["landmarktransformer0", "landmarktransformer1", "landmarktransformer2"]
@@ -87,7 +87,7 @@ def test_neighbours_on_the_map_are_those_of_scikit_learn(weights):
     rng = np.random.default_rng(0)
     A, B, y = rng.normal(size=(90, 3)), rng.normal(size=(50, 3)), rng.integers(0, 3, 90)
     model = LandmarkClassifier("random", 6, classifier="knn", n_neighbors=7, random_state=0)
-    model.set_params(weights=weights).fit(A, y)
+    model.set_params(weights=weights, class_weight=None).fit(A, y)
     map_ = LandmarkTransformer("random", 6, random_state=0).fit(A)
     peer = KNeighborsClassifier(7, weights=weights).fit(map_.transform(A), y)
     expected = peer.predict_proba(map_.transform(B))
@@ -97,9 +97,10 @@ def test_neighbours_on_the_map_are_those_of_scikit_learn(weights):
 def test_a_classifier_is_one_leaf_of_the_tree():
     train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)
     values = check_space("extended", False)
-    drawn = draw_configurations(values, 60, np.random.RandomState(0))
+    drawn = draw_configurations(values, 30, np.random.RandomState(0))
     for branch in list_branches(drawn):
-        labels, _ = evaluate_branch(branch, X, Y, 3, train, test, np.full(4, 5), "balanced")
+        fold = FoldData(X, Y, 3, train, test, np.full(4, 5), "balanced")
+        labels, _ = evaluate_branch(branch, fold)
         for c, found in zip(branch.configurations, labels, strict=True):
             one = LandmarkClassifier(**c.as_dict(), class_weight="balanced", random_state=5)
             assert_array_equal(one.fit(X[train], Y[train]).predict(X[test]), found, str(c))
@@ -109,7 +110,7 @@ def test_a_classifier_is_one_leaf_of_the_tree():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_predictions_probabilities_and_decisions_agree(model, n_classes):
     keep = n_classes > Y
-    fitted = clone(model).set_params(references="fft").fit(X[keep], Y[keep])
+    fitted = clone(model).set_params(landmarks="fft").fit(X[keep], Y[keep])
     decisions = fitted.decision_function(X)
     columns = np.column_stack([np.zeros(150), decisions]) if n_classes == 2 else decisions
     shares = fitted.predict_proba(X)
@@ -140,14 +141,14 @@ def test_explanations_name_the_nearest_landmarks():
 
 def test_centroids_are_explained_by_the_nearest_training_row():
     model = LandmarkClassifier("kmeans", 5, random_state=0).fit(X, Y)
-    gap = np.linalg.norm(X[:, None] - model.references_, axis=2)
+    gap = np.linalg.norm(X[:, None] - model.landmarks_, axis=2)
     assert_array_equal(model.rows_, gap.argmin(axis=0))
 
 
 @pytest.mark.parametrize("classifier", ["nb", "ridge", "lda"])
 def test_balanced_classes_make_the_rare_class_heard(classifier):
     points, y = make_blobs([400, 20], 2, centers=[[0, 0], [1.5, 0]], random_state=0)
-    plain = LandmarkClassifier("fft", 8, classifier=classifier, random_state=0)
+    plain = LandmarkClassifier("fft", 8, classifier=classifier, class_weight=None, random_state=0)
     heard = clone(plain).set_params(class_weight="balanced").fit(points, y).predict(points)
     assert (heard[y == 1] == 1).mean() > (plain.fit(points, y).predict(points)[y == 1] == 1).mean()
     dict_weight = clone(plain).set_params(class_weight={0: 420 / 800, 1: 420 / 40})
@@ -192,7 +193,7 @@ def test_discriminants_see_the_class_between_two_others_that_regression_masks():
     assert model.set_params(classifier="ridge").fit(line, y).score(line, y) < 0.8
 
 
-def test_discriminants_of_many_references_are_those_of_scikit_learn():
+def test_discriminants_of_many_landmarks_are_those_of_scikit_learn():
     points, y = make_blobs(300, 4, centers=3, cluster_std=4.0, random_state=0)
     Z = LandmarkTransformer("fft", 6, kernel="linear", random_state=0).fit_transform(points)
     model = LandmarkClassifier(
@@ -206,24 +207,24 @@ def test_discriminants_of_many_references_are_those_of_scikit_learn():
 @every_kind
 def test_nasty_data_give_finite_probabilities(model, name):
     points, y = DATA[name]()
-    shares = clone(model).set_params(references="density").fit(points, y).predict_proba(points)
+    shares = clone(model).set_params(landmarks="density").fit(points, y).predict_proba(points)
     assert np.isfinite(shares).all()
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"references": "farthest"}, "references must be one of 'fft', 'kmeans'"),
-        ({"references": [0, 999]}, "indices of rows, 0 to 149; got some from 0 to 999"),
-        ({"references": np.zeros((3, 2))}, "references have 2 features, but X has 4"),
-        ({"references": None}, "references must be one of"),
-        ({"references": [[np.nan] * 4]}, "references contains NaN"),
-        ({"n_references": 0}, "n_references must be an integer >= 1"),
-        ({"n_references": 2.5}, "n_references must be an integer >= 1"),
-        ({"references": [0, 1], "n_references": 3}, "but 2 references were given"),
-        ({"references": [0, 1], "per_class": True}, "yours are given"),
-        ({"references": "kmeans", "kind": "centers"}, "Use kind='centroids'"),
-        ({"references": "kmeans", "distance": "angle"}, "goes with distance='euclidean' only"),
+        ({"landmarks": "farthest"}, "landmarks must be one of 'fft', 'kmeans'"),
+        ({"landmarks": [0, 999]}, "indices of rows, 0 to 149; got some from 0 to 999"),
+        ({"landmarks": np.zeros((3, 2))}, "landmarks have 2 features, but X has 4"),
+        ({"landmarks": None}, "landmarks must be one of"),
+        ({"landmarks": [[np.nan] * 4]}, "landmarks contains NaN"),
+        ({"n_landmarks": 0}, "n_landmarks must be an integer >= 1"),
+        ({"n_landmarks": 2.5}, "n_landmarks must be an integer >= 1"),
+        ({"landmarks": [0, 1], "n_landmarks": 3}, "but 2 landmarks were given"),
+        ({"landmarks": [0, 1], "per_class": True}, "yours are given"),
+        ({"landmarks": "kmeans", "kind": "centers"}, "Use kind='centroids'"),
+        ({"landmarks": "kmeans", "distance": "angle"}, "goes with distance='euclidean' only"),
         ({"distance": "cosine"}, "distance must be one of 'euclidean', 'angle'"),
         ({"kernel": "rbf"}, "kernel must be one of 'linear', 'gaussian'"),
         ({"classifier": "svm"}, "classifier must be one of 'nb', 'knn', 'ridge'"),
@@ -239,12 +240,12 @@ def test_nasty_data_give_finite_probabilities(model, name):
         ({"random_state": "seed"}, "seed"),
     ],
 )
-def test_wrong_parameters_are_told(parameters, message):
+def test_wrong_parameters_are_errors(parameters, message):
     with pytest.raises(ValueError, match=message):
         LandmarkClassifier(**parameters).fit(X, Y)
 
 
-def test_wrong_calls_are_told():
+def test_wrong_calls_are_errors():
     model = LandmarkClassifier(random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="threshold must be a probability"):
         model.predict_reject(X, 2)
@@ -254,7 +255,7 @@ def test_wrong_calls_are_told():
         model.predict(X * 1e200)
     with pytest.raises(ValueError, match="squares of such numbers vanish"):
         LandmarkClassifier().fit(X * 1e-200, Y)
-    with pytest.raises(ValueError, match="references goes up to 1e\\+200"):
+    with pytest.raises(ValueError, match="landmarks goes up to 1e\\+200"):
         LandmarkClassifier([[1e200] * 4]).fit(X, Y)
     with pytest.raises(ValueError, match="weights must be one of"):
         LandmarkClassifier(classifier="knn", weights="").fit(X, Y)

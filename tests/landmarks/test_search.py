@@ -9,16 +9,23 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import balanced_accuracy_score, get_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
 from tamis import LandmarkClassifier, LandmarkSearchCV
-from tamis.landmarks import search as module
-from tamis.landmarks.ensemble import choose_size, combine, member_weights, pick_greedily
+from tamis.landmarks import evaluation
+from tamis.landmarks.ensemble import (
+    choose_size,
+    combine,
+    ensemble_shares,
+    member_weights,
+    pick_greedily,
+)
 from tests.landmarks.nasty import DATA
 
 X, Y = load_iris(return_X_y=True)
 X, Y = X[::2], Y[::2]
-SMALL = LandmarkSearchCV(n_configurations=12, random_state=0)
+SMALL = LandmarkSearchCV(n_configurations=12, cv=3, random_state=0)
 
 
 def same(one, other):
@@ -29,21 +36,15 @@ def same(one, other):
 
 def test_members_are_the_best_configurations_trained_on_all_rows():
     search = clone(SMALL).fit(X, Y)
-    errors = search.configurations_["balanced_error"]
-    assert (np.diff(errors) >= 0).all()
-    assert search.best_score_ == 1 - errors[0]
+    scores = search.configurations_["score"]
+    assert (np.diff(scores) <= 0).all()
+    assert search.best_score_ == scores[0]
     assert len(search.members_) == 12  # fewer than 15 were drawn
     for r, member in enumerate(search.members_):
         one = LandmarkClassifier(**member["configuration"], random_state=member["seed"])
         one.fit(X, Y)
-        assert_allclose(one.predict_proba(X), member_shares(search, r), rtol=1e-12)
-
-
-def member_shares(search, r):
-    alone = clone(search).fit(X, Y)
-    alone.members_ = search.members_[r : r + 1]
-    alone._vote = "soft"
-    return alone.predict_proba(X)
+        shares = ensemble_shares(search.members_[r : r + 1], X, "soft")
+        assert_allclose(one.predict_proba(X), shares, rtol=1e-12)
 
 
 def test_the_table_can_be_read_and_names_parameters_of_the_classifier():
@@ -52,26 +53,63 @@ def test_the_table_can_be_read_and_names_parameters_of_the_classifier():
     assert len(table) == 12
     best = LandmarkClassifier(**search.best_configuration_, random_state=0).fit(X, Y)
     assert best.score(X, Y) > 0.8
-    least = table.groupby("n_references")["balanced_error"].min()
-    assert_array_equal(search.path_["n_references"], least.index)
-    assert_array_equal(search.path_["balanced_error"], least)
+    best = table.groupby("n_landmarks")["score"].max()
+    assert_array_equal(search.path_["level"], best.index)
+    assert_array_equal(search.path_["score"], best)
+
+
+def test_the_results_are_also_in_the_form_of_scikit_learn():
+    search = clone(SMALL).fit(X, Y)
+    results, table = search.cv_results_, search.configurations_
+    folds = np.stack([results[f"split{f}_test_score"] for f in range(3)])
+    assert_array_equal(results["mean_test_score"], folds.mean(axis=0))
+    assert results["rank_test_score"].min() == 1
+    assert results["params"][0] == search.best_configuration_
+    is_neighbours = table["classifier"] == "knn"
+    assert_array_equal(results["param_n_neighbors"].mask, ~is_neighbours)
+
+
+def test_scores_of_the_folds_are_those_of_the_test_rows():
+    splits = list(StratifiedKFold(3, shuffle=True, random_state=1).split(X, Y))
+    space = {"landmarks": ["fft"], "kernel": ["linear"], "n_landmarks": [75]}
+    search = LandmarkSearchCV(space=space, n_configurations=3, cv=splits, random_state=0)
+    search.fit(X, Y)
+    model = LandmarkClassifier(**search.best_configuration_)
+    for f, (train, test) in enumerate(splits):
+        labels = model.fit(X[train], Y[train]).predict(X[test])
+        expected = balanced_accuracy_score(Y[test], labels)
+        assert search.cv_results_[f"split{f}_test_score"][0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc_ovr"])
+def test_any_scoring_ranks_the_configurations_and_scores(scoring):
+    X_few, Y_few = X[:60], Y[:60]
+    search = clone(SMALL).set_params(scoring=scoring).fit(X_few, Y_few)
+    scores = search.configurations_["score"]
+    assert (np.diff(scores) <= 0).all()
+    mean = search.cv_results_["mean_test_score"]
+    assert_allclose(scores, mean, atol=1e-12)  # folds of equal size
+    expected = get_scorer(scoring)(search, X_few, Y_few)
+    assert search.score(X_few, Y_few) == pytest.approx(expected, rel=1e-3)
+    other = clone(SMALL).fit(X_few, Y_few).configurations_["score"]
+    assert not np.allclose(scores, other)
 
 
 def test_pooled_predictions_of_a_fold_are_those_of_the_classifier():
     splits = list(StratifiedKFold(3, shuffle=True, random_state=1).split(X, Y))
     search = LandmarkSearchCV(
-        space={"references": ["fft"], "kernel": ["linear"], "n_references": [75]},
+        space={"landmarks": ["fft"], "kernel": ["linear"], "n_landmarks": [75]},
         search="grid",
         cv=splits,
         random_state=0,
     ).fit(X, Y)
-    # All rows are references, so that no draw matters but the first row of the traversal.
-    c = {k: v[-1] for k, v in search.configurations_.items() if k != "balanced_error"}
+    # All rows are landmarks, so that no draw matters but the first row of the traversal.
+    c = search.cv_results_["params"][-1]
     found = np.empty_like(Y)
     for train, test in splits:
         found[test] = LandmarkClassifier(**c).fit(X[train], Y[train]).predict(X[test])
     recalls = [(found[k == Y] == k).mean() for k in range(3)]
-    assert search.configurations_["balanced_error"][-1] == pytest.approx(1 - np.mean(recalls))
+    assert search.configurations_["score"][-1] == pytest.approx(np.mean(recalls))
 
 
 def test_equal_votes_go_to_the_better_members():
@@ -117,7 +155,7 @@ def test_greedy_picks_lower_the_loss_of_the_average_at_every_step():
         {"ensemble_size": 1},
         {"ensemble_size": "auto"},
         {"selection": "greedy", "vote": "soft", "ensemble_size": 5},
-        {"search": "grid", "space": {"n_references": [8], "kernel": ["cauchy"]}},
+        {"search": "grid", "space": {"n_landmarks": [8], "kernel": ["cauchy"]}},
         {"space": "extended", "n_configurations": 6},
         {"cv": StratifiedKFold(2)},
     ],
@@ -126,7 +164,7 @@ def test_greedy_picks_lower_the_loss_of_the_average_at_every_step():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_predictions_probabilities_and_decisions_agree(parameters, n_classes):
     keep = n_classes > Y
-    model = LandmarkSearchCV(**{"random_state": 0, **parameters})
+    model = LandmarkSearchCV(**{"random_state": 0, "cv": 3, **parameters})
     model.set_params(**{} if "search" in parameters else {"n_configurations": 6})
     model.fit(X[keep], Y[keep])
     shares, decisions = model.predict_proba(X), model.decision_function(X)
@@ -142,13 +180,13 @@ def test_balanced_weights_given_as_a_dict_change_nothing():
     X_few, Y_few = X[rows], Y[rows]
     balanced = {c: 60 / (3 * np.count_nonzero(Y_few == c)) for c in range(3)}
     one, other = (
-        LandmarkSearchCV(n_configurations=30, class_weight=weight, random_state=0).fit(
+        LandmarkSearchCV(n_configurations=30, cv=3, class_weight=weight, random_state=0).fit(
             X_few, Y_few
         )
         for weight in ("balanced", balanced)
     )
     assert one.best_configuration_ == other.best_configuration_
-    found, expected = (m.configurations_["balanced_error"] for m in (other, one))
+    found, expected = (m.configurations_["score"] for m in (other, one))
     assert_allclose(found, expected, atol=1e-12)
     assert_array_equal(other.predict(X), one.predict(X))
 
@@ -199,7 +237,7 @@ def test_a_stopped_search_is_usable_and_goes_on(after, whole):
     pytest.importorskip("sklearn.callback")
     model = clone(SMALL).set_params(warm_start=True)
     model.set_callbacks(Stop(after)).fit(X, Y)
-    n_known = len(model.configurations_["balanced_error"])
+    n_known = len(model.configurations_["score"])
     assert 0 < n_known < 12
     assert model.score(X, Y) > 0.6
     model.set_callbacks()
@@ -208,7 +246,7 @@ def test_a_stopped_search_is_usable_and_goes_on(after, whole):
 
 def test_an_interrupted_search_is_usable_and_goes_on(monkeypatch):
     model = clone(SMALL).set_params(warm_start=True)
-    evaluate, calls = module.evaluate_branch, []
+    evaluate, calls = evaluation.evaluate_branch, []
 
     def interrupted(*args):
         calls.append(args)
@@ -216,7 +254,7 @@ def test_an_interrupted_search_is_usable_and_goes_on(monkeypatch):
             raise KeyboardInterrupt
         return evaluate(*args)
 
-    monkeypatch.setattr(module, "evaluate_branch", interrupted)
+    monkeypatch.setattr(evaluation, "evaluate_branch", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
     assert model.score(X, Y) > 0.6
@@ -238,10 +276,10 @@ def test_other_data_begin_a_warm_search_anew():
 
 def test_without_a_seed_a_warm_search_keeps_its_own():
     model = LandmarkSearchCV(n_configurations=5, warm_start=True).fit(X, Y)
-    before = model.configurations_["balanced_error"]
+    before = model.configurations_["score"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert_array_equal(model.fit(X, Y).configurations_["balanced_error"], before)
+        assert_array_equal(model.fit(X, Y).configurations_["score"], before)
 
 
 def test_fewer_rows_are_used_only_on_request_and_this_is_said():
@@ -282,6 +320,7 @@ def test_a_class_with_one_sample_is_fine():
         ({"vote": "hard"}, "vote must be one of 'majority', 'soft'"),
         ({"selection": "greedy"}, "use it with vote='soft'"),
         ({"selection": "greedy", "vote": "soft", "ensemble_size": "auto"}, "Give a number"),
+        ({"scoring": "beauty"}, "beauty"),
         ({"cv": 1}, "cv must be an integer >= 2"),
         ({"cv": 30}, "cv=30 folds need a class with at least 30 samples"),
         ({"max_samples": -3}, "max_samples must be an integer >= 1"),
@@ -289,12 +328,12 @@ def test_a_class_with_one_sample_is_fine():
         ({"class_weight": {"setosa": 2}}, "has the label 'setosa'"),
     ],
 )
-def test_wrong_parameters_are_told(parameters, message):
+def test_wrong_parameters_are_errors(parameters, message):
     with pytest.raises(ValueError, match=message):
         clone(SMALL).set_params(**parameters).fit(X, Y)
 
 
-def test_a_member_that_is_not_there_is_told():
+def test_a_missing_member_is_an_error():
     with pytest.raises(ValueError, match="member must be an integer from 0 to 11, got 12"):
         clone(SMALL).fit(X, Y).explain(X, member=12)
 

@@ -17,7 +17,7 @@ PAPER = check_space("paper", False)
 
 def as_tuple(c):
     classifier = (c.classifier, c.n_neighbors, c.weights, c.metric)
-    return c.n_references, (c.references, c.kind, c.distance), c.kernel, classifier
+    return c.n_landmarks, (c.landmarks, c.kind, c.distance), c.kernel, classifier
 
 
 def test_the_paper_has_4420_configurations_and_3900_distinct_ones():
@@ -48,13 +48,13 @@ def test_more_draws_begin_with_the_same_ones():
 
 
 def test_a_small_space_gives_all_it_has():
-    values = check_space({"references": ["fft"], "classifier": ["nb"]}, False)
+    values = check_space({"landmarks": ["fft"], "classifier": ["nb"]}, False)
     drawn = draw_configurations(values, 1000, np.random.RandomState(0))
     assert len(drawn) == len(list_configurations(values)) == 80
 
 
 def test_what_has_no_meaning_is_left_out():
-    plain = simplify(Configuration(references="kmeans", n_neighbors=5, regularization=1.0))
+    plain = simplify(Configuration(landmarks="kmeans", n_neighbors=5, regularization=1.0))
     assert (plain.kind, plain.distance, plain.n_neighbors) == ("centroids", "euclidean", None)
     assert plain.regularization is None
     one = Configuration(classifier="knn", n_neighbors=1, weights="distance", metric="angle")
@@ -69,14 +69,14 @@ def test_what_has_no_meaning_is_left_out():
         ({"kernel": "linear"}, "must be a list of values"),
         ({"kernel": []}, "must be a list of values"),
         ({"kernel": ["rbf"]}, "known are 'linear', 'gaussian'"),
-        ({"n_references": [0]}, "integers >= 1, got 0"),
-        ({"n_references": [True]}, "integers >= 1, got True"),
+        ({"n_landmarks": [0]}, "integers >= 1, got 0"),
+        ({"n_landmarks": [True]}, "integers >= 1, got True"),
         ({"n_neighbors": [65]}, "integers >= 1 up to 64, got 65"),
         ({"regularization": [-1.0]}, "positive numbers, got -1.0"),
         ({"regularization": [True]}, "positive numbers, got True"),
         ({"regularization": [np.inf]}, "positive numbers, got inf"),
         ({"classifier": ["nb"], "n_neighbors": [5]}, "n_neighbors, which is for classifier 'knn'"),
-        ({"references": ["kmeans"], "kind": ["centers"]}, "needs kind='centroids'"),
+        ({"landmarks": ["kmeans"], "kind": ["centers"]}, "needs kind='centroids'"),
     ],
 )
 def test_wrong_spaces_are_told(space, message):
@@ -91,6 +91,6 @@ def test_scalings_that_fill_zeros_are_refused_for_sparse_data():
 
 
 def test_k_means_is_left_out_where_its_centroids_are():
-    assert "kmeans" not in check_space({"kind": ["centers"]}, False)["references"]
-    assert "kmeans" not in check_space({"distance": ["angle"]}, False)["references"]
-    assert "kmeans" in check_space({"kernel": ["linear"]}, False)["references"]
+    assert "kmeans" not in check_space({"kind": ["centers"]}, False)["landmarks"]
+    assert "kmeans" not in check_space({"distance": ["angle"]}, False)["landmarks"]
+    assert "kmeans" in check_space({"kernel": ["linear"]}, False)["landmarks"]

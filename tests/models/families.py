@@ -30,8 +30,8 @@ MODELS = {
     "centers groups": SparseCenterClassifier(
         1, feature_groups={"a": ["age", "last"], "b": [1, 2], "c": [3, 4]}, keep="x,y"
     ),
-    "centers cv": SparseCenterClassifierCV(cv=3, n_resamples=4, random_state=0),
-    "centers cv l1": SparseCenterClassifierCV(metric="l1", cv=3, n_resamples=0, rule="1se"),
+    "centers cv": SparseCenterClassifierCV(cv=3),
+    "centers cv l1": SparseCenterClassifierCV(metric="l1", cv=3, rule="1se"),
     "primal-dual": PrimalDualClassifier(0.8, class_weight={"one": 1.0, "two": 2, "three": 0.5}),
     "primal-dual frobenius": PrimalDualClassifier(
         loss="frobenius", adaptive_centers=False, feature_weights=[1, 2, 1, 1, 3, 1]
@@ -55,7 +55,7 @@ MODELS = {
         "fft", 4, classifier="ridge", distance="angle", kernel="sigmoid", random_state=0
     ),
     "landmark search": LandmarkSearchCV(
-        space={"n_references": [4, 8]},
+        space={"n_landmarks": [4, 8]},
         n_configurations=8,
         ensemble_size=3,
         cv=2,
@@ -63,7 +63,7 @@ MODELS = {
         random_state=0,
     ),
     "landmark soft": LandmarkSearchCV(
-        space={"n_references": [4], "classifier": ["knn", "ridge"]},
+        space={"n_landmarks": [4], "classifier": ["knn", "ridge"]},
         n_configurations=6,
         ensemble_size=3,
         selection="greedy",

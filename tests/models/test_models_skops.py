@@ -54,7 +54,7 @@ def test_a_model_comes_back_as_it_was(name, path):
 def test_folds_are_kept(path):
     X, y = data()
     folds = StratifiedKFold(3, shuffle=True, random_state=1)
-    save_model(SparseCenterClassifierCV(cv=folds, n_resamples=0).fit(X, y), path)
+    save_model(SparseCenterClassifierCV(cv=folds).fit(X, y), path)
     assert repr(read_model(path).cv) == repr(folds)
 
 
@@ -86,10 +86,10 @@ def test_an_attribute_that_no_model_has_is_refused(path):
 
 
 def test_indices_out_of_range_are_refused(path):
-    model = SparseCenterClassifier(2).fit(*data())
-    model.support_ = np.array([1, 600])
+    model = SparseCenterClassifier(2, covariance="shrunk").fit(*data())
+    model._whitening["selected"] = np.array([1, 600])
     sio.dump(model, path)
-    with pytest.raises(InputError, match="support_ must be at most 5"):
+    with pytest.raises(InputError, match="selected must be at most 5"):
         read_model(path)
 
 

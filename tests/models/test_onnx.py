@@ -91,7 +91,7 @@ def test_a_graph_of_medians_takes_values_of_any_size(tmp_path):
     model = SparseCenterClassifier(3, metric="l1").fit(np.asarray(X), y)
     export_onnx(model, tmp_path / "model.onnx")
     X = new_rows()
-    X[::2, model.support_[0]] *= 1e300
+    X[::2, model.support_.argmax()] *= 1e300
     assert_agree(model, tmp_path / "model.onnx", X, [f"x{j}" for j in range(X.shape[1])])
 
 
@@ -112,7 +112,7 @@ def test_every_distance_and_kernel_agrees(distance, kernel, tmp_path):
 def test_an_ensemble_agrees(vote, tmp_path):
     X, y = new_rows(300, 4), np.arange(300) % 2
     X[y == 1] += 1.0
-    space = {"classifier": ["nb", "ridge"], "n_references": [4, 8], "scaling": [None, "standard"]}
+    space = {"classifier": ["nb", "ridge"], "n_landmarks": [4, 8], "scaling": [None, "standard"]}
     model = LandmarkSearchCV(
         space=space, n_configurations=10, ensemble_size=4, vote=vote, cv=2, random_state=0
     ).fit(X, y)
@@ -120,6 +120,20 @@ def test_an_ensemble_agrees(vote, tmp_path):
     rows = new_rows(2000, 4)
     labels, probabilities = run(tmp_path / "model.onnx", rows, ["x0", "x1", "x2", "x3"])
     assert (labels == model.predict(rows)).mean() > 0.999
+    close = np.isclose(probabilities, model.predict_proba(rows), atol=1e-9).all(axis=1)
+    assert close.mean() > 0.999
+
+
+def test_an_ensemble_on_some_features_agrees(tmp_path):
+    X, y = new_rows(300, 4), np.arange(300) % 2
+    X[y == 1] += 1.0
+    space = {"classifier": ["nb", "ridge"], "n_landmarks": [4]}
+    search = LandmarkSearchCV(space=space, n_configurations=4, vote="soft", random_state=0)
+    model = search.fit_path(X, y, [2], feature_order=[3, 1]).model(0)
+    export_onnx(model, tmp_path / "model.onnx")
+    rows = new_rows(500, 4)
+    names = [item.name for item in onnx.load(tmp_path / "model.onnx").graph.input]
+    _, probabilities = run(tmp_path / "model.onnx", rows, names)
     close = np.isclose(probabilities, model.predict_proba(rows), atol=1e-9).all(axis=1)
     assert close.mean() > 0.999
 
@@ -199,12 +213,12 @@ def test_onnx_that_is_not_there_is_told(tmp_path, monkeypatch):
     [
         SparseCenterClassifier(3),
         SparseCenterClassifier(2, metric="l1"),
-        SparseCenterClassifierCV(cv=3, n_resamples=0),
+        SparseCenterClassifierCV(cv=3),
         PrimalDualClassifier(0.5),
         PrimalDualClassifierCV([0.3, 1.0], cv=3),
         LandmarkClassifier("fft", 5, random_state=0),
         LandmarkSearchCV(
-            space={"classifier": ["nb"], "n_references": [4]},
+            space={"classifier": ["nb"], "n_landmarks": [4]},
             n_configurations=4,
             ensemble_size=3,
             cv=2,

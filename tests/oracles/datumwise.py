@@ -16,7 +16,7 @@ import numpy as np
 
 @dataclass
 class World:
-    """Prices, losses and budgets of a process, as plain lists."""
+    """Costs, losses and budgets of a process, as plain lists."""
 
     blocks: list  # a list of columns for every block
     n_classes: int = 2
@@ -25,7 +25,7 @@ class World:
     losses: list = None
     max_blocks: float = np.inf
     max_cost: float = np.inf
-    never: frozenset = field(default_factory=frozenset)  # blocks that cannot be had
+    never: frozenset = field(default_factory=frozenset)  # blocks that is unavailable
 
     def __post_init__(self):
         self.costs = [1.0] * len(self.blocks) if self.costs is None else list(self.costs)
@@ -227,9 +227,9 @@ def all_tree_risks(world, X, y):
         found = [sum(world.loss(c, y[i]) for i in rows) for c in range(world.n_classes)]
         for g in world.may_buy(bought):
             parts = split_by_answer(world, X, rows, g)
-            price = len(rows) * world.cost_weight * world.costs[g]
+            cost = len(rows) * world.cost_weight * world.costs[g]
             below = [totals(part, bought | {g}) for part in parts]
-            found += [price + sum(choice) for choice in product(*below)]
+            found += [cost + sum(choice) for choice in product(*below)]
         return found
 
     return np.array(totals(list(range(len(y))), frozenset())) / len(y)
@@ -377,7 +377,7 @@ def choose_move(policy, stage, x, status, decisions):
 # -------------------------------------------------------------------- backward induction
 
 
-def solve_lattice(moves, evidence, prices, cost_weight, fold_of, quantiles, shares):
+def solve_lattice(moves, evidence, costs, cost_weight, fold_of, quantiles, shares):
     """Rules and values of all sets, one rule, one row at a time.
 
     `moves` has the sets that can follow each set, `evidence` an object for each set with `stop`,
@@ -393,8 +393,8 @@ def solve_lattice(moves, evidence, prices, cost_weight, fold_of, quantiles, shar
         for m, larger in enumerate(moves[blocks]):
             for i in range(n):
                 new = [block for block in larger if block not in blocks]
-                price = cost_weight * sum(prices[i, block] for block in new)
-                ahead[i, m] = price + values[larger][i]
+                cost = cost_weight * sum(costs[i, block] for block in new)
+                ahead[i, m] = cost + values[larger][i]
             possible["go", m] = list(ahead[:, m])
         if moves[blocks] and blocks:
             mean = ahead.mean(axis=0)
@@ -406,12 +406,12 @@ def solve_lattice(moves, evidence, prices, cost_weight, fold_of, quantiles, shar
                 ]
             local = own.local_means(ahead)
             for share in shares:
-                costs = []
+                spent = []
                 for i in range(n):
                     expected = share * local[i] + (1 - share) * mean
                     m = int(np.argmin(expected))
-                    costs.append(own.loss[i] if own.stop[i] <= expected[m] else ahead[i, m])
-                possible["local", share] = costs
+                    spent.append(own.loss[i] if own.stop[i] <= expected[m] else ahead[i, m])
+                possible["local", share] = spent
         rules[blocks] = cheapest(possible, range(n))
         values[blocks] = np.empty(n)
         for fold in set(fold_of):

@@ -39,7 +39,7 @@ def mean_of(rows):
     return np.cumsum(rows, axis=0)[-1] / len(rows)
 
 
-def draw_references(X, sampler, size, kind, distance, seed):
+def draw_landmarks(X, sampler, size, kind, distance, seed):
     n = len(X)
     size = min(size, n)
     random_state = np.random.RandomState(seed)
@@ -126,13 +126,13 @@ class Oracle:
     def __init__(self, X, codes, splits, seeds):
         self.X, self.codes, self.splits, self.seeds = X, codes, splits, seeds
         self.n_classes = codes.max() + 1
-        # The same references are asked for again and again; remembering changes no number.
+        # The same landmarks are asked for again and again; remembering changes no number.
         self.maps = lru_cache(maxsize=None)(self.maps)
 
     def maps(self, f, sampler, size, kind, distance, kernel):
         train, test = self.splits[f]
         X = self.X[train]
-        points = draw_references(X, sampler, size, kind, distance, self.seeds[f][sampler])
+        points = draw_landmarks(X, sampler, size, kind, distance, self.seeds[f][sampler])
         D = all_distances(X, points, distance)
         sigma = radii(D)
         E = all_distances(self.X[test], points, distance)
@@ -145,7 +145,7 @@ class Oracle:
         """Classes of the test rows of all folds."""
         found = []
         for f, (train, _) in enumerate(self.splits):
-            Z, Q = self.maps(f, c.references, c.n_references, c.kind, c.distance, c.kernel)
+            Z, Q = self.maps(f, c.landmarks, c.n_landmarks, c.kind, c.distance, c.kernel)
             y = self.codes[train]
             weight = np.ones(self.n_classes) if class_weight is None else class_weight
             if c.classifier == "nb":
@@ -191,7 +191,7 @@ def votes(Z, y, Q, weight, k, weighting, metric):
 
 def paper_space():
     """All 4,420 configurations of Table 1, as the text's rules leave them."""
-    references = [
+    landmarks = [
         (sampler, kind, distance)
         for sampler, kind, distance in product(
             ["density", "fft", "kmeans", "random"],
@@ -205,4 +205,4 @@ def paper_space():
         for w, m, k in product(["distance", "uniform"], ["angle", "euclidean"], [1, 5, 11, 21])
     ]
     kernels = ["linear", "gaussian", "sigmoid", "cauchy"]
-    return list(product([4, 8, 16, 32, 64], references, kernels, classifiers))
+    return list(product([4, 8, 16, 32, 64], landmarks, kernels, classifiers))

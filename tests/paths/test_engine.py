@@ -106,6 +106,26 @@ def test_sample_weights_are_rows_again(data):
     assert_allclose(weighted.scores, expected.scores)
 
 
+def test_weights_are_copies_of_rows_that_belong_together(data):
+    X, codes = data
+    weight = np.random.default_rng(1).integers(0, 4, size=N_ROWS)
+    again = np.repeat(np.arange(N_ROWS), weight)
+    test = [(np.arange(5), np.arange(N_ROWS))]
+    weighted = run(X, codes, test, sample_weight=weight * 1.0)
+    test = [(np.arange(5), np.arange(again.size))]
+    repeated = run(X[again], codes[again], test, groups=again)
+    assert_allclose(weighted.scores, repeated.scores)
+    assert_allclose(weighted.errors.alone(), repeated.errors.alone())
+    assert_allclose(weighted.errors.against(2), repeated.errors.against(2))
+
+
+def test_a_row_that_a_fold_tests_twice_counts_once(data):
+    X, codes = data
+    (train, test), *rest = splits_of(4)
+    twice = run(X, codes, [(train, np.r_[test, test[:3]]), *rest])
+    assert_allclose(twice.scores, run(X, codes, splits_of(4)).scores)
+
+
 def test_the_best_level_is_the_sparsest_of_equals():
     codes = np.arange(N_ROWS) % 2
     X = np.tile(codes[:, None] - 0.5, (1, N_LEVELS))

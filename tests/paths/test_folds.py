@@ -80,7 +80,7 @@ GROUPS = np.arange(60) // 3
 @pytest.mark.parametrize(
     "estimator",
     [
-        SparseCenterClassifierCV(cv=4, n_resamples=0),
+        SparseCenterClassifierCV(cv=4),
         PrimalDualClassifierCV([0.5, 1.0], cv=4),
         DatumWiseClassifierCV([0.1], learner="linear", n_iterations=1, cv=4, random_state=0),
         LandmarkSearchCV(n_configurations=2, cv=4, random_state=0),

@@ -1,68 +1,89 @@
-"""The path over radii: sizes grow, starts are carried over, radii cover the range."""
+"""PrimalDualPath: decisions of all radii in one product, and a view by number of features."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.datasets import make_classification
 
-from tamis.primal_dual.path import choose_radii, follow, refine_radius
-from tamis.primal_dual.solver import solve
-from tamis.primal_dual.training import make_problem, prepare
+from tamis import PrimalDualClassifier
+from tamis._base import softmax
 
 
-def make(n_features=60, ball="l1", loss="huber", seed=0):
-    X, y = make_classification(
-        n_samples=90, n_features=n_features, n_informative=8, n_classes=3, random_state=seed
+def make_data(n_features=40, n_classes=3, seed=0):
+    return make_classification(
+        n_samples=90,
+        n_features=n_features,
+        n_informative=6,
+        n_classes=n_classes,
+        random_state=seed,
     )
-    data = prepare(X, y, 3, np.ones(y.size))
-    return make_problem(data, loss=loss, huber_delta=0.25, ball=ball, radius=1.0, rho=60.0)
 
 
-@pytest.mark.parametrize("loss", ["huber", "l1", "frobenius"])
-@pytest.mark.parametrize("ball", ["l1", "l21", "l12", "nuclear"])
-def test_every_level_is_the_solution_of_its_radius(ball, loss):
-    problem = make(ball=ball, loss=loss)
-    for level in follow(problem, [0.3, 1.0, 0.6], tol=1e-6, max_iter=20_000):
-        *_, alone = solve(problem.with_radius(level.radius), tol=1e-7, max_iter=20_000)
-        assert level.solution.relative_gap <= 1e-6
-        value, best = level.solution.pair.primal.value, alone.pair.primal.value
-        assert_allclose(value, best, atol=1.1e-6 * alone.unit)
-        assert problem.ball.norm(level.solution.pair.primal.W) <= level.radius * (1 + 1e-12)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("loss", ["huber", "frobenius"])
+def test_decisions_are_those_of_the_models(form, loss, n_classes):
+    X, y = make_data(n_classes=n_classes)
+    X = form(np.where(np.abs(X) > 0.5, X, 0.0))
+    labels = np.array(["a", "b", "c"])[y]
+    path = PrimalDualClassifier(loss=loss).fit_path(X, labels, 8)
+    decisions = path.decisions(X)
+    assert decisions.shape == (len(path), 90, n_classes)
+    assert_array_equal(path.labels(X), decisions.argmax(axis=2))
+    for place in range(len(path)):
+        model = path.model(place)
+        assert model.radius == path.levels[place]
+        assert_array_equal(path.classes[decisions[place].argmax(axis=1)], model.predict(X))
+        assert_allclose(softmax(decisions[place]), model.predict_proba(X), atol=1e-9)
+        assert_array_equal(path.features(place), np.flatnonzero(model.support_))
+        assert path.n_features[place] == model.n_features_
+    some = slice(2, 5)
+    assert_allclose(path.decisions(X, some), decisions[some], atol=1e-9)
+    assert_array_equal(path.usage(X).n_features[:, 0], path.n_features)
 
 
-def test_warm_starts_save_iterations():
-    problem = make(n_features=300)
-    radii = np.geomspace(0.5, 0.6, 6)
-    warm = sum(x.solution.n_iter for x in follow(problem, radii, tol=1e-4, max_iter=10_000))
-    cold = 0
-    for radius in radii:
-        *_, solution = solve(problem.with_radius(radius), tol=1e-4, max_iter=10_000)
-        cold += solution.n_iter
-    assert warm < 0.8 * cold
+def test_models_are_built_once():
+    X, y = make_data()
+    path = PrimalDualClassifier().fit_path(X, y, [0.3, 1.0])
+    assert path.model(1) is path.model(1)
+    assert path.model(0) is not path.model(1)
 
 
-@pytest.mark.parametrize("ball", ["l1", "l21"])
-def test_chosen_radii_go_from_few_features_to_many(ball):
-    problem = make(ball=ball)
-    radii = choose_radii(problem, 12, fewest=3, largest=40, max_iter=10_000)
-    sizes = [level.size for level in follow(problem, radii, tol=1e-5, max_iter=10_000)]
-    assert radii.shape == (12,)
-    assert np.all(np.diff(radii) > 0)
-    assert sizes[0] <= 4
-    assert sizes[-1] >= 30
-    assert max(np.diff(sizes)) <= 16
+def test_every_count_gets_the_fullest_model_within_it():
+    X, y = make_data()
+    path = PrimalDualClassifier().fit_path(X, y, 15, max_features=20)
+    counts = [1, 3, 7, 20]
+    view = path.at_most(counts)
+    assert view.levels.tolist() == counts
+    for place, count in enumerate(counts):
+        few = np.flatnonzero(path.n_features <= count)
+        assert view.n_features[place] == path.n_features[few[-1]]
+        assert view.model(place).radius == path.levels[few[-1]]
+    assert_array_equal(view.decisions(X).argmax(axis=2)[2], view.model(2).predict(X))
 
 
-@pytest.mark.parametrize("ball", ["l12", "nuclear"])
-def test_chosen_radii_of_balls_that_keep_all_features(ball):
-    radii = choose_radii(make(ball=ball), 5, fewest=1, largest=60, max_iter=10_000)
-    assert np.all(np.diff(radii) > 0)
+def test_columns_of_one_feature_count_once_and_kept_features_are_free():
+    X, y = make_data(n_features=12)
+    feature_of = np.arange(12) // 3
+    kept = np.array([True, False, False, False])
+    path = PrimalDualClassifier().fit_path(X, y, 12)
+    view = path.at_most([1, 2, 3], feature_of, kept)
+    for place, count in enumerate([1, 2, 3]):
+        used = set(feature_of[view.features(place)]) - {0}
+        assert len(used) == view.n_features[place] <= count
 
 
-@pytest.mark.parametrize("wanted", [3, 7, 15])
-def test_refining_finds_the_largest_radius_with_few_enough_features(wanted):
-    problem = make()
-    below, above = follow(problem, [0.01, 30.0], tol=1e-6, max_iter=10_000)
-    level = refine_radius(below, above, wanted, tol=1e-6, max_iter=10_000)
-    assert level.size <= wanted
-    assert level.size >= wanted - 1
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_path_that_begins_too_full_trains_its_heaviest_features_again(form):
+    X, y = make_data()
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    path = PrimalDualClassifier(tol=1e-6).fit_path(form(X), y, [2.0, 3.0])
+    weight = np.abs(path.model(0).weights_).sum(axis=1)
+    view = path.at_most([2])
+    assert path.n_features[0] > 2
+    assert set(view.features(0)) <= set(np.argsort(-weight, kind="stable")[:2])
+    assert view.n_features[0] == view.features(0).size >= 1
+    labels = view.model(0).predict(form(X))
+    assert_array_equal(view.decisions(form(X)).argmax(axis=2)[0], labels)
+    assert np.mean(labels == y) > 0.4

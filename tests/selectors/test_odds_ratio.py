@@ -47,8 +47,8 @@ def test_score_of_many_classes_is_the_largest_ratio_of_any(n_classes):
     X, y, _ = make_data(3, n_classes=n_classes)
     fit = OddsRatioSelector(4).fit(X, y)
     assert_array_equal(fit.scores_, np.abs(fit.log_odds_ratios_).max(axis=0))
-    assert_array_equal(fit.ranking_, np.argsort(-fit.scores_))
-    assert_array_equal(fit.support_, np.sort(fit.ranking_[:4]))
+    assert_array_equal(fit.feature_order_, np.argsort(-fit.scores_))
+    assert_array_equal(np.flatnonzero(fit.support_), np.sort(fit.feature_order_[:4]))
 
 
 @pytest.mark.parametrize("label", ["a", "b", "c"])
@@ -59,7 +59,7 @@ def test_positive_label_ranks_by_the_signed_ratio(label):
     expected = [log_odds_ratio(x, labels == label, smoothing=1.0) for x in X.T]
     assert_allclose(fit.scores_, expected, atol=1e-12)
     assert fit.scores_.min() < 0
-    assert_array_equal(fit.support_, np.sort(np.argsort(-np.array(expected))[:3]))
+    assert_array_equal(fit.get_support(indices=True), np.sort(np.argsort(-np.array(expected))[:3]))
 
 
 def test_features_that_tell_nothing_score_zero_in_unequal_classes():

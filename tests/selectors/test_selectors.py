@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
@@ -32,7 +33,9 @@ def make_counts(seed=0, n=80, m=9, n_classes=3):
     return rng.poisson(rng.exponential(size=(n_classes, m))[y]).astype(float), y
 
 
-@parametrize_with_checks([*SELECTORS, OddsRatioSelector(), SparseNaiveBayesSelector()])
+# As they come, they are checked with the other estimators (tests/test_common.py).
+@pytest.mark.slow
+@parametrize_with_checks(SELECTORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -120,7 +123,8 @@ def test_number_of_features(selector, asked, expected):
     fit = clone(selector).set_params(n_features_to_select=asked).fit(X, y)
     assert fit.n_features_ == expected
     assert fit.get_support().sum() == expected
-    assert_array_equal(fit.get_support(indices=True), fit.support_)
+    assert_array_equal(fit.get_support(), fit.support_)
+    assert fit.support_.dtype == bool
     assert fit.transform(X).shape == (80, expected)
 
 
@@ -141,7 +145,8 @@ def test_equal_columns_go_to_the_lower_index(selector, container):
     by_copy = fit.scores_.reshape(13, 9)
     assert_array_equal(by_copy, np.tile(by_copy[0], (13, 1)))
     for original in range(9):
-        kept = fit.support_[fit.support_ % 9 == original] // 9
+        features = np.flatnonzero(fit.support_)
+        kept = features[features % 9 == original] // 9
         assert_array_equal(kept, np.arange(kept.size))
 
 
@@ -223,3 +228,21 @@ def test_selector_works_in_a_pipeline_under_grid_search(selector):
     grid = {f"{type(selector).__name__.lower()}__n_features_to_select": [2, 5]}
     search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
     assert search.score(X, y) > 0.5
+
+
+@selectors
+def test_importances_are_scores_and_serve_select_from_model(selector):
+    X, y = make_counts()
+    assert not hasattr(selector, "feature_importances_")
+    fit = clone(selector).fit(X, y)
+    assert_array_equal(fit.feature_importances_[fit.support_], fit.scores_[fit.support_])
+    assert not fit.feature_importances_[~fit.support_].any()
+    chosen = SelectFromModel(clone(selector), threshold=1e-12).fit(X, y)
+    assert_array_equal(chosen.get_support(), fit.support_)
+
+
+def test_negative_scores_have_no_importance():
+    X, y = make_counts()
+    fit = OddsRatioSelector(None, pos_label=0).fit(X, y)
+    assert fit.scores_.min() < 0
+    assert_array_equal(fit.feature_importances_, np.maximum(fit.scores_, 0.0))

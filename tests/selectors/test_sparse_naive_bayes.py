@@ -97,7 +97,7 @@ def test_bernoulli_support_is_globally_optimal(problem):
     X, y, weight, k = problem
     found = SparseNaiveBayesSelector(k, likelihood="bernoulli").fit(X, y, sample_weight=weight)
     best = best_log_likelihood(X, y, k, "bernoulli", weight)
-    achieved = log_likelihood(X, y, found.support_, "bernoulli", weight)
+    achieved = log_likelihood(X, y, np.flatnonzero(found.support_), "bernoulli", weight)
     assert_allclose(achieved, best, atol=1e-9)
     assert_allclose(found.log_likelihood_, best, atol=1e-9)
     assert found.upper_bound_ == found.log_likelihood_
@@ -111,7 +111,7 @@ def test_multinomial_support_is_globally_optimal_on_counts_and_on_binary_data(pr
     X[0, 0] = 1.0  # at least one count
     found = SparseNaiveBayesSelector(k).fit(X, y, sample_weight=weight)
     best = best_log_likelihood(X, y, k, "multinomial", weight)
-    achieved = log_likelihood(X, y, found.support_, "multinomial", weight)
+    achieved = log_likelihood(X, y, np.flatnonzero(found.support_), "multinomial", weight)
     assert_allclose(achieved, best, atol=1e-9)
     assert_allclose(found.log_likelihood_, best, atol=1e-9)
     assert found.gap_ == 0
@@ -125,7 +125,7 @@ def test_the_dual_alone_brackets_the_optimum(problem):
     X[0, 0] = 1.0
     found = SparseNaiveBayesSelector(k, max_nodes=0).fit(X, y, sample_weight=weight)
     best = best_log_likelihood(X, y, k, "multinomial", weight)
-    achieved = log_likelihood(X, y, found.support_, "multinomial", weight)
+    achieved = log_likelihood(X, y, np.flatnonzero(found.support_), "multinomial", weight)
     assert_allclose(found.log_likelihood_, achieved, atol=1e-9)
     assert achieved <= best + 1e-9
     assert best <= found.upper_bound_ + 1e-9
@@ -215,7 +215,7 @@ def test_multinomial_scores_of_the_best_features_sum_to_the_bound():
 def test_all_features_give_plain_naive_bayes(likelihood):
     X, y = make_counts(4, n_classes=3)
     fit = SparseNaiveBayesSelector(None, likelihood=likelihood).fit(X, y)
-    assert_array_equal(fit.support_, np.arange(6))
+    assert_array_equal(fit.get_support(indices=True), np.arange(6))
     assert_allclose(fit.log_likelihood_, log_likelihood(X, y, range(6), likelihood))
     assert fit.gap_ == 0
 
@@ -225,7 +225,7 @@ def test_one_feature_alone_gains_nothing_and_the_best_score_decides():
     fit = SparseNaiveBayesSelector(1).fit(X, y)
     assert_allclose(fit.log_likelihood_, log_likelihood(X, y, (), "multinomial"))
     assert fit.gap_ == 0
-    assert fit.support_ == fit.scores_.argmax()
+    assert fit.get_support(indices=True) == fit.scores_.argmax()
     f = np.array([X[y == 0].sum(axis=0), X[y == 1].sum(axis=0)])
     expected = rel_entr(f, f.sum(axis=0) * f.sum(axis=1, keepdims=True) / f.sum()).sum(axis=0)
     assert_allclose(fit.scores_, expected, atol=1e-12)
@@ -252,11 +252,13 @@ def test_kept_features_lead_the_ranking():
     for seed in range(40):
         X, y = make_counts(seed, n=20, m=12, n_classes=3)
         fit = SparseNaiveBayesSelector(4).fit(X, y)
-        assert_array_equal(np.sort(fit.ranking_[:4]), fit.support_)
-        assert_array_equal(np.sort(fit.ranking_), np.arange(12))
-        assert all(np.diff(fit.scores_[fit.ranking_[:4]]) <= 0)
-        assert all(np.diff(fit.scores_[fit.ranking_[4:]]) <= 0)
-        found_unlike_the_scores += fit.scores_[fit.support_].min() < fit.scores_[fit.ranking_[4]]
+        assert_array_equal(np.sort(fit.feature_order_[:4]), np.flatnonzero(fit.support_))
+        assert_array_equal(np.sort(fit.feature_order_), np.arange(12))
+        assert all(np.diff(fit.scores_[fit.feature_order_[:4]]) <= 0)
+        assert all(np.diff(fit.scores_[fit.feature_order_[4:]]) <= 0)
+        found_unlike_the_scores += (
+            fit.scores_[fit.support_].min() < fit.scores_[fit.feature_order_[4]]
+        )
     assert found_unlike_the_scores > 0
 
 
@@ -312,7 +314,7 @@ def test_units_do_not_matter(scale):
 @BOTH
 def test_data_without_any_count_are_all_ties(likelihood):
     fit = SparseNaiveBayesSelector(2, likelihood).fit(np.zeros((4, 5)), [0, 0, 1, 1])
-    assert_array_equal(fit.support_, [0, 1])
+    assert_array_equal(fit.get_support(indices=True), [0, 1])
     assert_array_equal(fit.scores_, 0)
     assert fit.log_likelihood_ == fit.gap_ == 0
 

@@ -102,9 +102,11 @@ def fit_datum_wise(cost_weights, **parameters):
     """A path of datum-wise classifiers over the cost weights."""
 
     def fit(data, seed):
-        model = tamis.DatumWiseClassifier(random_state=seed, **parameters)
-        for member in model.fit_path(data.X_train, data.y_train, cost_weights):
-            acquired = member.acquire(data.X_test)
+        # The paper counts errors, whatever the class.
+        model = tamis.DatumWiseClassifier(class_weight=None, random_state=seed, **parameters)
+        path = model.fit_path(data.X_train, data.y_train, cost_weights)
+        for level in range(len(path)):
+            acquired = path.model(level).acquire(data.X_test)
             yield acquired.mask, acquired.labels
 
     return fit

@@ -45,6 +45,8 @@ SAMPLERS = {"FFT": "fft", "Random": "random", "Density": "density", "K-Means": "
 
 
 def search(**parameters):
+    """A search with the paper's folds and class weights, unless others are given."""
+    parameters = {"cv": 3, "class_weight": None, **parameters}
     return lambda seed: LandmarkSearchCV(random_state=seed, **parameters)
 
 
@@ -55,8 +57,8 @@ TABLE3 = {
     "KMS GS": search(search="grid", ensemble_size=1),
 }
 for _name, _sampler in SAMPLERS.items():
-    TABLE3[f"KMSE {_name}"] = search(space={"references": [_sampler]})
-    TABLE3[f"KMS {_name}"] = search(space={"references": [_sampler]}, ensemble_size=1)
+    TABLE3[f"KMSE {_name}"] = search(space={"landmarks": [_sampler]})
+    TABLE3[f"KMS {_name}"] = search(space={"landmarks": [_sampler]}, ensemble_size=1)
 
 OURS = {
     "KMSE auto": search(ensemble_size="auto"),

@@ -114,7 +114,7 @@ def select_centers(metric):
         model = SparseCenterClassifier(None, metric=metric, scaling=None)
         model.fit(fold.X_train, fold.y_train)
         # Features of zero gain are never selected, so there may be fewer than k.
-        ranking = model.ranking_[: np.count_nonzero(model.gains_)]
+        ranking = model.feature_order_[: np.count_nonzero(model.gains_)]
         return {k: ranking[:k] for k in ks[:-1]}
 
     return select
@@ -136,7 +136,7 @@ def select_odds_ratio(fold, ks, deadline):
     """Odds of a word being there, or of a gene being above its median."""
     threshold = 0.0 if sparse.issparse(fold.raw_train) else "median"
     selector = OddsRatioSelector(None, threshold=threshold).fit(fold.raw_train, fold.y_train)
-    return {k: selector.ranking_[:k] for k in ks[:-1]}
+    return {k: selector.feature_order_[:k] for k in ks[:-1]}
 
 
 def select_logistic_rfe(fold, ks, deadline):

@@ -6,7 +6,7 @@ try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn 1.8: fit runs without progress reports
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stand-in for scikit-learn 1.8, which has no callbacks."""
 
         def _init_callback_context(self, **kwargs):

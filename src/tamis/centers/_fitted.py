@@ -1,26 +1,36 @@
-"""What a fitted sparse center classifier can do, whoever chose its number of features."""
+"""Predictions, explanations and paths of the fitted sparse center classifiers."""
+
+from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from tamis._array import is_sparse
 from tamis._base import (
     DecisionMixin,
+    Explanation,
     FeatureSelectorMixin,
     check_weights,
     encode_labels,
+    order_by_score,
     resolve_n_features,
     validate,
 )
+from tamis.centers._path_kernels import add_hits
 from tamis.centers._training import CenterTraining
-from tamis.centers.path import path_labels, require_finite_decisions
-from tamis.centers.scoring import score_path
-from tamis.paths.scoring import check_scoring
+from tamis.centers.path import CentersPath
+from tamis.centers.terms import require_finite_decisions
+from tamis.paths.scoring import check_scoring, is_counted, score_decisions
 
 __all__ = ["FittedCenters"]
+
+# Labels, or decisions, that are held at a time.
+_BLOCK = 4_000_000
 
 
 class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, CenterTraining):
@@ -35,49 +45,72 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         tags.input_tags.sparse = True
         return tags
 
-    # What training left.
+    # Fitted attributes that follow from the arrays that training kept.
 
     def _fitted_model(self):
         check_is_fitted(self, "support_")
         return self._model
 
     @property
-    def centers_(self):
+    def centers_(self) -> NDArray[np.float64]:
         """Class centers in the units of X, equal outside the support: (n_classes, n_features)."""
-        return self._attribute("centers_", lambda: self._model.centers(self.support_))
+        return self._attribute("centers_", lambda: self._model.centers(self._selected))
 
     @property
-    def class_centers_(self):
+    def class_centers_(self) -> NDArray[np.float64]:
         """Class means or medians of all features, in the units of X."""
         return self._attribute(
             "class_centers_", lambda: self._statistics.in_units_of_X(self._class_centers)
         )
 
     @property
-    def common_center_(self):
-        """The center that all classes share where a feature is left out."""
+    def common_center_(self) -> NDArray[np.float64]:
+        """The center that all classes share where a feature is not selected."""
         return self._attribute(
             "common_center_", lambda: self._statistics.in_units_of_X(self._common)
         )
 
     @property
-    def ranking_(self):
-        """Features from the largest gain to the smallest; equal gains: lower index first.
+    def feature_order_(self) -> NDArray[np.intp]:
+        """Feature indices, best first; equal gains: lower index first.
 
-        With groups: the features of the best group first.
+        With groups, the features of the best group come first, after the kept ones. With a
+        covariance, features are ordered by `feature_importances_`.
         """
-        return self._attribute("ranking_", lambda: self._model.order())
+        return self._attribute("feature_order_", self._order)
 
     @property
-    def group_of_(self):
-        """Index of the group of every feature; every feature is its own where there are none."""
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Gains of the selected features, 0 for the others: (n_features,).
+
+        With a covariance every feature enters the decisions, and its importance is the mean
+        absolute coefficient, over classes, of the scaled feature.
+        """
+        return self._attribute("feature_importances_", self._importances)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the decisions in the units of X; metric="l2" only.
+
+        Two classes: of shape (1, n_features). More: (n_classes, n_features).
+        """
+        return self._attribute("coef_", lambda: self._linear("coef_")[0])
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Intercepts of the decisions; metric="l2" only: (1,) for two classes, or (n_classes,)."""
+        return self._attribute("intercept_", lambda: self._linear("intercept_")[1])
+
+    @property
+    def group_of_(self) -> NDArray[np.int64]:
+        """Index of each feature's group; without groups, every feature is its own group."""
         return self._attribute(
             "group_of_",
             lambda: np.arange(self.n_features_in_) if self._group_of is None else self._group_of,
         )
 
     @property
-    def group_gains_(self):
+    def group_gains_(self) -> NDArray[np.float64]:
         """Sum of the gains of every group."""
         return self._attribute(
             "group_gains_",
@@ -89,13 +122,30 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
             raise AttributeError(f"{type(self).__name__} is not fitted yet: no {name}.")
         return compute()
 
+    def _order(self):
+        if self._whitening is not None:
+            return order_by_score(self._importances())
+        return self._model.order()
+
+    def _importances(self):
+        if self._whitening is not None:
+            return np.abs(self._linear("coef_")[0] * self.scale_).mean(axis=0)
+        return np.where(self.support_, self.gains_, 0.0)
+
+    def _linear(self, name):
+        if self._metric != "l2":
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} with metric='l1': its decisions are not "
+                "linear in X. Use explain, or metric='l2'."
+            )
+        factors, intercepts = self._model.coefficients(self._selected)
+        if len(factors) == 2:
+            return factors[1:] - factors[:1], intercepts[1:] - intercepts[:1]
+        return factors, intercepts
+
     def _get_support_mask(self):
         check_is_fitted(self, "support_")
-        mask = np.ones(self.n_features_in_, dtype=bool)
-        if self._whitening is None:
-            mask[:] = False
-            mask[self.support_] = True
-        return mask
+        return self.support_
 
     # Decisions.
 
@@ -109,7 +159,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
                 dtype=[np.float64, np.float32],
                 accept_large_sparse=True,
             )
-        if self._metric == "l1" and sparse.issparse(X) and not X.has_canonical_format:
+        if self._metric == "l1" and is_sparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()  # |a + b| is not |a| + |b|
         return X
@@ -117,10 +167,10 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
     def _decisions(self, X):
         """Decisions of all classes, (n_samples, n_classes)."""
         model = self._fitted_model()
-        with np.errstate(over="ignore", invalid="ignore"):  # told in an error
-            return model.decisions(self._check_X(X), self.support_)
+        with np.errstate(over="ignore", invalid="ignore"):  # raises an error below
+            return model.decisions(self._check_X(X), self._selected)
 
-    def explain(self, X):
+    def explain(self, X: ArrayLike) -> Explanation:
         """Contribution of every feature to the decision of every sample.
 
         Parameters
@@ -137,23 +187,23 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         """
         model = self._fitted_model()
         X = self._check_X(X)
-        with np.errstate(over="ignore", invalid="ignore"):  # told in an error
-            values, base = model.contributions(X, self.support_)
+        with np.errstate(over="ignore", invalid="ignore"):  # raises an error below
+            values, base = model.contributions(X, self._selected)
         for change in values:
-            require_finite_decisions(change.data if sparse.issparse(change) else change, X)
+            require_finite_decisions(change.data if is_sparse(change) else change, X)
         values, base = [v / self.temperature_ for v in values], base / self.temperature_
         return self._explanation(values, base, X)
 
-    # The sparsity path.
+    # The path.
 
-    def with_n_features(self, k):
+    def with_n_features(self, k: int | float | None) -> FittedCenters:
         """The same classifier with the k best features, without training again.
 
         Parameters
         ----------
         k : int, float or None
-            As `n_features_to_select`: a number of groups where there are groups, without what is
-            kept in any case.
+            As `n_features_to_select`: a number of groups where there are groups; kept features
+            are not counted.
 
         Returns
         -------
@@ -167,7 +217,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
             other.n_features_to_select = k
         return other
 
-    def path_predict(self, X, ks):
+    def path_predict(self, X: ArrayLike, ks: Sequence[int] | None) -> NDArray:
         """Predictions with each of several numbers of features, in one pass.
 
         Parameters
@@ -181,13 +231,18 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         -------
         labels : ndarray of shape (len(ks), n_samples)
         """
-        model, X, ks = self._path(X, ks)
-        terms = model.terms(model.ranked())
-        ks = model.count_features(ks)
-        labels = [path_labels(model.transform(X[rows]), terms, ks) for rows in model.row_chunks(X)]
-        return self.classes_[np.concatenate(labels).T]
+        path, X = self._path(X, ks)
+        return self.classes_[path.labels(X)]
 
-    def path_score(self, X, y, ks, *, scoring=None, sample_weight=None):
+    def path_score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        ks: Sequence[int] | None,
+        *,
+        scoring: str | Callable | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> NDArray[np.float64]:
         """Scores with each of several numbers of features, in one pass.
 
         Parameters
@@ -207,16 +262,27 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         -------
         scores : ndarray of shape (len(ks),)
         """
-        model, X, ks = self._path(X, ks)
+        path, X = self._path(X, ks)
         check_consistent_length(X, y)
-        everything, codes = encode_labels(y)
-        if not np.array_equal(everything, self.classes_):
-            labels, everything = everything, np.union1d(self.classes_, everything)
-            codes = np.searchsorted(everything, labels)[codes]
-        known = np.searchsorted(everything, self.classes_)
+        every, codes = encode_labels(y)
+        if not np.array_equal(every, self.classes_):
+            labels, every = every, np.union1d(self.classes_, every)
+            codes = np.searchsorted(every, labels)[codes]
+        known = np.searchsorted(every, self.classes_)
         weights = check_weights(sample_weight, X)
         check_scoring(scoring)
-        return score_path(model, X, codes, everything, known, ks, scoring, weights)
+        scoring = "accuracy" if scoring is None else scoring
+        if is_counted(scoring):
+            return _score_labels(path, X, codes, known, scoring, weights)
+        scores, y = np.empty(len(path)), every[codes]
+        size = max(1, _BLOCK // max(1, X.shape[0] * len(every)))
+        for start in range(0, len(path), size):
+            some = slice(start, start + size)
+            scores[some] = [
+                score_decisions(scoring, decisions, every, known, X, y, weights)
+                for decisions in path.decisions(X, some)
+            ]
+        return scores
 
     def _path(self, X, ks):
         model = self._fitted_model()
@@ -226,4 +292,24 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         if not np.iterable(ks):
             raise ValueError(f"ks must be a sequence of numbers of features, or None, got {ks!r}.")
         ks = [resolve_n_features(k, self._n_choices, "Each of ks") for k in ks]
-        return model, X, np.array(ks, dtype=np.int64)
+        levels = np.array(ks, dtype=np.int64)
+        return CentersPath(model, levels, self.classes_, self.with_n_features), X
+
+
+def _score_labels(path, X, codes, known, scoring, weights):
+    """Accuracy or balanced accuracy of every level, in blocks of rows of bounded size."""
+    weights = np.ones(codes.size) if weights is None else weights
+    n_classes = max(codes.max(initial=0), known.max()) + 1
+    place = np.full(n_classes, -1)
+    place[known] = np.arange(known.size)
+    truth = place[codes]
+    hits = np.zeros((n_classes, len(path)))
+    size = max(1, _BLOCK // max(1, len(path)))
+    for start in range(0, codes.size, size):
+        rows = slice(start, start + size)
+        add_hits(path.labels(X[rows]).T, truth[rows], codes[rows], weights[rows], hits)
+    total = np.bincount(codes, weights=weights, minlength=n_classes)
+    if scoring == "accuracy":
+        return hits.sum(axis=0) / total.sum()
+    present = total > 0
+    return (hits[present] / total[present, None]).mean(axis=0)

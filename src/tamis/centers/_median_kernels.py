@@ -1,10 +1,22 @@
-"""Compiled parts of `tamis.centers.segments`: medians and costs of sorted segments."""
+"""Compiled parts of `tamis.centers.segments`: medians and costs of sorted segments.
+
+Named tuples are unpacked before the threaded loops, because numba hands single arrays to its
+threads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._compile import compiled, prange, twins
 
 __all__ = [
+    "ColumnMedians",
+    "Halves",
+    "Segments",
     "absolute_deviations",
     "copy_windows",
     "count_windows",
@@ -15,6 +27,70 @@ __all__ = [
 ]
 
 _COLUMNS = 64
+
+
+class Segments(NamedTuple):
+    """Sorted values of every (column, class), one segment after the other.
+
+    Attributes
+    ----------
+    values : ndarray
+        Values of all segments.
+    starts : ndarray of int of shape (n_segments + 1,)
+        Where segments begin in `values`.
+    cumulated : ndarray
+        Cumulated weights.
+    cumulated_starts : ndarray of int
+        Where segments begin in `cumulated`.
+    below : ndarray of shape (n_segments,)
+        Weight of the values to the left of the segment, which it leaves out.
+    """
+
+    values: NDArray
+    starts: NDArray
+    cumulated: NDArray
+    cumulated_starts: NDArray
+    below: NDArray
+
+
+class Halves(NamedTuple):
+    """How cumulated weights are compared with one half: see `tamis.centers.segments.TieRule`.
+
+    Attributes
+    ----------
+    weight, class_slack : ndarray of shape (n_classes,)
+        Total weight of every class, and how far from one half still counts as one half.
+    share : ndarray of shape (n_classes,)
+        Factors that give the classes the same total weight.
+    half, slack : float
+        The same comparison for all classes together.
+    """
+
+    weight: NDArray
+    class_slack: NDArray
+    share: NDArray
+    half: float
+    slack: float
+
+
+class ColumnMedians(NamedTuple):
+    """Results for a block of columns.
+
+    Attributes
+    ----------
+    median : ndarray of shape (n_columns, n_classes)
+        Class medians.
+    common : ndarray of shape (n_columns, 2)
+        Lower and upper end of the common median interval.
+    gain : ndarray of shape (n_columns,)
+    close : ndarray of bool of shape (n_columns,)
+        Whether a tie is within rounding.
+    """
+
+    median: NDArray
+    common: NDArray
+    gain: NDArray
+    close: NDArray
 
 
 @compiled
@@ -95,25 +171,14 @@ def class_cost(values, cumulated, below, total, lower, upper, common):
 
 
 @compiled
-def common_interval(
-    j,
-    values,
-    starts,
-    cumulated,
-    cumulated_starts,
-    below,
-    share,
-    half,
-    slack,
-    lowest,
-    highest,
-    low,
-    high,
-):
+def common_interval(j, segments, halves, lowest, highest, low, high):
     # Lower and upper end of the common median interval: the smallest value at which
     # sum_c share_c W_c(t) reaches `half`, by bisection in all classes' sorted lists at once. It
     # lies between the lowest and the highest of the classes' lower medians. `low` and `high`
-    # are room for the positions that are still open.
+    # hold the positions that are still open.
+    values, starts, below = segments.values, segments.starts, segments.below
+    cumulated, cumulated_starts = segments.cumulated, segments.cumulated_starts
+    share, half, slack = halves.share, halves.half, halves.slack
     n_classes = share.size
     for c in range(n_classes):
         s = j * n_classes + c
@@ -167,8 +232,10 @@ def common_interval(
 
 
 @compiled
-def gain_of_column(j, values, starts, cumulated, cumulated_starts, below, weight, lower, upper):
+def gain_of_column(j, segments, weight, lower, upper):
     # From the median intervals of the classes, and last that of all classes together.
+    values, starts, below = segments.values, segments.starts, segments.below
+    cumulated, cumulated_starts = segments.cumulated, segments.cumulated_starts
     gain = 0.0
     for c in range(weight.size):
         s = j * weight.size + c
@@ -252,24 +319,16 @@ def copy_windows(block, bounds, window, starts, values):
 
 
 @twins
-def medians_of_segments(
-    values,
-    starts,
-    cumulated,
-    cumulated_starts,
-    below,
-    weight,
-    class_slack,
-    share,
-    half,
-    slack,
-    median,
-    common,
-    gain,
-    close,
-):
+def medians_of_segments(segments, halves, result):
+    values, starts, below = segments.values, segments.starts, segments.below
+    cumulated, cumulated_starts = segments.cumulated, segments.cumulated_starts
+    weight, class_slack, share = halves.weight, halves.class_slack, halves.share
+    half, slack = halves.half, halves.slack
+    median, common, gain, close = result.median, result.common, result.gain, result.close
     n_classes = weight.size
     for block in prange((gain.size + _COLUMNS - 1) // _COLUMNS):
+        parts = Segments(values, starts, cumulated, cumulated_starts, below)
+        rule = Halves(weight, class_slack, share, half, slack)
         low = np.empty(n_classes, np.int64)
         high = np.empty(n_classes, np.int64)
         lower = np.empty(n_classes + 1)
@@ -286,22 +345,8 @@ def medians_of_segments(
                 lowest, highest = min(lowest, lower[c]), max(highest, lower[c])
                 median[j, c] = 0.5 * lower[c] + 0.5 * upper[c]
             common[j, 0], common[j, 1], close[j] = common_interval(
-                j,
-                values,
-                starts,
-                cumulated,
-                cumulated_starts,
-                below,
-                share,
-                half,
-                slack,
-                lowest,
-                highest,
-                low,
-                high,
+                j, parts, rule, lowest, highest, low, high
             )
             close[j] |= near
             lower[n_classes] = common[j, 0]
-            gain[j] = gain_of_column(
-                j, values, starts, cumulated, cumulated_starts, below, weight, lower, upper
-            )
+            gain[j] = gain_of_column(j, parts, weight, lower, upper)

@@ -193,7 +193,7 @@ def mean_and_variance(sums, squares, usual, count, weight, tolerance, largest):
     unsafe = np.empty(n_features, np.bool_)
     for j in range(n_features):
         s, q = all_sums[j], all_squares[j]
-        # NaN is neither safe nor nothing.
+        # NaN is neither safe nor zero.
         safe = total / largest <= q <= total * largest
         unsafe[j] = not (safe or (q == 0 and sizes[j] == 0))
         lost[j] = q * total - s * s < tolerance * (q * total)

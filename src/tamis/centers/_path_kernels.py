@@ -1,34 +1,147 @@
-"""Compiled loops of `tamis.centers.path`."""
+"""Compiled loops of `tamis.centers.terms`.
+
+The loops take the summands of the decisions and the levels as named tuples. These are unpacked
+before the threaded loops, because numba hands single arrays to its threads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._compile import compiled, prange, twins
 
-__all__ = ["TASK_ROWS", "add_confusion", "csr_above", "csr_path", "dense_above", "dense_path"]
+__all__ = [
+    "DifferenceTerms",
+    "Levels",
+    "StoredRows",
+    "Terms",
+    "ZeroTerms",
+    "add_hits",
+    "csr_path",
+    "csr_two_labels",
+    "dense_path",
+    "dense_two_labels",
+]
 
 _ROWS = 64
-TASK_ROWS = 4096
+
+
+class Terms(NamedTuple):
+    """Summands of the decisions, in rank order: see `tamis.centers.terms.PathTerms`."""
+
+    columns: NDArray
+    origin: NDArray
+    slope: NDArray
+    shift: NDArray
+    bounds: NDArray
+    log_prior: NDArray
+    absolute: bool
+
+
+class DifferenceTerms(NamedTuple):
+    """Summands of the difference between the decisions of two classes, in rank order.
+
+    Attributes
+    ----------
+    columns, origin : ndarray of shape (n_ranked,)
+        As in `Terms`.
+    factor : ndarray of shape (n_ranked,)
+        l2: difference of the slopes; l1: the slope.
+    shift : ndarray of shape (n_ranked, 2)
+        l2: difference of the constant parts, and 0; l1: the two class centers.
+    bounds : ndarray of shape (n_ranked, 2)
+        l1: limits to which values are clipped.
+    absolute : bool
+        True for l1.
+    """
+
+    columns: NDArray
+    origin: NDArray
+    factor: NDArray
+    shift: NDArray
+    bounds: NDArray
+    absolute: bool
+
+
+class Levels(NamedTuple):
+    """Levels by ascending number of features.
+
+    Attributes
+    ----------
+    stops : ndarray of int64 of shape (n_levels,)
+        Number of ranked features that enter.
+    place : ndarray of int64 of shape (n_levels,)
+        Where the level stands in the output.
+    sharpness, tolerance : ndarray of shape (n_levels,)
+        As in `PathTerms`.
+    threshold : ndarray of shape (n_levels,)
+        Two classes: the second one is predicted where the difference of the sums is larger.
+    """
+
+    stops: NDArray
+    place: NDArray
+    sharpness: NDArray
+    tolerance: NDArray
+    threshold: NDArray
+
+
+class StoredRows(NamedTuple):
+    """The three arrays of a CSR matrix."""
+
+    data: NDArray
+    indices: NDArray
+    indptr: NDArray
+
+
+class ZeroTerms(NamedTuple):
+    """For sparse rows: where columns enter, and the terms of zeros.
+
+    Attributes
+    ----------
+    level, rank : ndarray of int64 of shape (n_features,)
+        First level of every column (the number of levels where it never enters), and its rank.
+    zero : ndarray of shape (n_ranked, n_classes)
+        Terms of a value 0.
+    base : ndarray of shape (n_levels, n_classes)
+        Their sums.
+    """
+
+    level: NDArray
+    rank: NDArray
+    zero: NDArray
+    base: NDArray
 
 
 @compiled
-def record(i, k, sums, sharp, tolerance, log_prior, labels, decisions):
-    # Write the decision, or its first largest class: ties go to the first class.
+def first_largest(sums, sharp, log_prior, tolerance):
+    # The first of the classes whose decisions are within rounding of the largest.
     largest = -np.inf
     for c in range(log_prior.size):
-        value = sums[c] * sharp + log_prior[c]
-        if decisions.size:
-            decisions[i, k, c] = value
-        largest = max(largest, value)
-    if labels.size:
-        c = 0
-        while largest - (sums[c] * sharp + log_prior[c]) >= tolerance:
-            c += 1
-        labels[i, k] = c
+        largest = max(largest, sums[c] * sharp + log_prior[c])
+    c = 0
+    while largest - (sums[c] * sharp + log_prior[c]) >= tolerance:
+        c += 1
+    return c
+
+
+@compiled
+def write_decisions(sums, sharp, log_prior, tolerance, decisions):
+    # Decisions within rounding of the largest are made equal to it, so that labels agree.
+    largest = -np.inf
+    for c in range(log_prior.size):
+        decisions[c] = sums[c] * sharp + log_prior[c]
+        largest = max(largest, decisions[c])
+    for c in range(log_prior.size):
+        if largest - decisions[c] < tolerance:
+            decisions[c] = largest
 
 
 @compiled
 def mark_overflow(i, sums, labels):
-    # What has overflowed on the way is not finite at the end either.
+    # A sum that has overflowed once is not finite at the end either.
     finite = True
     for c in range(sums.size):
         finite &= np.isfinite(sums[c])
@@ -37,22 +150,11 @@ def mark_overflow(i, sums, labels):
 
 
 @twins
-def dense_path(
-    X,
-    columns,
-    origin,
-    slope,
-    shift,
-    absolute,
-    bounds,
-    stops,
-    sharpness,
-    tolerance,
-    place,
-    log_prior,
-    labels,
-    decisions,
-):
+def dense_path(X, terms, levels, labels, decisions):
+    columns, origin, slope, shift = terms.columns, terms.origin, terms.slope, terms.shift
+    bounds, log_prior, absolute = terms.bounds, terms.log_prior, terms.absolute
+    stops, place = levels.stops, levels.place
+    sharpness, tolerance = levels.sharpness, levels.tolerance
     n_classes = log_prior.size
     for block in prange((X.shape[0] + _ROWS - 1) // _ROWS):
         sums = np.empty(n_classes)
@@ -71,33 +173,24 @@ def dense_path(
                         for c in range(n_classes):
                             sums[c] += slope[r, c] * v - shift[r, c]
                     r += 1
-                record(i, place[k], sums, sharpness[k], tolerance[k], log_prior, labels, decisions)
+                sharp, near, p = sharpness[k], tolerance[k], place[k]
+                if labels.size:
+                    labels[i, p] = first_largest(sums, sharp, log_prior, near)
+                else:
+                    write_decisions(sums, sharp, log_prior, near, decisions[i, p])
             mark_overflow(i, sums, labels)
 
 
 @twins
-def csr_path(
-    data,
-    indices,
-    indptr,
-    level,
-    rank,
-    origin,
-    slope,
-    shift,
-    absolute,
-    bounds,
-    zero,
-    base,
-    sharpness,
-    tolerance,
-    place,
-    log_prior,
-    labels,
-    decisions,
-):
+def csr_path(rows, terms, zeros, levels, labels, decisions):
+    data, indices, indptr = rows.data, rows.indices, rows.indptr
+    origin, slope, shift, bounds = terms.origin, terms.slope, terms.shift, terms.bounds
+    log_prior, absolute = terms.log_prior, terms.absolute
+    level, rank, zero, base = zeros.level, zeros.rank, zeros.zero, zeros.base
+    stops, place = levels.stops, levels.place
+    sharpness, tolerance = levels.sharpness, levels.tolerance
     n_classes = log_prior.size
-    n_levels = place.size
+    n_levels = stops.size
     n_samples = indptr.size - 1
     for block in prange((n_samples + _ROWS - 1) // _ROWS):
         sums = np.empty(n_classes)
@@ -124,90 +217,72 @@ def csr_path(
                     sums[c] += change[k, c]
                     change[k, c] = 0.0
                     total[c] = base[k, c] + sums[c]
-                record(
-                    i, place[k], total, sharpness[k], tolerance[k], log_prior, labels, decisions
-                )
+                sharp, near, p = sharpness[k], tolerance[k], place[k]
+                if labels.size:
+                    labels[i, p] = first_largest(total, sharp, log_prior, near)
+                else:
+                    write_decisions(total, sharp, log_prior, near, decisions[i, p])
             mark_overflow(i, sums, labels)
 
 
 @twins
-def dense_above(
-    X,
-    columns,
-    origin,
-    slope,
-    shift,
-    slopes,
-    centers,
-    absolute,
-    bounds,
-    stops,
-    threshold,
-    rows,
-    tasks,
-    weights,
-    counts,
-):
-    # Four rows of one class at a time: their sums do not wait for each other, and a level's
-    # counter is touched once for four rows.
-    for t in prange(tasks.shape[0]):
-        last = tasks[t, 2]
-        count = counts[t]
-        for r in range(tasks[t, 1], last, 4):
-            i0, i1 = rows[r], rows[min(r + 1, last - 1)]
-            i2, i3 = rows[min(r + 2, last - 1)], rows[min(r + 3, last - 1)]
-            w0, w1 = weights[i0], weights[i1] if r + 1 < last else 0.0
-            w2, w3 = (
-                weights[i2] if r + 2 < last else 0.0,
-                weights[i3] if r + 3 < last else 0.0,
-            )
+def dense_two_labels(X, terms, levels, labels):
+    # Four rows at a time: their sums do not wait for each other.
+    columns, origin, factor = terms.columns, terms.origin, terms.factor
+    shift, bounds, absolute = terms.shift, terms.bounds, terms.absolute
+    stops, place, threshold = levels.stops, levels.place, levels.threshold
+    for block in prange((X.shape[0] + _ROWS - 1) // _ROWS):
+        last = min((block + 1) * _ROWS, X.shape[0]) - 1
+        for i in range(block * _ROWS, last + 1, 4):
+            i1, i2, i3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+            x0, x1, x2, x3 = X[i], X[i1], X[i2], X[i3]
+            y0, y1, y2, y3 = labels[i], labels[i1], labels[i2], labels[i3]
             s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
             q = 0
             for k in range(stops.size):
                 while q < stops[k]:
-                    j = columns[q]
+                    j, f = columns[q], factor[q]
+                    v0, v1 = np.float64(x0[j]), np.float64(x1[j])
+                    v2, v3 = np.float64(x2[j]), np.float64(x3[j])
                     if absolute:
-                        a, b, f = centers[q, 0], centers[q, 1], slopes[q, 0]
+                        a, b = shift[q, 0], shift[q, 1]
                         low, high = bounds[q, 0], bounds[q, 1]
-                        v0, v1 = min(max(X[i0, j], low), high), min(max(X[i1, j], low), high)
-                        v2, v3 = min(max(X[i2, j], low), high), min(max(X[i3, j], low), high)
+                        v0, v1 = min(max(v0, low), high), min(max(v1, low), high)
+                        v2, v3 = min(max(v2, low), high), min(max(v3, low), high)
                         s0 += (abs(v0 - a) - abs(v0 - b)) * f
                         s1 += (abs(v1 - a) - abs(v1 - b)) * f
                         s2 += (abs(v2 - a) - abs(v2 - b)) * f
                         s3 += (abs(v3 - a) - abs(v3 - b)) * f
                     else:
-                        f, o, h = slope[q], origin[q], shift[q]
-                        s0 += f * (X[i0, j] - o) - h
-                        s1 += f * (X[i1, j] - o) - h
-                        s2 += f * (X[i2, j] - o) - h
-                        s3 += f * (X[i3, j] - o) - h
+                        o, h = origin[q], shift[q, 0]
+                        s0 += f * (v0 - o) - h
+                        s1 += f * (v1 - o) - h
+                        s2 += f * (v2 - o) - h
+                        s3 += f * (v3 - o) - h
                     q += 1
-                h = threshold[k]
-                count[k] += w0 * (s0 > h) + w1 * (s1 > h) + (w2 * (s2 > h) + w3 * (s3 > h))
+                h, p = threshold[k], place[k]
+                y0[p], y1[p] = s0 > h, s1 > h
+                y2[p], y3[p] = s2 > h, s3 > h
             if not np.isfinite(s0 + s1 + s2 + s3):
-                count[0] = np.nan
+                y0[:] = -1
 
 
 @twins
-def csr_above(data, indices, indptr, record, absolute, threshold, codes, weights, counts):
-    # Four rows of one class at a time, as for dense rows.
+def csr_two_labels(rows, columns, levels, absolute, labels):
+    # Four rows at a time, as for dense rows. `columns` has all that is needed of a column on one
+    # cache line: its first level, its factor, and for l1 its centers, bounds and term of 0.
+    data, indices, indptr = rows.data, rows.indices, rows.indptr
+    place, threshold = levels.place, levels.threshold
     n_levels = threshold.size
-    for t in prange(counts.shape[0]):
-        first_row = t * TASK_ROWS
-        rows = first_row + np.argsort(codes[first_row : first_row + TASK_ROWS], kind="mergesort")
+    n_samples = indptr.size - 1
+    for block in prange((n_samples + _ROWS - 1) // _ROWS):
         change = np.zeros((n_levels + 1, 4))
-        four = np.zeros(4)
-        r = 0
-        while r < rows.size:
-            c = codes[rows[r]]
-            lanes = 1
-            while lanes < 4 and r + lanes < rows.size and codes[rows[r + lanes]] == c:
-                lanes += 1
-            for lane in range(lanes):
-                i = rows[r + lane]
-                four[lane] = weights[i]
+        last = min((block + 1) * _ROWS, n_samples) - 1
+        for first in range(block * _ROWS, last + 1, 4):
+            for lane in range(min(4, last + 1 - first)):
+                i = first + lane
                 for p in range(indptr[i], indptr[i + 1]):
-                    column = record[indices[np.uint64(p)]]
+                    column = columns[indices[np.uint64(p)]]
                     v = np.float64(data[np.uint64(p)])
                     term = column[1] * v
                     if absolute:
@@ -215,26 +290,29 @@ def csr_above(data, indices, indptr, record, absolute, threshold, codes, weights
                         v = min(max(v, column[4]), column[5])
                         term = column[1] * (abs(v - a) - abs(v - b)) - column[6]
                     change[np.int64(column[0]), lane] += term
-            for lane in range(lanes, 4):
-                four[lane] = 0.0
-            w0, w1, w2, w3 = four[0], four[1], four[2], four[3]
+            y0, y1 = labels[first], labels[min(first + 1, last)]
+            y2, y3 = labels[min(first + 2, last)], labels[min(first + 3, last)]
             s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-            count = counts[t, c]
             for k in range(n_levels):
                 s0 += change[k, 0]
                 s1 += change[k, 1]
                 s2 += change[k, 2]
                 s3 += change[k, 3]
-                h = threshold[k]
-                count[k] += w0 * (s0 > h) + w1 * (s1 > h) + (w2 * (s2 > h) + w3 * (s3 > h))
+                h, p = threshold[k], place[k]
+                # Lanes beyond the last row are written first, so that the row itself stays.
+                y3[p] = s3 > h
+                y2[p] = s2 > h
+                y1[p] = s1 > h
+                y0[p] = s0 > h
             if not np.isfinite(s0 + s1 + s2 + s3):
-                count[0] = np.nan
+                y0[:] = -1
             change[:] = 0.0
-            r += lanes
 
 
 @compiled
-def add_confusion(labels, codes, weights, confusion):
+def add_hits(labels, truth, codes, weights, hits):
+    # Weight of the rows of every true class that each level labels correctly.
     for i in range(labels.shape[0]):
+        row, right, w = hits[codes[i]], truth[i], weights[i]
         for k in range(labels.shape[1]):
-            confusion[k, codes[i], labels[i, k]] += weights[i]
+            row[k] += w * (labels[i, k] == right)

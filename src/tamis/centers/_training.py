@@ -1,10 +1,12 @@
-"""What the sparse center classifiers share in training: checks, priors, the arrays they keep."""
+"""Training that the sparse center classifiers share: checks, priors, the arrays they keep."""
+
+from __future__ import annotations
 
 import warnings
 
 import numpy as np
-from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis._base import (
     TamisEstimator,
     check_finite,
@@ -43,14 +45,14 @@ class CenterTraining(TamisEstimator):
                 )
         if self.metric == "l1" and self.covariance is not None:
             raise ValueError(
-                f"covariance={self.covariance!r} goes with metric='l2' only, got metric='l1'. "
+                f"covariance={self.covariance!r} requires metric='l2', got metric='l1'. "
                 "Use covariance=None, or metric='l2'."
             )
 
         for name in ("feature_groups", "keep"):
             if self.covariance is not None and getattr(self, name) is not None:
                 raise ValueError(
-                    f"{name} goes with covariance=None only, got covariance={self.covariance!r}: "
+                    f"{name} requires covariance=None, got covariance={self.covariance!r}: "
                     "with a covariance the selected features are transformed ones."
                 )
 
@@ -63,11 +65,11 @@ class CenterTraining(TamisEstimator):
             reset=reset,
             accept_sparse=("csr", "csc"),
             dtype=[np.float64, np.float32],
-            ensure_all_finite=False,  # read off the sums: see check_finite
+            ensure_all_finite=False,  # found in the sums: see check_finite
             accept_large_sparse=True,
         )
-        if self.metric == "l1" and not sparse.issparse(X):
-            check_finite((X,), X)  # an order is no place to find NaN in
+        if self.metric == "l1" and not is_sparse(X):
+            check_finite((X,), X)  # medians would hide NaN
         sample_weight = check_weights(sample_weight, X)
         self._set_groups()
         self.classes_, codes = encode_labels(y, classes)
@@ -80,7 +82,7 @@ class CenterTraining(TamisEstimator):
             require_class_weights(self.classes_, codes, sample_weight)
 
     def _set_groups(self):
-        """Keep the groups of this fit, as arrays: the parameters may be set to others later."""
+        """Keep the groups of this fit as arrays, because the parameters may change later."""
         groups = None
         if self.feature_groups is not None or self.keep is not None:
             groups = make_groups(self.feature_groups, self.keep, self._feature_names())
@@ -129,7 +131,7 @@ class CenterTraining(TamisEstimator):
             try:
                 prior = np.asarray(self.priors, dtype=np.float64)
             except (TypeError, ValueError):
-                prior = np.zeros(0)  # told below
+                prior = np.zeros(0)  # raises below
             if (
                 prior.shape != weight.shape
                 or not np.all(prior > 0)
@@ -146,7 +148,7 @@ class CenterTraining(TamisEstimator):
     def _store(self, model):
         """Keep the arrays of `model`; `_model` puts them together again."""
         statistics = model.statistics
-        self._metric = model.metric  # the parameter may be set to another one after fit
+        self._metric = model.metric  # the parameter may change after fit
         self.class_count_ = statistics.weight
         self._offset = statistics.offset
         self._class_centers = statistics.centers
@@ -180,24 +182,38 @@ class CenterTraining(TamisEstimator):
     def _select(self, k):
         """Use the k best features, or groups."""
         model = self._model
-        self.support_ = model.select(k)
-        self.n_features_ = int(self.support_.size)
+        selected = model.select(k)
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        if self._whitening is None:
+            self.support_[selected] = True
+        else:  # a new dict: a copy of this estimator may share the other
+            self.support_[:] = True
+            self._whitening = {**self._whitening, "selected": selected}
+        self.n_features_ = int(selected.size)
         self.n_groups_ = self.n_features_
         if self._group_of is not None:
-            self.n_groups_ = int(np.unique(self._group_of[self.support_]).size)
-        self.dispersion_ = float(model.in_units_of_X(model.dispersion(self.support_)))
-        self.objective_ = float(model.in_units_of_X(model.objective(self.support_)))
+            self.n_groups_ = int(np.unique(self._group_of[selected]).size)
+        self.dispersion_ = float(model.in_units_of_X(model.dispersion(selected)))
+        self.objective_ = float(model.in_units_of_X(model.objective(selected)))
 
-    def _warn_of_few_features(self, k, asked):
-        found, kind = self.n_features_, "features"
+    @property
+    def _selected(self):
+        """Indices of the selected features, with a covariance of the transformed ones."""
+        if self._whitening is None:
+            return np.flatnonzero(self.support_)
+        return self._whitening["selected"]
+
+    def _warn_of_few_features(self, k, requested):
+        n_selected, kind = self.n_features_, "features"
         if self._group_of is not None:
-            found = int(np.count_nonzero(~self._kept[np.unique(self._group_of[self.support_])]))
+            groups = np.unique(self._group_of[self._selected])
+            n_selected = int(np.count_nonzero(~self._kept[groups]))
             kind = "features" if self.feature_groups is None else "groups"
             kind += " besides those to keep" if self._kept.any() else ""
-        if found >= k or asked is None:
+        if n_selected >= k or requested is None:
             return
         warnings.warn(
-            f"{k} {kind} were asked for, but only {found} separate the class "
+            f"{k} {kind} were requested, but only {n_selected} separate the class "
             f"centers (metric={self.metric!r}); those are selected.",
             UserWarning,
             stacklevel=4,

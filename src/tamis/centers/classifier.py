@@ -1,14 +1,25 @@
 """SparseCenterClassifier: class centers that differ in at most k features."""
 
+from __future__ import annotations
+
+import copy
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
+from tamis._array import is_sparse
 from tamis._base import decode_labels, resolve_n_features, steps, with_callbacks
 from tamis.centers._fitted import FittedCenters
+from tamis.centers.path import CentersPath, check_levels
 from tamis.centers.statistics import ClassMoments, summarise
 
-__all__ = ["SparseCenterClassifier"]
+__all__ = ["SparseCenterClassifier", "make_path"]
+
+_PARAMETERS = ("metric", "scaling", "covariance", "priors", "feature_groups", "keep")
+_DESCRIPTIONS = ("n_features_in_", "feature_names_in_", "_group_of", "_kept")
 
 
 def _can_learn_online(estimator):
@@ -34,8 +45,8 @@ class SparseCenterClassifier(FittedCenters):
        \quad \text{where the } \theta_c \text{ differ in at most } k \text{ features},
 
     with squared l2 or with l1 distances [1]_. The objective is a sum over features, so the k
-    features with the largest gains are the global optimum. Training takes one pass over the data;
-    every k is then there for the asking (`with_n_features`, `path_score`).
+    features with the largest gains are the global optimum. Training takes one pass over the data
+    and serves every k (`fit_path`, `with_n_features`, `path_score`).
 
     Parameters
     ----------
@@ -47,63 +58,71 @@ class SparseCenterClassifier(FittedCenters):
         Means and squared Euclidean distances, or medians and absolute distances, which are
         robust to outliers.
     scaling : {"spread", "std", "variance"} or None, default="spread"
-        What each feature is divided by. "spread": its own total spread in the sense of the
+        How features are scaled. "spread": each is divided by its total spread in the sense of the
         metric, so that a gain is the share of the spread that the classes explain. "std",
-        "variance": those of all rows (the paper's experiments use the variance). None: nothing.
+        "variance": by those of all rows (the paper's experiments use the variance). None: no
+        scaling.
     covariance : {"empirical", "shrunk"} or None, default=None
         Mahalanobis distances (with metric="l2") by the pooled within-class covariance, as it is
-        or with Ledoit-Wolf shrinkage. The selected features are then transformed ones, and
-        `get_support` is all true.
+        or with Ledoit-Wolf shrinkage. The selected features are then transformed ones, every
+        feature of X enters them, and `support_` is all true.
     priors : {"uniform", "empirical"} or array-like of shape (n_classes,), default="uniform"
         Class probabilities that enter the decision.
     feature_groups : dict, list of lists, array-like or None, default=None
         Features that are selected together and count as one: a dict from names to features (names
         or indices), a list of such lists, or one label for every feature. Every feature is in one
-        group. The gain of a group is the sum of those of its features, so the k best groups are
-        the global optimum too. Not with a covariance.
+        group. The gain of a group is the sum of the gains of its features, so the k best groups
+        are the global optimum too. Requires covariance=None.
     keep : str, int, list of them or None, default=None
         Features (names or indices) that are always selected, with their group, or names of groups.
-        `n_features_to_select` does not count them. Not with a covariance.
+        `n_features_to_select` does not count them. Requires covariance=None.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    support_ : ndarray of shape (n_features_,)
-        Indices of the selected features, ascending.
+    support_ : ndarray of bool of shape (n_features_in_,)
+        Mask of the selected features.
     n_features_ : int
-        How many there are.
+        Number of selected features; with a covariance, of transformed ones.
     n_groups_ : int
-        How many groups they belong to; without groups as many.
+        Number of groups that they belong to; without groups, the number of features.
     gains_ : ndarray of shape (n_features_in_,)
-        What leaving a feature out would cost, on the scaled data; exactly 0 for nothing.
-    ranking_ : ndarray of shape (n_features_in_,)
-        Feature indices, best first. With groups, the features of the best group first; before all
-        others those to keep.
+        How much leaving a feature out would increase the objective, on the scaled data; exactly 0
+        where it would not.
+    feature_order_ : ndarray of shape (n_features_in_,)
+        Feature indices, best first. With groups, the features of the best group come first, after
+        the kept ones.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Gains of the selected features, 0 for the others.
+    coef_ : ndarray of shape (1, n_features_in_) or (n_classes, n_features_in_)
+        Coefficients of `decision_function` in the units of X; only with metric="l2".
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Its intercepts; only with metric="l2".
     group_of_ : ndarray of shape (n_features_in_,)
         Index of each feature's group, in the order in which `feature_groups` has them.
     group_gains_ : ndarray of shape (n_groups,)
         Sums of the gains of every group.
     centers_ : ndarray of shape (n_classes, n_features_in_)
-        Class centers in the units of X; they differ on the support only.
+        Class centers in the units of X; they differ only on the support.
     class_centers_ : ndarray of shape (n_classes, n_features_in_)
         Means or medians of the classes, for all features.
     common_center_ : ndarray of shape (n_features_in_,)
         The center that the classes share outside the support.
     scale_ : ndarray of shape (n_features_in_,)
-        What the features are divided by; 1 for constant features.
+        Divisors of the features; 1 for constant features.
     objective_ : float
         The minimum, on the scaled data.
     dispersion_ : float
-        Within-class dispersion over the support: the one scale of the probabilities.
+        Within-class dispersion over the support, which sets the scale of the probabilities.
     class_prior_, class_count_ : ndarray of shape (n_classes,)
         Priors, and sums of sample weights.
     temperature_ : float
-        What decisions are divided by; 1 here, calibrated in `SparseCenterClassifierCV`.
+        Divisor of the decisions; 1 here, calibrated in `SparseCenterClassifierCV`.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when they have names that are strings.
+        Their names, when all of them are strings.
 
     References
     ----------
@@ -123,15 +142,15 @@ class SparseCenterClassifier(FittedCenters):
 
     def __init__(
         self,
-        n_features_to_select=10,
+        n_features_to_select: int | float | None = 10,
         *,
-        metric="l2",
-        scaling="spread",
-        covariance=None,
-        priors="uniform",
-        feature_groups=None,
-        keep=None,
-    ):
+        metric: str = "l2",
+        scaling: str | None = "spread",
+        covariance: str | None = None,
+        priors: str | ArrayLike = "uniform",
+        feature_groups: object = None,
+        keep: object = None,
+    ) -> None:
         self.n_features_to_select = n_features_to_select
         self.metric = metric
         self.scaling = scaling
@@ -141,7 +160,9 @@ class SparseCenterClassifier(FittedCenters):
         self.keep = keep
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> SparseCenterClassifier:
         """Train on all data.
 
         Parameters
@@ -169,12 +190,79 @@ class SparseCenterClassifier(FittedCenters):
         self._warn_of_few_features(k, self.n_features_to_select)
         return self
 
-    @available_if(_can_learn_online)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on training with more data; the result is that of `fit` on all data, to rounding.
+    def fit_path(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        levels: ArrayLike | int | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> CentersPath:
+        """Train the classifiers with many numbers of features at once.
 
-        Memory does not grow with the number of samples. The first chunk of a stream decides
-        which features there are; the order of the chunks does not matter.
+        The estimator itself is not changed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples; sparse ones stay sparse.
+        y : array-like of shape (n_samples,)
+            Labels of any type, two classes or more.
+        levels : array-like of int, int or None, default=None
+            Numbers of features, or groups. An integer: that many levels, geometrically spaced.
+            None: every number of features for dense data; a few hundred of them, geometrically
+            spaced beyond the first 128, for sparse data.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; 2 is the same as the row twice.
+
+        Returns
+        -------
+        path : CentersPath
+            `path.levels` are numbers of features, ascending; `path.model(i)` is the fitted
+            classifier of a level.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tamis import SparseCenterClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> path = SparseCenterClassifier().fit_path(X, y)
+        >>> path.levels.tolist()
+        [1, 2, 3, 4]
+        >>> path.features(1).tolist()
+        [2, 3]
+        >>> round(path.model(1).score(X, y), 3)
+        0.96
+        """
+        trainer = clone(self)
+        trainer._check_parameters()
+        X, codes, sample_weight = trainer._validate(X, y, sample_weight)
+        trainer._check_class_weights(codes, sample_weight)
+        levels = check_levels(levels, trainer._n_choices, many=not is_sparse(X))
+        model = trainer._train(X, codes, len(trainer.classes_), sample_weight)
+        return make_path(trainer, model, levels, trainer.classes_, X.shape[0])
+
+    def _fit_path(self, X, codes, levels=None, sample_weight=None, n_classes=None):
+        """`fit_path` without validation: class indices instead of labels, also as `classes`."""
+        n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
+        trainer = copy.copy(self)
+        trainer.n_features_in_, trainer.classes_ = X.shape[1], np.arange(n_classes)
+        trainer._set_groups()
+        levels = check_levels(levels, trainer._n_choices, many=not is_sparse(X))
+        model = trainer._train(X, codes, n_classes, sample_weight)
+        return make_path(trainer, model, levels, trainer.classes_, X.shape[0])
+
+    @available_if(_can_learn_online)
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> SparseCenterClassifier:
+        """Continue training with more data; the result is that of `fit` on all data, to rounding.
+
+        Memory does not grow with the number of samples. The first chunk determines the features;
+        the order of the chunks does not matter.
 
         Parameters
         ----------
@@ -183,8 +271,8 @@ class SparseCenterClassifier(FittedCenters):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes there will be; needed in the first call when a later chunk brings new
-            ones.
+            All classes; needed in the first call when a later chunk has classes that the first
+            does not have.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
 
@@ -196,8 +284,8 @@ class SparseCenterClassifier(FittedCenters):
         self._check_parameters()
         if not first and (self._metric != "l2" or self._whitening is not None):
             raise ValueError(
-                "partial_fit cannot go on from a fit with medians or a covariance. Call fit with "
-                "metric='l2' and covariance=None first, or begin with a new classifier."
+                "partial_fit cannot continue a fit with medians or a covariance. Call fit with "
+                "metric='l2' and covariance=None first, or start with a new classifier."
             )
         known = None if first else self.classes_
         if classes is not None:
@@ -205,7 +293,7 @@ class SparseCenterClassifier(FittedCenters):
             if known is not None and not np.array_equal(known, named):
                 raise ValueError(
                     f"classes={named.tolist()} differs from the first call's {known.tolist()}. "
-                    "Name all classes in the first call, or call fit to begin again."
+                    "Name all classes in the first call, or call fit to start again."
                 )
             known = named
         X, codes, sample_weight = self._validate(
@@ -230,3 +318,38 @@ class SparseCenterClassifier(FittedCenters):
         self._n_rows = moments.n_rows
         self._select(k)
         return self
+
+
+def make_path(
+    estimator: FittedCenters, model: object, levels: NDArray, classes: NDArray, n_rows: int
+) -> CentersPath:
+    """The path of a trained model.
+
+    Parameters
+    ----------
+    estimator : SparseCenterClassifier or SparseCenterClassifierCV
+        Its parameters, features and feature groups are those of the classifiers of the path.
+    model : CenterModel
+    levels : ndarray of int
+    classes : ndarray
+        Class labels.
+    n_rows : int
+        Number of training rows.
+
+    Returns
+    -------
+    path : CentersPath
+    """
+
+    def build(k):
+        parameters = {name: getattr(estimator, name) for name in _PARAMETERS}
+        classifier = SparseCenterClassifier(max(k, 1), **parameters)
+        known = vars(estimator)
+        vars(classifier).update({name: known[name] for name in _DESCRIPTIONS if name in known})
+        classifier.classes_ = classes
+        classifier._store(model)
+        classifier._n_rows = n_rows
+        classifier._select(k)
+        return classifier
+
+    return CentersPath(model, levels, classes, build)

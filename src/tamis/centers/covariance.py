@@ -6,15 +6,20 @@ Mahalanobis problem is the l2 problem in :math:`\xi = S^{-1/2} z`. Everything he
 
 .. math:: S^{-1/2} = b I + V \operatorname{diag}(f) V^\top, \qquad V \in \mathbb{R}^{m \times r},
 
-so that nothing of size m x m is made when m > n: the eigenvectors V come from the n x n Gram
+so that no m x m matrix is needed when m > n: the eigenvectors V come from the n x n Gram
 matrix of the rows, and the directions that no row spans all have the same eigenvalue, the one
 that shrinkage gives them.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
+
+from tamis._array import is_sparse
 
 __all__ = ["Whitening", "pooled_whitening"]
 
@@ -37,16 +42,16 @@ class Whitening:
         How far the covariance was drawn to a multiple of the identity, between 0 and 1.
     """
 
-    vectors: np.ndarray
-    roots: np.ndarray
+    vectors: NDArray
+    roots: NDArray
     rest: float
     shrinkage: float
 
-    def apply(self, Z):
+    def apply(self, Z: NDArray) -> NDArray:
         r"""Rows :math:`S^{-1/2} z` for the rows z of `Z`."""
         return self._apply(Z, 1.0 / self.roots, 1.0 / self.rest)
 
-    def undo(self, Z):
+    def undo(self, Z: NDArray) -> NDArray:
         r"""Rows :math:`S^{1/2} \xi` for the rows of `Z`."""
         return self._apply(Z, self.roots, self.rest)
 
@@ -54,7 +59,15 @@ class Whitening:
         return base * Z + ((Z @ self.vectors) * (factors - base)) @ self.vectors.T
 
 
-def pooled_whitening(X, codes, offset, means, scale, kind, sample_weight=None):
+def pooled_whitening(
+    X,
+    codes: NDArray,
+    offset: NDArray,
+    means: NDArray,
+    scale: NDArray,
+    kind: str,
+    sample_weight: NDArray | None = None,
+) -> Whitening:
     """Whitening by the covariance of ``(X - offset - class mean) / scale``.
 
     Parameters
@@ -137,7 +150,7 @@ class _CenteredRows:
     def __init__(self, X, codes, offset, means, scale, weights):
         self.root_weights = np.sqrt(weights)
         self.codes = codes
-        self.sparse = sparse.issparse(X)
+        self.sparse = is_sparse(X)
         if not self.sparse:
             self.A = ((X - offset) - means[codes]) / scale
             self.A *= self.root_weights[:, None]
@@ -186,9 +199,9 @@ class _CenteredRows:
             norms = np.einsum("ij,ij->i", self.A, self.A)
             positive = self.root_weights > 0
             return np.divide(norms, self.root_weights**2, out=np.zeros_like(norms), where=positive)
-        own = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+        squares = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
         cross = (self.X @ self.means.T)[np.arange(self.codes.size), self.codes]
-        return own - 2 * cross + (self.means**2).sum(axis=1)[self.codes]
+        return squares - 2 * cross + (self.means**2).sum(axis=1)[self.codes]
 
 
 def _mostly_stored(X, membership, weights):

@@ -1,15 +1,20 @@
 """Medians of one column with whole-number weights, in integers of any size."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from itertools import accumulate
 from math import lcm
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["exact_intervals"]
 
 
-def exact_intervals(x, codes, sample_weight, n_classes):
+def exact_intervals(
+    x: NDArray, codes: NDArray, sample_weight: NDArray | None, n_classes: int
+) -> NDArray[np.float64]:
     """Median intervals of a column: of every class, and of all with equal say for the classes.
 
     Parameters

@@ -2,13 +2,17 @@ r"""Features that are selected together, and features that always are.
 
 The objective is a sum over features, hence over groups of features too: leaving group G out costs
 :math:`g_G = \sum_{i \in G} g_i` whatever else is left out. Keeping the k groups with the largest
-:math:`g_G` is therefore the global optimum, and it stays so when some groups are kept in any case.
+:math:`g_G` is therefore the global optimum, also when some groups are always kept.
 Shapes: gains (m,) for m features; kept, sums (G,) for G groups.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._base import find_feature, name_some, read_groups
 
@@ -27,49 +31,56 @@ class FeatureGroups:
         Groups that are always selected, and not counted.
     """
 
-    group_of: np.ndarray
-    kept: np.ndarray
+    group_of: NDArray
+    kept: NDArray
 
     @property
-    def n_choices(self):
+    def n_choices(self) -> int:
         """Number of groups that may be selected or not."""
         return int(np.count_nonzero(~self.kept))
 
-    def sums(self, gains):
+    def sums(self, gains: NDArray) -> NDArray[np.float64]:
         """Gain of every group."""
         # From the smallest to the largest: groups with equal members have equal sums, however
         # their columns are ordered.
         order = np.lexsort((gains, self.group_of))
         return np.bincount(self.group_of[order], weights=gains[order], minlength=self.kept.size)
 
-    def order(self, gains):
+    def order(self, gains: NDArray) -> NDArray[np.intp]:
         """Groups: the kept ones, then the best first; equal gains: the lower first feature."""
         first = np.unique(self.group_of, return_index=True)[1]
         return np.lexsort((first, -self.sums(gains), ~self.kept))
 
-    def order_features(self, gains):
+    def order_features(self, gains: NDArray) -> NDArray[np.intp]:
         """Features group by group, the best group first; within a group the best feature first."""
         order = self.order(gains)
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
         return np.lexsort((-gains, rank[self.group_of]))
 
-    def select(self, gains, k):
+    def select(self, gains: NDArray, k: int) -> NDArray[np.intp]:
         """Features of positive gain in the kept and in the k best groups, ascending."""
         chosen = np.zeros(self.kept.size, dtype=bool)
         chosen[self.order(gains)[: self.kept.size - self.n_choices + k]] = True
         return np.flatnonzero(chosen[self.group_of] & (gains > 0))
 
-    def count_features(self, gains, ks):
+    def count_features(self, gains: NDArray, ks: NDArray) -> NDArray[np.int64]:
         """Number of features of positive gain in the kept and in the k best groups, for all ks."""
         sizes = np.bincount(self.group_of, weights=gains > 0, minlength=self.kept.size)
         total = np.concatenate([[0], np.cumsum(sizes[self.order(gains)])]).astype(np.int64)
         n_kept = self.kept.size - self.n_choices
         return total[np.minimum(n_kept + np.asarray(ks), self.kept.size)]
 
+    def count_choices(self, gains: NDArray, ks: NDArray) -> NDArray[np.int64]:
+        """Number of groups with a gain among the k best that are not kept, for all ks."""
+        free = self.order(gains)[self.kept.size - self.n_choices :]
+        return np.minimum(ks, np.count_nonzero(self.sums(gains)[free] > 0))
 
-def make_groups(feature_groups, keep, feature_names):
-    """The groups that a user's parameters describe; wrong ones are told kindly.
+
+def make_groups(
+    feature_groups: object, keep: object, feature_names: Sequence[str]
+) -> FeatureGroups:
+    """The groups that a user's parameters describe; raises ValueError for invalid ones.
 
     Parameters
     ----------

@@ -7,12 +7,12 @@ For every feature i and class c: the median :math:`\mu_{ci}` of eq. (16), the di
 
 The one idea that makes it fast: sort each class on its own, a block of columns at a time, and find
 the common median by bisection in the C sorted lists. Long columns are only partitioned at their
-class medians, because all that matters lies between these; what is outside is counted. For sparse
+class medians, because only values between these matter; the others are counted. For sparse
 data even that is rare: one pass counts the positive and negative values of every class; where
 both stay below half of the class the median is 0, and on text that settles nearly all columns.
 
-The one idea that makes it exact: a class is as well served by any point between its lower and its
-upper median, so leaving a feature out costs class c
+The one idea that makes it exact: any point between its lower and its upper median serves a class
+equally well, so leaving a feature out costs class c
 
 .. math:: \frac1{W_c} \int_{\mu_c}^{\mu} (2 W_c(t) - W_c) \, dt, \qquad
    W_c(t) = \sum_{j \in c,\, x_j \le t} w_j,
@@ -25,13 +25,17 @@ Whether :math:`\sum_c W_c(t) / W_c` has reached C/2 is decided in whole numbers 
 within rounding of a tie. Weights that are not whole numbers tie when they are within rounding.
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
+from tamis._array import is_sparse
 from tamis._base import count_classes
 from tamis.centers._median_kernels import (
+    Segments,
     absolute_deviations,
     copy_windows,
     count_windows,
@@ -51,7 +55,9 @@ _BLOCK_VALUES = 1 << 20
 _LONG_COLUMNS = 256
 
 
-def class_medians(X, codes, n_classes, sample_weight=None):
+def class_medians(
+    X, codes: NDArray, n_classes: int, sample_weight: NDArray | None = None
+) -> ClassMedians:
     """Medians, dispersions and gains of every column.
 
     Parameters
@@ -100,7 +106,7 @@ def _medians_as_they_are(X, codes, n_classes, sample_weight):
         np.zeros(n_features),
     )
     rule = TieRule(X, codes, sample_weight, weight)
-    fill = fill_sparse if sparse.issparse(X) else _fill_dense
+    fill = fill_sparse if is_sparse(X) else _fill_dense
     with np.errstate(over="ignore", invalid="ignore"):
         fill(X, codes, sample_weight, rule, result)
     return result
@@ -138,11 +144,12 @@ def _unweighted_segments(block, rows, bounds, sample_weight):
     sums = np.empty(starts.size - 1)
     absolute_deviations.choose(block.size)(block.ravel(), starts, sums)
     counting = np.arange(1.0, rows.size + 1)
-    return block.ravel(), starts, counting, np.zeros_like(starts), None, sums
+    below = np.zeros(sums.size)
+    return Segments(block.ravel(), starts, counting, np.zeros_like(starts), below), sums
 
 
 def _windows_of_segments(block, rows, bounds, sample_weight):
-    """Only what lies between the medians of the classes is sorted; the rest is counted."""
+    """Only values between the medians of the classes are sorted; the others are counted."""
     for first, last in pairwise(bounds):
         middle = [(last - first - 1) // 2, (last - first) // 2]
         block[:, first:last].partition(middle, axis=1)
@@ -158,7 +165,7 @@ def _windows_of_segments(block, rows, bounds, sample_weight):
     for first, last in pairwise(starts):
         values[first:last].sort()
     counting = np.arange(1.0, rows.size + 1)
-    return values, starts, counting, below, below.astype(np.float64), sums
+    return Segments(values, starts, counting, below, below.astype(np.float64)), sums
 
 
 def _weighted_segments(block, rows, bounds, sample_weight):
@@ -170,7 +177,8 @@ def _weighted_segments(block, rows, bounds, sample_weight):
         block[:, part] = np.take_along_axis(block[:, part], order, axis=1)
         np.cumsum(sample_weight[rows[part]][order], axis=1, out=cumulated[:, part])
     starts = _regular_starts(block, bounds)
-    return block.ravel(), starts, cumulated.ravel(), starts, None, None
+    below = np.zeros(starts.size - 1)
+    return Segments(block.ravel(), starts, cumulated.ravel(), starts, below), None
 
 
 def _regular_starts(block, bounds):

@@ -1,6 +1,6 @@
 r"""From statistics to decisions, for one metric, scaling and covariance.
 
-`CenterModel` holds what training found for every feature; a sparsity k only says how many of the
+`CenterModel` holds the results of training for every feature; k only says how many of the
 ranked features enter. With :math:`\omega_c = (\theta_c - \tilde\theta) / s` the decisions are log
 likelihoods up to a constant that all classes share,
 
@@ -11,16 +11,20 @@ Gaussian or Laplace with one scale: the mean over classes and over D of the with
 dispersion. With a covariance the same holds for the whitened features.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis._base import order_by_score
 from tamis.centers.covariance import Whitening
 from tamis.centers.groups import FeatureGroups
-from tamis.centers.path import PathTerms, bounds_of, path_decisions, require_finite_decisions
 from tamis.centers.ranking import CenterStatistics, scaled_by, select_largest
+from tamis.centers.terms import PathTerms, bounds_of, path_decisions, require_finite_decisions
 from tamis.centers.units import divide, in_units_of_X
 
 __all__ = ["CenterModel"]
@@ -37,7 +41,7 @@ class CenterModel:
     ----------
     metric : {"l2", "l1"}
     statistics : CenterStatistics
-        In the units of X, or in units of their own: see `tamis.centers.units`.
+        In the units of X, or in other units: see `tamis.centers.units`.
     scale : ndarray of shape (n_features,)
         Divisors of the features in these units.
     gains : ndarray of shape (n_features,)
@@ -47,36 +51,36 @@ class CenterModel:
     whitened_centers, whitened_dispersion : ndarray of shape (n_classes, n_features) or None
         Centers and variances of the whitened features.
     temperature : float
-        What decisions are divided by.
+        Divisor of the decisions.
     groups : FeatureGroups or None
         Features that are selected together, or always; k counts groups then.
     reference : float
-        What scaled features have to be multiplied with where units of X matter.
+        Factor that brings scaled features to the units of X.
     """
 
     metric: str
     statistics: CenterStatistics
-    scale: np.ndarray
-    gains: np.ndarray
-    log_prior: np.ndarray
+    scale: NDArray
+    gains: NDArray
+    log_prior: NDArray
     whitening: Whitening | None = None
-    whitened_centers: np.ndarray | None = None
-    whitened_dispersion: np.ndarray | None = None
+    whitened_centers: NDArray | None = None
+    whitened_dispersion: NDArray | None = None
     temperature: float = 1.0
     groups: FeatureGroups | None = None
     reference: float = 1.0
 
     @property
-    def power(self):
+    def power(self) -> int:
         """Exponent of the distances: 1 for l1, 2 for l2."""
         return 1 if self.metric == "l1" else 2
 
     @property
-    def scale_in_units_of_X(self):
+    def scale_in_units_of_X(self) -> NDArray:
         """Divisors of the features as they are in X."""
         return in_units_of_X(self.scale, self.reference, self.statistics)
 
-    def in_units_of_X(self, values):
+    def in_units_of_X(self, values: NDArray | float) -> NDArray | float:
         """Gains or dispersions of the features scaled as `scale_in_units_of_X` does."""
         if self.reference == 1.0:
             return values
@@ -93,13 +97,13 @@ class CenterModel:
             values = scaled_by(values, self.scale[columns], self.power)
         return values[np.isfinite(self.log_prior)].mean(axis=0)
 
-    def dispersion(self, support):
+    def dispersion(self, support: NDArray) -> float:
         """The one scale of the likelihood: mean over classes and features, floored."""
         if support.size == 0:
             return 1.0
         return _floored(self._dispersion_of(support).mean(), self.gains[support].mean())
 
-    def objective(self, support):
+    def objective(self, support: NDArray) -> float:
         """J on the scaled data: within-class dispersions plus the gains that are left out."""
         left_out = self.gains.sum() - self.gains[support].sum()
         if self.whitening is not None:
@@ -110,7 +114,7 @@ class CenterModel:
             ).sum()
         return float(within + max(left_out, 0.0))
 
-    def centers(self, support):
+    def centers(self, support: NDArray) -> NDArray:
         """Class centers in the units of X that differ in `support` only, (C, m)."""
         statistics = self.statistics
         if self.whitening is None:
@@ -123,20 +127,20 @@ class CenterModel:
         return statistics.in_units_of_X(centers)
 
     def transform(self, X):
-        """Whitened rows of X (dense), or X as it is without a covariance, in own units."""
+        """Whitened rows of X (dense), or X itself without a covariance, in the model's units."""
         X = divide(X, self.statistics.unit)
         if self.whitening is None:
             return X
-        dense = X.toarray() if sparse.issparse(X) else X
+        dense = X.toarray() if is_sparse(X) else X
         centered = (dense - self.statistics.offset - self.statistics.common) / self.scale
         return self.whitening.apply(centered)
 
-    def row_chunks(self, X):
+    def row_chunks(self, X) -> list[slice]:
         """Slices of the rows that `transform` may take at once: all, or few to be whitened."""
         n_rows, n_features = X.shape
         return [slice(0, n_rows)] if self.whitening is None else _chunks(n_rows, n_features)
 
-    def terms(self, columns):
+    def terms(self, columns: NDArray) -> PathTerms:
         """Summands of the decisions for features in rank order."""
         n_classes = self.log_prior.size
         counts = np.arange(1, columns.size + 1)
@@ -172,7 +176,7 @@ class CenterModel:
         omega = (statistics.centers[:, support] - common) / scale
         return omega, 1.0 / scale, statistics.offset[support], common
 
-    def linear(self, support):
+    def linear(self, support: NDArray) -> tuple[NDArray, ...]:
         """l2: weights (C, m'), columns, origin (m',) and bias (C,) of the linear decisions.
 
         The decisions are ``(x - origin - common) @ weights + bias``; `common` stands after
@@ -189,10 +193,21 @@ class CenterModel:
         weights = self.whitening.apply(kept) / self.scale * sharp
         return weights, np.arange(self.scale.size), statistics.offset, statistics.common, bias
 
-    def decisions(self, X, support):
+    def coefficients(self, support: NDArray) -> tuple[NDArray, NDArray]:
+        """l2: factors (C, m) of the columns of X, and intercepts (C,), over the temperature."""
+        weights, columns, origin, common, bias = self.linear(support)
+        factors = np.zeros((bias.size, self.scale.size))
+        factors[:, columns] = weights
+        if self.statistics.unit is not None:
+            with np.errstate(over="ignore", under="ignore"):
+                factors /= self.statistics.unit
+        intercepts = bias - weights @ (origin + common)
+        return factors / self.temperature, intercepts / self.temperature
+
+    def decisions(self, X, support: NDArray) -> NDArray:
         """D of every row and class over the temperature, of shape (n_samples, n_classes).
 
-        What is within rounding of the largest is made equal to it, so that a tie is a tie for
+        Decisions within rounding of the largest are made equal to it, so that a tie is a tie for
         decisions, probabilities and labels alike.
         """
         terms = self.terms(support)
@@ -209,8 +224,8 @@ class CenterModel:
     def _linear_decisions(self, X, support):
         weights, columns, origin, common, bias = self.linear(support)
         bias = bias - weights @ common
-        if sparse.issparse(X):
-            # Columns with an origin have hardly any zeros, so their rows are as well dense.
+        if is_sparse(X):
+            # Columns with an origin have hardly any zeros, so their rows may as well be dense.
             far = origin != 0
             full = np.zeros((X.shape[1], bias.size))
             full[columns[~far]] = weights.T[~far]
@@ -224,17 +239,17 @@ class CenterModel:
             part = part - origin
         return part @ weights.T + bias
 
-    def contributions(self, X, support):
+    def contributions(self, X, support: NDArray) -> tuple[list, NDArray]:
         """Terms of the decisions: a list with (n, m) for every class, and the base (C,).
 
-        Dense rows are relative to the common center, sparse ones to zero, so that what is not
-        stored contributes nothing.
+        Dense rows are relative to the common center, sparse ones to zero, so that only
+        stored values contribute.
         """
         n_classes = self.log_prior.size
         X = divide(X, self.statistics.unit)
         if self.metric == "l2":
             weights, columns, origin, common, bias = self.linear(support)
-            if sparse.issparse(X):
+            if is_sparse(X):
                 full = np.zeros((n_classes, X.shape[1]))
                 full[:, columns] = weights
                 base = bias - weights @ (origin + common)
@@ -246,14 +261,14 @@ class CenterModel:
         sharp = 1.0 / self.dispersion(support) / self.scale[support]
         centers = self.statistics.centers[:, support]
         low, high = bounds_of(centers)
-        if sparse.issparse(X):
+        if is_sparse(X):
             stored = sparse.csr_array(X)
             zero = np.clip(np.zeros(support.size), low, high)
             full = np.zeros((n_classes + 4, X.shape[1]))  # 0 outside the support
             full[:, support] = np.vstack([centers, zero, low, high, sharp])
-            *at, nothing, low, high, factor = full[:, stored.indices]
+            *center_of, zero_of, low, high, factor = full[:, stored.indices]
             new = np.clip(stored.data, low, high)
-            changes = [(np.abs(nothing - c) - np.abs(new - c)) * factor for c in at]
+            changes = [(np.abs(zero_of - c) - np.abs(new - c)) * factor for c in center_of]
             values = [
                 sparse.csr_array((change, stored.indices, stored.indptr), X.shape)
                 for change in changes
@@ -269,24 +284,30 @@ class CenterModel:
             ) * sharp
         return values, base
 
-    def order(self):
+    def order(self) -> NDArray[np.intp]:
         """All features, best first; equal gains: lower index first."""
         if self.groups is not None:
             return self.groups.order_features(self.gains)
         return order_by_score(self.gains)
 
-    def ranked(self):
+    def ranked(self) -> NDArray[np.intp]:
         """The features of positive gain, best first."""
         if self.groups is not None:
             order = self.order()
             return order[self.gains[order] > 0]
         return self.order()[: np.count_nonzero(self.gains > 0)]
 
-    def count_features(self, ks):
+    def count_features(self, ks: NDArray) -> NDArray:
         """How many of the ranked features the k best, features or groups, are; for all ks."""
         return ks if self.groups is None else self.groups.count_features(self.gains, ks)
 
-    def select(self, k):
+    def count_choices(self, ks: NDArray) -> NDArray:
+        """How many features, or groups, are selected of the k best, for all ks."""
+        if self.groups is not None:
+            return self.groups.count_choices(self.gains, ks)
+        return np.minimum(ks, np.count_nonzero(self.gains > 0))
+
+    def select(self, k: int) -> NDArray[np.intp]:
         """The features of the k best, features or groups, ascending; never one without gain."""
         if self.groups is not None:
             return self.groups.select(self.gains, k)
@@ -294,7 +315,7 @@ class CenterModel:
 
 
 def _floored(dispersion, gain):
-    """Dispersion, but not below a small part of what separates the centers."""
+    """Dispersion, at least a small fraction of the gain."""
     return np.maximum(np.maximum(dispersion, 1e-9 * gain), np.finfo(np.float64).tiny)
 
 

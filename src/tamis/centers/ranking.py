@@ -10,16 +10,21 @@ with :math:`\tilde x` the mean of the class means. For two classes these are the
 :math:`\delta_i^2 / 2` and :math:`-e_i`. Keeping the k largest is therefore the global optimum.
 
 Scaling is free: dividing feature i by :math:`s_i` divides its gain by :math:`s_i^2` (l2) or
-:math:`s_i` (l1), and every :math:`s_i` comes from the statistics that are there already. Shapes:
+:math:`s_i` (l1), and every :math:`s_i` comes from statistics that are already known. Shapes:
 gains and scales (m,), centers and dispersions (C, m).
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._base import largest
 from tamis._compile import compiled
+from tamis.centers.segments import ClassMedians
+from tamis.centers.statistics import ClassMoments
 
 __all__ = [
     "CenterStatistics",
@@ -33,7 +38,7 @@ __all__ = [
 
 @dataclass
 class CenterStatistics:
-    """What training keeps of the data, for either metric.
+    """The statistics of the data that training keeps, for either metric.
 
     Attributes
     ----------
@@ -48,31 +53,31 @@ class CenterStatistics:
     dispersion : ndarray of shape (n_classes, n_features)
         Mean squared (l2) or absolute (l1) deviation from the class center.
     gain : ndarray of shape (n_features,)
-        What leaving the feature out costs.
+        Cost of leaving the feature out.
     unit : ndarray of shape (n_features,) or None
         Units of the features, powers of two, where they are not all those of X.
     """
 
-    weight: np.ndarray
-    offset: np.ndarray
-    centers: np.ndarray
-    common: np.ndarray
-    dispersion: np.ndarray
-    gain: np.ndarray
-    unit: np.ndarray | None = None
+    weight: NDArray
+    offset: NDArray
+    centers: NDArray
+    common: NDArray
+    dispersion: NDArray
+    gain: NDArray
+    unit: NDArray | None = None
 
     @property
-    def spread(self):
+    def spread(self) -> NDArray:
         """Cost of the feature when it is left out: within-class dispersions plus gain."""
         return self.dispersion.sum(axis=0) + self.gain
 
-    def in_units_of_X(self, centers):
+    def in_units_of_X(self, centers: NDArray) -> NDArray:
         """Centers that are relative to the offset and in these units, as they are in X."""
         centers = centers + self.offset
         return centers if self.unit is None else centers * self.unit
 
 
-def from_moments(moments):
+def from_moments(moments: ClassMoments) -> CenterStatistics:
     """Statistics of the l2 centers from class moments.
 
     Differences of means within rounding of zero are zero: a sum of n numbers can be off by
@@ -84,7 +89,7 @@ def from_moments(moments):
     )
 
 
-def from_medians(medians):
+def from_medians(medians: ClassMedians) -> CenterStatistics:
     """Statistics of the l1 centers from class medians."""
     offset = np.zeros_like(medians.common)
     return CenterStatistics(
@@ -119,14 +124,19 @@ def _between_class_gain(mean, variance, n_rows):
     return common, gain
 
 
-def total_variance(moments):
+def total_variance(moments: ClassMoments) -> NDArray:
     """Variance of every feature over all rows, classes together."""
     share = (moments.weight / moments.weight.sum())[:, None]
     center = (share * moments.mean).sum(axis=0)
     return (share * (moments.variance + (moments.mean - center) ** 2)).sum(axis=0)
 
 
-def scale_of(statistics, scaling, power, moments=None):
+def scale_of(
+    statistics: CenterStatistics,
+    scaling: str | None,
+    power: int,
+    moments: ClassMoments | None = None,
+) -> NDArray:
     r"""Divisor of every feature.
 
     Parameters
@@ -156,7 +166,7 @@ def scale_of(statistics, scaling, power, moments=None):
     return np.where(scale > 0, scale, 1.0)
 
 
-def scaled_by(values, scale, power):
+def scaled_by(values: NDArray, scale: NDArray, power: int) -> NDArray:
     """`values` divided by a power of the scale."""
     if np.all(scale == 1.0):
         return values
@@ -164,7 +174,7 @@ def scaled_by(values, scale, power):
     return values / scale if power == 1 else values / scale / scale
 
 
-def select_largest(gains, k):
+def select_largest(gains: NDArray, k: int) -> NDArray[np.intp]:
     """Indices, ascending, of the k largest positive gains; equal gains: lower index first.
 
     O(m), where a full order would be O(m log m).

@@ -1,16 +1,23 @@
 """Medians, dispersions and gains of columns from sorted segments, one for every (column, class).
 
 See `tamis.centers.medians` for the mathematics. A segment is a run of sorted values with their
-cumulated weights; what it leaves out on its left is one number, `below`.
+cumulated weights; the weight that it leaves out on its left is one number, `below`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
+from tamis._array import is_sparse
 from tamis.centers._median_kernels import (
+    ColumnMedians,
+    Halves,
+    Segments,
     gain_of_column,
     medians_of_segments,
     weighted_deviations,
@@ -35,21 +42,21 @@ class ClassMedians:
     dispersion : ndarray of shape (n_classes, n_features)
         Mean absolute deviation from the class median, eq. (18).
     gain : ndarray of shape (n_features,)
-        What leaving the feature out costs, d - sum_c d_c >= 0; exactly 0 where nothing.
+        Cost of leaving the feature out, d - sum_c d_c >= 0; exactly 0 if it costs nothing.
     unit : ndarray of shape (n_features,) or None
         Powers of two that columns were divided by, where sums would overflow or vanish.
     """
 
-    weight: np.ndarray
-    median: np.ndarray
-    common: np.ndarray
-    dispersion: np.ndarray
-    gain: np.ndarray
-    unit: np.ndarray | None = None
+    weight: NDArray
+    median: NDArray
+    common: NDArray
+    dispersion: NDArray
+    gain: NDArray
+    unit: NDArray | None = None
 
 
 class TieRule:
-    """How sums of weights are compared with one half: exactly where the weights are whole.
+    """How sums of weights are compared with one half: exactly for whole-number weights.
 
     Parameters
     ----------
@@ -61,7 +68,7 @@ class TieRule:
         Sums of the sample weights.
     """
 
-    def __init__(self, X, codes, sample_weight, weight):
+    def __init__(self, X, codes: NDArray, sample_weight: NDArray | None, weight: NDArray) -> None:
         n_classes = weight.size
         self.data = X, codes, sample_weight
         self.weight = weight
@@ -86,51 +93,59 @@ class TieRule:
         # Whether ties that come within rounding are decided in integers.
         self.settles_ties = self.whole and not exact
 
-    def exact_intervals(self, columns):
+    def exact_intervals(self, columns: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
         """`exact_intervals` of several columns, one after the other."""
         X, codes, sample_weight = self.data
         block = X[:, columns]
-        block = block.tocsc() if sparse.issparse(block) else block
+        block = block.tocsc() if is_sparse(block) else block
         for j in range(columns.size):
             x = block[:, [j]]
-            x = x.toarray() if sparse.issparse(x) else x
+            x = x.toarray() if is_sparse(x) else x
             yield exact_intervals(x.ravel(), codes, sample_weight, self.weight.size)
 
 
-def fill_columns(columns, values, starts, cumulated, cumulated_starts, below, sums, rule, result):
-    """Statistics of columns from their sorted segments, one for every (column, class).
+def fill_columns(
+    columns: NDArray,
+    segments: Segments,
+    sums: NDArray | None,
+    rule: TieRule,
+    result: ClassMedians,
+) -> None:
+    """Fill in the statistics of columns from their sorted segments.
 
-    `below` is the weight of what a segment leaves out on its left (None: nothing), `sums` the
-    sums of the absolute deviations from the class medians (None: yet to be made).
+    Parameters
+    ----------
+    columns : ndarray of int
+        Which columns.
+    segments : Segments
+        One segment for every (column, class).
+    sums : ndarray of shape (n_segments,) or None
+        Sums of the absolute deviations from the class medians; None: computed here.
+    rule : TieRule
+    result : ClassMedians
+        Changed in place.
     """
     n_classes = rule.weight.size
-    below = np.zeros(starts.size - 1) if below is None else below
-    median = np.empty((columns.size, n_classes))
-    common = np.empty((columns.size, 2))  # lower and upper end of the common median interval
-    gain = np.empty(columns.size)
-    close = np.zeros(columns.size, dtype=np.bool_)
-    arguments = (
-        values,
-        starts,
-        cumulated,
-        cumulated_starts,
-        below,
-        rule.weight,
-        rule.class_slack,
+    medians = ColumnMedians(
+        np.empty((columns.size, n_classes)),
+        np.empty((columns.size, 2)),
+        np.empty(columns.size),
+        np.zeros(columns.size, dtype=np.bool_),
     )
-    medians_of_segments.choose(8 * values.size)(
-        *arguments, rule.share, rule.half, rule.slack, median, common, gain, close
-    )
+    halves = Halves(rule.weight, rule.class_slack, rule.share, rule.half, rule.slack)
+    medians_of_segments.choose(8 * segments.values.size)(segments, halves, medians)
     if rule.settles_ties:
-        tied = np.flatnonzero(close)
+        tied = np.flatnonzero(medians.close)
         for j, (lower, upper) in zip(tied, rule.exact_intervals(columns[tied]), strict=True):
-            median[j] = 0.5 * lower[:-1] + 0.5 * upper[:-1]
-            common[j] = lower[-1], upper[-1]
-            gain[j] = gain_of_column(j, *arguments[:6], lower, upper)
+            medians.median[j] = 0.5 * lower[:-1] + 0.5 * upper[:-1]
+            medians.common[j] = lower[-1], upper[-1]
+            medians.gain[j] = gain_of_column(j, segments, rule.weight, lower, upper)
     if sums is None:
-        sums = np.empty(starts.size - 1)
-        weighted_deviations(values, starts, cumulated, median.ravel(), sums)
-    result.median[:, columns] = median.T
+        sums = np.empty(segments.starts.size - 1)
+        weighted_deviations(
+            segments.values, segments.starts, segments.cumulated, medians.median.ravel(), sums
+        )
+    result.median[:, columns] = medians.median.T
     result.dispersion[:, columns] = sums.reshape(-1, n_classes).T / rule.weight[:, None]
-    result.common[columns] = 0.5 * common[:, 0] + 0.5 * common[:, 1]
-    result.gain[columns] = gain
+    result.common[columns] = 0.5 * medians.common[:, 0] + 0.5 * medians.common[:, 1]
+    result.gain[columns] = medians.gain

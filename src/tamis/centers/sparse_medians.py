@@ -4,10 +4,14 @@ One pass counts the positive and negative values of every (column, class). Where
 half of the class, the median is 0 and the dispersion the mean of the absolute values.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._compile import compiled
-from tamis.centers.segments import fill_columns
+from tamis.centers._median_kernels import Segments
+from tamis.centers.segments import ClassMedians, TieRule, fill_columns
 from tamis.centers.units import require_finite_entries
 from tamis.centers.usual_counts import count_usual_values, unsigned
 
@@ -17,7 +21,9 @@ __all__ = ["fill_sparse"]
 _BLOCK_VALUES = 1 << 20
 
 
-def fill_sparse(X, codes, sample_weight, rule, result):
+def fill_sparse(
+    X, codes: NDArray, sample_weight: NDArray | None, rule: TieRule, result: ClassMedians
+) -> None:
     """Settle the columns whose class medians are all 0 by counting, the others by sorting."""
     n_classes, n_features = result.median.shape
     counted = count_usual_values(X, codes, n_classes) if sample_weight is None else None
@@ -50,7 +56,9 @@ def fill_sparse(X, codes, sample_weight, rule, result):
         if not rule.sums_exactly:
             _settle_small_differences(absent, segment, block, codes, sample_weight)
         values, starts, cumulated = _sorted_segments(segment, value, mass, absent)
-        fill_columns(some, values, starts, cumulated, starts, None, None, rule, result)
+        below = np.zeros(starts.size - 1)
+        segments = Segments(values, starts, cumulated, starts, below)
+        fill_columns(some, segments, None, rule, result)
 
 
 def _entries_of_columns(block, codes, n_classes, sample_weight):

@@ -1,4 +1,4 @@
-r"""Class moments: what one pass over the data must keep for the l2 centers.
+r"""Class moments: the statistics that the l2 centers need from one pass over the data.
 
 For every class c and feature i a chunk of rows is summarised by the weight
 :math:`W_c = \sum_{j \in c} w_j`, the mean :math:`\bar x_{ci}` and the variance
@@ -7,7 +7,7 @@ Summaries of two chunks merge exactly (Chan, Golub, LeVeque), which is all that 
 cross-validation and out-of-core training need.
 
 The one idea that makes it fast: sums of :math:`x` and :math:`x^2` per class, straight from memory,
-whatever scaling or sparsity is asked for later. Rows are taken in their order, so dense and
+for any scaling or number of features later. Rows are taken in their order, so dense and
 sparse data give the same bits (a zero adds nothing). Cancellation is handled where it can happen
 and nowhere else: a column whose variance is far below its mean square is summed once more,
 relative to its value in the first row. So constant columns come out exactly constant, and a large
@@ -15,12 +15,16 @@ offset costs no digits. In sparse counts most stored values are one and the same
 they are counted, not summed, and only the others are corrected.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
+from tamis._array import is_sparse
 from tamis._base import count_classes
 from tamis.centers._moment_kernels import (
     csc_sums,
@@ -59,14 +63,14 @@ class ClassMoments:
         Powers of two that columns were divided by, where squares would overflow or vanish.
     """
 
-    weight: np.ndarray
-    offset: np.ndarray
-    mean: np.ndarray
-    variance: np.ndarray
+    weight: NDArray
+    offset: NDArray
+    mean: NDArray
+    variance: NDArray
     n_rows: int
-    unit: np.ndarray | None = None
+    unit: NDArray | None = None
 
-    def merge(self, other):
+    def merge(self, other: ClassMoments) -> ClassMoments:
         """Moments of the rows of both, relative to the origin of `self`."""
         if self.unit is not other.unit:
             unit = np.maximum(self._size_of_unit(), other._size_of_unit())
@@ -103,7 +107,7 @@ class ClassMoments:
                 unit,
             )
 
-    def take(self, classes):
+    def take(self, classes: NDArray | slice) -> ClassMoments:
         """Moments of some of the classes."""
         return ClassMoments(
             self.weight[classes],
@@ -115,7 +119,9 @@ class ClassMoments:
         )
 
 
-def summarise(X, codes, n_classes, sample_weight=None):
+def summarise(
+    X, codes: NDArray, n_classes: int, sample_weight: NDArray | None = None
+) -> ClassMoments:
     """Class moments of a chunk of rows, in one pass.
 
     Parameters
@@ -167,7 +173,7 @@ def _summarise_as_it_is(X, codes, n_classes, sample_weight):
 def _recompute_in_own_units(moments, X, codes, sample_weight, columns):
     """Replace the moments of `columns` by those of the columns divided by powers of two."""
     block = X[:, columns]
-    assert_all_finite(block.data if sparse.issparse(block) else block, input_name="X")
+    assert_all_finite(block.data if is_sparse(block) else block, input_name="X")
     block, codes, sample_weight = heavy_rows(block, codes, sample_weight)
     unit = units_of(block)
     block = divide(block, unit)
@@ -182,7 +188,7 @@ def _recompute_in_own_units(moments, X, codes, sample_weight, columns):
 def _sums(X, codes, n_classes, sample_weight):
     """Weighted sums of x and of x squared per class, each of shape (n_classes, n_features)."""
     weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)
-    if sparse.issparse(X):
+    if is_sparse(X):
         return _sparse_sums(X, codes, n_classes, weights, step)
     shape = (n_classes, X.shape[1])
     sums, squares = np.zeros(shape), np.zeros(shape)
@@ -215,7 +221,7 @@ def _recompute_relative_to_first_row(moments, X, codes, sample_weight, columns):
     width = max(1, 4_000_000 // X.shape[0])
     for start in range(0, columns.size, width):
         some = columns[start : start + width]
-        if sparse.issparse(X):
+        if is_sparse(X):
             origin, sums, squares = _shifted_sparse_sums(X, codes, moments, sample_weight, some)
         else:
             block = X[:, some].astype(np.float64, copy=False)

@@ -1,20 +1,34 @@
 """From data to a `CenterModel`, for one metric, scaling and covariance."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.centers.covariance import pooled_whitening
 from tamis.centers.medians import class_medians
 from tamis.centers.model import CenterModel
 from tamis.centers.ranking import from_medians, from_moments, scale_of, scaled_by
-from tamis.centers.statistics import summarise
+from tamis.centers.statistics import ClassMoments, summarise
 from tamis.centers.units import divide, in_common_units
 
 __all__ = ["train", "train_from_moments"]
 
 
-def train(X, codes, n_classes, *, metric, scaling, covariance, log_prior, sample_weight=None):
+def train(
+    X,
+    codes: NDArray,
+    n_classes: int,
+    *,
+    metric: str,
+    scaling: str | None,
+    covariance: str | None,
+    log_prior: Callable[[NDArray], NDArray],
+    sample_weight: NDArray | None = None,
+) -> CenterModel:
     """Statistics, scales and gains of the data: everything but the choice of k.
 
     `log_prior` is a function of the class weights. Classes without weight take no part.
@@ -44,7 +58,9 @@ def train(X, codes, n_classes, *, metric, scaling, covariance, log_prior, sample
     return model if seen.size == n_classes else _spread_over(model, seen, log_prior(weight))
 
 
-def train_from_moments(moments, *, scaling, log_prior):
+def train_from_moments(
+    moments: ClassMoments, *, scaling: str | None, log_prior: Callable[[NDArray], NDArray]
+) -> CenterModel:
     """The l2 model of class moments; classes without weight take no part."""
     seen = np.flatnonzero(moments.weight > 0)
     present = moments if seen.size == moments.weight.size else moments.take(seen)

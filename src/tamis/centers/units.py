@@ -1,16 +1,20 @@
-r"""Columns in units of their own, where squares in the units of X would overflow or vanish.
+r"""Columns in other units, where squares in the units of X would overflow or vanish.
 
 A column i whose values are very large or very small is divided by a power of two :math:`u_i`,
 which is exact; all others stay as they are, :math:`u_i = 1`. With the scales "spread" and "std"
 nothing but the units of the fitted attributes depends on :math:`u`. Without a scale, or with the
 variance as scale, scaled columns are still to be compared with each other: :math:`x_i / u_i` is
 then divided by :math:`s_i` times a ratio of units, so that the largest of the scaled columns is
-of ordinary size. What was divided has to be multiplied with the `reference` to be in units of X.
+of ordinary size. Multiplying by the `reference` gives values in the units of X.
 """
 
+from __future__ import annotations
+
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 from sklearn.utils.validation import assert_all_finite
+
+from tamis._array import is_sparse
 
 __all__ = [
     "LARGE",
@@ -24,11 +28,13 @@ __all__ = [
 
 # Numbers between 1 / LARGE and LARGE can be squared, and divided by a variance, twice.
 LARGE = 2.0**250
-# A column that is smaller than another by this factor is nothing next to it.
+# A column that is smaller than another by this factor is negligible.
 _NOTHING = 2.0**1000
 
 
-def heavy_rows(X, codes, sample_weight):
+def heavy_rows(
+    X, codes: NDArray, sample_weight: NDArray | None
+) -> tuple[object, NDArray, NDArray | None]:
     """The rows that have weight, with their classes and weights."""
     if sample_weight is None or sample_weight.all():
         return X, codes, sample_weight
@@ -36,9 +42,9 @@ def heavy_rows(X, codes, sample_weight):
     return X[rows], codes[rows], sample_weight[rows]
 
 
-def units_of(X):
+def units_of(X) -> NDArray[np.float64]:
     """A power of two for every column, as large as its largest absolute value; 1 for zeros."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         size = abs(X).max(axis=0).toarray().ravel()
     else:
         size = np.maximum(X.max(axis=0), -X.min(axis=0))
@@ -47,12 +53,12 @@ def units_of(X):
     return np.where(size > 0, np.ldexp(1.0, np.maximum(exponent - 1, -1000)), 1.0)
 
 
-def divide(X, unit):
+def divide(X, unit: NDArray | None):
     """Columns of X divided by their units (None: all 1), in float64; sparse X stays sparse."""
     if unit is None:
         return X
     with np.errstate(over="ignore", under="ignore"):
-        if not sparse.issparse(X):
+        if not is_sparse(X):
             return X / unit
         columns = X.indices
         if X.format == "csc":
@@ -60,13 +66,15 @@ def divide(X, unit):
         return type(X)((X.data / unit[columns], X.indices, X.indptr), shape=X.shape)
 
 
-def in_common_units(scale, scaling, power, statistics):
-    """Scales of columns in their own units, made comparable; and the reference.
+def in_common_units(
+    scale: NDArray, scaling: str | None, power: int, statistics: object
+) -> tuple[NDArray, float]:
+    """Comparable scales of columns that have different units, and the reference.
 
     Parameters
     ----------
     scale : ndarray of shape (n_features,)
-        Scales of the columns in their own units.
+        Scales of the columns divided by their units.
     scaling : {"spread", "std", "variance"} or None
     power : {2, 1}
         The exponent of the metric.
@@ -75,9 +83,9 @@ def in_common_units(scale, scaling, power, statistics):
     Returns
     -------
     scale : ndarray of shape (n_features,)
-        What ``x / unit`` is divided by.
+        Divisors of ``x / unit``.
     reference : float
-        Power of two: what was divided times the reference is in units of X.
+        Power of two: a scaled value times the reference is in the units of X.
     """
     unit, spread = statistics.unit, statistics.spread
     varies = spread > 0
@@ -97,7 +105,7 @@ def in_common_units(scale, scaling, power, statistics):
     return scale, float(reference)
 
 
-def in_units_of_X(scale, reference, statistics):
+def in_units_of_X(scale: NDArray, reference: float, statistics: object) -> NDArray:
     """Scales for columns in the units of X: 1 for constant columns."""
     if statistics.unit is None:
         return scale
@@ -105,11 +113,11 @@ def in_units_of_X(scale, reference, statistics):
     return np.where(varies, scale * np.where(varies, statistics.unit / reference, 1.0), 1.0)
 
 
-def require_finite_entries(sums, X):
+def require_finite_entries(sums: NDArray, X) -> None:
     """Raise if X has NaN or infinity; X is looked at only when a sum over it is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(sums.sum()):
-            assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
+            assert_all_finite(X.data if is_sparse(X) else X, input_name="X")
 
 
 def _require_numbers(variance, varies, statistics):

@@ -1,14 +1,17 @@
 """Sparse counts: most stored values are one and the same number, so count them.
 
-Counters need a quarter of the memory of two float sums, and their memory is what the processor
-waits for. What differs from the usual value is listed, and corrected by whoever uses the counts.
+Counters need a quarter of the memory of two float sums, and memory access takes most of the time.
+Values that differ from the usual one are listed; users of the counts correct for them.
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
+from tamis._array import is_sparse
 from tamis._compile import compiled
 
 __all__ = ["UsualCounts", "count_usual_values", "unsigned"]
@@ -25,7 +28,7 @@ class UsualCounts:
     usual : float
         That number.
     count : ndarray of uint32 of shape (n_features, n_classes)
-        Stored values, whatever they are.
+        Number of stored values, usual or not.
     where, what : ndarray of shape (n_unusual,)
         The others: place in `count`, as a flat index, and value.
     canonical : bool
@@ -33,21 +36,21 @@ class UsualCounts:
     """
 
     usual: float
-    count: np.ndarray
-    where: np.ndarray
-    what: np.ndarray
+    count: NDArray
+    where: NDArray
+    what: NDArray
     canonical: bool
 
-    def corrections(self):
-        """What the unusual values add to the sums of x and of x squared: (n_classes, m)."""
+    def corrections(self) -> tuple[NDArray, NDArray]:
+        """Corrections of the sums of x and of x squared for the unusual values: (n_classes, m)."""
         sums, squares = np.zeros(self.count.shape), np.zeros(self.count.shape)
         _correct_sums(self.usual, self.where, self.what, sums.ravel(), squares.ravel())
         return sums.T, squares.T
 
 
-def count_usual_values(X, codes, n_classes):
+def count_usual_values(X, codes: NDArray, n_classes: int) -> UsualCounts | None:
     """Counts of the stored values per column and class, or None where counting does not pay."""
-    if not sparse.issparse(X) or X.format != "csr" or X.nnz == 0 or n_classes > 256:
+    if not is_sparse(X) or X.format != "csr" or X.nnz == 0 or n_classes > 256:
         return None
     if X.shape[1] * n_classes >= 2**32:
         return None
@@ -67,7 +70,7 @@ def count_usual_values(X, codes, n_classes):
     return UsualCounts(usual, count, where[:n_unusual], what[:n_unusual], canonical)
 
 
-def unsigned(indices):
+def unsigned(indices: NDArray) -> NDArray:
     """The same indices without a sign: numba then leaves out the wrap-around of negatives."""
     if indices.dtype.itemsize < 4:
         return indices.astype(np.uint32)
@@ -85,16 +88,15 @@ def _count_descents(indices):
 
 @compiled
 def _csr_counts(data, indices, indptr, codes, usual, count, where, what):
-    # Counters need a quarter of the memory of two float sums, and their memory is what the
-    # processor waits for. Short rows end unpredictably, and a mispredicted branch costs as much
+    # Short rows end unpredictably, and a mispredicted branch costs as much
     # as several values; so the class of every stored value is first written out for a chunk of
-    # rows, sixteen at a time (the next row overwrites what is too much), and one long loop
+    # rows, sixteen at a time (the next row overwrites the excess), and one long loop
     # counts. Values other than the usual one are noted without a branch.
     n_samples = indptr.size - 1
     n_classes = np.uint64(count.shape[1])
     flat = count.reshape(-1)
     label = np.empty(_CHUNK, np.uint8)
-    found = np.empty(_CHUNK, np.uint32)
+    others = np.empty(_CHUNK, np.uint32)
     n_unusual = 0
     descents = 0  # steps down inside a row: none when its indices are sorted and distinct
     row = 0
@@ -130,15 +132,15 @@ def _csr_counts(data, indices, indptr, codes, usual, count, where, what):
                 while at < end:
                     label[at] = c
                     at += np.uint64(1)
-            n_found = np.uint64(0)
+            n_others = np.uint64(0)
             for t in range(indptr[stop] - base):
                 p = np.uint64(t + base)
                 a = np.uint64(indices[p]) * n_classes + np.uint64(label[np.uint64(t)])
                 flat[a] += np.uint32(1)
-                found[n_found] = np.uint32(t)
-                n_found += np.uint64(data[p] != usual)
-            for u in range(n_found):
-                t = np.uint64(found[np.uint64(u)])
+                others[n_others] = np.uint32(t)
+                n_others += np.uint64(data[p] != usual)
+            for u in range(n_others):
+                t = np.uint64(others[np.uint64(u)])
                 p = t + np.uint64(base)
                 a = np.uint64(indices[p]) * n_classes + np.uint64(label[t])
                 where[n_unusual] = np.uint32(a)

@@ -9,8 +9,8 @@ from tamis.cli.printing import print_lines
 from tamis.cli.priors import read_priors
 from tamis.cli.progress import say
 from tamis.cli.show import plural, show_table
+from tamis.comparison.baselines import find_method
 from tamis.comparison.folder import find_model
-from tamis.comparison.methods import find_method
 from tamis.comparison.validation import compare_scores, validate
 from tamis.tables.errors import InputError, listed
 

@@ -4,8 +4,9 @@ import textwrap
 
 from tamis.cli.output import write_json
 from tamis.cli.printing import print_lines
-from tamis.comparison.comparison import PATIENCE
-from tamis.comparison.methods import BASELINES, METHODS
+from tamis.comparison.baselines import BASELINES
+from tamis.comparison.methods import METHODS
+from tamis.comparison.run import PATIENCE
 
 __all__ = ["run"]
 
@@ -53,7 +54,7 @@ def describe_methods():
                 "name": method.name,
                 "title": method.title,
                 "is_baseline": method.is_baseline,
-                "level_is": _LEVELS.get(method.unit, method.unit),
+                "level_is": _LEVELS.get(method.level_name, method.level_name),
                 "paper": _PAPERS.get(method.name, ""),
                 "effort": " ".join((type(method).seconds.__doc__ or "").split()),
                 "seconds": [

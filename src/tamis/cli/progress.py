@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import AbstractContextManager, contextmanager
 
 from tamis.cli.printing import print_lines
-from tamis.comparison.methods import find_method
+from tamis.comparison.baselines import find_method
 
 __all__ = ["Progress", "reading", "say", "tell_seconds"]
 

@@ -13,10 +13,10 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tamis.comparison.baselines import find_method
 from tamis.comparison.checks import check_result
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.effort import time_methods
-from tamis.comparison.methods import find_method
 from tamis.comparison.metrics import versions
 from tamis.comparison.options import Options, make_settings
 from tamis.comparison.prepare import prepare

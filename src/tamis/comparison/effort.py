@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tamis.comparison.methods import find_method
+from tamis.comparison.baselines import find_method
 from tamis.comparison.tasks import compute
 from tamis.paths.folds import Fold
 

@@ -58,15 +58,15 @@ def find_batch_features(X, batches, feature_of, features):
     return np.sort(features)[(q_values < 0.05) & (largest >= _BATCH_SHARE)].tolist()
 
 
-def describe_features(comparison, choice, fitted, substitute=SUBSTITUTE):
+def describe_features(comparison, choice, trained, substitute=SUBSTITUTE):
     """One record for every feature of a model, best first.
 
     Parameters
     ----------
     comparison : Comparison
     choice : Choice
-    fitted : Fitted
-        Trained on all rows.
+    trained : Trained
+        The path on all rows.
     substitute : float
         Correlation from which on a feature could stand for another.
 
@@ -81,8 +81,10 @@ def describe_features(comparison, choice, fitted, substitute=SUBSTITUTE):
     part = comparison.whole
     X, codes = _one_row_a_group(part.X, part.codes, problem.groups)
     p_values, q_values = feature_p_values(X, codes, part.feature_of, len(problem.names))
-    order = np.argsort(-fitted.gains, kind="stable")
-    features = fitted.features[order]
+    features = trained.features(choice.place)
+    gains = result.method.gains(trained, choice.place)[features]
+    order = np.argsort(-gains, kind="stable")
+    features = features[order]
     others = _substitutes(part, features, substitute)
     told = set()
     if problem.batches is not None and features.size:
@@ -95,7 +97,7 @@ def describe_features(comparison, choice, fitted, substitute=SUBSTITUTE):
     if result.method.has_medians and dummies.any():  # shares, whatever the method
         centers[:, dummies] = _class_centers(problem, used[dummies], False)
     records = []
-    for rank, (feature, gain) in enumerate(zip(features, fitted.gains[order], strict=True), 1):
+    for rank, (feature, gain) in enumerate(zip(features, gains[order], strict=True), 1):
         own = np.flatnonzero(problem.feature_of[used] == feature)
         columns = used[own]
         parts = _part_names([names[j] for j in columns], [sources[j] for j in columns], categories)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tamis.comparison.methods import BASELINES, METHODS, find_method
+from tamis.comparison.baselines import BASELINES, all_names, find_method
+from tamis.comparison.methods import METHODS
 from tamis.paths.folds import default_repeats, leave_one_batch_out
 from tamis.paths.rule import TOLERANCE
 from tamis.tables.errors import InputError
 
-__all__ = ["Options", "Settings", "all_names", "find_methods", "make_settings"]
+__all__ = ["Options", "Settings", "find_methods", "make_settings", "without_methods"]
 
 
 @dataclass(frozen=True)
@@ -105,11 +106,6 @@ class Settings:
     positive: int | None = None
     min_sensitivity: float | None = None
     permutations: int = 0
-
-
-def all_names() -> list[str]:
-    """Names of all methods, baselines last."""
-    return [method.name for method in (*METHODS, *BASELINES)]
 
 
 def find_methods(options: Options) -> tuple[str, ...]:

@@ -3,9 +3,10 @@
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
+from tamis.comparison.baselines import find_method
 from tamis.comparison.choice import Candidates, estimate
 from tamis.comparison.comparison import Comparison
-from tamis.comparison.methods import METHODS, find_method
+from tamis.comparison.methods import METHODS
 from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
 from tamis.comparison.options import Settings, without_methods
 from tamis.comparison.results import collect, judge

@@ -9,15 +9,18 @@ import threading
 import time
 import warnings
 from dataclasses import dataclass
+from uuid import uuid4
 
 import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from tamis.comparison.methods import find_method
+from tamis.comparison.baselines import find_method
 
 __all__ = ["Outcome", "Task", "run_tasks"]
 
+# Prepared folds that are kept in memory.
+_KEPT_BYTES = 5e8
 # How far the sum of some float32 probabilities may be from 1.
 _ROUNDING = 1e-3
 
@@ -132,45 +135,91 @@ def shuffle_labels(problem, seed):
     return shuffled
 
 
-def compute(problem, task, seed):
-    """Train on the training rows, predict the test rows, at every level."""
+def compute(problem, task, seed, parts=None):
+    """Train on the training rows, predict the test rows, at every level.
+
+    Parameters
+    ----------
+    problem : Problem
+    task : Task
+    seed : int
+    parts : Parts or None
+        Prepared folds, which all methods share.
+
+    Returns
+    -------
+    outcome : Outcome
+    """
     start = time.perf_counter()
     method, fold = find_method(task.method), task.fold
-    codes = problem.codes
-    if task.shuffled is not None:
-        codes = shuffle_labels(problem, [seed, 11, task.shuffled])
     n_levels, n_classes = len(task.levels), problem.classes.size
     probabilities = np.zeros((n_levels, fold.test.size, n_classes), dtype=np.float32)
     used = np.zeros((n_levels, len(problem.names)), dtype=bool)
     n_used = np.zeros((n_levels, fold.test.size), dtype=np.float32)
     cost = np.zeros((n_levels, fold.test.size), dtype=np.float32)
-    prices = np.where(problem.kept, 0.0, problem.costs)
+    costs = np.where(problem.kept, 0.0, problem.costs)
     # One thread, whatever the number of workers: sums come out the same.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        part = problem.train_part(fold.train, codes, fold.seed)
+        part, (X, with_gaps) = (parts or Parts(0)).prepare(problem, task, seed)
         if part.known.size < 2:
             probabilities[:, :, part.known] = 1.0
+            return Outcome(probabilities, used, n_used, cost, time.perf_counter() - start)
+        trained = method.train(part, list(task.levels))
+        shares, usage = trained.predict(X, with_gaps)
+        probabilities[:, :, part.known] = shares
+        for place in range(n_levels):
+            used[place, trained.features(place)] = True
+        if method.asks:
+            n_used[:], cost[:] = usage.n_features, usage.cost
         else:
-            X, with_gaps = part.test_rows(fold.test)
-            for at, fitted in enumerate(method.train(part, list(task.levels))):
-                found, asked = fitted.apply(X, with_gaps)
-                probabilities[at][:, part.known] = found
-                used[at, fitted.features] = True
-                n_used[at] = np.count_nonzero(used[at] & ~problem.kept)
-                cost[at] = prices[used[at]].sum()
-                if asked is not None:
-                    n_used[at], cost[at] = asked
+            n_used[:] = np.count_nonzero(used & ~problem.kept, axis=1)[:, None]
+            cost[:] = (used @ costs)[:, None]
     return Outcome(probabilities, used, n_used, cost, time.perf_counter() - start)
 
 
-def _work(problem, task, seed, store):
+class Parts:
+    """Folds that were prepared, for the next method: imputed, weighted, test rows beside them.
+
+    Parameters
+    ----------
+    limit : float
+        Bytes that may be kept. Folds that do not fit are prepared again.
+    """
+
+    def __init__(self, limit=_KEPT_BYTES):
+        self.limit, self.known = limit, {}
+
+    def prepare(self, problem, task, seed):
+        """The part of a task, and its test rows, imputed and with missing values."""
+        key = task.key.replace(f"-{task.method}-", "-", 1)
+        if key in self.known:
+            return self.known[key]
+        codes = problem.codes
+        if task.shuffled is not None:
+            codes = shuffle_labels(problem, [seed, 11, task.shuffled])
+        part = problem.train_part(task.fold.train, codes, task.fold.seed)
+        prepared = part, part.test_rows(task.fold.test)
+        size = _bytes(part.X) + _bytes(prepared[1][0])
+        if part.with_gaps is not part.X:
+            size *= 2
+        if size <= self.limit:
+            self.limit -= size
+            self.known[key] = prepared
+        return prepared
+
+
+def _bytes(X):
+    return X.nbytes if isinstance(X, np.ndarray) else 2 * X.data.nbytes
+
+
+def _work(problem, task, seed, store, parts):
     """Compute a task and keep it.
 
     A method that cannot deal with the data says so, and the others go on.
     """
     try:
-        outcome = compute(problem, task, seed)
+        outcome = compute(problem, task, seed, parts)
     except OSError:
         raise
     except Exception as error:
@@ -178,6 +227,18 @@ def _work(problem, task, seed, store):
     if store is not None:
         store.save(task.key, outcome.as_arrays())
     return task, outcome
+
+
+# Prepared folds of a worker process, for one comparison at a time.
+_prepared = {}
+
+
+def _work_in_worker(problem, task, seed, store, key):
+    """`_work` with the prepared folds that this process has for the comparison `key`."""
+    if key not in _prepared:
+        _prepared.clear()
+        _prepared[key] = Parts()
+    return _work(problem, task, seed, store, _prepared[key])
 
 
 def _watch(parent):
@@ -239,8 +300,9 @@ def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, skip=lambda task: F
                 yield task
 
     if n_jobs == 1 or len(left) < 2:
+        parts = Parts()
         for task in started():
-            yield _work(problem, task, seed, store)
+            yield _work(problem, task, seed, store, parts)
         return
 
     pool = Parallel(
@@ -251,4 +313,7 @@ def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, skip=lambda task: F
         initializer=_watch,
         initargs=(os.getpid(),),
     )
-    yield from pool(delayed(_work)(problem, task, seed, store) for task in started())
+    key = uuid4().hex
+    yield from pool(
+        delayed(_work_in_worker)(problem, task, seed, store, key) for task in started()
+    )

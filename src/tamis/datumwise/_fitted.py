@@ -1,6 +1,9 @@
-"""What the datum-wise classifiers share: parameters, training data, and what a fitted one does."""
+"""What the datum-wise classifiers share: parameters, training data, and what fitted ones do."""
+
+from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -8,13 +11,16 @@ from tamis._base import (
     DecisionMixin,
     TamisEstimator,
     encode_labels,
+    order_by_score,
     require_two_classes,
     softmax,
     validate,
 )
 from tamis.datumwise.acquisition import Acquired, Acquisition, Questions
-from tamis.datumwise.prices import mean_paid, paid, paid_so_far
-from tamis.datumwise.process import find_class_losses, find_status, make_process
+from tamis.datumwise.costs import paid, paid_so_far
+from tamis.datumwise.learners import check_learner
+from tamis.datumwise.path import DatumWisePath, Habits
+from tamis.datumwise.process import Process, find_class_losses, find_status, make_process
 
 __all__ = ["FittedDatumWise"]
 
@@ -26,6 +32,16 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+    @property
+    def support_(self) -> NDArray[np.bool_]:
+        """Mask of the features that at least one training row is asked for."""
+        return self.feature_importances_ > 0
+
+    @property
+    def feature_order_(self) -> NDArray[np.intp]:
+        """All features, those that most training rows are asked for first."""
+        return order_by_score(self.feature_importances_)
 
     # Training.
 
@@ -48,15 +64,24 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
             max_cost=self.max_cost,
         )
 
-    def _keep(self, policy, process, X, codes):
-        """Be the classifier of a policy; how it does on the training rows is written down."""
-        self.policy_, self.process_ = policy, process
-        run = policy.run(X, find_status(process.block_of, process.n_blocks, X))
-        wrong = run.decisions.argmax(axis=1) != codes
-        loss = np.where(wrong, process.class_losses[codes], 0.0).mean()
-        self.mean_n_features_ = float((run.order >= 0).sum(axis=1).mean())
-        self.mean_cost_ = float(mean_paid(run.order, process.costs))
-        self.risk_ = float(loss + process.cost_weight * self.mean_cost_)
+    def _learn_path(self, X, codes, classes, process, levels, seed, make_model):
+        """The path of checked rows; `classes` are those that `codes` are indices of."""
+        learn, options = check_learner(self)
+        policies = learn(X, codes, process, levels, **options, random_state=seed)
+        return DatumWisePath(policies, process, levels, classes, X, codes, make_model)
+
+    def _take(self, path: DatumWisePath, level: int) -> FittedDatumWise:
+        """Be the classifier of one level of a path."""
+        self.policy_, process = path.policies[level], path.process(level)
+        return self._describe(path.habits[level], process)
+
+    def _describe(self, habits: Habits, process: Process) -> FittedDatumWise:
+        self.process_ = process
+        self.mean_n_features_ = habits.mean_n_features
+        self.mean_cost_ = habits.mean_cost
+        self.risk_ = habits.risk
+        self.feature_importances_ = habits.asked[process.block_of]
+        return self
 
     # Acquiring.
 
@@ -72,21 +97,20 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
     def _decisions(self, X):
         return self._run(X)[2].decisions
 
-    def acquire(self, X, known=None):
+    def acquire(self, X: ArrayLike, known: ArrayLike | None = None) -> Acquired:
         """Ask for features one after the other, and classify.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Samples with all values that could be asked for; NaN cannot be had.
+            Samples with all values that could be asked for; NaN means unavailable.
         known : array-like of bool of shape (n_samples, n_features) or (n_features,), default=None
-            Values that are known already, for free. All values of a group, or none.
+            Values that are known already, for free: all values of a feature group, or none.
 
         Returns
         -------
         acquired : Acquired
-            `labels`, `mask`, `order` and `cost` of every sample, the number of questions and the
-            probabilities.
+            `labels`, `mask`, `order`, `cost`, `n_questions` and `probabilities` of every sample.
         """
         X, known, run = self._run(X, known)
         process = self.process_
@@ -105,41 +129,46 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
             probabilities=softmax(run.decisions),
         )
 
-    def explain(self, X, known=None):
-        """The questions that led to every label, with the running probabilities.
+    def explain(self, X: ArrayLike, known: ArrayLike | None = None) -> Questions:
+        """The features that were asked for, and how each changed the decision.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Samples; NaN cannot be had.
+            Samples; NaN means unavailable.
         known : array-like of bool of shape (n_samples, n_features) or (n_features,), default=None
             Values that are known already, for free.
 
         Returns
         -------
         questions : Questions
-            `names` in the order they were asked for, and `probabilities` and `cost` before the
-            first and after each.
+            `values`, the change of the decision by each; `base`, the decision before the first;
+            `names` in the order they were asked for; `probabilities` and `cost` before the first
+            and after each.
         """
         _, _, run = self._run(X, known, trace=True)
         asked = run.order >= 0
         names = np.where(asked, self.process_.names[run.order], "")
+        running = run.trace
+        if running.shape[2] == 2:
+            running = running[:, :, 1] - running[:, :, 0]
+        changes = np.nan_to_num(np.diff(running, axis=1))
         cost = paid_so_far(run.order, self.process_.costs)
-        return Questions(names, run.order, softmax(run.trace), cost)
+        return Questions(changes, running[:, 0], names, run.order, softmax(run.trace), cost)
 
-    def start(self, known=None):
+    def start(self, known: dict | None = None) -> Acquisition:
         """Begin a conversation with one sample.
 
         Parameters
         ----------
         known : dict, default=None
-            Values that are known already, for free, by name; for a group as in
+            Values that are known already, for free, by name; for a feature group as in
             `Acquisition.answer`.
 
         Returns
         -------
         acquisition : Acquisition
-            Tells what to ask next, takes answers, and predicts.
+            Says which feature to ask for next, accepts answers, and predicts.
 
         Examples
         --------
@@ -150,8 +179,8 @@ class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
         >>> visit = model.fit(data.data, data.target).start()
         >>> visit.next_feature()
         'petal length (cm)'
-        >>> visit.answer(1.4).prediction().label
-        np.int64(0)
+        >>> int(visit.answer(1.4).prediction().label)
+        0
         >>> visit.cost
         1.0
         """

@@ -1,23 +1,71 @@
 """Compiled kernels of the forests: growing extremely randomised trees, and finding cells.
 
-A forest is one table of nodes, tree after tree. Node `v` splits column ``feature[v]`` (-1 for a
-leaf) at ``threshold[v]``; its children are ``left[v]`` and ``left[v] + 1``. Rows that lack the
-column go left when ``missing_left[v]``. ``counts[v]`` holds the weight of each class in the node,
-so that any node can serve as a leaf.
+A forest is one table of nodes, tree after tree. Row `v` of ``nodes`` has the column that node `v`
+splits (-1 for a leaf), the first of its two children (the other one comes next), the number of its
+training rows, and whether rows that lack the column go to the first child; ``threshold[v]`` is the
+largest value that goes there. ``counts[v]`` holds the weight of each class in the node, so that
+any node can serve as a leaf.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from tamis._compile import compiled
 
 __all__ = [
+    "FEATURE",
+    "LEFT",
+    "MISSING_LEFT",
+    "SIZE",
+    "Sample",
+    "Trees",
     "cell_means",
     "find_cells",
     "grow_forest",
+    "local_means",
     "mean_rows",
+    "mean_shares",
     "node_gains",
     "path_gains",
 ]
+
+# Columns of `nodes`.
+FEATURE, LEFT, SIZE, MISSING_LEFT = 0, 1, 2, 3
+# Rows that go down a tree together.
+_SIDE_BY_SIDE = 16
+
+
+class Trees(NamedTuple):
+    """What is needed to go down: first node of every tree, nodes, thresholds."""
+
+    offsets: np.ndarray
+    nodes: np.ndarray
+    threshold: np.ndarray
+
+
+class Sample(NamedTuple):
+    """What trees are grown on.
+
+    Attributes
+    ----------
+    XT : ndarray of shape (n_features, n_samples)
+        Features in rows; NaN where a value is missing.
+    codes : ndarray of int64 of shape (n_samples,)
+        Classes.
+    class_mass : ndarray of shape (n_classes,)
+        Weight of a sample of each class.
+    rows : ndarray of int64
+        Training rows.
+    columns : ndarray of int64
+        Features that may be split.
+    """
+
+    XT: np.ndarray
+    codes: np.ndarray
+    class_mass: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
 
 
 _LARGEST = np.finfo(np.float64).max
@@ -44,55 +92,65 @@ def _below(state, n):
 
 
 @compiled
-def _decrease(whole, part):
+def _decrease(mass, whole, part):
     # Decrease of weight times Gini index when `part` is split off, up to a constant of the node.
     left, right, left_squares, right_squares = 0.0, 0.0, 0.0, 0.0
-    for c in range(whole.size):
-        rest = whole[c] - part[c]
-        left += part[c]
+    for c in range(mass.size):
+        one = part[c] * mass[c]
+        rest = (whole[c] - part[c]) * mass[c]
+        left += one
         right += rest
-        left_squares += part[c] * part[c]
+        left_squares += one * one
         right_squares += rest * rest
     gain = left_squares / left if left > 0 else 0.0
     return gain + (right_squares / right if right > 0 else 0.0)
 
 
 @compiled
-def _range_of(values, order, begin, end):
-    # Smallest and largest value of the rows of a node, and how many lack a value.
+def _read_values(values, order, begin, end, out):
+    # Values of the rows of a node, side by side; the smallest and largest, and how many lack one.
     low, high, n_missing = np.inf, -np.inf, 0
     for i in range(begin, end):
-        v = values[order[i]]
-        if np.isnan(v):
-            n_missing += 1
-        else:
-            low, high = min(low, v), max(high, v)
+        v = values[np.uintp(order[i])]
+        out[i - begin] = v
+        n_missing += v != v
+        low = v if v < low else low
+        high = v if v > high else high
     return low, high, n_missing
 
 
 @compiled
-def _gain(values, order, begin, end, codes, class_mass, cut, whole, part, lost):
+def _gain(values, codes, begin, end, n_missing, cut, mass, whole, part, lost):
     # Decrease of impurity by a cut, and whether rows that lack the value are better on the left.
-    part[:] = 0.0
-    lost[:] = 0.0
-    for i in range(begin, end):
-        row = order[i]
-        v, c = values[row], codes[row]
-        if np.isnan(v):
-            lost[c] += class_mass[c]
-        elif v <= cut:
-            part[c] += class_mass[c]
-    gain = _decrease(whole, part)
-    if lost.max() <= 0:
-        return gain, part.sum() >= 0.5 * whole.sum()
+    part[:] = 0
+    if mass.size == 2:
+        n_left, n_second = 0, 0
+        for i in range(end - begin):
+            goes = np.int64(values[i] <= cut)
+            n_left += goes
+            n_second += goes & codes[begin + i]
+        part[0], part[1] = n_left - n_second, n_second
+    else:
+        for i in range(end - begin):
+            part[codes[begin + i]] += values[i] <= cut
+    gain = _decrease(mass, whole, part)
+    if n_missing == 0:
+        left, total = 0.0, 0.0
+        for c in range(mass.size):
+            left += part[c] * mass[c]
+            total += whole[c] * mass[c]
+        return gain, left >= 0.5 * total
+    lost[:] = 0
+    for i in range(end - begin):
+        lost[codes[begin + i]] += values[i] != values[i]
     for c in range(part.size):
         part[c] += lost[c]
-    other = _decrease(whole, part)
+    other = _decrease(mass, whole, part)
     return (other, True) if other > gain else (gain, False)
 
 
 @compiled
-def _best_split(XT, codes, class_mass, order, begin, end, whole, pool, n_tries, state, work):
+def _best_split(XT, mass, order, codes, begin, end, whole, pool, n_tries, state, work, buffer):
     # The best of random cuts of `n_tries` random columns that are not constant in the node.
     best_gain, best = -1.0, (-1, 0.0, False)
     tried, left_over = 0, pool.size
@@ -101,8 +159,7 @@ def _best_split(XT, codes, class_mass, order, begin, end, whole, pool, n_tries, 
         column = pool[pick]
         left_over -= 1
         pool[pick], pool[left_over] = pool[left_over], pool[pick]
-        values = XT[column]
-        low, high, n_missing = _range_of(values, order, begin, end)
+        low, high, n_missing = _read_values(XT[column], order, begin, end, buffer)
         if low < high:
             u = _uniform(state)
             cut = low * (1.0 - u) + high * u
@@ -114,7 +171,7 @@ def _best_split(XT, codes, class_mass, order, begin, end, whole, pool, n_tries, 
             continue
         tried += 1
         gain, missing_left = _gain(
-            values, order, begin, end, codes, class_mass, cut, whole, work[0], work[1]
+            buffer, codes, begin, end, n_missing, cut, mass, whole, work[0], work[1]
         )
         if gain > best_gain:
             best_gain, best = gain, (column, cut, missing_left and low < high)
@@ -122,104 +179,143 @@ def _best_split(XT, codes, class_mass, order, begin, end, whole, pool, n_tries, 
 
 
 @compiled
-def _part_rows(values, order, begin, end, cut, missing_left):
-    # Rows of the left child first; returns where those of the right child begin.
+def _part_rows(values, order, codes, begin, end, cut, missing_left, counts):
+    # Rows of the left child first; counts their classes, and returns where the others begin.
+    counts[:] = 0
     i, j = begin, end - 1
     while i <= j:
-        v = values[order[i]]
-        if v <= cut or (np.isnan(v) and missing_left):
+        row, code = order[i], codes[i]
+        v = values[np.uintp(row)]
+        if v <= cut or (missing_left and v != v):
+            counts[code] += 1
             i += 1
         else:
-            order[i], order[j] = order[j], order[i]
+            order[i], codes[i] = order[j], codes[j]
+            order[j], codes[j] = row, code
             j -= 1
     return i
 
 
 @compiled
-def grow_forest(XT, codes, class_mass, rows, columns, n_trees, n_tries, smallest, seed):
+def grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells):
     """Grow extremely randomised trees until nodes are pure, constant or small.
 
     Parameters
     ----------
-    XT : ndarray of shape (n_features, n_samples)
-        Features in rows; NaN where a value is missing.
-    codes : ndarray of int64 of shape (n_samples,)
-        Classes.
-    class_mass : ndarray of shape (n_classes,)
-        Weight of a sample of each class.
-    rows : ndarray of int64
-        Training rows.
-    columns : ndarray of int64
-        Features that may be split.
+    sample : Sample
+        What to grow on.
     n_trees, n_tries : int
         Number of trees; number of columns, not constant, tried at every node.
     smallest : int
         Nodes with fewer rows are not split.
     seed : int
         Seed; tree t of equal seeds is the same.
+    coarse : int
+        See `cells`.
+    cells : ndarray of int32 of shape (n_samples, n_trees) or (0, 0)
+        Written, unless it is empty: the node in which each training row ends when nodes with
+        fewer than `coarse` rows are leaves.
 
     Returns
     -------
-    offsets, feature, threshold, left, missing_left, sizes, counts
+    offsets, nodes, threshold, counts
         The table of nodes; the nodes of tree t are ``offsets[t]`` to ``offsets[t + 1]``.
     """
-    n_rows, n_classes = rows.size, class_mass.size
+    XT, mass, rows = sample.XT, sample.class_mass, sample.rows
+    n_rows, n_classes = rows.size, mass.size
     capacity = 2 * n_rows * n_trees
     offsets = np.zeros(n_trees + 1, np.int64)
-    feature = np.full(capacity, -1, np.int32)
-    threshold = np.zeros(capacity)
-    left = np.full(capacity, -1, np.int32)
-    missing_left = np.zeros(capacity, np.bool_)
-    sizes = np.zeros(capacity, np.int32)
-    counts = np.zeros((capacity, n_classes), np.float32)
+    nodes = np.empty((capacity, 4), np.int32)
+    threshold = np.empty(capacity)
+    counts = np.empty((capacity, n_classes), np.float32)
     state = np.zeros(1, np.uint64)
-    order = np.empty(n_rows, np.int64)
+    order, codes = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     starts, ends = np.empty(2 * n_rows, np.int64), np.empty(2 * n_rows, np.int64)
-    whole, work = np.empty(n_classes), np.empty((2, n_classes))
+    has_cell = np.zeros(2 * n_rows, np.bool_)
+    of_class, work = (
+        np.empty((2 * n_rows, n_classes), np.int64),
+        np.empty((2, n_classes), np.int64),
+    )
+    buffer = np.empty(n_rows)
     base = 0
     for tree in range(n_trees):
         state[0] = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(tree)
         offsets[tree] = base
-        order[:] = rows
-        pool = columns.copy()
+        for i in range(n_rows):
+            order[i] = rows[i]
+            codes[i] = sample.codes[rows[i]]
+        pool = sample.columns.copy()
         starts[0], ends[0] = 0, n_rows
+        has_cell[0] = cells.size == 0
+        of_class[0] = 0
+        for i in range(n_rows):
+            of_class[0, codes[i]] += 1
         used, node = 1, 0
         while node < used:
-            begin, end, here = starts[node], ends[node], base + node
+            begin, end, here, whole = starts[node], ends[node], base + node, of_class[node]
+            n_present = 0
+            for c in range(n_classes):
+                counts[here, c] = whole[c] * mass[c]
+                n_present += whole[c] > 0
+            column, cut, goes_left = -1, 0.0, False
+            if n_present > 1 and end - begin >= smallest:
+                column, cut, goes_left = _best_split(
+                    XT, mass, order, codes, begin, end, whole, pool, n_tries, state, work, buffer
+                )
+            if not has_cell[node] and (column < 0 or end - begin < coarse):
+                for i in range(begin, end):
+                    cells[order[i], tree] = here
+                has_cell[node] = True
+            nodes[here, FEATURE], nodes[here, SIZE] = column, end - begin
+            nodes[here, LEFT], nodes[here, MISSING_LEFT] = -1, goes_left
+            threshold[here] = cut
+            if column >= 0:
+                middle = _part_rows(
+                    XT[column], order, codes, begin, end, cut, goes_left, of_class[used]
+                )
+                of_class[used + 1] = whole - of_class[used]
+                nodes[here, LEFT] = base + used
+                starts[used], ends[used] = begin, middle
+                starts[used + 1], ends[used + 1] = middle, end
+                has_cell[used] = has_cell[used + 1] = has_cell[node]
+                used += 2
             node += 1
-            whole[:] = 0.0
-            for i in range(begin, end):
-                whole[codes[order[i]]] += class_mass[codes[order[i]]]
-            counts[here] = whole
-            sizes[here] = end - begin
-            if (whole > 0).sum() < 2 or end - begin < smallest:
-                continue
-            column, cut, goes_left = _best_split(
-                XT, codes, class_mass, order, begin, end, whole, pool, n_tries, state, work
-            )
-            if column < 0:
-                continue
-            middle = _part_rows(XT[column], order, begin, end, cut, goes_left)
-            feature[here], threshold[here] = column, cut
-            left[here], missing_left[here] = base + used, goes_left
-            starts[used], ends[used] = begin, middle
-            starts[used + 1], ends[used + 1] = middle, end
-            used += 2
         base += used
     offsets[n_trees] = base
-    return (
-        offsets,
-        feature[:base].copy(),
-        threshold[:base].copy(),
-        left[:base].copy(),
-        missing_left[:base].copy(),
-        sizes[:base].copy(),
-        counts[:base].copy(),
-    )
+    return offsets, nodes[:base].copy(), threshold[:base].copy(), counts[:base].copy()
 
 
 @compiled
-def find_cells(XT, rows, offsets, feature, threshold, left, missing_left, sizes, smallest, cells):
+def _child(trees, v, value):
+    # The next node on the way of a row with this value.
+    if value != value:
+        return trees.nodes[v, LEFT] + 1 - trees.nodes[v, MISSING_LEFT]
+    return trees.nodes[v, LEFT] + np.int32(value > trees.threshold[v])
+
+
+@compiled
+def _descend(XT, rows, begin, count, trees, smallest, at):
+    # Some rows go down a tree side by side, from the nodes `at`, until each is in a leaf or in a
+    # node of fewer than `smallest` rows. Without branches, and with many rows on their way, the
+    # processor need not wait for one row's node before it fetches the next row's.
+    nodes, threshold = trees.nodes, trees.threshold
+    n_moving = count
+    while n_moving > 0:
+        n_moving = 0
+        for j in range(count):
+            node = at[j]
+            v = np.uintp(node)  # unsigned: no test for indices that count from the end
+            column = nodes[v, FEATURE]
+            moves = np.int64((column >= 0) & (nodes[v, SIZE] >= smallest))
+            value = XT[np.uintp(max(column, 0)), np.uintp(rows[begin + j])]
+            right = np.int64(value > threshold[v])
+            right |= np.int64(value != value) & (1 - nodes[v, MISSING_LEFT])
+            at[j] = node + moves * (nodes[v, LEFT] + right - node)
+            n_moving += moves
+
+
+@compiled
+def find_cells(XT, rows, trees, smallest, cells):
     """Node of every tree in which each row ends, at several resolutions.
 
     Parameters
@@ -229,19 +325,48 @@ def find_cells(XT, rows, offsets, feature, threshold, left, missing_left, sizes,
     cells : ndarray of int32 of shape (n_resolutions, n_rows, n_trees)
         Written: the nodes.
     """
-    for t in range(offsets.size - 1):
-        for k in range(rows.size):
-            row, node, r = rows[k], offsets[t], smallest.size - 1
-            while True:
-                is_leaf = feature[node] < 0
-                while r >= 0 and (is_leaf or sizes[node] < smallest[r]):
-                    cells[r, k, t] = node
-                    r -= 1
-                if r < 0:
-                    break
-                v = XT[feature[node], row]
-                goes_left = missing_left[node] if np.isnan(v) else v <= threshold[node]
-                node = np.int64(left[node]) + (0 if goes_left else 1)
+    at = np.empty(_SIDE_BY_SIDE, np.int64)
+    for t in range(trees.offsets.size - 1):
+        for begin in range(0, rows.size, _SIDE_BY_SIDE):
+            count = min(_SIDE_BY_SIDE, rows.size - begin)
+            at[:] = trees.offsets[t]
+            for r in range(smallest.size - 1, -1, -1):
+                _descend(XT, rows, begin, count, trees, smallest[r], at)
+                for j in range(count):
+                    cells[r, begin + j, t] = at[j]
+
+
+@compiled
+def mean_shares(XT, rows, trees, table, coarse, cells):
+    """Mean over the trees of the table's rows of the leaves: (n_rows, n_values).
+
+    Parameters
+    ----------
+    coarse : int
+        See `cells`.
+    cells : ndarray of int32 of shape (n_rows, n_trees) or (0, 0)
+        Written, unless it is empty: the node in which each row ends when nodes with fewer than
+        `coarse` rows are leaves.
+    """
+    n_trees = trees.offsets.size - 1
+    means = np.zeros((rows.size, table.shape[1]))
+    at = np.empty(_SIDE_BY_SIDE, np.int64)
+    for t in range(n_trees):
+        for begin in range(0, rows.size, _SIDE_BY_SIDE):
+            count = min(_SIDE_BY_SIDE, rows.size - begin)
+            at[:] = trees.offsets[t]
+            if cells.size > 0:
+                _descend(XT, rows, begin, count, trees, coarse, at)
+                for j in range(count):
+                    cells[begin + j, t] = at[j]
+            _descend(XT, rows, begin, count, trees, 0, at)
+            for j in range(count):
+                for c in range(table.shape[1]):
+                    means[begin + j, c] += table[at[j], c]
+    for k in range(rows.size):
+        for c in range(table.shape[1]):
+            means[k, c] /= n_trees
+    return means
 
 
 @compiled
@@ -280,6 +405,44 @@ def cell_means(cells, values, n_cells):
 
 
 @compiled
+def local_means(values, rows, cells, others, other_cells, shares, means):
+    """Mean over the trees of the mean value of the training rows in each other row's cells.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_values)
+    rows, others : ndarray of int64
+        Training rows and the other rows.
+    cells, other_cells : ndarray of int32 of shape (n_rows, n_trees)
+        Their cells.
+    shares : ndarray of shape (n_cells,)
+        One over the number of training rows in every cell.
+    means : ndarray of shape (n_samples, n_values)
+        Written for the other rows.
+    """
+    n_values, n_trees = values.shape[1], cells.shape[1]
+    table = np.zeros((shares.size, n_values))
+    for r in range(rows.size):
+        for t in range(n_trees):
+            cell = cells[r, t]
+            for k in range(n_values):
+                table[cell, k] += values[rows[r], k]
+    for cell in range(shares.size):
+        for k in range(n_values):
+            table[cell, k] *= shares[cell]
+    for r in range(others.size):
+        row = others[r]
+        for k in range(n_values):
+            means[row, k] = 0.0
+        for t in range(n_trees):
+            cell = other_cells[r, t]
+            for k in range(n_values):
+                means[row, k] += table[cell, k]
+        for k in range(n_values):
+            means[row, k] /= n_trees
+
+
+@compiled
 def _gini_indices(shares):
     gini = np.ones(shares.shape[0])
     for v in range(shares.shape[0]):
@@ -289,7 +452,7 @@ def _gini_indices(shares):
 
 
 @compiled
-def path_gains(XT, offsets, feature, threshold, left, missing_left, masses, shares):
+def path_gains(XT, trees, masses, shares):
     """How much each feature clears up the class of each row on its way down the trees.
 
     Parameters
@@ -305,28 +468,30 @@ def path_gains(XT, offsets, feature, threshold, left, missing_left, masses, shar
     n_features, n_samples = XT.shape
     gini = _gini_indices(shares)
     gains = np.zeros((n_samples, n_features))
-    n_trees = offsets.size - 1
+    nodes, n_trees = trees.nodes, trees.offsets.size - 1
+    decrease = np.zeros(gini.size)
+    for v in range(gini.size):
+        if nodes[v, FEATURE] >= 0:
+            child = nodes[v, LEFT]
+            below = masses[child] * gini[child] + masses[child + 1] * gini[child + 1]
+            decrease[v] = (gini[v] - below / masses[v]) / n_trees
     for t in range(n_trees):
         for row in range(n_samples):
-            v = offsets[t]
-            while feature[v] >= 0:
-                child = np.int64(left[v])
-                below = masses[child] * gini[child] + masses[child + 1] * gini[child + 1]
-                gains[row, feature[v]] += (gini[v] - below / masses[v]) / n_trees
-                value = XT[feature[v], row]
-                goes_left = missing_left[v] if np.isnan(value) else value <= threshold[v]
-                v = child if goes_left else child + 1
+            v = trees.offsets[t]
+            while nodes[v, FEATURE] >= 0:
+                gains[row, nodes[v, FEATURE]] += decrease[v]
+                v = _child(trees, v, XT[nodes[v, FEATURE], row])
     return gains
 
 
 @compiled
-def node_gains(feature, left, masses, shares, n_features):
+def node_gains(nodes, masses, shares, n_features):
     """Total decrease of the Gini index by the splits of each feature: (n_features,)."""
     gini = _gini_indices(shares)
     gains = np.zeros(n_features)
-    for v in range(feature.size):
-        if feature[v] >= 0:
-            child = left[v]
+    for v in range(gini.size):
+        if nodes[v, FEATURE] >= 0:
+            child = nodes[v, LEFT]
             below = masses[child] * gini[child] + masses[child + 1] * gini[child + 1]
-            gains[feature[v]] += masses[v] * gini[v] - below
+            gains[nodes[v, FEATURE]] += masses[v] * gini[v] - below
     return gains

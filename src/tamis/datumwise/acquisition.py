@@ -1,4 +1,6 @@
-"""What acquiring gives: for many samples at once, and for one in a conversation."""
+"""The results of asking for features: for many samples at once, and for one in a conversation."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis._base import softmax
-from tamis.datumwise.prices import exact_sum
+from tamis.datumwise.costs import exact_sum
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
 
 __all__ = ["Acquired", "Acquisition", "Answer", "Prediction", "Questions"]
@@ -15,22 +17,23 @@ __all__ = ["Acquired", "Acquisition", "Answer", "Prediction", "Questions"]
 
 @dataclass(frozen=True)
 class Acquired:
-    """What was asked of every sample, and the labels that came of it.
+    """The features that every sample was asked for, and the resulting labels.
 
     Attributes
     ----------
     labels : ndarray of shape (n_samples,)
         Labels.
     mask : ndarray of bool of shape (n_samples, n_features)
-        Values that were bought or known.
+        Values that were asked for or known.
     order : ndarray of int32 of shape (n_samples, length)
-        Questions in the order they were asked, padded with -1: indices of features, or of groups.
+        Indices of the features, or feature groups, in the order they were asked for, padded with
+        -1.
     cost : ndarray of shape (n_samples,)
-        Sum of the prices paid, the prices being the decimal numbers that they are printed as.
+        Exact sum of the costs, each read as the decimal number that it is printed as.
     n_questions : ndarray of int of shape (n_samples,)
-        How many questions.
+        Number of features, or feature groups, asked for.
     probabilities : ndarray of shape (n_samples, n_classes)
-        Probabilities of the classes, from what was bought or known.
+        Probabilities of the classes, given the values that were asked for or known.
     """
 
     labels: np.ndarray
@@ -43,20 +46,28 @@ class Acquired:
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions that led to every label, with the running decision.
+    """The features that every sample was asked for, and how each changed the decision.
 
     Attributes
     ----------
+    values : ndarray of shape (n_samples, length) or (n_samples, length, n_classes)
+        Change of the decision by each answer, padded with 0. Two classes: towards the second one.
+    base : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Decision before the first question: `base` plus the sum over the questions is the decision
+        function, as far as rounding goes.
     names : ndarray of str of shape (n_samples, length)
-        Names of the features, or groups, in the order they were asked for; padded with "".
+        Names of the features, or feature groups, in the order they were asked for; padded with
+        "".
     order : ndarray of int32 of shape (n_samples, length)
         Their indices, padded with -1.
     probabilities : ndarray of shape (n_samples, length + 1, n_classes)
         Probabilities before the first question, after it, after the second, ...; padded with NaN.
     cost : ndarray of shape (n_samples, length + 1)
-        What had been paid by then; padded with NaN.
+        Cost up to that point; padded with NaN.
     """
 
+    values: np.ndarray
+    base: np.ndarray
     names: np.ndarray
     order: np.ndarray
     probabilities: np.ndarray
@@ -73,7 +84,7 @@ class Answer(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """The label for what is known so far, and the probabilities of all classes."""
+    """The label given the answers so far, and the probabilities of all classes."""
 
     label: object
     probabilities: np.ndarray
@@ -82,16 +93,16 @@ class Prediction(NamedTuple):
 class Acquisition:
     """The conversation with one sample: `DatumWiseClassifier.start` makes it.
 
-    Ask `next_feature`; `answer` it or `skip` it; when it is None, `prediction` has the label. (It
-    has one at any time.)
+    `next_feature` names the feature to ask for; `answer` or `skip` it. When it is None, the
+    conversation is over. `prediction` has a label at any time.
 
     Attributes
     ----------
     history : list of Answer
-        Name, value, price, and the probabilities after every answer; what was known at the start
-        is not among them.
+        Name, value, cost, and the probabilities after every answer. Values that were known at the
+        start are not included.
     cost : float
-        Sum of the prices of all answers.
+        Sum of the costs of all answers.
     """
 
     def __init__(self, policy, process, classes, feature_names, known=None):
@@ -107,7 +118,7 @@ class Acquisition:
             for name, value in known.items():
                 if name not in names:
                     raise ValueError(
-                        f"known has {name!r}, which is not among the questions: "
+                        f"known has {name!r}, which is not among the features: "
                         f"{', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}."
                     )
                 block = names.index(name)
@@ -116,22 +127,22 @@ class Acquisition:
         self._run()
 
     @property
-    def cost(self):
-        """Sum of the prices of all answers."""
+    def cost(self) -> float:
+        """Sum of the costs of all answers."""
         return exact_sum(answer.cost for answer in self.history)
 
-    def next_feature(self):
-        """Name of the feature, or group, that is asked for; None when there is nothing to ask."""
+    def next_feature(self) -> str | None:
+        """Name of the feature, or feature group, to ask for; None when there is none."""
         return None if self._request < 0 else self._process.names[self._request]
 
-    def answer(self, value):
+    def answer(self, value: object) -> Acquisition:
         """Answer the question.
 
         Parameters
         ----------
         value : float; for a group a sequence or dict
-            The value. For a group the values of its features, in their order or by name; None or
-            NaN for those that cannot be had, as long as there is one that can.
+            The value. For a feature group the values of its features, in their order or by name;
+            None or NaN for those that are unavailable, as long as one is available.
 
         Returns
         -------
@@ -144,8 +155,8 @@ class Acquisition:
         self._note(block, given, float(self._process.costs[block]))
         return self
 
-    def skip(self):
-        """Say that what is asked for cannot be had; it costs nothing.
+    def skip(self) -> Acquisition:
+        """Say that the feature asked for is unavailable; this costs nothing.
 
         Returns
         -------
@@ -157,8 +168,8 @@ class Acquisition:
         self._note(block, None, 0.0)
         return self
 
-    def undo(self):
-        """Take the last answer, or skip, back.
+    def undo(self) -> Acquisition:
+        """Take back the last answer or skip.
 
         Returns
         -------
@@ -172,8 +183,8 @@ class Acquisition:
         self._run()
         return self
 
-    def prediction(self):
-        """The label for what is known so far.
+    def prediction(self) -> Prediction:
+        """The label given the answers so far.
 
         Returns
         -------
@@ -183,7 +194,7 @@ class Acquisition:
         label = self._classes[int(self._decisions.argmax())]
         return Prediction(label, softmax(self._decisions))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         asked = self.next_feature()
         return (
             f"<Acquisition: {len(self.history)} answered, cost {self.cost:g}, "
@@ -198,7 +209,7 @@ class Acquisition:
         return self._request
 
     def _run(self):
-        """From the start again: what was answered is there, so the way is the same."""
+        """Run the policy from the start; with the same answers it asks the same questions."""
         run = self._policy.run(self._values, self._status)
         self._request, self._decisions = int(run.request[0]), run.decisions[0]
 
@@ -207,7 +218,7 @@ class Acquisition:
         self.history.append(Answer(name, value, cost, softmax(self._decisions)))
 
     def _write(self, block, value):
-        """Check a value and put it in its columns; returns it as it is written down."""
+        """Check a value and put it in its columns; returns it as it is recorded."""
         name = self._process.names[block]
         columns = self._process.columns_of(block)
         own = [self._feature_names[c] for c in columns]
@@ -232,7 +243,7 @@ class Acquisition:
         numbers = [np.nan if _is_lacking(v) else _as_number(name, v) for v in given]
         if np.isnan(numbers).all():
             raise ValueError(
-                f"The answer to {name!r} has no value at all. Use skip() for what cannot be had."
+                f"The answer to {name!r} has no value at all. Use skip() if it is unavailable."
             )
         self._values[0, columns] = numbers
         return dict(zip(own, numbers, strict=True))
@@ -251,6 +262,6 @@ def _as_number(name, value):
         if np.isfinite(number):
             return number
     raise ValueError(
-        f"The answer to {name!r} must be a finite number, got {value!r}. Use skip() for what "
-        "cannot be had."
+        f"The answer to {name!r} must be a finite number, got {value!r}. Use skip() if it is "
+        "unavailable."
     )

@@ -1,8 +1,8 @@
-"""The budget of a sample, kept exactly: prices and what is left of the budget as integers.
+"""The budget of a sample, kept exactly: costs and what is left of the budget as integers.
 
-Whether one more block may be bought is decided on whole numbers of a unit in which all prices and
-the budget are whole (see `prices`). In compiled code these are rows of digits in base 2**62, the
-first counting most, of type int64: one digit unless prices have very many decimals. No digits at
+Whether one more block may be bought is decided on whole numbers of a unit in which all costs and
+the budget are whole (see `costs`). In compiled code these are rows of digits in base 2**62, the
+first counting most, of type int64: one digit unless costs have very many decimals. No digits at
 all mean that there is no budget, or one that is enough for everything.
 
 Numba's cache does not see that a kernel which calls these functions must be compiled again when
@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from tamis._compile import compiled
-from tamis.datumwise.prices import as_integers
+from tamis.datumwise.costs import as_integers
 
 __all__ = ["budget_digits", "budget_units", "draw_masks", "forbid_dear", "is_dear", "pay"]
 
@@ -23,19 +23,19 @@ _BASE = 2**_BITS
 
 
 def budget_units(costs, max_cost):
-    """Prices and the budget as integers of the same unit.
+    """Costs and the budget as integers of the same unit.
 
     Parameters
     ----------
     costs : ndarray of shape (n_blocks,)
-        Prices.
+        Costs.
     max_cost : float
         Budget; infinity when there is none.
 
     Returns
     -------
     units : list of int
-        Prices. Those beyond the budget are all one more than it; without a budget all are 0.
+        Costs. Those beyond the budget are all one more than it; without a budget all are 0.
     budget : int
     """
     if max_cost == np.inf:
@@ -43,24 +43,24 @@ def budget_units(costs, max_cost):
     (*units, budget), _ = as_integers([*np.minimum(costs, max_cost).tolist(), max_cost])
     is_beyond = (costs > max_cost).tolist()
     return [
-        budget + 1 if dear else price for price, dear in zip(units, is_beyond, strict=True)
+        budget + 1 if dear else cost for cost, dear in zip(units, is_beyond, strict=True)
     ], budget
 
 
 def budget_digits(costs, max_cost):
-    """Prices and the budget in digits of 62 bits, which compiled code can add and compare.
+    """Costs and the budget in digits of 62 bits, which compiled code can add and compare.
 
     Parameters
     ----------
     costs : ndarray of shape (n_blocks,)
-        Prices.
+        Costs.
     max_cost : float
         Budget; infinity when there is none.
 
     Returns
     -------
     digits : ndarray of int64 of shape (n_digits, n_blocks)
-        Prices.
+        Costs.
     budget : ndarray of int64 of shape (n_digits,)
     """
     digits, budget = _digits_of(np.asarray(costs, dtype=np.float64).tobytes(), max_cost)
@@ -79,42 +79,42 @@ def _digits_of(costs, max_cost):
 
 
 @compiled
-def is_dear(costs, b, left):
-    """Whether the price of block b is more than what is left."""
+def is_dear(digits, b, left):
+    """Whether the cost of block b is more than what is left."""
     for d in range(left.size):
-        if costs[d, b] != left[d]:
-            return costs[d, b] > left[d]
+        if digits[d, b] != left[d]:
+            return digits[d, b] > left[d]
     return False
 
 
 @compiled
-def pay(left, costs, b):
-    """Take the price of block b from what is left."""
+def pay(left, digits, b):
+    """Take the cost of block b from what is left."""
     for d in range(left.size - 1, -1, -1):
-        left[d] -= costs[d, b]
+        left[d] -= digits[d, b]
         if left[d] < 0 and d > 0:
             left[d] += _BASE
             left[d - 1] -= 1
 
 
 @compiled
-def forbid_dear(scores, n_classes, costs, left):
+def forbid_dear(scores, n_classes, digits, left):
     """Take the blocks beyond the budget, of which there is one, out of the choice.
 
-    They stay out, prices being >= 0.
+    They stay out, costs being >= 0.
     """
-    first, most = costs[0], left[0]
+    first, most = digits[0], left[0]
     for b in range(first.size):
         if first[b] > most:
             scores[n_classes + b] = -np.inf
     if left.size > 1:
         for b in range(first.size):
-            if first[b] == most and is_dear(costs, b, left):
+            if first[b] == most and is_dear(digits, b, left):
                 scores[n_classes + b] = -np.inf
 
 
 @compiled
-def _leave_out_dear(order, taken, costs, budget):
+def _leave_out_dear(order, taken, digits, budget):
     """Leave out what each row cannot pay for when its turn comes.
 
     Parameters
@@ -123,16 +123,16 @@ def _leave_out_dear(order, taken, costs, budget):
         Blocks in the order of their turns.
     taken : ndarray of bool of shape (n_rows, n_blocks)
         Whether the block is to be bought at its turn; overwritten.
-    costs, budget : ndarray of int64
+    digits, budget : ndarray of int64
         Digits.
     """
     for i in range(order.shape[0]):
         left = budget.copy()
         for t in range(order.shape[1]):
             if taken[i, t]:
-                taken[i, t] = not is_dear(costs, order[i, t], left)
+                taken[i, t] = not is_dear(digits, order[i, t], left)
                 if taken[i, t]:
-                    pay(left, costs, order[i, t])
+                    pay(left, digits, order[i, t])
 
 
 def draw_masks(available, process, rng):

@@ -1,11 +1,17 @@
-"""DatumWiseClassifier: asks for features one at a time, and stops when the answer is clear."""
+"""DatumWiseClassifier: asks for features one at a time, and stops when the class is clear."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from tamis._base import steps, with_callbacks
 from tamis.datumwise._fitted import FittedDatumWise
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
-from tamis.datumwise.process import check_cost_weights
+from tamis.datumwise.path import DatumWisePath, Habits
+from tamis.datumwise.process import choose_cost_weights, find_status
 from tamis.paths.seeds import as_seed
 
 __all__ = ["DatumWiseClassifier"]
@@ -17,8 +23,8 @@ class DatumWiseClassifier(FittedDatumWise):
     .. math:: \min_\pi \frac1N \sum_i \ell_{y_i} [\hat y_\pi(x_i) \ne y_i]
               + \lambda \sum_{j \in z_\pi(x_i)} c_j
 
-    A policy either buys one more feature (or group of features) or names a class and stops. It is
-    learned to make few errors at a low price [1]_: easy samples are asked little, hard ones more.
+    A policy either asks for one more feature (or feature group), or names a class and stops. It is
+    learned to make few errors at a low cost [1]_: easy samples need few features, hard ones more.
 
     Parameters
     ----------
@@ -28,26 +34,26 @@ class DatumWiseClassifier(FittedDatumWise):
         the method of [1]_: linear scores of all actions by policy iteration with rollouts; it is
         quick and small.
     cost_weight : float, default=0.01
-        :math:`\lambda \ge 0`: what a unit of price costs, in errors. The larger, the fewer
-        questions.
+        :math:`\lambda \ge 0`: how many errors one unit of cost is worth. The larger, the fewer
+        features are asked for.
     feature_costs : array-like, dict or None, default=None
-        Price :math:`c_j \ge 0` of every feature, or of every group where there are groups; a dict
-        goes by name. None: 1 each.
+        Cost :math:`c_j \ge 0` of every feature, or of every feature group where there are groups,
+        in their order or as a dict by name. None: 1 each.
     feature_groups : dict, list of lists, array-like or None, default=None
-        Features that are bought together, for one price: a dict from names to features (names or
-        indices), a list of such lists, or one label for every feature. Every feature is in one
-        group.
+        Features that are asked for together, for one cost, and count as one: a dict from names to
+        features (names or indices), a list of such lists, or one label for every feature. Every
+        feature is in one group.
     order : {"free", "fixed"}, default="free"
         "fixed" asks all samples in the same order (they stop at different times), which overfits
         less: the constrained model of [1]_.
     max_features : int or None, default=None
-        Most questions for a sample; a group is one question. 0 asks nothing and predicts the
-        prior.
+        Most features that a sample is asked for; a feature group counts as one. 0 asks for none
+        and predicts the prior.
     max_cost : float or None, default=None
-        Largest sum of prices for a sample. Sums are exact: prices of 0.1, 0.2 and 0.3 fit 0.6.
-    class_weight : {"balanced"}, dict or None, default=None
-        Loss :math:`\ell_c` of a wrong label for a sample of each class. None: 1 each. "balanced"
-        gives all classes the same say.
+        Largest sum of costs for a sample. Sums are exact: costs of 0.1, 0.2 and 0.3 fit 0.6.
+    class_weight : {"balanced"}, dict or None, default="balanced"
+        Loss :math:`\ell_c` of a wrong label for a sample of each class. "balanced" gives all
+        classes the same total weight; None: 1 each.
     n_iterations : int or None, default=None
         Policy iterations; None: 10. With "linear" only.
     n_states : int or None, default=None
@@ -63,9 +69,9 @@ class DatumWiseClassifier(FittedDatumWise):
         candidates, always has); None: 30 to 100, the more the more rows there are. With "forest"
         only.
     n_candidates : int or None, default=None
-        With more features (or groups) than this, only so many are ever asked for: those that
-        separate the classes best by themselves or in a ridge regression ("linear"; None: 200), or
-        that a forest on all features uses most ("forest"; None: 100).
+        With more features (or feature groups) than this, only this many are ever asked for: those
+        that separate the classes best by themselves or in a ridge regression ("linear"; None:
+        200), or that a forest on all features uses most ("forest"; None: 100).
     random_state : int, RandomState instance or None, default=None
         Seed of trees and folds, or of the sampled states.
 
@@ -74,26 +80,32 @@ class DatumWiseClassifier(FittedDatumWise):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     policy_ : ForestPolicy or LinearPolicy
-        What was learned, as arrays and numbers.
+        The learned policy, as arrays and numbers.
     process_ : Process
-        Prices, groups, budgets and losses.
+        Costs, feature groups, budgets and losses.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of the training rows that are asked for each feature.
+    support_ : ndarray of bool of shape (n_features_in_,)
+        Features that at least one training row is asked for.
+    feature_order_ : ndarray of int of shape (n_features_in_,)
+        Features by `feature_importances_`, the largest first.
     mean_n_features_ : float
-        Mean number of questions on the training rows, a group being one.
+        Mean number of features that training rows are asked for, a feature group being one.
     mean_cost_, risk_ : float
-        Mean price, and mean loss plus `cost_weight` times mean price, on the training rows: too
+        Mean cost, and mean loss plus `cost_weight` times mean cost, on the training rows: too
         optimistic as an estimate.
     n_features_in_, feature_names_in_
         Features seen in `fit`, and their names where these are strings.
 
     Notes
     -----
-    NaN, in `fit` and in `predict`, is a value that cannot be had: it is never asked for, and an
-    answer is given all the same. A feature without any value in `fit` is never asked for.
+    NaN, in `fit` and in `predict`, means that a value is unavailable: it is never asked for, and
+    the sample gets a label all the same. A feature without any value in `fit` is never asked for.
 
-    The forest learner moves among sets of features. Values that are known for free are used as
-    soon as the sets on its way contain them; what is always known had better have the price 0,
-    which puts it first. Some moves ask for several features: the probabilities change when all of
-    them are answered. Of more than 10,000 rows it learns from a sample of 10,000.
+    The forest learner moves between sets of features. Values that are known for free are used as
+    soon as these sets contain them; a feature that is always known should have cost 0, so that it
+    comes first. Some moves ask for several features: the probabilities change when all of them
+    are answered. With more than 10,000 rows it learns from a sample of 10,000.
 
     References
     ----------
@@ -108,10 +120,10 @@ class DatumWiseClassifier(FittedDatumWise):
     >>> train, test = data.data[::2], data.data[1::2]
     >>> model = DatumWiseClassifier(cost_weight=0.01, random_state=0).fit(train, data.target[::2])
     >>> acquired = model.acquire(test)
-    >>> acquired.n_questions.mean() < 5  # of 30
-    np.True_
-    >>> model.score(test, data.target[1::2]) > 0.9
-    True
+    >>> round(float(acquired.n_questions.mean()), 1)  # of 30 features
+    2.4
+    >>> round(model.score(test, data.target[1::2]), 2)
+    0.95
     """
 
     def __init__(
@@ -124,7 +136,7 @@ class DatumWiseClassifier(FittedDatumWise):
         order="free",
         max_features=None,
         max_cost=None,
-        class_weight=None,
+        class_weight="balanced",
         n_iterations=None,
         n_states=None,
         mixture=None,
@@ -150,13 +162,13 @@ class DatumWiseClassifier(FittedDatumWise):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y):
-        """Learn what to ask, and when to stop.
+    def fit(self, X: ArrayLike, y: ArrayLike) -> DatumWiseClassifier:
+        """Learn which features to ask for, and when to stop.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training samples; NaN cannot be had.
+            Training samples; NaN means unavailable.
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
 
@@ -167,7 +179,7 @@ class DatumWiseClassifier(FittedDatumWise):
         learn, options = check_learner(self)
         X, codes = self._validate(X, y)
         process = self._make_process(codes, self.cost_weight)
-        (policy,) = learn(
+        (self.policy_,) = learn(
             X,
             codes,
             process,
@@ -176,42 +188,57 @@ class DatumWiseClassifier(FittedDatumWise):
             random_state=as_seed(self.random_state),
             steps=lambda names: steps(self, names, X=X, y=y),
         )
-        self._keep(policy, process, X, codes)
-        return self
+        run = self.policy_.run(X, find_status(process.block_of, process.n_blocks, X))
+        return self._describe(Habits(run, process, codes), process)
 
-    def fit_path(self, X, y, cost_weights):
-        """Classifiers for many cost weights, for little more than the price of one.
+    def fit_path(
+        self, X: ArrayLike, y: ArrayLike, levels: int | Sequence[float] | None = None
+    ) -> DatumWisePath:
+        """Learn policies for many cost weights, for little more than the cost of one.
 
-        The forests are the same for all of them; a linear policy is learned starting from the one
-        before. So each need not be the same as that of `fit`.
+        All of them share their forests; a linear policy is learned starting from the previous
+        one. So a model of the path need not equal that of `fit`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training samples; NaN cannot be had.
+            Training samples; NaN means unavailable.
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
-        cost_weights : array-like of float
-            Cost weights; the order does not matter.
+        levels : int, array-like of float or None, default=None
+            Cost weights, in any order, or how many the data should choose; None: 12.
 
         Returns
         -------
-        classifiers : list of DatumWiseClassifier
-            Fitted, from the largest cost weight to the smallest. This one stays as it is.
+        path : DatumWisePath
+            From the largest cost weight (few questions) to the smallest. This classifier stays as
+            it is.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tamis import DatumWiseClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> path = DatumWiseClassifier("linear", random_state=0).fit_path(X, y, [0.01, 0.1])
+        >>> path.levels
+        array([0.1 , 0.01])
+        >>> path.decisions(X).shape
+        (2, 150, 3)
+        >>> path.model(1).cost_weight
+        0.01
         """
-        weights = check_cost_weights(cost_weights)
-        learn, options = check_learner(self)
-        first = clone(self)
-        X, codes = first._validate(X, y)
-        processes = [first._make_process(codes, weight) for weight in weights]
-        seed = as_seed(self.random_state)
-        policies = learn(X, codes, processes[0], weights, **options, random_state=seed)
-        classifiers = []
-        for weight, process, policy in zip(weights, processes, policies, strict=True):
-            one = clone(self).set_params(cost_weight=weight)
+        check_learner(self)
+        model = clone(self)
+        X, codes = model._validate(X, y)
+        process = model._make_process(codes, 0.0)
+        levels = choose_cost_weights("levels", 12 if levels is None else levels, process, codes)
+
+        def make_model(cost_weight):
+            other = clone(self).set_params(cost_weight=cost_weight)
             for name in ("classes_", "n_features_in_", "feature_names_in_"):
-                if hasattr(first, name):
-                    setattr(one, name, getattr(first, name))
-            one._keep(policy, process, X, codes)
-            classifiers.append(one)
-        return classifiers
+                if hasattr(model, name):
+                    setattr(other, name, getattr(model, name))
+            return other
+
+        seed = as_seed(self.random_state)
+        return model._learn_path(X, codes, model.classes_, process, levels, seed, make_model)

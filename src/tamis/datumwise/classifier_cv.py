@@ -1,92 +1,114 @@
 """DatumWiseClassifierCV: the cost weight chosen by cross-validation along a path."""
 
+from __future__ import annotations
+
 import copy
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from numbers import Integral
 
 import numpy as np
-from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from tamis._base import is_real, steps, with_callbacks
-from tamis._selection import choose_level, standard_error
 from tamis.datumwise._fitted import FittedDatumWise
+from tamis.datumwise.classifier import DatumWiseClassifier
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
-from tamis.datumwise.prices import exact_sum, mean_paid
-from tamis.datumwise.process import check_cost_weights, find_class_losses, find_status
-from tamis.paths.scoring import ScoringMixin, check_scoring, score_decisions
+from tamis.datumwise.process import choose_cost_weights, find_class_losses
+from tamis.paths.engine import CrossValidation, check_rule, tabulate_folds
+from tamis.paths.rule import TOLERANCE, best_of
+from tamis.paths.scoring import ScoringMixin, check_scoring
 from tamis.paths.seeds import as_seed
 from tamis.paths.splits import make_splits
-from tamis.paths.temperature import fit_temperature
 
 __all__ = ["DatumWiseClassifierCV"]
 
-# The smallest cost weight of a default path, as a share of the largest.
-_SPAN = 1e-3
+# What differs from level to level.
+_OF_LEVEL = (
+    "policy_",
+    "process_",
+    "feature_importances_",
+    "mean_n_features_",
+    "mean_cost_",
+    "risk_",
+    "cost_weight_",
+    "temperature_",
+    "best_score_",
+    "stability_",
+)
 
 
 class DatumWiseClassifierCV(ScoringMixin, FittedDatumWise):
-    """Datum-wise classifier with the cost weight that cross-validation finds best.
+    """Datum-wise classifier whose cost weight is chosen by cross-validation.
 
-    Each fold, and all data, learn one path of policies, from few questions to many. See
+    One path of policies, from few questions to many, is learned in every fold and on all data. See
     `DatumWiseClassifier` for the model.
 
     Parameters
     ----------
     cost_weights : int or array-like of float, default=12
-        Cost weights to try. A number lets the data choose that many, geometrically spaced: from
-        half the error of the prior a question of mean price, down to a thousandth of that.
-    n_features : float or None, default=None
-        Take the level of the best score among those with at most this many questions in the mean
-        over out-of-fold samples (a group is one question).
+        Cost weights to try. An integer lets the data choose that many, geometrically spaced: from
+        the one at which a feature of mean cost is worth half of the prior's loss, down to a
+        thousandth of it.
+    n_features_to_select : float or None, default=None
+        Choose the best score among the levels that ask out-of-fold samples for at most this many
+        features on average (a feature group counts as one).
     min_score : float or None, default=None
-        Take the level with the fewest questions among those whose mean score is at least this.
-        At most one of `n_features` and `min_score` may be given; without them `rule` chooses.
+        Choose the level that asks for the fewest features among those whose score is at least
+        this. At most one of `n_features_to_select` and `min_score` may be given; without them
+        `rule` chooses.
     learner : {"forest", "linear"}, default="forest"
         How policies are learned.
     feature_costs : array-like, dict or None, default=None
-        Price of every feature, or of every group.
+        Cost of every feature, or of every feature group.
     feature_groups : dict, list of lists, array-like or None, default=None
-        Features that are bought together, for one price.
+        Features that are asked for together, for one cost.
     order : {"free", "fixed"}, default="free"
         "fixed" asks all samples in the same order.
     max_features : int or None, default=None
-        Most questions for a sample.
+        Most features that a sample is asked for.
     max_cost : float or None, default=None
-        Largest sum of prices for a sample.
-    class_weight : {"balanced"}, dict or None, default=None
+        Largest sum of costs for a sample.
+    class_weight : {"balanced"}, dict or None, default="balanced"
         Loss of a wrong label for a sample of each class.
     n_iterations, n_states, mixture, n_trees, n_sets, n_candidates : default=None
         Parameters of the learners, as in `DatumWiseClassifier`.
     cv : int, splitter or iterable of (train, test), default=5
         Folds; an integer means that many stratified ones.
-    scoring : str, callable or None, default=None
-        What is to be large; None: accuracy.
+    scoring : str, callable or None, default="balanced_accuracy"
+        Score to maximise; None: accuracy.
     rule : {"best", "1se"}, default="best"
-        The best cost weight (the largest of equals), or the largest whose score is within one
-        standard error of the best.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the learner.
+        "best": the best score, ties to the fewest features. "1se": the fewest features among the
+        levels that are at most one standard error of the difference, or `tolerance`, behind the
+        best.
+    tolerance : float, default=0.01
+        For "1se": a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None
         Threads for the folds. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the learner.
 
     Attributes
     ----------
     path_ : dict of ndarray
-        "cost_weight", from the largest to the smallest; "mean", "se" (standard error of the mean)
-        and "scores" (one row per fold); "n_features" and "cost", the mean number of questions and
-        the mean price of out-of-fold samples.
+        One entry per level: "level" (the cost weights, from the largest to the smallest),
+        "n_features" and "cost" (mean number of features that out-of-fold samples are asked for,
+        and their mean cost), "score" and its "standard_error".
+    cv_results_ : dict
+        Scores of every fold, in scikit-learn's form.
     cost_weight_ : float
         The chosen cost weight.
     best_score_ : float
-        Its mean score over the folds: good for choosing, too optimistic as an estimate.
+        Its out-of-fold score: good for choosing, too optimistic as an estimate.
+    stability_ : ndarray of shape (n_features_in_,)
+        Share of the folds that ask at least one training row for each feature, at the chosen
+        level.
     temperature_ : float
-        What the decisions are divided by, calibrated on out-of-fold decisions.
-    classes_, policy_, process_, mean_n_features_, mean_cost_, risk_, n_features_in_, \
-feature_names_in_
+        The decisions are divided by it; calibrated on out-of-fold decisions.
+    classes_, policy_, process_, feature_importances_, support_, feature_order_, \
+mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
         As in `DatumWiseClassifier`, trained on all data.
 
     Examples
@@ -94,40 +116,43 @@ feature_names_in_
     >>> from sklearn.datasets import load_wine
     >>> from tamis import DatumWiseClassifierCV
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = DatumWiseClassifierCV(6, cv=3, n_features=4, learner="linear", random_state=0)
-    >>> model.fit(X, y).path_["n_features"][0] <= 4
-    np.True_
-    >>> model.with_n_features(2).mean_n_features_ <= model.mean_n_features_
-    True
+    >>> model = DatumWiseClassifierCV(
+    ...     6, cv=3, n_features_to_select=4, learner="linear", random_state=0
+    ... ).fit(X, y)
+    >>> round(model.mean_n_features_, 1)
+    2.9
+    >>> round(model.with_n_features(2).mean_n_features_, 1)
+    1.2
     """
 
     def __init__(
         self,
-        cost_weights=12,
+        cost_weights: int | Sequence[float] = 12,
         *,
-        n_features=None,
-        min_score=None,
-        learner=DEFAULT_LEARNER,
-        feature_costs=None,
-        feature_groups=None,
-        order="free",
-        max_features=None,
-        max_cost=None,
-        class_weight=None,
-        n_iterations=None,
-        n_states=None,
-        mixture=None,
-        n_trees=None,
-        n_sets=None,
-        n_candidates=None,
-        cv=5,
-        scoring=None,
-        rule="best",
-        random_state=None,
-        n_jobs=None,
+        n_features_to_select: float | None = None,
+        min_score: float | None = None,
+        learner: str = DEFAULT_LEARNER,
+        feature_costs: ArrayLike | dict | None = None,
+        feature_groups: ArrayLike | dict | None = None,
+        order: str = "free",
+        max_features: int | None = None,
+        max_cost: float | None = None,
+        class_weight: str | dict | None = "balanced",
+        n_iterations: int | None = None,
+        n_states: int | None = None,
+        mixture: float | None = None,
+        n_trees: int | None = None,
+        n_sets: int | None = None,
+        n_candidates: int | None = None,
+        cv: object = 5,
+        scoring: str | Callable | None = "balanced_accuracy",
+        rule: str = "best",
+        tolerance: float = TOLERANCE,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.cost_weights = cost_weights
-        self.n_features = n_features
+        self.n_features_to_select = n_features_to_select
         self.min_score = min_score
         self.learner = learner
         self.feature_costs = feature_costs
@@ -145,197 +170,191 @@ feature_names_in_
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
-        self.random_state = random_state
+        self.tolerance = tolerance
         self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y, groups=None):
-        """Learn the path on all data and in every fold, and choose the cost weight.
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> DatumWiseClassifierCV:
+        """Learn the path in every fold and on all data, and choose the cost weight.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training samples; NaN cannot be had.
+            Training samples; NaN means unavailable.
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         groups : array-like of shape (n_samples,), default=None
-            Sample groups (patients, copies of a row): with a number of folds they stay whole, a
-            splitter of yours gets them.
+            Sample groups (such as patients): with an integer `cv` they stay whole, a splitter
+            receives them.
 
         Returns
         -------
         self : DatumWiseClassifierCV
         """
-        learn, options = check_learner(self)
+        check_learner(self)
         self._check_choice()
         X, codes = self._validate(X, y)
         process = self._make_process(codes, 0.0)
-        weights = self._find_weights(process, codes)
-        splits = make_splits(self.cv, X, self.classes_[codes], groups)
+        levels = choose_cost_weights("cost_weights", self.cost_weights, process, codes)
+        validation = CrossValidation(
+            X,
+            codes,
+            self.classes_,
+            make_splits(self.cv, X, self.classes_[codes], groups),
+            self.scoring or "accuracy",
+            groups=None if groups is None else np.unique(groups, return_inverse=True)[1],
+        )
         seed = as_seed(self.random_state)
 
-        def train(rows, inner, process):
-            return learn(X[rows], inner, process, weights, **options, random_state=seed)
+        def fit_fold(rows, fold):
+            return self._fit_fold(X[rows], codes[rows], process, levels, seed)
 
-        evaluated, policies = [], None
-        names = ["path", *(f"fold {f}" for f in range(len(splits)))]
+        evaluations, path = [], None
+        names = ["path", *(f"fold {f}" for f in range(len(validation.splits)))]
         with threadpool_limits(1, user_api="blas"):  # folds on threads must not disturb each other
-            folds = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-                delayed(self._evaluate_fold)(X, codes, split, process, train) for split in splits
-            )
+            folds = validation.walk(fit_fold, self.n_jobs)
             for name in steps(self, names, X=X, y=y):
                 if name == "path":
-                    policies = train(slice(None), codes, process)
+                    path = self._learn_path(
+                        X, codes, self.classes_, process, levels, seed, self._make_model
+                    )
                 else:
-                    evaluated.append(next(folds))
+                    evaluations.append(next(folds))
             folds.close()
-        self._summarise(weights, process, policies, evaluated, splits, X, codes)
+        scores = validation.gather(evaluations) if evaluations else None
+        self._keep_levels(path, scores)
+        self._select(self._choose(scores))
         return self
 
     def _check_choice(self):
-        """Wrong parameters are told before the work."""
-        choose_level(np.zeros(1), np.zeros(1), self.rule)
+        """Raise on wrong parameters before the work."""
+        check_rule(self.rule)
         check_scoring(self.scoring)
-        if self.n_features is not None and self.min_score is not None:
+        _check_number("tolerance", self.tolerance)
+        if self.n_features_to_select is not None and self.min_score is not None:
             raise ValueError(
-                f"n_features={self.n_features!r} and min_score={self.min_score!r} were both "
-                "given. One of them chooses the level: leave the other out."
+                f"n_features_to_select={self.n_features_to_select!r} and "
+                f"min_score={self.min_score!r} were both given. Only one of them can choose the "
+                "level: leave the other out."
             )
-        if self.n_features is not None:
-            _check_wanted("n_features", self.n_features)
+        if self.n_features_to_select is not None:
+            _check_number("n_features_to_select", self.n_features_to_select)
         if self.min_score is not None and (
             not is_real(self.min_score) or not np.isfinite(self.min_score)
         ):
             raise ValueError(f"min_score must be a number or None, got {self.min_score!r}.")
 
-    def _find_weights(self, process, codes):
-        """The cost weights, from the largest to the smallest."""
-        given = self.cost_weights
-        if not isinstance(given, Integral) or isinstance(given, bool):
-            return check_cost_weights(given)
-        if given < 1:
-            raise ValueError(f"cost_weights must be at least 1 cost weight, got {given!r}.")
-        sizes = np.bincount(codes, minlength=process.n_classes) * process.class_losses
-        prior = (sizes.sum() - sizes.max()) / codes.size
-        priced = process.costs[process.costs > 0]
-        price = exact_sum(priced.tolist()) / priced.size if priced.size else 1.0
-        largest = 0.5 * prior / price
-        return [float(w) for w in np.geomspace(largest, _SPAN * largest, given)]
-
-    def _evaluate_fold(self, X, codes, split, process, train):
-        """Scores, decisions, questions and prices of every level in one fold."""
-        rows, test = split
-        known, inner = np.unique(codes[rows], return_inverse=True)
+    def _fit_fold(self, X, codes, process, levels, seed):
+        """The path of the rows of one fold, which may lack classes."""
+        known, own_codes = np.unique(codes, return_inverse=True)
         if known.size < 2:
             raise ValueError(
                 "A training fold has samples of one class only. Use fewer or stratified folds."
             )
         losses = process.class_losses[known]
-        if isinstance(self.class_weight, str):  # "balanced" is a matter of the rows
-            losses = find_class_losses(self.class_weight, self.classes_[known], inner)
-        inside = replace(process, class_losses=losses)
-        status = find_status(process.block_of, process.n_blocks, X[test])
-        fold = {"scores": [], "decisions": [], "n_features": [], "cost": []}
-        for policy in train(rows, inner.astype(np.int64), inside):
-            run = policy.run(X[test], status)
-            score = score_decisions(
-                self.scoring or "accuracy",
-                run.decisions,
-                self.classes_,
-                known,
-                X[test],
-                self.classes_[codes[test]],
-            )
-            everything = np.full((test.size, len(self.classes_)), -np.inf)
-            everything[:, known] = run.decisions
-            fold["scores"].append(score)
-            fold["decisions"].append(everything)
-            fold["n_features"].append(Fraction(np.count_nonzero(run.order >= 0), test.size))
-            fold["cost"].append(mean_paid(run.order, process.costs))
-        return fold
+        if isinstance(self.class_weight, str):  # "balanced" depends on the rows
+            losses = find_class_losses(self.class_weight, self.classes_[known], own_codes)
+        process = replace(process, class_losses=losses)
+        own_codes = own_codes.astype(np.int64)
+        return self._learn_path(X, own_codes, known, process, levels, seed, self._make_model)
 
-    def _summarise(self, weights, process, policies, evaluated, splits, X, codes):
-        """The path as a table, calibrated policies, and the level that is chosen."""
-        n_levels = len(weights)
-        scores = np.array([fold["scores"] for fold in evaluated]).reshape(-1, n_levels)
-        nothing = np.full(n_levels, np.nan)  # stopped before the first fold
-        self.path_ = {
-            "cost_weight": np.array(weights),
-            "mean": scores.mean(axis=0) if evaluated else nothing,
-            "se": standard_error(scores) if evaluated else nothing,
-            "scores": scores,
-            "n_features": _mean_of_folds(evaluated, "n_features") if evaluated else nothing,
-            "cost": _mean_of_folds(evaluated, "cost") if evaluated else nothing,
-        }
+    def _make_model(self, cost_weight):
+        """A classifier with these parameters."""
+        names = DatumWiseClassifier._get_param_names()
+        shared = {name: getattr(self, name) for name in names if name != "cost_weight"}
+        model = DatumWiseClassifier(**shared, cost_weight=cost_weight)
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        return model
+
+    def _keep_levels(self, path, scores):
+        """Keep the scores, and the calibrated policy of every level; no scores if stopped."""
+        n_levels = len(path)
+        unknown = np.full(n_levels, np.nan)  # stopped before the first fold
+        self.path_ = (
+            dict.fromkeys(("n_features", "score", "standard_error", "cost"), unknown)
+            if scores is None
+            else scores.as_path()
+        )
+        self.path_["level"] = path.levels
+        self._fold_scores = np.empty((0, n_levels)) if scores is None else scores.fold_scores
         self._levels = []
-        for at, (weight, policy) in enumerate(zip(weights, policies, strict=True)):
-            factor = _find_temperature(evaluated, splits, codes, process.class_losses, at)
-            policy = replace(policy, temperature=policy.temperature * factor)
-            self._keep(policy, replace(process, cost_weight=weight), X, codes)
-            record = {
-                name: getattr(self, name)
-                for name in ("policy_", "process_", "mean_n_features_", "mean_cost_", "risk_")
-            }
-            record.update(
-                cost_weight_=weight,
-                temperature_=float(policy.temperature),
-                best_score_=float(self.path_["mean"][at]),
-            )
-            self._levels.append(record)
-        if not evaluated:
-            at = n_levels - 1
-        elif self.n_features is not None:
-            at = self._level_of(self.n_features)
-        elif self.min_score is not None:
-            at = self._level_reaching(self.min_score)
-        else:
-            at = choose_level(self.path_["mean"], self.path_["se"], self.rule)
-        self._select(at)
+        for level in range(n_levels):
+            self._take(path, level)
+            factor, self.stability_ = 1.0, np.full(self.n_features_in_, np.nan)
+            if scores is not None:
+                mass = self.process_.class_losses * np.bincount(scores.cross_validation.codes)
+                factor = scores.temperature(level, mass)
+                self.stability_ = scores.stability(level)
+            self.policy_ = replace(self.policy_, temperature=self.policy_.temperature * factor)
+            self.temperature_ = float(self.policy_.temperature)
+            self.cost_weight_ = float(path.levels[level])
+            self.best_score_ = float(self.path_["score"][level])
+            self._levels.append({name: getattr(self, name) for name in _OF_LEVEL})
 
-    def _select(self, at):
+    @property
+    def cv_results_(self) -> dict:
+        """Scores of every fold, in scikit-learn's form."""
+        check_is_fitted(self, "policy_")
+        return tabulate_folds("cost_weight", self.path_["level"], self._fold_scores)
+
+    def _choose(self, scores):
+        """Place of the level that the parameters choose; the last one if there are no scores."""
+        if scores is None:
+            return len(self._levels) - 1
+        if self.n_features_to_select is not None:
+            return self._level_with(self.n_features_to_select)
+        if self.min_score is not None:
+            return self._level_reaching(self.min_score)
+        return scores.choose(self.rule, self.tolerance)
+
+    def _select(self, level):
         """Be the model of one level of the path."""
-        for name, value in self._levels[at].items():
+        for name, value in self._levels[level].items():
             setattr(self, name, value)
 
-    def _level_of(self, wanted):
-        """The level of the best score with at most `wanted` questions; else the fewest."""
-        sizes, mean = self.path_["n_features"], self.path_["mean"]
-        few = np.flatnonzero(sizes <= wanted)
+    def _level_with(self, n_features):
+        """The best level with at most `n_features` on average; otherwise the one with fewest."""
+        sizes, scores = self.path_["n_features"], self.path_["score"]
+        few = np.flatnonzero(sizes <= n_features)
         if not few.size:
             fewest = int(np.argmin(sizes))
             warnings.warn(
-                f"At most {wanted:g} features were asked for, but every level of the path uses "
-                f"more, {sizes[fewest]:.3g} at least; that one is taken. Give larger "
+                f"Every level of the path asks for more than {n_features:g} features on average. "
+                f"The one with the fewest, {sizes[fewest]:.3g}, is used. Give larger "
                 "cost_weights.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return fewest
-        return int(few[choose_level(mean[few], np.zeros(few.size), "best")])
+        return int(few[best_of(np.nan_to_num(scores[few], nan=-np.inf), sizes[few])])
 
     def _level_reaching(self, score):
-        """The level with the fewest questions whose score is at least `score`; else the best."""
-        sizes, mean = self.path_["n_features"], self.path_["mean"]
-        good = np.flatnonzero(mean >= score)
+        """The level with the fewest features whose score is at least `score`; else the best."""
+        sizes, scores = self.path_["n_features"], self.path_["score"]
+        good = np.flatnonzero(scores >= score)
         if not good.size:
-            best = choose_level(mean, np.zeros(mean.size), "best")
+            best = best_of(np.nan_to_num(scores, nan=-np.inf), sizes)
             warnings.warn(
-                f"A score of {score:g} was asked for, but the best level of the path has "
-                f"{mean[best]:.3g}; that one is taken. Give smaller cost_weights, or ask for "
-                "less.",
+                f"No level of the path has a score of {score:g}. The best one, with "
+                f"{scores[best]:.3g}, is used. Give smaller cost_weights, or a smaller min_score.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return best
         return int(good[np.argmin(sizes[good])])
 
-    def with_n_features(self, n_features):
-        """The level of the best score with at most so many questions, without training again.
+    def with_n_features(self, n_features: float) -> DatumWiseClassifierCV:
+        """The best level that asks for at most this many features, without training again.
 
         Parameters
         ----------
         n_features : float
-            Mean number of questions over out-of-fold samples.
+            Mean number of features that out-of-fold samples are asked for.
 
         Returns
         -------
@@ -343,27 +362,12 @@ feature_names_in_
             Fitted; shares the path with this one.
         """
         check_is_fitted(self, "policy_")
-        _check_wanted("n_features", n_features)
+        _check_number("n_features", n_features)
         other = copy.copy(self)
-        other._select(self._level_of(n_features))
+        other._select(self._level_with(n_features))
         return other
 
 
-def _mean_of_folds(evaluated, name):
-    """Means of the fractions of all folds, one per level, rounded once."""
-    levels = zip(*(fold[name] for fold in evaluated), strict=True)
-    return np.array([float(sum(level) / len(level)) for level in levels])
-
-
-def _find_temperature(evaluated, splits, codes, losses, at):
-    """Temperature of the out-of-fold decisions of one level, with the weights of the loss."""
-    if not evaluated:
-        return 1.0
-    rows = np.concatenate([test for (_, test), _ in zip(splits, evaluated, strict=False)])
-    decisions = np.concatenate([fold["decisions"][at] for fold in evaluated])
-    return fit_temperature(decisions, codes[rows], losses[codes[rows]] / losses.max())
-
-
-def _check_wanted(name, value):
+def _check_number(name, value):
     if not is_real(value) or not 0 <= value < np.inf:
         raise ValueError(f"{name} must be a number >= 0, got {value!r}.")

@@ -15,16 +15,26 @@ Nothing of this depends on the cost weight, so a whole path of policies shares i
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 from tamis._base import softmax
+from tamis._compile import compiled
 from tamis.datumwise import _forest_kernels as kernels
-from tamis.datumwise.forest import Forest, grow
-from tamis.paths.temperature import fit_temperature
+from tamis.datumwise.forest import Forest, grow, grow_with_cells
 
-__all__ = ["Evidence", "Gatherer", "SetForest", "expected_loss", "number_cells"]
+__all__ = [
+    "Evidence",
+    "FoldCells",
+    "Gatherer",
+    "SetForest",
+    "expected_loss",
+    "number_cells",
+    "stop_thresholds",
+]
 
 # Nodes with fewer rows are leaves: what may be chosen for the probabilities, so many times more
 # where there are more rows than this. The coarsest cells are those of local means.
@@ -38,6 +48,10 @@ _FLOOR = 1e-3
 # Trees of the forest that says what each block clears up.
 _GAIN_TREES = 300
 _TEMPERATURES = (0.05, 3.0)
+# Thresholds are quantiles of the expected loss, and this much above them: many rows have the very
+# same expected loss, that of pure cells, and which side they are on must not depend on the last
+# bit of a logarithm.
+_QUANTILES, _SLACK = np.linspace(0.05, 0.95, 16), 1e-9
 
 
 @dataclass(frozen=True)
@@ -61,13 +75,37 @@ class SetForest:
     temperature: float
     coarse: int
 
-    def decisions(self, XT, rows):
+    @property
+    def n_trees(self):
+        """Number of trees."""
+        return 0 if self.forest is None else self.forest.n_trees
+
+    def decisions(self, XT, rows, with_cells=True):
         """Log probabilities of the classes, up to a constant, and the coarse cells of the rows."""
         if self.forest is None:
             return np.tile(_logarithm(self.prior, 1.0), (rows.size, 1)), None
-        fine, wide = self.forest.cells(XT, rows, 2, self.coarse)
-        shares = kernels.mean_rows(fine, self.forest.shares)
-        return _logarithm(shares, self.temperature), wide
+        shares, cells = self.forest.mean_shares(XT, rows, self.coarse if with_cells else None)
+        return _logarithm(shares, self.temperature), cells
+
+
+class FoldCells(NamedTuple):
+    """Cells of the trees of one fold.
+
+    Attributes
+    ----------
+    rows, cells : ndarray
+        Training rows, and their coarse cells of shape (n_rows, n_trees), numbered 0, 1, ...
+    others, other_cells : ndarray
+        The same of the rows that are out of this fold.
+    shares : ndarray of shape (n_cells,)
+        One over the number of training rows in every cell.
+    """
+
+    rows: np.ndarray
+    cells: np.ndarray
+    others: np.ndarray
+    other_cells: np.ndarray
+    shares: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -85,8 +123,8 @@ class Evidence:
     resolution : int
         Nodes with fewer rows are leaves, for the probabilities.
     temperature : float
-    folds : list of (rows, cells, others, cells of others, n_cells), or empty
-        For every fold its trained rows and their coarse cells, and the same of its other rows.
+    folds : list of FoldCells
+        Cells of the trees of every fold; empty where there are none.
     """
 
     stop: np.ndarray
@@ -101,10 +139,14 @@ class Evidence:
         if not self.folds:
             return np.tile(values.mean(axis=0), (len(values), 1))
         means = np.empty_like(values)
-        for rows, cells, others, other_cells, n_cells in self.folds:
-            table = kernels.cell_means(cells, values[rows], n_cells)
-            means[others] = kernels.mean_rows(other_cells, table)
+        for fold in self.folds:
+            kernels.local_means(values, *fold, means)
         return means
+
+    @cached_property
+    def thresholds(self):
+        """Values of `stop` that a threshold rule may stop at, ascending."""
+        return stop_thresholds(self.stop)
 
 
 class Gatherer:
@@ -113,7 +155,7 @@ class Gatherer:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Training rows; NaN cannot be had.
+        Training rows; NaN means unavailable.
     codes : ndarray of int64 of shape (n_samples,)
         Classes.
     process : Process
@@ -141,7 +183,8 @@ class Gatherer:
     def gains_of_blocks(self):
         """How much each block clears up the class of each row: (n_samples, n_blocks)."""
         columns = np.arange(self.XT.shape[0])
-        everything = self._grow(np.arange(self.n_samples), columns, _GAIN_TREES, "gains")
+        sample = self._sample(np.arange(self.n_samples), columns)
+        everything = grow(sample, _GAIN_TREES, self._seed("gains"))
         member = self.block_of[:, None] == np.arange(self.n_blocks)
         return everything.path_gains(self.XT, self.class_losses) @ member.astype(np.float64)
 
@@ -157,22 +200,26 @@ class Gatherer:
             evidence = self.evidence(blocks)
             forest = cells = None
             if blocks:
-                rows = np.arange(self.n_samples)
-                forest = self._grow(
-                    rows, self._columns(blocks), self.n_trees, blocks, evidence.resolution
+                forest, cells = grow_with_cells(
+                    self._sample(np.arange(self.n_samples), self._columns(blocks)),
+                    self.n_trees,
+                    self._seed(blocks),
+                    evidence.resolution,
+                    self.resolutions[-1],
                 )
-                (cells,) = forest.cells(self.XT, rows, self.resolutions[-1])
-            own = SetForest(forest, self.prior, evidence.temperature, self.resolutions[-1])
-            self._final[blocks] = own, cells
+            final = SetForest(forest, self.prior, evidence.temperature, self.resolutions[-1])
+            self._final[blocks] = final, cells
         return self._final[blocks]
 
     def _columns(self, blocks):
         return np.flatnonzero(np.isin(self.block_of, blocks))
 
-    def _grow(self, rows, columns, n_trees, name, smallest=2):
-        """A forest; its seed depends on the name and on nothing else."""
-        seed = crc32(repr((self.seed, name)).encode())
-        return grow(self.XT, self.codes, self.class_losses, rows, columns, n_trees, seed, smallest)
+    def _sample(self, rows, columns):
+        return kernels.Sample(self.XT, self.codes, self.class_losses, rows, columns)
+
+    def _seed(self, name):
+        """Seed of a forest; it depends on the name and on nothing else."""
+        return crc32(repr((self.seed, name)).encode())
 
     def _gather(self, blocks):
         n_samples, losses = self.n_samples, self.class_losses
@@ -186,20 +233,25 @@ class Gatherer:
         for fold in range(self.fold_of.max() + 1):
             rows = np.flatnonzero(self.fold_of != fold)
             others = np.flatnonzero(self.fold_of == fold)
-            forest = self._grow(rows, columns, n_trees, (*blocks, "fold", fold))
-            cells = forest.cells(self.XT, others, *self.resolutions)
-            for r, fine in enumerate(cells):
+            forest, cells = grow_with_cells(
+                self._sample(rows, columns),
+                n_trees,
+                self._seed((*blocks, "fold", fold)),
+                2,
+                self.resolutions[-1],
+            )
+            other_cells = forest.cells(self.XT, others, *self.resolutions)
+            for r, fine in enumerate(other_cells):
                 shares[r, others] = kernels.mean_rows(fine, forest.shares)
-            (own,) = forest.cells(self.XT, rows, self.resolutions[-1])
-            number, n_cells = number_cells(own, forest.n_nodes)
-            folds.append((rows, number[own], others, number[cells[-1]], n_cells))
+            number, used = number_cells(cells, forest.n_nodes)
+            folds.append(
+                FoldCells(rows, number[cells], others, number[other_cells[-1]], 1.0 / used)
+            )
         weights = losses[self.codes]
         errors = [_brier(share, self.codes, weights) for share in shares]
         best = int(np.argmin(errors))
         decisions = _logarithm(shares[best], 1.0)
-        temperature = float(
-            np.clip(fit_temperature(decisions, self.codes, weights / losses.max()), *_TEMPERATURES)
-        )
+        temperature = _fit_temperature(decisions, self.codes, weights / losses.max())
         calibrated = softmax(decisions / temperature)
         return self._judge(calibrated, self.resolutions[best], temperature, folds)
 
@@ -218,12 +270,69 @@ def expected_loss(shares, class_losses):
     return (1.0 - shares.max(axis=1)) / (shares / class_losses).sum(axis=1)
 
 
+def stop_thresholds(stop):
+    """Values of the expected loss that a threshold rule may stop at, ascending."""
+    return np.unique(np.quantile(stop, _QUANTILES)) * (1 + _SLACK)
+
+
 def number_cells(cells, n_nodes):
-    """Numbers 0, 1, ... for the nodes that are cells of training rows, and how many there are."""
-    used = np.unique(cells)
+    """Numbers 0, 1, ... for the nodes that are cells of training rows, and the rows in each.
+
+    Parameters
+    ----------
+    cells : ndarray of int32 of shape (n_rows, n_trees)
+        Nodes.
+    n_nodes : int
+
+    Returns
+    -------
+    number : ndarray of int32 of shape (n_nodes,)
+        -1 for nodes that are no cells.
+    sizes : ndarray of int64 of shape (n_cells,)
+    """
+    sizes = np.bincount(cells.ravel(), minlength=n_nodes)
+    used = np.flatnonzero(sizes)
     number = np.full(n_nodes, -1, dtype=np.int32)
     number[used] = np.arange(used.size)
-    return number, used.size
+    return number, sizes[used]
+
+
+@compiled
+def _slope(decisions, codes, weights, beta):
+    # First and second derivative of the weighted log loss in beta, one over the temperature.
+    slope, curvature = 0.0, 0.0
+    for i in range(codes.size):
+        largest = decisions[i].max()
+        total, mean, square = 0.0, 0.0, 0.0
+        for c in range(decisions.shape[1]):
+            share = np.exp(beta * (decisions[i, c] - largest))
+            total += share
+            mean += share * decisions[i, c]
+            square += share * decisions[i, c] ** 2
+        mean /= total
+        slope += weights[i] * (mean - decisions[i, codes[i]])
+        curvature += weights[i] * max(square / total - mean * mean, 0.0)
+    return slope, curvature
+
+
+def _fit_temperature(decisions, codes, weights):
+    """Temperature of the largest likelihood within bounds: the log loss is convex in 1 / T."""
+    low, high = 1.0 / _TEMPERATURES[1], 1.0 / _TEMPERATURES[0]
+    if _slope(decisions, codes, weights, low)[0] >= 0:
+        return _TEMPERATURES[1]
+    if _slope(decisions, codes, weights, high)[0] <= 0:
+        return _TEMPERATURES[0]
+    beta = 1.0
+    for _ in range(60):
+        slope, curvature = _slope(decisions, codes, weights, beta)
+        low, high = (beta, high) if slope < 0 else (low, beta)
+        step = slope / curvature if curvature > 0 else np.inf
+        newton = beta - step
+        following = newton if low < newton < high else 0.5 * (low + high)
+        if abs(following - beta) <= 1e-9 * beta:
+            break
+        beta = following
+    return float(1.0 / beta)
 
 
 def deal_folds(codes, n_folds, seed):

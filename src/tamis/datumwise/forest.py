@@ -10,13 +10,18 @@ Values may be missing: every split sends missing values to the side that is pure
 if it saw none, to the larger one.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.datumwise import _forest_kernels as kernels
 
-__all__ = ["Forest", "grow"]
+__all__ = ["Forest", "grow", "grow_with_cells"]
+
+_NO_CELLS = np.empty((0, 0), dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -27,28 +32,51 @@ class Forest:
     ----------
     offsets : ndarray of int64 of shape (n_trees + 1,)
         First node of every tree.
-    feature, threshold, left, missing_left : ndarray of shape (n_nodes,)
-        Splits.
-    sizes : ndarray of int32 of shape (n_nodes,)
-        Training rows in every node.
-    shares : ndarray of shape (n_nodes, n_classes)
+    nodes : ndarray of int32 of shape (n_nodes, 4)
+        Column that is split, first child, number of training rows, whether missing values go to
+        the first child.
+    threshold : ndarray of shape (n_nodes,)
+        Largest value that goes to the first child.
+    shares : ndarray of float32 of shape (n_nodes, n_classes)
         Shares of the classes in every node.
     """
 
     offsets: np.ndarray
-    feature: np.ndarray
+    nodes: np.ndarray
     threshold: np.ndarray
-    left: np.ndarray
-    missing_left: np.ndarray
-    sizes: np.ndarray
     shares: np.ndarray
 
     @property
-    def n_nodes(self):
+    def n_nodes(self) -> int:
         """Number of nodes of all trees."""
-        return self.feature.size
+        return self.threshold.size
 
-    def cells(self, XT, rows, *smallest):
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return self.offsets.size - 1
+
+    @property
+    def feature(self) -> NDArray[np.int32]:
+        """Column that every node splits; -1 for a leaf."""
+        return self.nodes[:, kernels.FEATURE]
+
+    @property
+    def left(self) -> NDArray[np.int32]:
+        """First child of every node; the other one comes next."""
+        return self.nodes[:, kernels.LEFT]
+
+    @property
+    def sizes(self) -> NDArray[np.int32]:
+        """Number of training rows of every node."""
+        return self.nodes[:, kernels.SIZE]
+
+    @property
+    def missing_left(self) -> NDArray[np.bool_]:
+        """Whether missing values go to the first child."""
+        return self.nodes[:, kernels.MISSING_LEFT] != 0
+
+    def cells(self, XT: NDArray, rows: NDArray, *smallest: int) -> NDArray[np.int32]:
         """Cells of some rows, at one or more resolutions.
 
         Parameters
@@ -65,42 +93,61 @@ class Forest:
         cells : ndarray of int32 of shape (len(smallest), n_rows, n_trees)
             Nodes.
         """
-        cells = np.empty((len(smallest), rows.size, self.offsets.size - 1), dtype=np.int32)
-        kernels.find_cells(XT, rows, *self._splits(), self.sizes, np.array(smallest), cells)
+        cells = np.empty((len(smallest), rows.size, self.n_trees), dtype=np.int32)
+        kernels.find_cells(XT, rows, self._trees(), np.array(smallest), cells)
         return cells
 
-    def feature_gains(self, n_features, class_mass):
+    def mean_shares(
+        self, XT: NDArray, rows: NDArray, coarse: int | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
+        """Mean shares of the classes in the leaves of some rows, and their coarse cells.
+
+        Parameters
+        ----------
+        XT : ndarray of shape (n_features, n_samples)
+            Features in rows.
+        rows : ndarray of int64
+            Which samples.
+        coarse : int or None
+            Nodes with fewer training rows are leaves, for the cells; None: no cells.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_rows, n_classes)
+        cells : ndarray of int32 of shape (n_rows, n_trees) or None
+        """
+        cells = None
+        if coarse is not None:
+            cells = np.empty((rows.size, self.n_trees), dtype=np.int32)
+        where = _NO_CELLS if cells is None else cells
+        return kernels.mean_shares(XT, rows, self._trees(), self.shares, coarse or 0, where), cells
+
+    def feature_gains(self, n_features: int, class_mass: NDArray) -> NDArray[np.float64]:
         """How much each feature clears up the classes, over all rows and trees."""
         masses = self._masses(class_mass)
-        return kernels.node_gains(self.feature, self.left, masses, self.shares, n_features)
+        return kernels.node_gains(self.nodes, masses, self.shares, n_features)
 
-    def path_gains(self, XT, class_mass):
+    def path_gains(self, XT: NDArray, class_mass: NDArray) -> NDArray[np.float64]:
         """How much each feature clears up the class of each row: (n_samples, n_features)."""
-        return kernels.path_gains(XT, *self._splits(), self._masses(class_mass), self.shares)
+        return kernels.path_gains(XT, self._trees(), self._masses(class_mass), self.shares)
 
     def _masses(self, class_mass):
         """Weight of the rows of every node, for the weights that the shares were made with."""
         return self.sizes / (self.shares / class_mass).sum(axis=1)
 
-    def _splits(self):
-        return self.offsets, self.feature, self.threshold, self.left, self.missing_left
+    def _trees(self):
+        return kernels.Trees(self.offsets, self.nodes, self.threshold)
 
 
-def grow(XT, codes, class_mass, rows, columns, n_trees, seed, smallest=2):
-    """Grow a forest on some rows and columns.
+def grow(sample: kernels.Sample, n_trees: int, seed: int, smallest: int = 2) -> Forest:
+    """Grow a forest.
 
     At every node the square root of the number of columns, rounded, are tried.
 
     Parameters
     ----------
-    XT : ndarray of shape (n_features, n_samples)
-        Features in rows; NaN where a value is missing.
-    codes : ndarray of int64 of shape (n_samples,)
-        Classes.
-    class_mass : ndarray of shape (n_classes,)
-        Weight of a sample of each class.
-    rows, columns : ndarray of int64
-        Training rows; features that may be split.
+    sample : Sample
+        What to grow on.
     n_trees, seed, smallest : int
         Number of trees; seed; nodes with fewer rows are not split.
 
@@ -108,9 +155,34 @@ def grow(XT, codes, class_mass, rows, columns, n_trees, seed, smallest=2):
     -------
     forest : Forest
     """
-    n_tries = max(1, round(np.sqrt(columns.size)))
-    *nodes, counts = kernels.grow_forest(
-        XT, codes, class_mass, rows, columns, n_trees, n_tries, smallest, seed
-    )
+    return _grow(sample, n_trees, seed, smallest, 0, _NO_CELLS)
+
+
+def grow_with_cells(
+    sample: kernels.Sample, n_trees: int, seed: int, smallest: int, coarse: int
+) -> tuple[Forest, NDArray[np.int32]]:
+    """Grow a forest, and tell the cells of its training rows on the way.
+
+    Parameters
+    ----------
+    sample, n_trees, seed, smallest
+        As in `grow`.
+    coarse : int
+        Nodes with fewer rows are leaves, for the cells.
+
+    Returns
+    -------
+    forest : Forest
+    cells : ndarray of int32 of shape (n_rows, n_trees)
+        The same as ``forest.cells(XT, rows, coarse)[0]``.
+    """
+    cells = np.empty((sample.codes.size, n_trees), dtype=np.int32)
+    forest = _grow(sample, n_trees, seed, smallest, coarse, cells)
+    return forest, cells[sample.rows]
+
+
+def _grow(sample, n_trees, seed, smallest, coarse, cells):
+    n_tries = max(1, round(np.sqrt(sample.columns.size)))
+    *nodes, counts = kernels.grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells)
     counts /= counts.sum(axis=1, keepdims=True)
     return Forest(*nodes, counts)

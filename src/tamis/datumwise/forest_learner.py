@@ -18,12 +18,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tamis.datumwise import _forest_kernels as kernels
+from tamis.datumwise.costs import whole_costs
 from tamis.datumwise.evidence import Gatherer, number_cells
 from tamis.datumwise.forest import grow
 from tamis.datumwise.forest_policy import ForestPolicy, Stage
-from tamis.datumwise.induction import by_size, follow, moves_made, solve, visits
+from tamis.datumwise.induction import by_size, follow, solve, visits
 from tamis.datumwise.lattice import Lattice
-from tamis.datumwise.prices import whole_prices
 from tamis.datumwise.process import MISSING, find_status
 
 __all__ = ["learn_forest_path"]
@@ -62,12 +62,12 @@ def learn_forest_path(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Training rows; NaN cannot be had. Of more than 10,000 a random sample is used,
+        Training rows; NaN means unavailable. Of more than 10,000 a random sample is used,
         with the same shares of the classes.
     codes : ndarray of int64 of shape (n_samples,)
         Classes of the rows.
     process : Process
-        Prices, budgets and losses; its cost weight is not used.
+        Costs, budgets and losses; its cost weight is not used.
     cost_weights : sequence of float
         Lambda, from the largest to the smallest.
     order : {"free", "fixed"}
@@ -129,15 +129,15 @@ class _Learner:
         n_folds = _MORE_FOLDS if codes.size <= _FEW_ROWS else _FOLDS
         self.gatherer = Gatherer(X, codes, self.process, n_trees, n_folds, seed)
         missing = find_status(self.process.block_of, self.blocks.size, X) == MISSING
-        whole, self.unit = whole_prices(self.process.costs)
-        self.prices = np.where(missing, 0.0, whole)
-        self.can_be_had = np.flatnonzero(~missing.all(axis=0))
+        whole, self.unit = whole_costs(self.process.costs)
+        self.costs = np.where(missing, 0.0, whole)
+        self.available = np.flatnonzero(~missing.all(axis=0))
         self.lattice = None
 
     def lay_out(self, n_sets, fixed):
         """The first sets."""
         gains = self.gatherer.gains_of_blocks()
-        self.lattice = Lattice(gains, self.can_be_had, self.process, n_sets, fixed)
+        self.lattice = Lattice(gains, self.available, self.process, n_sets, fixed)
 
     def grow(self, cost_weights, rounds_left):
         """More sets, where samples come by."""
@@ -147,8 +147,8 @@ class _Learner:
         spread = np.linspace(0, len(cost_weights) - 1, _GROWN_FOR).round().astype(int)
         onward = {}
         for at in sorted(set(spread.tolist())):
-            solution = solve(lattice, self.gatherer, self.prices, cost_weights[at] * self.unit)
-            for blocks, rows in visits(self.gatherer, solution, self.prices).items():
+            solution = solve(lattice, self.gatherer, self.costs, cost_weights[at] * self.unit)
+            for blocks, rows in visits(solution).items():
                 if blocks not in onward or rows.sum() > onward[blocks].sum():
                     onward[blocks] = rows
         lattice.grow(onward, max(1, (lattice.n_sets - len(lattice.moves)) // rounds_left))
@@ -174,12 +174,12 @@ class _Learner:
         Branches are a choice among many policies, and the chain is one among few: what branches
         promise must be more than its standard error.
         """
-        lattice, gatherer, prices = self.lattice, self.gatherer, self.prices
+        lattice, gatherer, costs = self.lattice, self.gatherer, self.costs
         weight = cost_weight * self.unit
-        free = solve(lattice, gatherer, prices, weight)
+        free = solve(lattice, gatherer, costs, weight)
         if lattice.is_complete() or lattice.chain_only:
             return free
-        plain = solve(lattice, gatherer, prices, weight, lattice.chain)
+        plain = solve(lattice, gatherer, costs, weight, lattice.chain)
         gain = plain.outcome(()) - free.outcome(())
         clear = gain.mean() > _CLEAR * gain.std() / np.sqrt(gain.size)
         return free if clear else plain
@@ -189,7 +189,7 @@ class _Learner:
 
         Where it may have to do without a block, there is a second way on.
         """
-        _, taken = follow(self.gatherer, solution, self.prices)
+        _, taken = follow(solution)
         kept, wanted = {}, [()]
         self._keep_onward(solution, taken, kept, wanted)
         for blocks in list(kept):
@@ -218,8 +218,7 @@ class _Learner:
             return [rule.move]
         move = taken[blocks]
         if not (move >= 0).any():  # no training row comes by
-            stops, move = moves_made(self.gatherer, solution, self.prices, blocks)
-            move = np.where(stops, -1, move)
+            move = solution.taken[blocks]
         moves, counts = np.unique(move[move >= 0], return_counts=True)
         few = min(counts.max(initial=1), max(1, move.size // _ROWS_PER_MOVE))
         return moves[counts >= few].tolist()
@@ -230,7 +229,7 @@ class _Learner:
         needed = set.intersection(*(set(every[m]) - set(blocks) for m in moves))
         if not needed:
             return None
-        means = solution.move_values(self.prices, blocks).mean(axis=0)
+        means = solution.move_values(self.costs, blocks).mean(axis=0)
         others = [
             m
             for m in range(len(every))
@@ -245,11 +244,11 @@ class _Learner:
         means = np.empty(0)
         row_of = table = None
         if moves:
-            values = solution.move_values(self.prices, blocks)[:, moves]
+            values = solution.move_values(self.costs, blocks)[:, moves]
             means = values.mean(axis=0)
             if rule.kind == "local":
-                row_of, n_cells = number_cells(cells, forest.forest.n_nodes)
-                local = kernels.cell_means(row_of[cells], values, n_cells)
+                row_of, sizes = number_cells(cells, forest.forest.n_nodes)
+                local = kernels.cell_means(row_of[cells], values, sizes.size)
                 table = (rule.at * local + (1 - rule.at) * means).astype(np.float32)
             else:
                 rule = replace(rule, move=moves.index(rule.move))
@@ -282,7 +281,8 @@ def _choose_candidates(X, codes, process, n_candidates, n_trees, seed):
         return np.arange(process.n_blocks)
     XT = np.ascontiguousarray(X.T)
     rows, columns = np.arange(codes.size), np.arange(X.shape[1])
-    forest = grow(XT, codes, process.class_losses, rows, columns, 3 * n_trees, seed)
+    sample = kernels.Sample(XT, codes, process.class_losses, rows, columns)
+    forest = grow(sample, 3 * n_trees, seed)
     gains = forest.feature_gains(X.shape[1], process.class_losses)
     of_blocks = np.bincount(process.block_of, weights=gains, minlength=process.n_blocks)
     return np.sort(np.argsort(-of_blocks, kind="stable")[:n_candidates])

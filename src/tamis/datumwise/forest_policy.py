@@ -1,15 +1,19 @@
 """ForestPolicy: goes from set to set of a lattice, with a forest for each, until it stops."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._base import softmax
 from tamis.datumwise import _forest_kernels as kernels
+from tamis.datumwise.costs import whole_costs
 from tamis.datumwise.evidence import SetForest, expected_loss
 from tamis.datumwise.induction import Rule, choose_moves
-from tamis.datumwise.prices import whole_prices
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Run
 
 __all__ = ["ForestPolicy", "Stage"]
@@ -70,11 +74,11 @@ class ForestPolicy:
     columns : ndarray of int64
         The columns of X that belong to them. Forests count columns by their place here.
     costs : ndarray of shape (n_candidates,)
-        Their prices.
+        Their costs.
     class_losses : ndarray of shape (n_classes,)
         Loss of a wrong label of each class.
     cost_weight : float
-        What a unit of price costs.
+        Loss that one unit of cost is worth.
     temperature : float
         What decisions are divided by, after the temperatures of the stages.
     """
@@ -87,7 +91,7 @@ class ForestPolicy:
     cost_weight: float
     temperature: float = 1.0
 
-    def run(self, X, status, trace=False):
+    def run(self, X: NDArray, status: NDArray, trace: bool = False) -> Run:
         """Ask for blocks until it is time to stop.
 
         Parameters
@@ -103,21 +107,61 @@ class ForestPolicy:
         -------
         run : Run
         """
-        return _Walk(self, X, status).run(trace)
+        return _Walk(self, _Rows([self], X), status).run(trace)
+
+    @staticmethod
+    def run_all(policies: Sequence[ForestPolicy], X: NDArray, status: NDArray) -> Iterator[Run]:
+        """Runs of the policies of one path on the same rows; each forest is asked once per row."""
+        rows = _Rows(policies, X)
+        for policy in policies:
+            yield _Walk(policy, rows, status).run(trace=False)
+
+
+class _Rows:
+    """Rows to classify, and what the forests that several policies share have said of them."""
+
+    def __init__(self, policies, X):
+        self.n_rows = X.shape[0]
+        self.XT = np.ascontiguousarray(X[:, policies[0].columns].T)
+        self._is_shared = len(policies) > 1
+        self._answers = {}
+        self._with_cells = {
+            id(stage.forest)
+            for policy in policies
+            for stage in policy.stages
+            if stage.table is not None
+        }
+
+    def ask(self, forest, rows):
+        """Decisions of some rows by the forest of a set, and their coarse cells or None."""
+        has_cells = id(forest) in self._with_cells
+        if not self._is_shared:
+            return forest.decisions(self.XT, rows, has_cells)
+        if id(forest) not in self._answers:
+            decisions = np.empty((self.n_rows, forest.prior.size))
+            cells = np.empty((self.n_rows, forest.n_trees), dtype=np.int32) if has_cells else None
+            self._answers[id(forest)] = np.zeros(self.n_rows, dtype=bool), decisions, cells
+        is_known, decisions, cells = self._answers[id(forest)]
+        new = rows[~is_known[rows]]
+        if new.size:
+            is_known[new] = True
+            decisions[new], found = forest.decisions(self.XT, new, has_cells)
+            if has_cells:
+                cells[new] = found
+        return decisions[rows], cells[rows] if has_cells else None
 
 
 class _Walk:
     """One run of a policy: where the samples are and what they have bought."""
 
-    def __init__(self, policy, X, status):
-        self.policy = policy
-        self.XT = np.ascontiguousarray(X[:, policy.columns].T)
+    def __init__(self, policy, rows, status):
+        self.policy, self.rows = policy, rows
         self.status = status[:, policy.blocks]
-        n_samples = X.shape[0]
+        n_samples = status.shape[0]
         self.at = np.zeros(n_samples, dtype=np.int64)
         self.active = np.ones(n_samples, dtype=bool)
         self.decisions = np.zeros((n_samples, policy.class_losses.size))
-        # Whether the way to where a sample is has told anything: else its decisions stay.
+        # Whether the last move brought a value: otherwise the decisions stay as they are.
         self.learned = np.ones(n_samples, dtype=bool)
         self.order = np.full((n_samples, policy.blocks.size), -1, dtype=np.int32)
         self.n_bought = np.zeros(n_samples, dtype=np.int64)
@@ -131,6 +175,10 @@ class _Walk:
         for s, stage in enumerate(policy.stages):
             rows = np.flatnonzero(self.active & (self.at == s))
             if rows.size:
+                if stage.rule.kind == "go" and not trace:
+                    rows = self._pass_through(stage, rows)
+                    if not rows.size:
+                        continue
                 rows, wide = self._decide(stage, rows)
                 if trace:
                     steps[rows, self.n_bought[rows]] = self.decisions[rows]
@@ -152,6 +200,21 @@ class _Walk:
         for s, stage in enumerate(self.policy.stages):
             self.at[known[:, stage.blocks].all(axis=1)] = s
 
+    def _pass_through(self, stage, rows):
+        """Move the rows that surely go on, without asking the forest; returns the others."""
+        new = stage.new[stage.rule.move]
+        status = self.status[np.ix_(rows, new)]
+        sure = (status == ASK).all(axis=1)
+        for larger in stage.new:  # what is known already may lead elsewhere, for free
+            sure &= ~(self.status[np.ix_(rows, larger)] == KNOWN).all(axis=1)
+        going = rows[sure]
+        for block in new:
+            self.order[going, self.n_bought[going]] = block
+            self.n_bought[going] += 1
+        self.at[going] = stage.targets[stage.rule.move]
+        self.learned[going] = True
+        return rows[~sure]
+
     def _decide(self, stage, rows):
         """Set the decisions of the rows at a stage, those excepted that can go on for free."""
         for target, new in zip(stage.targets, stage.new, strict=True):
@@ -159,11 +222,11 @@ class _Walk:
             self.at[rows[free]] = target
             self.learned[rows[free]] = True
             rows = rows[~free]
-        decisions, wide = stage.forest.decisions(self.XT, rows)
+        decisions, wide = self.rows.ask(stage.forest, rows)
         decisions -= decisions.max(axis=1, keepdims=True)
         decisions = np.where(decisions > -_EQUAL, 0.0, decisions)
-        told = self.learned[rows]
-        self.decisions[rows[told]] = decisions[told]
+        learned = self.learned[rows]
+        self.decisions[rows[learned]] = decisions[learned]
         return rows, wide
 
     def _move(self, stage, rows, wide):
@@ -177,11 +240,11 @@ class _Walk:
             status = self.status[np.ix_(rows, new)]
             free = (status == KNOWN) | (status == MISSING)
             if free.any():
-                prices, weight = self._whole_prices
-                expected[:, move] -= weight * (free * prices[new]).sum(axis=1)
+                costs, weight = self._whole_costs
+                expected[:, move] -= weight * (free * costs[new]).sum(axis=1)
             in_vain[:, move] = (status == MISSING).all(axis=1)
-        # Nothing is learned by a move all of whose blocks cannot be had, but where there is no
-        # other, it leads on to sets with more.
+        # A move all of whose blocks are unavailable brings no value; it is made only where there
+        # is no other, because it leads on to sets with more.
         expected[in_vain & ~in_vain.all(axis=1, keepdims=True)] = np.inf
         stop = expected_loss(softmax(self.decisions[rows]), self.policy.class_losses)
         move, stops = choose_moves(stop, expected)
@@ -207,10 +270,10 @@ class _Walk:
             self.at[going] = target
 
     @cached_property
-    def _whole_prices(self):
-        """Prices as whole numbers of a unit, and what the unit costs."""
-        prices, unit = whole_prices(self.policy.costs)
-        return prices, self.policy.cost_weight * unit
+    def _whole_costs(self):
+        """Costs as whole numbers of a unit, and what the unit costs."""
+        costs, unit = whole_costs(self.policy.costs)
+        return costs, self.policy.cost_weight * unit
 
     def _fill(self, steps):
         """Decisions after every purchase; inside a move they are those before it."""

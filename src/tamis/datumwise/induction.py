@@ -4,39 +4,30 @@ Let V_z be, for every training row, what following the policy from the set z on 
 largest sets to the smallest, a set chooses one of these rules:
 
 * *stop*: V_z = loss_z;
-* *go to a*, always: V_z = price(a without z) + V_a, for each of its moves;
+* *go to a*, always: V_z = cost(a without z) + V_a, for each of its moves;
 * *threshold*: stop where the expected loss S of naming a class is at most t, else go to the move
   with the smallest mean; t is one of a few quantiles of S;
 * *local*: every row takes the smallest of S and of the expected costs of the moves,
-  ``Q_a(x) = s * local mean + (1 - s) * mean`` of price + V_a, with s = 1/2 or 1.
+  ``Q_a(x) = s * local mean + (1 - s) * mean`` of cost + V_a, with s = 1/2 or 1.
 
 The rule with the smallest mean cost is chosen. What V_z holds for the rows of a fold comes of the
 rule that the other folds choose, so that choosing is not rewarded for luck, at no extra work.
 Since V_a is what the policy really goes on to do, a block that is only worth asking for what it
-lets one ask next is asked for: nothing here is greedy. Losses and prices are kept apart until they
+lets one ask next is asked for: nothing here is greedy. Losses and costs are kept apart until they
 are compared, so that two ways to the same purchases and the same loss cost exactly the same.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = [
-    "Rule",
-    "Solution",
-    "by_size",
-    "choose_moves",
-    "follow",
-    "moves_made",
-    "solve",
-    "visits",
-]
+from tamis.datumwise import _induction_kernels as kernels
 
-_QUANTILES = np.linspace(0.05, 0.95, 16)
-_LOCAL = (0.5, 1.0)
-# A threshold is this much above its quantile: many rows have the very same S, that of pure cells,
-# and which side they are on must not hang on the last bit of a logarithm.
-_SLACK = 1e-9
+__all__ = ["Rule", "Solution", "by_size", "choose_moves", "follow", "solve", "visits"]
+
+# Shares of local means in the expected costs of local rules.
+_LOCAL = np.array([0.5, 1.0])
+_NONE = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -74,6 +65,8 @@ class Solution:
         The same for the losses that came true.
     paid : dict
         From every set to what each row pays from there on, of shape (n_samples,).
+    taken : dict
+        From every set to the move that its rule makes with each row, -1 where it stops.
     """
 
     cost_weight: float
@@ -82,6 +75,7 @@ class Solution:
     losses: dict
     outcomes: dict
     paid: dict
+    taken: dict = field(default_factory=dict)
 
     def value(self, blocks):
         """V of a set, of shape (n_samples,)."""
@@ -91,18 +85,18 @@ class Solution:
         """The same with the losses that came true."""
         return self.outcomes[blocks] + self.cost_weight * self.paid[blocks]
 
-    def move_values(self, prices, blocks):
+    def move_values(self, costs, blocks):
         """What each move from a set costs each row: (n_samples, n_moves)."""
-        paid = self.paid_by_moves(prices, blocks)
+        paid = self.paid_by_moves(costs, blocks)
         return self.after_moves(self.losses, blocks) + self.cost_weight * paid
 
-    def paid_by_moves(self, prices, blocks):
+    def paid_by_moves(self, costs, blocks):
         """What each row pays with each move from a set and after it: (n_samples, n_moves)."""
         own = set(blocks)
         columns = []
         for larger in self.moves[blocks]:
             new = [block for block in larger if block not in own]
-            columns.append(prices[:, new].sum(axis=1) + self.paid[larger])
+            columns.append(costs[:, new].sum(axis=1) + self.paid[larger])
         return np.stack(columns, axis=1)
 
     def after_moves(self, table, blocks):
@@ -110,7 +104,7 @@ class Solution:
         return np.stack([table[larger] for larger in self.moves[blocks]], axis=1)
 
 
-def solve(lattice, gatherer, prices, cost_weight, sets=None):
+def solve(lattice, gatherer, costs, cost_weight, sets=None):
     """The best rules for a cost weight.
 
     Parameters
@@ -119,11 +113,11 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
         Sets and moves.
     gatherer : Gatherer
         Evidence of the sets.
-    prices : ndarray of shape (n_samples, n_blocks)
-        Price of each block for each row; 0 where the block is unavailable. Sums of whole
-        numbers do not depend on the order (`prices.whole_prices`).
+    costs : ndarray of shape (n_samples, n_blocks)
+        Cost of each block for each row; 0 where the block is unavailable. Sums of whole
+        numbers do not depend on the order (`costs.whole_costs`).
     cost_weight : float
-        Lambda, per unit of `prices`.
+        Lambda, per unit of `costs`.
     sets : list or None
         The sets that may be used; None: all of them.
 
@@ -134,86 +128,71 @@ def solve(lattice, gatherer, prices, cost_weight, sets=None):
     moves = lattice.moves
     if sets is not None:
         moves = {blocks: [to for to in moves[blocks] if to in sets] for blocks in sets}
-    solution = Solution(cost_weight, moves, {}, {}, {}, {})
-    for blocks in reversed(by_size(moves)):
+    ordered = by_size(moves)
+    place = {blocks: s for s, blocks in enumerate(ordered)}
+    ahead = kernels.Ahead(*np.zeros((3, len(ordered), len(costs))))
+    solution = Solution(
+        cost_weight,
+        moves,
+        {},
+        dict(zip(ordered, ahead.losses, strict=True)),
+        dict(zip(ordered, ahead.outcomes, strict=True)),
+        dict(zip(ordered, ahead.paid, strict=True)),
+    )
+    costs_of = np.ascontiguousarray(costs.T)
+    for s in reversed(range(len(ordered))):
+        blocks = ordered[s]
         evidence = gatherer.evidence(blocks)
         if not moves[blocks]:
             solution.rules[blocks] = Rule("stop")
-            solution.losses[blocks] = evidence.loss
-            solution.outcomes[blocks] = evidence.outcome
-            solution.paid[blocks] = np.zeros(evidence.loss.size)
+            solution.taken[blocks] = np.full(len(costs), -1)
+            ahead.losses[s], ahead.outcomes[s] = evidence.loss, evidence.outcome
             continue
-        paid = solution.paid_by_moves(prices, blocks)
-        losses = solution.after_moves(solution.losses, blocks)
-        outcomes = solution.after_moves(solution.outcomes, blocks)
-        values = losses + cost_weight * paid
-        rules = _possible_rules(evidence.stop, values, bool(blocks))
-        local = evidence.local_means(values) if blocks else values
-        stops, move = _act_all(rules, evidence.stop, values, local)
-        best, chosen = _choose(_spend(stops, move, evidence.loss, values), gatherer.fold_of)
-        solution.rules[blocks] = rules[best]
-        every = np.arange(chosen.size)
-        stops, move = stops[chosen, every], move[chosen, every]
-        solution.losses[blocks] = _spend(stops, move, evidence.loss, losses)
-        solution.outcomes[blocks] = _spend(stops, move, evidence.outcome, outcomes)
-        solution.paid[blocks] = _spend(stops, move, 0.0, paid)
+        targets, starts, new = _as_arrays(blocks, moves[blocks], place)
+        values, paid = kernels.move_values(ahead, costs_of, targets, starts, new, cost_weight)
+        here = kernels.Here(
+            evidence.stop,
+            evidence.loss,
+            evidence.outcome,
+            values,
+            paid,
+            evidence.local_means(values) if blocks else values,
+            evidence.thresholds if blocks else _NONE,
+            _LOCAL if blocks else _NONE,  # without values there is nothing to tell samples apart
+        )
+        rule, solution.taken[blocks] = kernels.choose_rule(
+            here, ahead, s, targets, gatherer.fold_of
+        )
+        solution.rules[blocks] = _name_rule(rule, here)
     return solution
+
+
+def _as_arrays(blocks, moves, place):
+    """Places of the targets of all moves, and the blocks that each buys, one after the other."""
+    own = set(blocks)
+    new = [[block for block in larger if block not in own] for larger in moves]
+    targets = np.array([place[larger] for larger in moves])
+    starts = np.cumsum([0, *map(len, new)])
+    return targets, starts, np.array([block for some in new for block in some])
+
+
+def _name_rule(number, here):
+    """The rule of a number: stop, then go, then thresholds, then local ones."""
+    n_moves = here.values.shape[1]
+    if number == 0:
+        return Rule("stop")
+    if number <= n_moves:
+        return Rule("go", number - 1)
+    number -= 1 + n_moves
+    if number < here.thresholds.size:
+        best = int(here.values.mean(axis=0).argmin())
+        return Rule("threshold", best, float(here.thresholds[number]))
+    return Rule("local", at=float(here.shares[number - here.thresholds.size]))
 
 
 def by_size(sets):
     """Sets in a list, small ones first: every move goes forward in it."""
     return sorted(sets, key=lambda blocks: (len(blocks), blocks))
-
-
-def _possible_rules(stop, values, has_values):
-    """The rules of a set; one without values has nothing to tell samples apart by."""
-    n_moves = values.shape[1]
-    rules = [Rule("stop"), *(Rule("go", move) for move in range(n_moves))]
-    if has_values:
-        best = int(values.mean(axis=0).argmin())
-        levels = np.unique(np.quantile(stop, _QUANTILES)) * (1 + _SLACK)
-        rules += [Rule("threshold", best, float(level)) for level in levels]
-        rules += [Rule("local", at=share) for share in _LOCAL]
-    return rules
-
-
-def act(rule, stop, values, local):
-    """What a rule does with every row.
-
-    Parameters
-    ----------
-    rule : Rule
-        Its moves are columns of `values`.
-    stop : ndarray of shape (n_samples,)
-        Expected loss of stopping.
-    values, local : ndarray of shape (n_samples, n_moves)
-        What each move costs each row, and its local means.
-
-    Returns
-    -------
-    stops : ndarray of bool of shape (n_samples,)
-    move : ndarray of int of shape (n_samples,)
-    """
-    stops, move = _act_all([rule], stop, values, local)
-    return stops[0], move[0]
-
-
-def _act_all(rules, stop, values, local):
-    """What every rule does with every row: two arrays of shape (n_rules, n_samples)."""
-    limits = {"stop": np.inf, "go": -np.inf}
-    limits = np.array([limits.get(rule.kind, rule.at) for rule in rules])
-    stops = stop <= limits[:, None]
-    move = np.repeat([max(rule.move, 0) for rule in rules], stop.size).reshape(stops.shape)
-    for r, rule in enumerate(rules):
-        if rule.kind == "local":
-            mixed = rule.at * local + (1 - rule.at) * values.mean(axis=0)
-            move[r], stops[r] = choose_moves(stop, mixed)
-    return stops, move
-
-
-def _spend(stops, move, loss, values):
-    """What each row costs: `loss` where it stops, else the value of its move."""
-    return np.where(stops, loss, values[np.arange(values.shape[0]), move])
 
 
 def choose_moves(stop, expected):
@@ -222,28 +201,13 @@ def choose_moves(stop, expected):
     return move, stop <= expected[np.arange(move.size), move]
 
 
-def _choose(costs, fold_of):
-    """The rule with the smallest mean; and for each row the one that the other folds choose."""
-    n_folds = fold_of.max() + 1
-    sums = np.stack([costs[:, fold_of == f].sum(axis=1) for f in range(n_folds)], axis=1)
-    # Summed anew for each: of rules that do the same with all other rows the first is taken, and
-    # not the one that rounding, or the rows left out, would have.
-    without = [[g for g in range(n_folds) if g != f] for f in range(n_folds)]
-    others = sums[:, np.array(without, dtype=np.intp)].sum(axis=2).argmin(axis=0)
-    return int(sums.sum(axis=1).argmin()), others[fold_of]
-
-
-def follow(gatherer, solution, prices):
+def follow(solution):
     """Where the training rows go, out of fold.
 
     Parameters
     ----------
-    gatherer : Gatherer
-        Evidence of the sets.
     solution : Solution
         Rules.
-    prices : ndarray of shape (n_samples, n_blocks)
-        What each block costs each row.
 
     Returns
     -------
@@ -252,32 +216,21 @@ def follow(gatherer, solution, prices):
     taken : dict
         From sets to the move of each row, -1 where it is not here or stops.
     """
-    n_samples = gatherer.n_samples
+    n_samples = solution.paid[()].size
     here = {blocks: np.zeros(n_samples, dtype=bool) for blocks in solution.moves}
     here[()][:] = True
     taken = {}
     for blocks in by_size(solution.moves):
-        taken[blocks] = np.full(n_samples, -1)
-        if here[blocks].any() and solution.rules[blocks].kind != "stop":
-            stops, move = moves_made(gatherer, solution, prices, blocks)
-            taken[blocks] = np.where(here[blocks] & ~stops, move, -1)
-        for at, larger in enumerate(solution.moves[blocks]):
-            here[larger] |= taken[blocks] == at
+        taken[blocks] = np.where(here[blocks], solution.taken[blocks], -1)
+        for move, larger in enumerate(solution.moves[blocks]):
+            here[larger] |= taken[blocks] == move
     return here, taken
 
 
-def visits(gatherer, solution, prices):
+def visits(solution):
     """Which training rows come by each set and go on, or come by, if none goes on."""
-    here, taken = follow(gatherer, solution, prices)
+    here, taken = follow(solution)
     onward = {}
     for blocks, move in taken.items():
         onward[blocks] = move >= 0 if (move >= 0).any() else here[blocks]
     return onward
-
-
-def moves_made(gatherer, solution, prices, blocks):
-    """What the rule of a set does with every training row, out of fold: stops, and moves."""
-    evidence = gatherer.evidence(blocks)
-    values = solution.move_values(prices, blocks)
-    local = evidence.local_means(values)
-    return act(solution.rules[blocks], evidence.stop, values, local)

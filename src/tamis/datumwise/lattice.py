@@ -44,7 +44,7 @@ class Lattice:
     blocks : ndarray of int
         The blocks that may be asked for.
     process : Process
-        For prices and budgets.
+        For costs and budgets.
     n_sets : int
         Most sets, unless there are few blocks.
     chain_only : bool
@@ -64,10 +64,10 @@ class Lattice:
         self.n_blocks = blocks.size
         self._units, self._budget = budget_units(process.costs, process.max_cost)
         overall = gains.mean(axis=0)
-        # The most for the price comes first; what is free before everything else.
-        prices = process.costs[blocks]
-        worth = overall[blocks] / np.where(prices > 0, prices, 1.0)
-        order = blocks[np.lexsort((blocks, -worth, prices > 0))]
+        # The most for the cost comes first; what is free before everything else.
+        costs = process.costs[blocks]
+        worth = overall[blocks] / np.where(costs > 0, costs, 1.0)
+        order = blocks[np.lexsort((blocks, -worth, costs > 0))]
         self.rank = np.full(process.n_blocks, process.n_blocks)
         self.rank[order] = np.arange(order.size)
         self.moves, self._expanded = {}, set()

@@ -15,15 +15,19 @@ Where this leaves the paper (choices were made by accuracy and risk on its data 
 - Of all iterates the one with the smallest risk on the training rows is kept.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from tamis.datumwise.budgets import budget_digits, draw_masks
 from tamis.datumwise.candidates import choose_candidates, find_scaling, standardize
-from tamis.datumwise.prices import mean_paid
+from tamis.datumwise.costs import mean_paid
 from tamis.datumwise.process import ASK, Run, find_status
 from tamis.datumwise.regression import fit_scores
 from tamis.datumwise.rollouts import expected_returns
@@ -35,7 +39,7 @@ __all__ = ["LinearPolicy", "learn_linear_path"]
 # Iterations for the second and every later cost weight of a path.
 _LATER = 4
 _ON_POLICY = 0.8
-# Smaller differences of decisions are rounding: such classes are equal, and the first is taken.
+# Smaller differences of decisions, or of risks, are rounding: the first of equals is taken.
 _EQUAL = 1e-12
 _BATCH = 4_000_000
 # Score of a block that is never to be asked for.
@@ -59,7 +63,7 @@ class LinearPolicy:
     scaling : ndarray of shape (3, n_columns)
         A standardized value is ``(x / 4 - scaling[0]) / scaling[1] - scaling[2]``.
     costs : ndarray of shape (n_blocks,)
-        Prices of `blocks`.
+        Costs of `blocks`.
     max_blocks, max_cost : int, float
         Budgets.
     temperature : float
@@ -67,7 +71,7 @@ class LinearPolicy:
     chain, chain_scores : ndarray
         Fixed order: the blocks as places in `blocks`, and the score each has when its turn comes.
     risk, loss, cost : float
-        Risk on the training rows, and what it is made of: mean loss and mean price.
+        Risk on the training rows, and what it is made of: mean loss and mean cost.
     history : ndarray of shape (n_iterations,)
         Risk of every iterate on the training rows.
     """
@@ -95,7 +99,7 @@ class LinearPolicy:
         """Number of classes."""
         return self.bias.size - self.blocks.size
 
-    def run(self, X, status, trace=False):
+    def run(self, X: NDArray, status: NDArray, trace: bool = False) -> Run:
         """Ask and classify.
 
         Parameters
@@ -132,6 +136,12 @@ class LinearPolicy:
             self._run_part(X, status, length, traced)
             traced = self._decide(traced)
         return Run(self._decide(scores), order, request, traced)
+
+    @staticmethod
+    def run_all(policies: Sequence[LinearPolicy], X: NDArray, status: NDArray) -> Iterator[Run]:
+        """Runs of the policies of one path on the same rows."""
+        for policy in policies:
+            yield policy.run(X, status)
 
     def _run_part(self, X, status, most, trace=None):
         """Class scores, order and requests of some rows."""
@@ -190,11 +200,11 @@ def learn_linear_path(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Training rows; NaN cannot be had.
+        Training rows; NaN means unavailable.
     codes : ndarray of int64 of shape (n_samples,)
         Classes of the rows.
     process : Process
-        Prices, budgets and losses; its cost weight is not used.
+        Costs, budgets and losses; its cost weight is not used.
     cost_weights : sequence of float
         Lambda, from the largest to the smallest.
     order : {"free", "fixed"}
@@ -239,7 +249,7 @@ def learn_linear_path(
             scores = learner.improve(current, process, n_states, rng)
             current = learner.judge(learner.mix(current, scores, share), process)
             history.append(current.risk)
-            if current.risk < best.risk:
+            if current.risk < (1.0 - _EQUAL) * best.risk:
                 best = current
             if len(policies) == level:
                 policies.append(None)
@@ -297,7 +307,7 @@ class _Learner:
             self.values, self.present, self.codes, rows, masks, scores, process
         )
         # Where the budget allows no more block at all only classes are left to value. So all
-        # blocks have the same states, but for prices and missing values.
+        # blocks have the same states, but for costs and missing values.
         returns[masks.sum(axis=1) >= process.max_blocks] = np.nan
         return self._fit(rows, masks, returns)
 

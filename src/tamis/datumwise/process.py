@@ -1,11 +1,11 @@
 """The decision process: what can be asked, what it costs, what a wrong answer costs.
 
 A sample starts with nothing known. Every action either asks for one block of features, for its
-price, or names a class and ends (Dulac-Arnold, Denoyer, Preux and Gallinari, ECML 2011, Sec. 3).
-Wanted is the policy with the smallest risk, eq. (2) with prices and class weights in it: the mean
+cost, or names a class and ends (Dulac-Arnold, Denoyer, Preux and Gallinari, ECML 2011, Sec. 3).
+Wanted is the policy with the smallest risk, eq. (2) with costs and class weights in it: the mean
 over samples of
 
-    class_losses[y] * (label != y) + cost_weight * (sum of the prices of the blocks asked for).
+    class_losses[y] * (label != y) + cost_weight * (sum of the costs of the blocks asked for).
 
 Nothing here knows how a policy is learned.
 """
@@ -17,7 +17,7 @@ from numbers import Integral
 import numpy as np
 
 from tamis._base import check_class_weight, is_real, name_some, read_groups
-from tamis.datumwise.prices import as_float
+from tamis.datumwise.costs import as_float, exact_sum
 
 __all__ = [
     "ASK",
@@ -27,39 +27,41 @@ __all__ = [
     "Process",
     "Run",
     "check_cost_weight",
-    "check_cost_weights",
+    "choose_cost_weights",
     "find_class_losses",
     "find_status",
     "make_process",
 ]
 
 # Status of a block of one sample.
-ASK = 0  # can be had: its values are in X
+ASK = 0  # available: its values are in X
 KNOWN = 1  # known for free: costs nothing and does not count
-MISSING = 2  # cannot be had: all its columns are NaN
+MISSING = 2  # unavailable: all its columns are NaN
 OPEN = 3  # not answered yet, in a conversation: may be requested
 
 _LARGEST = 1e100
+# The smallest cost weight of a default path, as a share of the largest.
+_SPAN = 1e-3
 
 
 @dataclass(frozen=True)
 class Process:
-    """Prices, budgets and losses.
+    """Costs, budgets and losses.
 
     Attributes
     ----------
     block_of : ndarray of int64 of shape (n_features,)
         Block of each column.
     costs : ndarray of shape (n_blocks,)
-        Price of each block, as the user gave it, >= 0.
+        Cost of each block, as the user gave it, >= 0.
     cost_weight : float
-        What a unit of price costs in units of loss: the paper's lambda.
+        Loss that one unit of cost is worth: the paper's lambda.
     class_losses : ndarray of shape (n_classes,)
         Loss of a wrong label for a sample of each class.
     max_blocks : int
         Most blocks that may be bought; `n_blocks` when there is no limit.
     max_cost : float
-        Largest sum of prices; infinity when there is no limit.
+        Largest sum of costs; infinity when there is no limit.
     names : ndarray of str of shape (n_blocks,)
         Names of the blocks.
     """
@@ -119,7 +121,7 @@ def find_status(block_of, n_blocks, X, known=None):
         Block of each column.
     n_blocks : int
     X : ndarray of shape (n_samples, n_features)
-        Samples; NaN cannot be had.
+        Samples; NaN means unavailable.
     known : ndarray of bool of shape (n_samples, n_features) or None
         Values known for free. Of a block all values that exist must be known, or none.
 
@@ -172,7 +174,7 @@ def make_process(
         Lambda, >= 0.
     class_losses : ndarray of shape (n_classes,)
     feature_costs : None, dict or array-like
-        One price >= 0 for every feature, or for every group where there are groups; a dict goes
+        One cost >= 0 for every feature, or for every group where there are groups; a dict goes
         by name. None: 1 each.
     feature_groups : None, dict, or array-like
         A dict from a group's name to its features (names or indices), a list of lists of them, or
@@ -206,12 +208,41 @@ def check_cost_weight(name, value):
     return float(value)
 
 
-def check_cost_weights(cost_weights):
-    """Different cost weights from the largest to the smallest, as a list of floats."""
-    if not isinstance(cost_weights, list | tuple | np.ndarray) or not len(cost_weights):
-        raise ValueError(f"cost_weights must be a list of numbers >= 0, got {cost_weights!r}.")
-    weights = {check_cost_weight("Each of cost_weights", weight) for weight in cost_weights}
-    return sorted(weights, reverse=True)
+def choose_cost_weights(name, wanted, process, codes):
+    """Cost weights from the largest to the smallest.
+
+    Parameters
+    ----------
+    name : str
+        Name of the user's parameter, for error messages.
+    wanted : int or sequence of float
+        The cost weights; or how many, geometrically spaced, from the one at which a feature of
+        mean cost is worth half of the prior's loss down to a thousandth of it.
+    process : Process
+    codes : ndarray of int of shape (n_samples,)
+        Classes of the training rows.
+
+    Returns
+    -------
+    weights : list of float
+        All different.
+    """
+    if not isinstance(wanted, Integral) or isinstance(wanted, bool):
+        return _read_cost_weights(name, wanted)
+    if wanted < 1:
+        raise ValueError(f"{name} must be at least 1 cost weight, got {wanted!r}.")
+    mass = np.bincount(codes, minlength=process.n_classes) * process.class_losses
+    prior_loss = (mass.sum() - mass.max()) / codes.size
+    costs = process.costs[process.costs > 0]
+    mean_cost = exact_sum(costs.tolist()) / costs.size if costs.size else 1.0
+    largest = 0.5 * prior_loss / mean_cost
+    return [float(w) for w in np.geomspace(largest, _SPAN * largest, wanted)]
+
+
+def _read_cost_weights(name, weights):
+    if not isinstance(weights, list | tuple | np.ndarray) or not len(weights):
+        raise ValueError(f"{name} must be a list of numbers >= 0, got {weights!r}.")
+    return sorted({check_cost_weight(f"Each of {name}", w) for w in weights}, reverse=True)
 
 
 def find_class_losses(class_weight, classes, codes):
@@ -249,7 +280,7 @@ def _read_max_cost(max_cost):
 
 
 def _read_costs(feature_costs, names, kind):
-    """One price for every block."""
+    """One cost for every block."""
     if feature_costs is None:
         return np.ones(len(names))
     if isinstance(feature_costs, Mapping):
@@ -262,8 +293,8 @@ def _read_costs(feature_costs, names, kind):
         lacking = [name for name in names if name not in feature_costs]
         if lacking:
             raise ValueError(
-                f"feature_costs has no price for the {kind}(s) {name_some(lacking)}. Give every "
-                f"{kind} a price; 0 is one."
+                f"feature_costs has no cost for the {kind}(s) {name_some(lacking)}. Give every "
+                f"{kind} a cost; 0 is one."
             )
         feature_costs = [feature_costs[name] for name in names]
     try:
@@ -272,7 +303,7 @@ def _read_costs(feature_costs, names, kind):
         raise ValueError(f"feature_costs must be a list of numbers ({error}).") from error
     if costs.shape != (len(names),):
         raise ValueError(
-            f"feature_costs must have one price for each of the {len(names)} {kind}s, got "
+            f"feature_costs must have one cost for each of the {len(names)} {kind}s, got "
             + (f"shape {costs.shape}." if costs.ndim else f"{feature_costs!r}.")
         )
     if not all(is_real(cost) for cost in costs):
@@ -282,6 +313,6 @@ def _read_costs(feature_costs, names, kind):
     if wrong.size:
         raise ValueError(
             f"feature_costs must be finite numbers >= 0, got {costs[wrong[0]]} for the {kind} "
-            f"{names[wrong[0]]!r}. For what cannot be had, use NaN in X."
+            f"{names[wrong[0]]!r}. If it is unavailable, use NaN in X."
         )
     return costs

@@ -16,17 +16,17 @@ Definitions, so that a slow version can say the same:
   mask in ascending order, then every purchase as it is made; within a block its columns are added
   up first, in ascending order.
 - A block *may be bought* when it is not bought yet, has at least one value in this row, and fits
-  both budgets: one more block is at most `max_blocks`, and the exact sum of the prices of all
+  both budgets: one more block is at most `max_blocks`, and the exact sum of the costs of all
   bought blocks and its own (`budgets`) is at most `max_cost`.
 - The *policy* takes the action of the largest score among the classes and the blocks that may be
   bought. Ties go to the lower action: classes before blocks, lower index first.
 - The *return* of an action in a state is the sum of rewards until a class is named: every purchase
   of b gives ``-cost_weight * costs[b]``, naming a wrong class for a row of class y gives
-  ``-class_losses[y]``, the right one 0. Prices are whole numbers of a unit (`prices`), summed
+  ``-class_losses[y]``, the right one 0. Costs are whole numbers of a unit (`costs`), summed
   before they are weighted, so that their order does not matter.
 - The *return of block b at (x, mask)* takes b out of the mask first, if it is there, then buys it
   and follows the policy. For a bought block this is the return of the policy from the mask itself
-  less the block's price, so one rollout serves all bought blocks.
+  less the block's cost, so one rollout serves all bought blocks.
 
 A rollout that comes by a set of blocks that the policy's own rollout from this state has also come
 by goes on as that one did: its return is known. The set is recognised by counting: k blocks that
@@ -37,7 +37,7 @@ import numpy as np
 
 from tamis._compile import compiled, prange, twins
 from tamis.datumwise.budgets import budget_digits, forbid_dear, is_dear, pay
-from tamis.datumwise.prices import whole_prices
+from tamis.datumwise.costs import whole_costs
 from tamis.datumwise.runs import blocks_as_lists, first_largest
 
 __all__ = ["expected_returns"]
@@ -46,7 +46,7 @@ _N_CHUNKS = 64
 
 
 @compiled
-def _follow(scores, keys, gains, n_classes, costs, prices, left, n_left, places, way):
+def _follow(scores, keys, gains, n_classes, digits, costs, left, n_left, places, way):
     """Follow the policy from the scores of a state to its class.
 
     Parameters
@@ -55,10 +55,10 @@ def _follow(scores, keys, gains, n_classes, costs, prices, left, n_left, places,
         Scores, forbidden blocks -inf, and their bits; overwritten.
     gains : ndarray of shape (n_blocks, n_actions)
         What buying a block adds to the scores; -inf to its own.
-    costs : ndarray of int64 of shape (n_digits, n_blocks)
-        Prices as digits.
-    prices : ndarray of shape (n_blocks,)
-        Prices as floats.
+    digits : ndarray of int64 of shape (n_digits, n_blocks)
+        Costs as digits.
+    costs : ndarray of shape (n_blocks,)
+        Costs as floats.
     left : ndarray of int64 of shape (n_digits,)
         What is left of the budget; overwritten.
     n_left : int
@@ -74,17 +74,17 @@ def _follow(scores, keys, gains, n_classes, costs, prices, left, n_left, places,
     -------
     label : int
         The class; -1 when the rollout has met the other one.
-    price : float
-        Sum of the prices of the blocks bought here, without the first purchase.
+    cost : float
+        Sum of the costs of the blocks bought here, without the first purchase.
     """
-    n_actions, n_blocks = scores.size, prices.size
+    n_actions, n_blocks = scores.size, costs.size
     length, furthest = 0, -1
     if n_blocks and way[0] >= 0:
         length, furthest = 1, places[way[0]]
-    price = 0.0
+    cost = 0.0
     while True:
         if length > 0 and furthest == length - 1:
-            return -1, price
+            return -1, cost
         action = first_largest(scores, keys, n_actions if n_left > 0 else n_classes)
         if action < n_classes:
             break
@@ -93,16 +93,16 @@ def _follow(scores, keys, gains, n_classes, costs, prices, left, n_left, places,
         for k in range(n_actions):
             scores[k] += gain[k]
         n_left -= 1
-        price += prices[b]
+        cost += costs[b]
         if left.size > 0:
-            pay(left, costs, b)
-            forbid_dear(scores, n_classes, costs, left)
+            pay(left, digits, b)
+            forbid_dear(scores, n_classes, digits, left)
         way[length] = b
         length += 1
         furthest = max(furthest, places[b])
     if length < n_blocks:
         way[length] = -1
-    return action, price
+    return action, cost
 
 
 @compiled
@@ -130,10 +130,10 @@ def _returns(
     for_value,
     start,
     columns,
-    costs,
+    digits,
     budget,
     max_blocks,
-    prices,
+    costs,
     cost_weight,
     losses,
     returns,
@@ -163,19 +163,19 @@ def _returns(
                     base += gains[b]
                     n_left -= 1
                     if limited:
-                        pay(left_here, costs, b)
+                        pay(left_here, digits, b)
             for b in range(n_blocks):
                 if not available[i, b]:
                     base[n_classes + b] = -np.inf
             if limited:
-                forbid_dear(base, n_classes, costs, left_here)
+                forbid_dear(base, n_classes, digits, left_here)
 
             # The policy's own way from here.
             scores[:] = base
             way[:] = -1
             left[:] = left_here
-            label, own_price = _follow(
-                scores, keys, gains, n_classes, costs, prices, left, n_left, nowhere, way
+            label, own_cost = _follow(
+                scores, keys, gains, n_classes, digits, costs, left, n_left, nowhere, way
             )
             own_wrong = 0.0 if label == codes[i] else losses[codes[i]]
             places[:] = n_blocks
@@ -186,9 +186,9 @@ def _returns(
 
             for b in range(n_blocks):
                 if mask[b]:
-                    returns[s, b] = -cost_weight * (prices[b] + own_price) - own_wrong
+                    returns[s, b] = -cost_weight * (costs[b] + own_cost) - own_wrong
                     continue
-                dear = limited and is_dear(costs, b, left_here)
+                dear = limited and is_dear(digits, b, left_here)
                 if dear or not available[i, b] or n_left <= 0:
                     returns[s, b] = np.nan
                     continue
@@ -197,17 +197,17 @@ def _returns(
                     scores[k] = base[k] + gain[k]
                 if limited:
                     left[:] = left_here
-                    pay(left, costs, b)
-                    forbid_dear(scores, n_classes, costs, left)
+                    pay(left, digits, b)
+                    forbid_dear(scores, n_classes, digits, left)
                 other[0] = b
-                label, price = _follow(
-                    scores, keys, gains, n_classes, costs, prices, left, n_left - 1, places, other
+                label, cost = _follow(
+                    scores, keys, gains, n_classes, digits, costs, left, n_left - 1, places, other
                 )
                 if label < 0:
-                    returns[s, b] = -cost_weight * own_price - own_wrong
+                    returns[s, b] = -cost_weight * own_cost - own_wrong
                 else:
                     wrong = 0.0 if label == codes[i] else losses[codes[i]]
-                    returns[s, b] = -cost_weight * (prices[b] + price) - wrong
+                    returns[s, b] = -cost_weight * (costs[b] + cost) - wrong
 
 
 def expected_returns(X, present, codes, rows, masks, scores, process):
@@ -228,7 +228,7 @@ def expected_returns(X, present, codes, rows, masks, scores, process):
     scores : (bias, for_known, for_value)
         The policy: arrays of shape (n_actions,), (n_columns, n_actions), (n_columns, n_actions).
     process : Process
-        Blocks of the columns of X, prices, budgets and losses.
+        Blocks of the columns of X, costs, budgets and losses.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def expected_returns(X, present, codes, rows, masks, scores, process):
     for b in range(process.n_blocks):
         available[:, b] = present[:, columns[start[b] : start[b + 1]]].any(axis=1)
     bias, for_known, for_value = scores
-    prices, unit = whole_prices(process.costs)
+    costs, unit = whole_costs(process.costs)
     returns = np.empty(masks.shape)
     work = rows.size * process.n_blocks * bias.size
     _returns.choose(work)(
@@ -257,7 +257,7 @@ def expected_returns(X, present, codes, rows, masks, scores, process):
         columns,
         *budget_digits(process.costs, process.max_cost),
         process.max_blocks,
-        prices,
+        costs,
         process.cost_weight * unit,
         process.class_losses,
         returns,

@@ -80,7 +80,7 @@ def run_batch(
     for_value,
     start,
     columns,
-    costs,
+    digits,
     budget,
     max_blocks,
     chain,
@@ -144,7 +144,7 @@ def run_batch(
                     scores[n_classes + b] = -np.inf
             if limited:
                 left[:] = budget
-                forbid_dear(scores, n_classes, costs, left)
+                forbid_dear(scores, n_classes, digits, left)
             if tracing:
                 trace[i, 0] = scores[:n_classes]
             while True:
@@ -160,8 +160,8 @@ def run_batch(
                      n_actions)  # fmt: skip
                 scores[action] = -np.inf
                 if limited:
-                    pay(left, costs, b)
-                    forbid_dear(scores, n_classes, costs, left)
+                    pay(left, digits, b)
+                    forbid_dear(scores, n_classes, digits, left)
                 order[i, length] = blocks[b]
                 length += 1
                 if tracing:
@@ -170,7 +170,7 @@ def run_batch(
 
 
 @compiled
-def chain_of_blocks(bias, for_known, start, columns, costs, budget, max_blocks):
+def chain_of_blocks(bias, for_known, start, columns, digits, budget, max_blocks):
     """The order in which a fixed-order policy buys, were it never to stop, and the scores.
 
     Made with the very additions of `run_batch`, for a sample that can have every block.
@@ -182,7 +182,7 @@ def chain_of_blocks(bias, for_known, start, columns, costs, budget, max_blocks):
     order, at = np.empty(n_blocks, np.int64), np.empty(n_blocks)
     length, left, limited = 0, budget.copy(), budget.size > 0
     if limited:
-        forbid_dear(scores, n_classes, costs, left)
+        forbid_dear(scores, n_classes, digits, left)
     while length < min(max_blocks, n_blocks):
         keys[:] = scores[n_classes:]
         b = int(keys.argmax())
@@ -198,6 +198,6 @@ def chain_of_blocks(bias, for_known, start, columns, costs, budget, max_blocks):
             scores[k] += gain[k]
         scores[n_classes + b] = -np.inf
         if limited:
-            pay(left, costs, b)
-            forbid_dear(scores, n_classes, costs, left)
+            pay(left, digits, b)
+            forbid_dear(scores, n_classes, digits, left)
     return order[:length], at[:length]

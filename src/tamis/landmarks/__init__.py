@@ -1,4 +1,4 @@
-"""Family 3, landmarks: simple classifiers on distances to a few references.
+"""Family 3, landmarks: simple classifiers on distances to a few landmarks.
 
 Ortiz-Bejar, Tellez and Graff, "Improving classification performance by feature space
 transformations and model selection", arXiv 1907.06258.

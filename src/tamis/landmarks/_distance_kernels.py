@@ -1,8 +1,8 @@
-"""Compiled distances between rows and references.
+"""Compiled distances between rows and landmarks.
 
 Every sum runs over the features in order, in double precision. So equal rows give equal bits
-wherever they stand, and a row is at distance exactly 0 from itself. References come transposed,
-(n_features, n_references): the inner loop then runs over references and is vectorised although no
+wherever they stand, and a row is at distance exactly 0 from itself. Landmarks come transposed,
+(n_features, n_landmarks): the inner loop then runs over landmarks and is vectorised although no
 sum is reordered.
 """
 
@@ -16,12 +16,13 @@ __all__ = [
     "dense_keys",
     "dense_norms",
     "dense_region_sums",
+    "finish_keys",
     "sparse_keys",
     "sparse_norms",
     "sparse_region_sums",
 ]
 
-# Below this share of the reference's own square, a difference of sums has lost too many digits.
+# Below this share of the landmark's own square, a difference of sums has lost too many digits.
 _CANCELLED = 1e-2
 # Unit vectors of parallel rows differ by no more than this, from rounding alone.
 _SAME_DIRECTION = 1e-15
@@ -35,7 +36,7 @@ def _keep_digits(x):
 
 
 @compiled
-def _finish(near, far, is_angle):
+def finish_keys(near, far, is_angle):
     """Distances, or tangents of half the angles, from sums of squares; in place of `near`."""
     for k in range(near.size):
         near[k] = math.sqrt(near[k])
@@ -54,7 +55,7 @@ def _finish(near, far, is_angle):
 
 @compiled
 def dense_keys(X, RT, is_angle):
-    """Distances, or tangents of half the angles, (n_rows, n_references)."""
+    """Distances, or tangents of half the angles, (n_rows, n_landmarks)."""
     n, d = X.shape
     K = RT.shape[1]
     out = np.zeros((n, K))
@@ -75,7 +76,7 @@ def dense_keys(X, RT, is_angle):
                 for k in range(K):
                     total = x + r[k]
                     far[k] += total * total
-        _finish(near, far, is_angle)
+        finish_keys(near, far, is_angle)
     return out
 
 
@@ -83,7 +84,7 @@ def dense_keys(X, RT, is_angle):
 def sparse_keys(data, indices, indptr, RT, is_angle):
     """Distances, or tangents of half the angles, of the rows of a canonical CSR matrix.
 
-    Stored entries are compared one by one; the rest of the reference is its own square less the
+    Stored entries are compared one by one; the rest of the landmark is its own square less the
     part that was met. Where that difference cancels, the pair is summed over all features.
     """
     n = indptr.size - 1
@@ -117,7 +118,7 @@ def sparse_keys(data, indices, indptr, RT, is_angle):
                 near[k] = _sum_all(data, indices, start, stop, RT, k, 1.0)
             if is_angle and far[k] != 0.0 and far[k] < _CANCELLED * own[k]:
                 far[k] = _sum_all(data, indices, start, stop, RT, k, -1.0)
-        _finish(near, far, is_angle)
+        finish_keys(near, far, is_angle)
     return out
 
 

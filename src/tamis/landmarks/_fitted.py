@@ -1,13 +1,23 @@
 """What a fitted landmark classifier can do, be it one configuration or an ensemble."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._base import DecisionMixin, TamisEstimator, encode_labels, require_two_classes, validate
+from tamis._base import (
+    DecisionMixin,
+    TamisEstimator,
+    encode_labels,
+    order_by_score,
+    require_two_classes,
+    validate,
+)
 from tamis.landmarks._parameters import as_rows
 from tamis.landmarks.model import landmark_distances
 from tamis.landmarks.space import SPARSE_SCALINGS
@@ -21,31 +31,49 @@ class NearestLandmarks:
 
     Attributes
     ----------
+    values : ndarray of shape (n_samples, n_nearest)
+        Distances to the landmarks.
+    base : float
+        0: the distance of a landmark to itself.
+    names : ndarray of str of shape (n_landmarks,)
+        Names of all landmarks: "row 47", or "near row 47" for a centroid.
     rows : ndarray of int of shape (n_samples, n_nearest)
         Training rows: the landmark itself, or for a centroid the training row nearest to it.
-    distances : ndarray of shape (n_samples, n_nearest)
-        Distances to the landmarks.
     labels : ndarray of shape (n_samples, n_nearest)
         Labels of the training rows.
     landmarks : ndarray of int of shape (n_samples, n_nearest)
-        Numbers of the landmarks.
+        Numbers of the landmarks, places in `names`.
     """
 
-    rows: np.ndarray
-    distances: np.ndarray
-    labels: np.ndarray
-    landmarks: np.ndarray
+    values: NDArray[np.float64]
+    base: float
+    names: NDArray
+    rows: NDArray[np.intp]
+    labels: NDArray
+    landmarks: NDArray[np.intp]
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        """Distances to the landmarks: `values`."""
+        return self.values
 
 
-def find_nearest(record, X, labels, n_nearest):
+def find_nearest(record, X, labels, n_nearest, kind) -> NearestLandmarks:
     """`NearestLandmarks` of rows under one map; `labels` are those of its landmarks' rows."""
     n_landmarks = record["sigma"].size
     if not isinstance(n_nearest, Integral) or isinstance(n_nearest, bool) or n_nearest < 1:
         raise ValueError(f"n_nearest must be an integer >= 1, got {n_nearest!r}.")
     D = landmark_distances(record, X)
-    found = np.argsort(D, axis=1, kind="stable")[:, : min(n_nearest, n_landmarks)]
-    rows = record["rows"][found]
-    return NearestLandmarks(rows, np.take_along_axis(D, found, axis=1), labels[found], found)
+    nearest = np.argsort(D, axis=1, kind="stable")[:, : min(n_nearest, n_landmarks)]
+    near = "near row" if kind == "centroids" else "row"
+    return NearestLandmarks(
+        values=np.take_along_axis(D, nearest, axis=1),
+        base=0.0,
+        names=np.array([f"{near} {row}" for row in record["rows"]]),
+        rows=record["rows"][nearest],
+        labels=labels[nearest],
+        landmarks=nearest,
+    )
 
 
 class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
@@ -75,7 +103,19 @@ class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
     def _decisions(self, X):
         return self._decide(self._check_X(X))
 
-    def predict_proba(self, X):
+    @property
+    def support_(self) -> NDArray[np.bool_]:
+        """Mask of the features in use: all of them."""
+        check_is_fitted(self, self._fitted_attribute)
+        return np.ones(self.n_features_in_, dtype=bool)
+
+    @property
+    def feature_order_(self) -> NDArray[np.intp]:
+        """Features in use first, by importance; equally important ones by index."""
+        check_is_fitted(self, self._fitted_attribute)
+        return order_by_score(np.where(self.support_, self.feature_importances_, -1.0))
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of `classes_`.
 
         Parameters

@@ -1,4 +1,4 @@
-r"""Compiled selection of nearest rows, and their votes.
+r"""Compiled selection of nearest rows.
 
 Products of float32 maps tell every similarity up to a bound, and only rows that may be among the
 nearest are measured in double precision, differences squared and summed in order.
@@ -20,15 +20,24 @@ product serves both metrics.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["MOST", "select_nearest", "vote_codes", "vote_shares"]
+__all__ = [
+    "MOST",
+    "Shifted",
+    "Terms",
+    "U",
+    "select_nearest",
+    "shift_maps",
+]
 
 MOST = 64
-TIE = 1e-12
+# Relative rounding error of float32.
+U = 2.0**-24
 _SAME_DIRECTION = 1e-15
 
 
@@ -164,10 +173,104 @@ def _reached_by(top, k):
     return low
 
 
+class Terms(NamedTuple):
+    """What makes bounds of similarities from products.
+
+    Attributes
+    ----------
+    slope : float64 (n_queries,)
+        Errors of the products, for rows of B of norm 1.
+    alpha : float32 (n_queries,)
+    size : float64 (n_queries,)
+        Norms of A's rows: shifted and scaled (mode 0, 1) or only scaled (mode 2).
+    r, gamma : float32 (n_rows,)
+        With `alpha`, these turn a bound by distance into a bound of a cosine (mode 2).
+    unit : float
+        What shifted rows were divided by.
+    """
+
+    slope: np.ndarray
+    alpha: np.ndarray
+    size: np.ndarray
+    r: np.ndarray
+    gamma: np.ndarray
+    unit: float
+
+
+class Shifted(NamedTuple):
+    """Maps shifted by their mean and scaled: float32 then has its digits where rows differ.
+
+    Attributes
+    ----------
+    mean : float64 (K,)
+    unit : float
+        Largest norm of a shifted row of B.
+    a_norm, a_mean : float64 (n_queries,)
+        Norms of the shifted and scaled queries, and their products with the scaled mean.
+    b_square, b_mean : float64 (n_rows,)
+        Squared norms of the shifted and scaled rows, and their products with the scaled mean.
+    gamma : float64 (n_rows,)
+    a32, bT32 : float32 (n_queries, K + 2), (K + 2, n_rows)
+        With two more columns, so that their product is the bound of a similarity by distance.
+    """
+
+    mean: np.ndarray
+    unit: float
+    a_norm: np.ndarray
+    a_mean: np.ndarray
+    b_square: np.ndarray
+    b_mean: np.ndarray
+    gamma: np.ndarray
+    a32: np.ndarray
+    bT32: np.ndarray
+
+
 @compiled
-def select_nearest(
-    A, B, G, slope, alpha, size, r, gamma, unit, first, mode, lanes, indices, distances
-):
+def shift_maps(A, B):
+    """Queries and rows as `Shifted`."""
+    n, K = B.shape
+    n_queries = A.shape[0]
+    mean = np.zeros(K)
+    for i in range(n):
+        for j in range(K):
+            mean[j] += B[i, j]
+    mean /= n
+    b_square = np.zeros(n)
+    for i in range(n):
+        for j in range(K):
+            gap = B[i, j] - mean[j]
+            b_square[i] += gap * gap
+    unit = math.sqrt(b_square.max())
+    if not (np.isfinite(unit) and unit > 0):
+        unit = 1.0
+    b_mean, gamma = np.zeros(n), np.empty(n)
+    bT32 = np.empty((K + 2, n), np.float32)
+    for i in range(n):
+        for j in range(K):
+            b = (B[i, j] - mean[j]) / unit
+            bT32[j, i] = b
+            b_mean[i] += b * (mean[j] / unit)
+        b_square[i] /= unit * unit
+        gamma[i] = -0.5 * b_square[i] * (1.0 - 32 * U)
+        bT32[K, i] = math.sqrt(b_square[i])
+        bT32[K + 1, i] = gamma[i]
+    a_norm, a_mean = np.zeros(n_queries), np.zeros(n_queries)
+    a32 = np.empty((n_queries, K + 2), np.float32)
+    for i in range(n_queries):
+        square = 0.0
+        for j in range(K):
+            a = (A[i, j] - mean[j]) / unit
+            a32[i, j] = a
+            square += a * a
+            a_mean[i] += a * (mean[j] / unit)
+        a_norm[i] = math.sqrt(square)
+        a32[i, K] = (K + 18) * U * a_norm[i]
+        a32[i, K + 1] = 1.0
+    return Shifted(mean, unit, a_norm, a_mean, b_square, b_mean, gamma, a32, bT32)
+
+
+@compiled
+def select_nearest(A, B, G, terms, first, mode, lanes, lists):
     """Fill in the nearest rows of `B` to some rows of `A`, by (key, index).
 
     Parameters
@@ -176,24 +279,19 @@ def select_nearest(
         Maps (unit rows for angles).
     G : float32 (n_block, n_rows)
         Bounds of similarities by distance, A's from `first` on.
-    slope : float64 (n_queries,)
-        Errors of the products, for rows of B of norm 1.
-    alpha : float32 (n_queries,)
-    r, gamma : float32 (n_rows,)
-        What makes a bound of a cosine of a bound by distance (mode 2).
-    size : float64 (n_queries,)
-        Norms of A's rows: shifted and scaled (mode 0, 1) or only scaled (mode 2).
-    unit : float
-        What shifted rows were divided by.
+    terms : Terms
     first : int
         Query of the first row of G.
     mode : int
         0: Euclidean; 1: angle, similarities from distances of unit rows; 2: angle, from cosines.
     lanes : int
         Number of groups.
-    indices, distances : (n_queries, k)
-        Filled in; distances are tangents of half the angles in modes 1 and 2.
+    lists : tuple of arrays of shape (n_queries, k)
+        Indices and distances, filled in; distances are tangents of half the angles in modes 1
+        and 2.
     """
+    slope, alpha, size, r, gamma, unit = terms
+    indices, distances = lists
     n = B.shape[0]
     k = indices.shape[1]
     is_angle = mode > 0
@@ -269,69 +367,3 @@ def select_nearest(
                 break
             above = reached
             reached = bound
-
-
-@compiled
-def vote_shares(indices, distances, codes, class_weight, k, by_distance):
-    """Votes of the k nearest rows for every class, (n_queries, n_classes), summing to 1.
-
-    Shares that are equal to 12 digits are equal.
-    """
-    n = indices.shape[0]
-    C = class_weight.size
-    votes = np.zeros((n, C))
-    for i in range(n):
-        row = votes[i]
-        _count_votes(row, indices[i], distances[i], codes, class_weight, 0, k, by_distance)
-        total = 0.0
-        top = 0.0
-        for c in range(C):
-            total += row[c]
-            top = max(top, row[c])
-        for c in range(C):
-            row[c] = (top if top - row[c] <= TIE * total else row[c]) / total
-    return votes
-
-
-@compiled
-def vote_codes(indices, distances, codes, class_weight, ks, by_distance):
-    """Class with most votes for every number of neighbours, (len(ks), n_queries); ks ascend."""
-    n = indices.shape[0]
-    C = class_weight.size
-    out = np.empty((ks.size, n), np.int16)
-    votes = np.empty(C)
-    for i in range(n):
-        votes[:] = 0.0
-        index = indices[i]
-        distance = distances[i]
-        done = 0
-        for s in range(ks.size):
-            _count_votes(votes, index, distance, codes, class_weight, done, ks[s], by_distance)
-            done = ks[s]
-            total = 0.0
-            top = 0.0
-            for c in range(C):
-                total += votes[c]
-                top = max(top, votes[c])
-            for c in range(C):
-                if top - votes[c] <= TIE * total:
-                    out[s, i] = c
-                    break
-    return out
-
-
-@compiled
-def _count_votes(votes, index, distance, codes, class_weight, start, stop, by_distance):
-    """Add the votes of neighbours `start` to `stop`."""
-    nearest = distance[0]
-    if not by_distance or nearest == 0.0:
-        # Rows at distance 0 outweigh all that are not.
-        for r in range(start, stop):
-            if not by_distance or distance[r] == 0.0:
-                c = codes[index[r]]
-                votes[c] += class_weight[c]
-    else:
-        for r in range(start, stop):
-            # Relative to the nearest: 1 / d alone may overflow.
-            c = codes[index[r]]
-            votes[c] += class_weight[c] * (nearest / distance[r])

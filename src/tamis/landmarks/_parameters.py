@@ -4,11 +4,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
+from tamis._array import is_sparse
 from tamis._base import require_unmasked
+from tamis.landmarks.choose import SAMPLERS
 from tamis.landmarks.distances import DISTANCES
 from tamis.landmarks.kernels import KERNELS
 from tamis.landmarks.neighbors import METRICS, MOST_NEIGHBORS, WEIGHTS
-from tamis.landmarks.references import SAMPLERS
 from tamis.landmarks.space import (
     BELONG,
     CLASSIFIERS,
@@ -23,23 +24,24 @@ from tamis.landmarks.space import (
 __all__ = [
     "as_rows",
     "check_name",
+    "find_kind",
     "make_configuration",
 ]
 
-_N_REFERENCES = 16
+_N_LANDMARKS = 16
 _N_NEIGHBORS = 5
 # Squares of larger numbers overflow, those of smaller ones vanish.
 _LARGEST, _SMALLEST = 1e150, 1e-150
 
 
 def make_configuration(estimator, X):
-    """The configuration that an estimator's parameters name, and the references given, if any.
+    """The configuration that an estimator's parameters name, and the landmarks given, if any.
 
     Parameters
     ----------
     estimator : LandmarkTransformer or LandmarkClassifier
     X : ndarray or CSR array
-        Training rows: user's references must fit them.
+        Training rows: user's landmarks must fit them.
 
     Returns
     -------
@@ -48,44 +50,42 @@ def make_configuration(estimator, X):
     """
     parameters = estimator.get_params(deep=False)
     given = None
-    if isinstance(parameters["references"], str):
-        check_name("references", parameters["references"], SAMPLERS)
+    if isinstance(parameters["landmarks"], str):
+        check_name("landmarks", parameters["landmarks"], SAMPLERS)
     else:
-        given = check_references(parameters["references"], X)
-    kind = parameters["kind"]
-    sampled_by = None if given is not None else parameters["references"]
-    if kind is None:
-        kind = "centroids" if sampled_by == "kmeans" else "centers"
+        given = check_landmarks(parameters["landmarks"], X)
+    sampled_by = None if given is not None else parameters["landmarks"]
+    kind = find_kind(sampled_by, parameters["kind"])
     check_name("kind", kind, KINDS)
     check_name("distance", parameters["distance"], DISTANCES)
     check_name("kernel", parameters["kernel"], KERNELS)
     check_name("scaling", parameters["scaling"], SCALINGS)
     check_name("per_class", parameters["per_class"], (False, True))
-    if sparse.issparse(X) and parameters["scaling"] not in SPARSE_SCALINGS:
+    if is_sparse(X) and parameters["scaling"] not in SPARSE_SCALINGS:
         raise ValueError(
             f"scaling={parameters['scaling']!r} would make sparse X dense. Use None or 'standard' "
             "(which then does not center), or pass X.toarray()."
         )
     if sampled_by == "kmeans" and kind == "centers":
         raise ValueError(
-            "references='kmeans' gives centroids, which are no rows of X: kind='centers' cannot "
-            "be had. Use kind='centroids', or references='fft', 'density' or 'random'."
+            "landmarks='kmeans' gives centroids, which are not rows of X: kind='centers' is "
+            "unavailable. Use kind='centroids', or landmarks='fft', 'density' or 'random'."
         )
     if sampled_by == "kmeans" and parameters["distance"] == "angle":
         raise ValueError(
-            "references='kmeans' goes with distance='euclidean' only, got 'angle'. Use "
-            "references='fft', 'density' or 'random' with angles."
+            "landmarks='kmeans' goes with distance='euclidean' only, got 'angle'. Use "
+            "landmarks='fft', 'density' or 'random' with angles."
         )
     if given is not None and parameters["per_class"]:
         raise ValueError(
-            "per_class=True shares out references that are drawn; yours are given. Use "
+            "per_class=True shares out landmarks that are drawn; yours are given. Use "
             "per_class=False."
         )
     return Configuration(
         scaling=parameters["scaling"],
-        references=sampled_by,
+        landmarks=sampled_by,
         per_class=bool(parameters["per_class"]),
-        n_references=_count_references(parameters["n_references"], given),
+        n_landmarks=_count_landmarks(parameters["n_landmarks"], given),
         kind=kind,
         distance=parameters["distance"],
         kernel=parameters["kernel"],
@@ -93,22 +93,29 @@ def make_configuration(estimator, X):
     ), given
 
 
-def _count_references(n_references, given):
+def find_kind(landmarks, kind):
+    """The kind of landmarks; where none is given, k-means has centroids and all others centers."""
+    if kind is not None:
+        return kind
+    return "centroids" if isinstance(landmarks, str) and landmarks == "kmeans" else "centers"
+
+
+def _count_landmarks(n_landmarks, given):
     if given is not None:
-        if n_references not in (None, given.shape[0]):
+        if n_landmarks not in (None, given.shape[0]):
             raise ValueError(
-                f"n_references={n_references!r}, but {given.shape[0]} references were given. "
-                "Leave n_references out."
+                f"n_landmarks={n_landmarks!r}, but {given.shape[0]} landmarks were given. "
+                "Leave n_landmarks out."
             )
         return int(given.shape[0])
-    if n_references is None:
-        return _N_REFERENCES
-    if not is_count(n_references):
+    if n_landmarks is None:
+        return _N_LANDMARKS
+    if not is_count(n_landmarks):
         raise ValueError(
-            f"n_references must be an integer >= 1, or None for {_N_REFERENCES}; got "
-            f"{n_references!r}."
+            f"n_landmarks must be an integer >= 1, or None for {_N_LANDMARKS}; got "
+            f"{n_landmarks!r}."
         )
-    return int(n_references)
+    return int(n_landmarks)
 
 
 def _head_parameters(parameters):
@@ -150,45 +157,43 @@ def check_name(name, value, known):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
 
 
-def check_references(references, X):
-    """The user's references: an array of rows, or indices of rows of X."""
-    if not sparse.issparse(references):
+def check_landmarks(landmarks, X):
+    """The user's landmarks: an array of rows, or indices of rows of X."""
+    if not is_sparse(landmarks):
         try:
-            references = np.asarray(require_unmasked(references, "references"))
+            landmarks = np.asarray(require_unmasked(landmarks, "landmarks"))
         except ValueError as error:
-            raise ValueError(f"references must be a regular array ({error}).") from error
-    elif references.ndim == 2:
-        references = references.toarray()  # few rows, and centroids are dense
-    if references.ndim == 1 and references.dtype.kind in "iu" and references.size:
+            raise ValueError(f"landmarks must be a regular array ({error}).") from error
+    elif landmarks.ndim == 2:
+        landmarks = landmarks.toarray()  # few rows, and centroids are dense
+    if landmarks.ndim == 1 and landmarks.dtype.kind in "iu" and landmarks.size:
         n = X.shape[0]
-        if references.min() < 0 or references.max() >= n:
+        if landmarks.min() < 0 or landmarks.max() >= n:
             raise ValueError(
-                f"references are indices of rows, 0 to {n - 1}; got some from {references.min()} "
-                f"to {references.max()}."
+                f"landmarks are indices of rows, 0 to {n - 1}; got some from {landmarks.min()} "
+                f"to {landmarks.max()}."
             )
-        return references.astype(np.int64)
-    if references.ndim != 2 or references.dtype.kind not in "fiub":
+        return landmarks.astype(np.int64)
+    if landmarks.ndim != 2 or landmarks.dtype.kind not in "fiub":
         raise ValueError(
-            f"references must be one of {', '.join(map(repr, SAMPLERS))}, a list of row indices "
-            "(integers) or an array with one reference a row; got "
+            f"landmarks must be one of {', '.join(map(repr, SAMPLERS))}, a list of row indices "
+            "(integers) or an array with one landmark per row; got "
             + (
-                f"an array of shape {references.shape} and type {references.dtype}."
-                if references.ndim
-                else f"{references[()]!r}."
+                f"an array of shape {landmarks.shape} and type {landmarks.dtype}."
+                if landmarks.ndim
+                else f"{landmarks[()]!r}."
             )
         )
-    if references.shape[1] != X.shape[1]:
-        raise ValueError(
-            f"references have {references.shape[1]} features, but X has {X.shape[1]}."
-        )
-    references = check_array(references, dtype=np.float64, input_name="references")
-    check_size(references, "references")
-    return references
+    if landmarks.shape[1] != X.shape[1]:
+        raise ValueError(f"landmarks have {landmarks.shape[1]} features, but X has {X.shape[1]}.")
+    landmarks = check_array(landmarks, dtype=np.float64, input_name="landmarks")
+    check_size(landmarks, "landmarks")
+    return landmarks
 
 
 def check_size(X, name, smallest=0.0):
     """Raise where squares of the entries overflow or, all of them, vanish."""
-    values = X.data if sparse.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     largest = np.abs(values).max(initial=0.0)
     if largest > _LARGEST or 0 < largest < smallest:
         raise ValueError(
@@ -203,7 +208,7 @@ def as_rows(X, is_new=False):
     New rows may be as small as they like: they are zeros beside the training rows.
     """
     check_size(X, "X", 0.0 if is_new else _SMALLEST)
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return np.require(X, requirements="CW")  # kernels are compiled for arrays to write on
     if not X.has_canonical_format:
         X = X.copy()

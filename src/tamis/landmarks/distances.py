@@ -1,9 +1,11 @@
-r"""Distances between rows and references: Euclidean, or the angle.
+r"""Distances between rows and landmarks: Euclidean, or the angle.
 
 .. math:: d(x, c) = \|x - c\| \qquad\text{or}\qquad
    d(x, c) = 2 \arctan \frac{\|u - v\|}{\|u + v\|}, \quad u = x / \|x\|, v = c / \|c\|.
 
 Both are computed from differences, never through inner products: a row is at distance exactly 0
+from __future__ import annotations
+
 from itself (through a Gram matrix it would be at 1e-8, and sigma would be wrong). The second form
 is accurate for all angles; a zero row has no direction and comes out at a right angle to all
 others and at angle 0 to other zero rows. Directions closer than rounding are the same direction.
@@ -11,12 +13,14 @@ Distances (for angles, the quotients) keep 41 of their 53 bits, 12 digits: then 
 equal whatever the order of the sums, and ties are decided by the index, not by rounding.
 
 Rows are *prepared* once for a distance (unit rows for angles) and then compared with any number
-of references. Sparse rows stay sparse; references are few, and dense.
+of landmarks. Sparse rows stay sparse; landmarks are few, and dense.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.landmarks._distance_kernels import (
     dense_keys,
     dense_norms,
@@ -38,48 +42,48 @@ __all__ = [
 DISTANCES = ("euclidean", "angle")
 
 
-def row_norms(X):
+def row_norms(X) -> NDArray[np.float64]:
     """Euclidean norms of the rows, summed over the features in order."""
-    return sparse_norms(X.data, X.indptr) if sparse.issparse(X) else dense_norms(X)
+    return sparse_norms(X.data, X.indptr) if is_sparse(X) else dense_norms(X)
 
 
-def prepare(X, distance):
+def prepare(X, distance: str):
     """Rows as the distance wants them: as they are, or divided by their norms."""
     if distance == "euclidean":
         return X
     norms = row_norms(X)
     norms[norms == 0] = 1.0
-    if sparse.issparse(X):
+    if is_sparse(X):
         scaled = X.data / np.repeat(norms, np.diff(X.indptr))
         return sparse.csr_array((scaled, X.indices, X.indptr), shape=X.shape)
     return X / norms[:, None]
 
 
-def distances(P, R, distance):
-    """Distances of prepared rows `P` to references `R` (as they are, not prepared).
+def distances(P, R: NDArray, distance: str) -> NDArray[np.float64]:
+    """Distances of prepared rows `P` to landmarks `R` (as they are, not prepared).
 
     Parameters
     ----------
     P : ndarray or CSR array of shape (n_samples, n_features)
         Rows from `prepare`.
-    R : ndarray of shape (n_references, n_features)
-        References.
+    R : ndarray of shape (n_landmarks, n_features)
+        Landmarks.
     distance : {"euclidean", "angle"}
 
     Returns
     -------
-    D : ndarray of shape (n_samples, n_references)
+    D : ndarray of shape (n_samples, n_landmarks)
     """
     RT = np.ascontiguousarray(prepare(R, distance).T)
     is_angle = distance == "angle"
-    if sparse.issparse(P):
+    if is_sparse(P):
         keys = sparse_keys(P.data, P.indices, P.indptr, RT, is_angle)
     else:
         keys = dense_keys(P, RT, is_angle)
     return 2.0 * np.arctan(keys) if is_angle else keys
 
 
-def region_means(P, region, centers):
+def region_means(P, region: NDArray, centers: NDArray) -> NDArray[np.float64]:
     """Mean of the prepared rows of every region; an empty region keeps its center.
 
     Parameters
@@ -93,7 +97,7 @@ def region_means(P, region, centers):
     """
     K = centers.shape[0]
     count = np.bincount(region[region >= 0], minlength=K)
-    if sparse.issparse(P):
+    if is_sparse(P):
         sums = sparse_region_sums(P.data, P.indices, P.indptr, region, K, P.shape[1])
     else:
         sums = dense_region_sums(P, region, K)
@@ -101,7 +105,7 @@ def region_means(P, region, centers):
     return np.where(count[:, None] > 0, means, centers)
 
 
-def take_rows(X, rows):
-    """Some rows as a dense array: references are dense."""
+def take_rows(X, rows: NDArray) -> NDArray[np.float64]:
+    """Some rows as a dense array: landmarks are dense."""
     part = X[rows]
-    return part.toarray() if sparse.issparse(part) else np.array(part)
+    return part.toarray() if is_sparse(part) else np.array(part)

@@ -7,25 +7,31 @@ ties at random). With ``vote="soft"`` probabilities are averaged. Either way the
 are the probabilities, so that predictions and probabilities agree.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.landmarks.evaluation import balanced_errors
+from tamis.landmarks.model import PreparedRows, model_shares
 
-__all__ = ["choose_size", "combine", "member_weights", "pick_greedily"]
+__all__ = ["choose_size", "combine", "ensemble_shares", "member_weights", "pick_greedily"]
 
 # Sizes that "auto" tries: odd, as far as consensus takes the paper (Fig. 4).
 _SIZES = range(1, 32, 2)
 _TIE = 1e-12
 
 
-def member_weights(size, vote):
+def member_weights(size: int, vote: str) -> NDArray[np.float64]:
     """Weights of the members, best first."""
     if vote == "soft":
         return np.ones(size)
     return 1.0 + 0.5 ** np.arange(1.0, size + 1.0)
 
 
-def combine(weights, shares, vote):
+def combine(weights: NDArray, shares: Iterable[NDArray], vote: str) -> NDArray[np.float64]:
     """Probabilities of an ensemble from those of its members, one array after the other.
 
     Parameters
@@ -50,11 +56,31 @@ def combine(weights, shares, vote):
     return np.where(top - total <= _TIE, top, total)
 
 
+def ensemble_shares(members: list[dict], X, vote: str) -> NDArray[np.float64]:
+    """Probabilities of an ensemble for rows that have its columns.
+
+    Parameters
+    ----------
+    members : list of dict
+    X : ndarray or CSR array of shape (n_samples, n_features)
+    vote : {"majority", "soft"}
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_samples, n_classes)
+    """
+    weights = np.array([member["weight"] for member in members])
+    prepared = PreparedRows(X)
+    return combine(
+        weights, (model_shares(member["model"], X, prepared) for member in members), vote
+    )
+
+
 def _one_hot(labels, n_classes):
     return (labels[:, None] == np.arange(n_classes)).astype(np.float64)
 
 
-def choose_size(labels, truth, importance):
+def choose_size(labels: NDArray, truth: NDArray, importance: NDArray) -> int:
     """Size of the ensemble of best members whose majority errs least; the smallest of equals.
 
     Parameters
@@ -77,7 +103,9 @@ def choose_size(labels, truth, importance):
     return min(errors, key=lambda size: (errors[size], size))
 
 
-def pick_greedily(probabilities, truth, importance, size):
+def pick_greedily(
+    probabilities: NDArray, truth: NDArray, importance: NDArray, size: int
+) -> tuple[NDArray, NDArray]:
     """Members picked one at a time, each the one that helps the average most; with repetition.
 
     The loss is the mean over classes of the mean squared distance between the average of the

@@ -2,10 +2,10 @@
 
 ::
 
-    branch (scaling, references, per_class, distance) and fold: one task
+    branch (scaling, landmarks, per_class, distance) and fold: one task
       order of the rows, distances of the largest size       shared by all sizes (fft, random)
-        kind, n_references: references, regions, radii
-          distances to the references                         shared by the kernels
+        kind, n_landmarks: landmarks, regions, radii
+          distances to the landmarks                         shared by the kernels
             kernel: map                                       shared by the classifiers
               naive Bayes: closed form
               neighbours, metric: the longest list            shared by all k and both weightings
@@ -15,19 +15,23 @@ a time. What comes out equals the evaluation of one configuration at a time
 (`tests/oracles/landmarks.py`).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tamis.landmarks.choose import SAMPLERS
 from tamis.landmarks.distances import distances, prepare
 from tamis.landmarks.heads import class_weights, decide, shares, train_head
 from tamis.landmarks.kernels import apply_kernel, region_radii
 from tamis.landmarks.model import make_sampler
 from tamis.landmarks.neighbors import nearest_rows, vote_codes, vote_shares
-from tamis.landmarks.references import SAMPLERS
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
 
-__all__ = ["Branch", "balanced_errors", "evaluate_branch", "list_branches"]
+__all__ = ["Branch", "FoldData", "balanced_errors", "evaluate_branch", "list_branches"]
 
 
 @dataclass(frozen=True)
@@ -35,24 +39,24 @@ class Branch:
     """Configurations that share scaling, sampler and distance, and their places in the list."""
 
     scaling: str | None
-    references: str
+    landmarks: str
     per_class: bool
     distance: str
     configurations: tuple
     places: tuple
 
     def __str__(self):
-        parts = [self.references, self.distance]
+        parts = [self.landmarks, self.distance]
         parts += ["per class"] if self.per_class else []
         parts += [self.scaling] if self.scaling else []
         return ", ".join(parts)
 
 
-def list_branches(configurations):
+def list_branches(configurations: list) -> list[Branch]:
     """The branches of a list of configurations."""
     groups = {}
     for place, c in enumerate(configurations):
-        key = (c.scaling, c.references, c.per_class, c.distance)
+        key = (c.scaling, c.landmarks, c.per_class, c.distance)
         groups.setdefault(key, []).append(place)
     return [
         Branch(*key, tuple(configurations[p] for p in places), tuple(places))
@@ -60,15 +64,13 @@ def list_branches(configurations):
     ]
 
 
-def evaluate_branch(
-    branch, X, codes, n_classes, train, test, seeds, class_weight, soft=False, scaling=None
-):
-    """Predictions of the test rows by every configuration of a branch, trained on others.
+class FoldData(NamedTuple):
+    """What one fold of a search has for all branches.
 
-    Parameters
+    Attributes
     ----------
-    branch : Branch
     X : ndarray or CSR array of shape (n_samples, n_features)
+        All rows.
     codes : ndarray of int of shape (n_samples,)
     n_classes : int
     train, test : ndarray of int
@@ -76,16 +78,37 @@ def evaluate_branch(
     seeds : ndarray of int of shape (4,)
         Seed of every sampler, in the order of `SAMPLERS`.
     class_weight : None, "balanced" or ndarray of shape (n_classes,)
+    """
+
+    X: Any
+    codes: NDArray
+    n_classes: int
+    train: NDArray
+    test: NDArray
+    seeds: NDArray
+    class_weight: Any
+
+
+def evaluate_branch(
+    branch: Branch, fold: FoldData, soft: bool = False, scaling: dict | None = None
+) -> tuple[NDArray, NDArray | None]:
+    """Predictions of the test rows by every configuration of a branch, trained on others.
+
+    Parameters
+    ----------
+    branch : Branch
+    fold : FoldData
     soft : bool
-        Whether probabilities are wanted, too.
+        Whether probabilities are returned as well.
     scaling : dict or None
-        What the branch's scaling learns from the training rows, where it is known already.
+        What the branch's scaling learned from the training rows; None: it is learned here.
 
     Returns
     -------
     labels : ndarray of int16 of shape (n_configurations, n_test)
     probabilities : ndarray of float32 of shape (n_configurations, n_test, n_classes), or None
     """
+    X, codes, n_classes, train, test, seeds, class_weight = fold
     X_train, X_test, y = X[train], X[test], codes[train]
     if scaling is None:
         scaling = fit_scaling(branch.scaling, X_train)
@@ -98,18 +121,18 @@ def evaluate_branch(
         probabilities = np.empty((n_configurations, test.size, n_classes), dtype=np.float32)
 
     P_train, P_test = prepare(X_train, branch.distance), prepare(X_test, branch.distance)
-    largest = max(c.n_references for c in branch.configurations)
-    seed = seeds[SAMPLERS.index(branch.references)]
+    largest = max(c.n_landmarks for c in branch.configurations)
+    seed = seeds[SAMPLERS.index(branch.landmarks)]
     sampler = make_sampler(branch, X_train, y, seed, largest)
-    for (n_references, kind), same_references in _grouped(
-        branch.configurations, lambda c: (c.n_references, c.kind)
+    for (n_landmarks, kind), same_landmarks in _grouped(
+        branch.configurations, lambda c: (c.n_landmarks, c.kind)
     ):
-        points, _, D_train = sampler.draw(n_references, kind)
+        points, _, D_train = sampler.draw(n_landmarks, kind)
         if D_train is None:
             D_train = distances(P_train, points, branch.distance)
         D_test = distances(P_test, points, branch.distance)
         sigma, _ = region_radii(D_train)
-        for (kernel,), same_map in _grouped(same_references, lambda c: (c.kernel,)):
+        for (kernel,), same_map in _grouped(same_landmarks, lambda c: (c.kernel,)):
             Z_train = apply_kernel(kernel, D_train, sigma)
             Z_test = apply_kernel(kernel, D_test, sigma)
             for place, found, share in _classify(Z_train, Z_test, y, weights, same_map, soft):
@@ -152,7 +175,7 @@ def _classify(Z_train, Z_test, y, weights, placed, soft):
                 yield place, codes[s], share
 
 
-def balanced_errors(labels, truth, importance):
+def balanced_errors(labels: NDArray, truth: NDArray, importance: NDArray) -> NDArray[np.float64]:
     """One minus the mean recall of the classes, for every row of `labels`.
 
     Parameters

@@ -4,7 +4,10 @@ A trained head is a dict of arrays, numbers and strings. `decide` gives decision
 `shares` makes probabilities of them; both have their largest entry at the same class.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._base import softmax
 from tamis.landmarks.linear import linear_decisions, train_discriminant, train_ridge
@@ -17,7 +20,7 @@ __all__ = ["class_weights", "decide", "shares", "train_head"]
 _TIE = 1e-12
 
 
-def class_weights(class_weight, codes, n_classes):
+def class_weights(class_weight, codes: NDArray, n_classes: int) -> NDArray[np.float64]:
     """Weight of every class, by its index.
 
     Parameters
@@ -36,20 +39,20 @@ def class_weights(class_weight, codes, n_classes):
     return class_weight
 
 
-def log_priors(weights, codes):
+def log_priors(weights: NDArray, codes: NDArray) -> NDArray[np.float64]:
     """Logarithms of the shares of the classes, each row with its class's weight."""
     mass = weights * np.bincount(codes, minlength=weights.size)
     with np.errstate(divide="ignore"):
         return np.log(mass / mass.sum())
 
 
-def train_head(configuration, Z, codes, weights):
+def train_head(configuration, Z: NDArray, codes: NDArray, weights: NDArray) -> dict:
     """Train the classifier that `configuration` names on a map.
 
     Parameters
     ----------
     configuration : Configuration
-    Z : ndarray of shape (n_samples, n_references)
+    Z : ndarray of shape (n_samples, n_landmarks)
         Map of the training rows.
     codes : ndarray of int of shape (n_samples,)
         Their classes.
@@ -79,7 +82,7 @@ def train_head(configuration, Z, codes, weights):
     }
 
 
-def decide(head, Z):
+def decide(head: dict, Z: NDArray) -> NDArray[np.float64]:
     """Decisions of all classes, (n_samples, n_classes)."""
     if head["classifier"] == "nb":
         return settle(naive_bayes_decisions(head, Z))
@@ -95,12 +98,12 @@ def decide(head, Z):
     return settle(linear_decisions(head, Z))
 
 
-def shares(head, decisions):
+def shares(head: dict, decisions: NDArray) -> NDArray[np.float64]:
     """Probabilities of decisions."""
     return decisions if head["classifier"] == "knn" else softmax(decisions)
 
 
-def settle(decisions):
+def settle(decisions: NDArray) -> NDArray[np.float64]:
     """Decisions where those that equal the largest to 12 digits equal it exactly."""
     top = decisions.max(axis=1, keepdims=True)
     return np.where(top - decisions <= _TIE * np.maximum(1.0, np.abs(top)), top, decisions)

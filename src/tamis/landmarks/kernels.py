@@ -6,41 +6,54 @@ r"""The kernels of the paper, eqs. (1) to (4), as functions of a distance.
    \text{sigmoid: } \frac1{1 + e^{\sigma_c - d}} \qquad
    \text{cauchy: } \frac1{1 + d / \sigma_c}
 
-:math:`\sigma_c` is the largest distance from the reference to a training row of its region
+:math:`\sigma_c` is the largest distance from the landmark to a training row of its region
 (`region_radii`). A region without extent, :math:`\sigma_c = 0`, means the limit: 1 at distance 0
 and 0 elsewhere for gaussian and cauchy.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
+
+from tamis._compile import compiled
 
 __all__ = ["KERNELS", "apply_kernel", "region_radii"]
 
 KERNELS = ("linear", "gaussian", "sigmoid", "cauchy")
 
 
-def region_radii(D):
-    """Radius sigma of every reference's region, and the region of every row.
+def region_radii(D: NDArray) -> tuple[NDArray, NDArray]:
+    """Radius sigma of every landmark's region, and the region of every row.
 
     Parameters
     ----------
-    D : ndarray of shape (n_samples, n_references)
-        Distances of the training rows to the references.
+    D : ndarray of shape (n_samples, n_landmarks)
+        Distances of the training rows to the landmarks.
 
     Returns
     -------
-    sigma : ndarray of shape (n_references,)
-        Largest distance from the reference to a row that is nearest to it; 0 for no row.
+    sigma : ndarray of shape (n_landmarks,)
+        Largest distance from the landmark to a row that is nearest to it; 0 for no row.
     region : ndarray of int of shape (n_samples,)
-        Nearest reference of every row; equally near ones: the first.
+        Nearest landmark of every row; equally near ones: the first.
     """
-    region = D.argmin(axis=1)
+    return _radii(D)
+
+
+@compiled
+def _radii(D):
     sigma = np.zeros(D.shape[1])
-    np.maximum.at(sigma, region, D[np.arange(D.shape[0]), region])
+    region = np.empty(D.shape[0], np.int64)
+    for i in range(D.shape[0]):
+        nearest = D[i].argmin()
+        region[i] = nearest
+        sigma[nearest] = max(sigma[nearest], D[i, nearest])
     return sigma, region
 
 
-def apply_kernel(kernel, D, sigma):
-    """Map of distances `D` (n_samples, n_references) by a kernel with radii `sigma`."""
+def apply_kernel(kernel: str, D: NDArray, sigma: NDArray) -> NDArray[np.float64]:
+    """Map of distances `D` (n_samples, n_landmarks) by a kernel with radii `sigma`."""
     if kernel == "linear":
         return D
     if kernel == "sigmoid":
@@ -49,5 +62,6 @@ def apply_kernel(kernel, D, sigma):
     # 1 / 0 gives the limit: inf at d > 0; at d = 0 the quotient is set to 0.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         ratio = D / sigma
-        ratio[D == 0] = 0.0
+        if not sigma.all():
+            ratio[D == 0] = 0.0
         return np.exp(-ratio) if kernel == "gaussian" else 1.0 / (1.0 + ratio)

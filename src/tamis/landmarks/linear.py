@@ -46,7 +46,7 @@ class Regression:
 
     Parameters
     ----------
-    Z : ndarray of shape (n_samples, n_references)
+    Z : ndarray of shape (n_samples, n_landmarks)
         Map of the training rows.
     codes : ndarray of int of shape (n_samples,)
         Their classes.
@@ -76,7 +76,7 @@ class Regression:
         return (fitted - own * self.Y) / (1.0 - own)
 
     def solution(self, strength):
-        """Coefficients (n_references, n_classes) and intercepts."""
+        """Coefficients (n_landmarks, n_classes) and intercepts."""
         coefficients = self.vectors @ (self.target / (self.values + strength)[:, None])
         coefficients = coefficients / self.scale[:, None]
         return coefficients, self.mean - self.shift @ coefficients
@@ -87,7 +87,7 @@ def train_ridge(Z, codes, weights, regularization):
 
     Parameters
     ----------
-    Z : ndarray of shape (n_samples, n_references)
+    Z : ndarray of shape (n_samples, n_landmarks)
         Map of the training rows.
     codes : ndarray of int of shape (n_samples,)
         Their classes.

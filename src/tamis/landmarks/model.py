@@ -1,96 +1,135 @@
-"""One configuration, trained: scaling, references with their radii, and a classifier on the map.
+"""One configuration, trained: scaling, landmarks with their radii, and a classifier on the map.
 
 A model is a plain record (a dict of arrays, numbers, strings and such records), so that it can be
 written as JSON. `train_map` and `apply_map` are Alg. 2 of the paper; `train_model`,
 `model_decisions` and `model_shares` add the classifier.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.landmarks.choose import ClassSampler, Sampler
 from tamis.landmarks.distances import distances, prepare, region_means, take_rows
 from tamis.landmarks.heads import class_weights, decide, shares, train_head
 from tamis.landmarks.kernels import apply_kernel, region_radii
-from tamis.landmarks.references import ClassSampler, Sampler
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
 
 __all__ = [
+    "PreparedRows",
     "apply_map",
     "landmark_distances",
     "make_sampler",
     "model_decisions",
     "model_shares",
     "train_map",
+    "train_maps",
     "train_model",
+    "train_models",
 ]
 
 
 def make_sampler(choice, X, codes, seed, largest):
     """The sampler that a configuration or a branch of them names."""
     if choice.per_class:
-        return ClassSampler(choice.references, X, choice.distance, seed, largest, codes)
-    return Sampler(choice.references, X, choice.distance, seed, largest)
+        return ClassSampler(choice.landmarks, X, choice.distance, seed, largest, codes)
+    return Sampler(choice.landmarks, X, choice.distance, seed, largest)
 
 
-def train_map(configuration, X, codes, seed, given=None, scaling=None):
-    """Learn a landmark map.
+def train_maps(
+    configuration,
+    sizes: Sequence[int],
+    X,
+    codes: NDArray | None,
+    seed: int,
+    given: NDArray | None = None,
+    scaling: dict | None = None,
+) -> Iterator[tuple[dict, NDArray]]:
+    """Learn landmark maps that differ in the number of landmarks only.
+
+    The maps share the scaled rows, the order of the landmarks and, where one set of landmarks
+    begins with another, their distances.
 
     Parameters
     ----------
     configuration : Configuration
+        Its number of landmarks is not used.
+    sizes : sequence of int
+        Numbers of landmarks.
     X : ndarray or CSR array of shape (n_samples, n_features)
     codes : ndarray of int of shape (n_samples,), or None
-        Classes; needed for references per class.
+        Classes; needed for landmarks per class.
     seed : int
         Seed of the sampler.
     given : ndarray, or None
-        References of the user: rows (n_references, n_features) in the units of X, or indices of
+        Landmarks of the user: rows (n_landmarks, n_features) in the units of X, or indices of
         rows of X. None: the sampler's.
     scaling : dict or None
-        What the scaling learns from X, where it is known already.
+        What the scaling learned from X; None: it is learned here.
 
-    Returns
-    -------
+    Yields
+    ------
     record : dict
-    Z : ndarray of shape (n_samples, n_references)
+    Z : ndarray of shape (n_samples, n_landmarks)
         Map of the training rows.
     """
     c = configuration
     scaling = fit_scaling(c.scaling, X) if scaling is None else scaling
     X = apply_scaling(scaling, X)
     P = prepare(X, c.distance)
-    D = rows = None
+    sampler = None
     if given is None:
-        sampler = make_sampler(c, X, codes, seed, c.n_references)
-        points, rows, D = sampler.draw(c.n_references, c.kind)
-    else:
-        if given.ndim == 1:
-            points, rows = take_rows(X, given), given
+        sampler = make_sampler(c, X, codes, seed, max(sizes))
+    elif given.ndim == 2:
+        given = apply_scaling(scaling, given)
+    for size in sizes:
+        if sampler is not None:
+            points, rows, D = sampler.draw(size, c.kind)
         else:
-            points = apply_scaling(scaling, given)
-        if c.kind == "centroids":
-            nearest = distances(P, points, c.distance).argmin(axis=1)
-            points, rows = region_means(P, nearest, points), None
-    if D is None:
-        D = distances(P, points, c.distance)
-    sigma, _ = region_radii(D)
-    record = {
-        "scaling": scaling,
-        "points": points,
-        "rows": D.argmin(axis=0) if rows is None else rows,
-        "sigma": sigma,
-        "distance": c.distance,
-        "kernel": c.kernel,
-    }
-    return record, apply_kernel(c.kernel, D, sigma)
+            points, rows, D = _take_given(given[:size], X, P, c)
+        if D is None:
+            D = distances(P, points, c.distance)
+        sigma, _ = region_radii(D)
+        record = {
+            "scaling": scaling,
+            "points": points,
+            "rows": D.argmin(axis=0) if rows is None else rows,
+            "sigma": sigma,
+            "distance": c.distance,
+            "kernel": c.kernel,
+        }
+        yield record, apply_kernel(c.kernel, D, sigma)
 
 
-def landmark_distances(record, X):
-    """Distances of rows to the references of a map."""
-    P = prepare(apply_scaling(record["scaling"], X), record["distance"])
+def _take_given(given, X, P, c):
+    """The user's landmarks, as `Sampler.draw` returns landmarks."""
+    points, rows = (take_rows(X, given), given) if given.ndim == 1 else (given, None)
+    if c.kind == "centroids":
+        nearest = distances(P, points, c.distance).argmin(axis=1)
+        points, rows = region_means(P, nearest, points), None
+    return points, rows, None
+
+
+def train_map(configuration, X, codes, seed, given=None, scaling=None):
+    """Learn one landmark map: a record and the map of the training rows; see `train_maps`."""
+    sizes = [configuration.n_landmarks]
+    return next(train_maps(configuration, sizes, X, codes, seed, given, scaling))
+
+
+def landmark_distances(
+    record: dict, X, prepared: PreparedRows | None = None
+) -> NDArray[np.float64]:
+    """Distances of rows to the landmarks of a map; `prepared` has rows that are prepared."""
+    P = PreparedRows(X).get(record) if prepared is None else prepared.get(record)
     return distances(P, record["points"], record["distance"])
 
 
-def apply_map(record, X):
-    """Map of rows, (n_samples, n_references)."""
-    return apply_kernel(record["kernel"], landmark_distances(record, X), record["sigma"])
+def apply_map(record: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
+    """Map of rows, (n_samples, n_landmarks)."""
+    return apply_kernel(record["kernel"], landmark_distances(record, X, prepared), record["sigma"])
 
 
 def train_model(configuration, X, codes, n_classes, seed, class_weight, given=None, scaling=None):
@@ -106,11 +145,40 @@ def train_model(configuration, X, codes, n_classes, seed, class_weight, given=No
     return {"map": record, "head": train_head(configuration, Z, codes, weights)}
 
 
-def model_decisions(model, X):
+def train_models(configuration, sizes, X, codes, n_classes, seed, class_weight, given=None):
+    """Models that differ in the number of landmarks only, one after the other."""
+    weights = class_weights(class_weight, codes, n_classes)
+    for record, Z in train_maps(configuration, sizes, X, codes, seed, given):
+        yield {"map": record, "head": train_head(configuration, Z, codes, weights)}
+
+
+def model_decisions(model: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
     """Decisions of all classes, (n_samples, n_classes)."""
-    return decide(model["head"], apply_map(model["map"], X))
+    return decide(model["head"], apply_map(model["map"], X, prepared))
 
 
-def model_shares(model, X):
+def model_shares(model: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
     """Probabilities of all classes, (n_samples, n_classes)."""
-    return shares(model["head"], model_decisions(model, X))
+    return shares(model["head"], model_decisions(model, X, prepared))
+
+
+class PreparedRows:
+    """New rows, scaled and prepared once for all models of one ensemble or path.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n_samples, n_features)
+    """
+
+    def __init__(self, X) -> None:
+        self.X = X
+        self._known = {}
+
+    def get(self, record: dict):
+        """Prepared rows for a map."""
+        learned = record["scaling"].values()
+        key = (record["distance"], *(np.asarray(value).tobytes() for value in learned))
+        if key not in self._known:
+            scaled = apply_scaling(record["scaling"], self.X)
+            self._known[key] = prepare(scaled, record["distance"])
+        return self._known[key]

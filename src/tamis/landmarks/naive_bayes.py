@@ -8,7 +8,10 @@ largest variance of a map's column, and by 1 where all columns are constant, so 
 constant in a class (or everywhere) gives finite decisions.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._compile import compiled
 
@@ -17,20 +20,19 @@ __all__ = ["naive_bayes_decisions", "train_naive_bayes"]
 _SMOOTHING = 1e-9
 
 
-def train_naive_bayes(Z, codes, log_prior):
+def train_naive_bayes(Z: NDArray, codes: NDArray, log_prior: NDArray) -> dict:
     """Means and variances of the classes, as a dict of arrays.
 
     Parameters
     ----------
-    Z : ndarray of shape (n_samples, n_references)
+    Z : ndarray of shape (n_samples, n_landmarks)
         Map of the training rows.
     codes : ndarray of int of shape (n_samples,)
         Their classes.
     log_prior : ndarray of shape (n_classes,)
         Logarithms of the priors; -inf for a class without rows.
     """
-    means, variances = _moments(Z, codes, log_prior.size)
-    widest = Z.var(axis=0).max(initial=0.0)
+    means, variances, widest = _moments(Z, codes, log_prior.size)
     floor = _SMOOTHING * widest
     return {
         "means": means,
@@ -39,7 +41,7 @@ def train_naive_bayes(Z, codes, log_prior):
     }
 
 
-def naive_bayes_decisions(model, Z):
+def naive_bayes_decisions(model: dict, Z: NDArray) -> NDArray[np.float64]:
     """Log likelihood plus log prior, (n_samples, n_classes)."""
     return _decide(Z, model["means"], model["variances"], model["log_prior"])
 
@@ -63,7 +65,19 @@ def _moments(Z, codes, n_classes):
             variances[c, j] += gap * gap
     for c in range(n_classes):
         variances[c] /= max(count[c], 1.0)
-    return means, variances
+    # Values less the first one: constant columns are exactly constant.
+    sums = np.zeros(K)
+    squares = np.zeros(K)
+    first = Z[0]
+    for i in range(n):
+        for j in range(K):
+            sums[j] += Z[i, j] - first[j]
+    for i in range(n):
+        for j in range(K):
+            gap = Z[i, j] - first[j] - sums[j] / n
+            squares[j] += gap * gap
+    widest = squares.max() / n
+    return means, variances, widest
 
 
 @compiled

@@ -6,9 +6,21 @@ both weightings, and one product of maps serves both metrics. See
 `tamis.landmarks._neighbor_kernels` for how lists are found exactly from float32 products.
 """
 
-import numpy as np
+from __future__ import annotations
 
-from tamis.landmarks._neighbor_kernels import MOST, select_nearest, vote_codes, vote_shares
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.landmarks._neighbor_kernels import (
+    MOST,
+    Terms,
+    U,
+    select_nearest,
+    shift_maps,
+)
+from tamis.landmarks._vote_kernels import vote_codes, vote_shares
 from tamis.landmarks.distances import prepare, row_norms
 
 __all__ = ["METRICS", "MOST_NEIGHBORS", "WEIGHTS", "nearest_rows", "vote_codes", "vote_shares"]
@@ -18,14 +30,13 @@ WEIGHTS = ("uniform", "distance")
 MOST_NEIGHBORS = MOST
 # Float32 products that are held at a time: a block that stays in the cache.
 _BLOCK = 1 << 17
-_U = 2.0**-24
 # Where directions differ less than this, or some rows are so much smaller than others, unit rows
 # have a product of their own. It says of a zero row that it is nearer than a right angle: a bound.
 _CLOSE = 1e-4
 _SMALL = 1e-6
 
 
-def nearest_rows(A, B, k, metrics):
+def nearest_rows(A: NDArray, B: NDArray, k: int, metrics: Collection[str]) -> dict:
     """The k rows of `B` nearest to every row of `A`.
 
     Parameters
@@ -50,105 +61,85 @@ def nearest_rows(A, B, k, metrics):
     plain = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if "euclidean" in metrics:
-            plain = _Shifted(A, B)
-            searches.append(("euclidean", plain, _Search(plain, A, B, k, 0, *plain.by_distance())))
+            plain = _Products(A, B)
+            searches.append(("euclidean", plain, _Search(A, B, k, 0, plain.by_distance())))
         if "angle" in metrics:
-            U, V = prepare(A, "angle"), prepare(B, "angle")
+            unit_A, unit_B = prepare(A, "angle"), prepare(B, "angle")
             sizes = row_norms(B)
-            spread = 1.0 - np.sum(V.mean(axis=0) ** 2)
+            spread = 1.0 - np.sum(unit_B.mean(axis=0) ** 2)
             if spread > _CLOSE and sizes.min() > _SMALL * sizes.max():
-                plain = _Shifted(A, B) if plain is None else plain
+                plain = _Products(A, B) if plain is None else plain
                 terms = plain.by_cosine(row_norms(A), sizes)
-                searches.append(("angle", plain, _Search(plain, U, V, k, 2, *terms)))
+                searches.append(("angle", plain, _Search(unit_A, unit_B, k, 2, terms)))
             else:
-                close = _Shifted(U, V)
-                searches.append(("angle", close, _Search(close, U, V, k, 1, *close.by_distance())))
+                close = _Products(unit_A, unit_B)
+                searches.append(
+                    ("angle", close, _Search(unit_A, unit_B, k, 1, close.by_distance()))
+                )
         step = max(1, _BLOCK // B.shape[0])
         for first in range(0, A.shape[0], step):
-            product = of = None
-            for _, shifted, search in searches:
-                if of is not shifted:
-                    product, of = shifted.product(first, step), shifted
-                search.run(product, first)
+            block = multiplied = None
+            for _, products, search in searches:
+                if multiplied is not products:
+                    block, multiplied = products.block(first, step), products
+                search.run(block, first)
     return {metric: search.result() for metric, _, search in searches}
 
 
-class _Shifted:
-    """Maps shifted by their mean and scaled: float32 then has its digits where rows differ."""
+class _Products:
+    """Bounds of the similarities of queries and rows, from float32 products."""
 
     def __init__(self, A, B):
-        self.K = B.shape[1]
-        self.mean = B.mean(axis=0)
-        b = B - self.mean
-        self.b_square = np.einsum("ij,ij->i", b, b)
-        unit = np.sqrt(self.b_square.max(initial=0.0))
-        self.unit = float(unit) if np.isfinite(unit) and unit > 0 else 1.0
-        self.a = (A - self.mean) / self.unit
-        self.b = b / self.unit
-        self.b_square /= self.unit**2
-        self.a_norm = np.sqrt(np.einsum("ij,ij->i", self.a, self.a))
-        # Two more columns make the product the bound of a similarity by distance.
-        self.norm = np.sqrt(self.b_square)
-        self.gamma = -0.5 * self.b_square * (1.0 - 32 * _U)
-        self.slope = (self.K + 18) * _U * self.a_norm
-        self.a32 = np.empty((A.shape[0], self.K + 2), dtype=np.float32)
-        self.a32[:, : self.K], self.a32[:, -2], self.a32[:, -1] = self.a, self.slope, 1.0
-        self.bT32 = np.empty((self.K + 2, B.shape[0]), dtype=np.float32)
-        self.bT32[: self.K], self.bT32[-2], self.bT32[-1] = self.b.T, self.norm, self.gamma
+        self.maps = shift_maps(np.ascontiguousarray(A), np.ascontiguousarray(B))
+        self.slope = (B.shape[1] + 18) * U * self.maps.a_norm
         self.room = None
 
-    def product(self, first, step):
+    def block(self, first, step):
         """Products of some queries with all rows; the next call writes over them."""
-        a = self.a32[first : first + step]
+        a, bT = self.maps.a32[first : first + step], self.maps.bT32
         if self.room is None:
-            self.room = np.empty((step, self.bT32.shape[1]), dtype=np.float32)
-        return np.matmul(a, self.bT32, out=self.room[: a.shape[0]])
+            self.room = np.empty((step, bT.shape[1]), dtype=np.float32)
+        return np.matmul(a, bT, out=self.room[: a.shape[0]])
 
     def by_distance(self):
         """Terms for similarities by distance: the product is the bound."""
         nothing = np.zeros(0, dtype=np.float32)
-        return np.zeros(self.a_norm.size, dtype=np.float32), self.a_norm, nothing, nothing
+        alpha = np.zeros(self.slope.size, dtype=np.float32)
+        return Terms(self.slope, alpha, self.maps.a_norm, nothing, nothing, self.maps.unit)
 
     def by_cosine(self, a_size, b_size):
         """Terms for similarities that are cosines times the query's norm."""
-        mean = self.mean / self.unit
+        maps = self.maps
+        mean = maps.mean / maps.unit
         mu = np.sqrt(mean @ mean)
-        a_size, b_size = a_size / self.unit, b_size / self.unit
-        r = 1.0 / b_size
-        alpha = self.a @ mean + mu * mu + 16 * _U * a_size * mu
-        gamma = self.b @ mean - self.gamma + 16 * _U * (self.norm * mu + self.b_square)
-        return (
+        a_size, r = a_size / maps.unit, maps.unit / b_size
+        alpha = maps.a_mean + mu * mu + 16 * U * a_size * mu
+        gamma = maps.b_mean - maps.gamma
+        gamma += 16 * U * (np.sqrt(maps.b_square) * mu + maps.b_square)
+        return Terms(
+            self.slope,
             alpha.astype(np.float32),
             a_size,
             r.astype(np.float32),
             (gamma * r).astype(np.float32),
+            maps.unit,
         )
 
 
 class _Search:
     """One metric's lists, filled in block by block."""
 
-    def __init__(self, shifted, A, B, k, mode, *terms):
+    def __init__(self, A, B, k, mode, terms):
         self.A, self.B = np.ascontiguousarray(A), np.ascontiguousarray(B)
-        self.mode = mode
-        self.terms = (shifted.slope, *terms, shifted.unit)
+        self.mode, self.terms = mode, terms
         self.lanes = 128 if B.shape[0] < 2048 else 256
         # Rows whose similarities are no numbers may fill no place: it is then a valid one.
         self.indices = np.zeros((A.shape[0], k), dtype=np.int64)
         self.distances = np.empty((A.shape[0], k))
 
     def run(self, product, first):
-        select_nearest(
-            self.A,
-            self.B,
-            product,
-            *self.terms,
-            first,
-            self.mode,
-            self.lanes,
-            self.indices,
-            self.distances,
-        )
+        lists = self.indices, self.distances
+        select_nearest(self.A, self.B, product, self.terms, first, self.mode, self.lanes, lists)
 
     def result(self):
         if self.mode:

@@ -81,13 +81,16 @@ class Outcomes:
         places : ndarray of int
         columns : ndarray of int
             Which predictions: those of the folds that all of them know.
+        folds : ndarray of int
+            These folds.
         """
         n_known = self.done.sum(axis=1)
         most = n_known.max(initial=0)
         if most == 0:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+            nothing = np.zeros(0, dtype=np.int64)
+            return nothing, nothing, nothing
         # Of those that know equally many folds, those that know the same ones as the first.
         first = int(np.argmax(n_known == most))
         places = np.flatnonzero((self.done == self.done[first]).all(axis=1))
         folds = np.flatnonzero(self.done[first])
-        return places, np.concatenate([self.folds[f] for f in folds])
+        return places, np.concatenate([self.folds[f] for f in folds]), folds

@@ -6,17 +6,22 @@ divided by their standard deviations and not shifted, so that zeros stay zeros; 
 are refused for them. Constant columns are left as they are, shifted.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 
-__all__ = ["apply_scaling", "fit_scaling"]
+from tamis._array import is_sparse
+
+__all__ = ["apply_scaling", "fit_scaling", "take_scaling"]
 
 _N_QUANTILES = 256
 _FARTHEST = 1e150
 
 
-def fit_scaling(scaling, X):
+def fit_scaling(scaling: str | None, X) -> dict:
     """What a scaling learns from training rows, as a dict.
 
     Parameters
@@ -30,10 +35,10 @@ def fit_scaling(scaling, X):
     """
     if scaling is None:
         return {"scaling": None}
-    if sparse.issparse(X):
+    if is_sparse(X):
         return {"scaling": "standard", "scale": StandardScaler(with_mean=False).fit(X).scale_}
     if scaling == "standard":
-        return {"scaling": scaling, "shift": X.mean(axis=0), "scale": _nonzero(X.std(axis=0))}
+        return {"scaling": scaling, **_moments(X)}
     if scaling == "minmax":
         low = X.min(axis=0)
         return {"scaling": scaling, "shift": low, "scale": _nonzero(X.max(axis=0) - low)}
@@ -41,21 +46,29 @@ def fit_scaling(scaling, X):
         at = np.linspace(0.0, 1.0, min(_N_QUANTILES, X.shape[0]))
         return {"scaling": scaling, "at": at, "quantiles": np.quantile(X, at, axis=0)}
     powers = _fit_powers(X)
-    shaped = _yeo_johnson(X, powers)
+    return {"scaling": scaling, "powers": powers, **_moments(_yeo_johnson(X, powers))}
+
+
+def _moments(X):
+    """Means and standard deviations; those of a column do not depend on the other columns."""
+    columns = np.ascontiguousarray(X.T)
+    return {"shift": columns.mean(axis=1), "scale": _nonzero(columns.std(axis=1))}
+
+
+def take_scaling(record: dict, columns: NDArray) -> dict:
+    """What a scaling learned about some of its columns."""
+    taken = {"shift", "scale", "powers", "quantiles"}
     return {
-        "scaling": scaling,
-        "powers": powers,
-        "shift": shaped.mean(axis=0),
-        "scale": _nonzero(shaped.std(axis=0)),
+        name: value[..., columns] if name in taken else value for name, value in record.items()
     }
 
 
-def apply_scaling(record, X):
+def apply_scaling(record: dict, X):
     """Rows scaled as a record of `fit_scaling` says."""
     scaling = record["scaling"]
     if scaling is None:
         return X
-    if sparse.issparse(X):
+    if is_sparse(X):
         if set(record) != {"scaling", "scale"}:
             raise ValueError(
                 f"scaling={scaling!r} was learned from dense rows and would make sparse ones "

@@ -1,57 +1,64 @@
 """LandmarkSearchCV: KMS and KMSE, the search for good configurations and their ensemble."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable
 from numbers import Integral
+from typing import Any
 
 import joblib
 import numpy as np
-from joblib import Parallel, delayed
-from scipy import sparse
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from tamis._base import check_class_weight, steps, with_callbacks
-from tamis.landmarks._fitted import FittedLandmarks, find_nearest
-from tamis.landmarks._parameters import check_name
-from tamis.landmarks.ensemble import choose_size, combine, member_weights, pick_greedily
-from tamis.landmarks.evaluation import balanced_errors, evaluate_branch, list_branches
-from tamis.landmarks.model import model_shares, train_model
-from tamis.landmarks.outcomes import Outcomes
-from tamis.landmarks.references import SAMPLERS
-from tamis.landmarks.scaling import fit_scaling
-from tamis.landmarks.space import (
-    PARAMETERS,
-    check_space,
-    draw_configurations,
-    is_count,
-    list_configurations,
+from tamis._base import decode_labels, steps, with_callbacks
+from tamis.landmarks._fitted import FittedLandmarks, NearestLandmarks, find_nearest
+from tamis.landmarks._parameters import as_rows
+from tamis.landmarks._search_parameters import check_search, make_plan
+from tamis.landmarks.ensemble import ensemble_shares
+from tamis.landmarks.path import (
+    LandmarkSearchPath,
+    check_feature_order,
+    check_levels,
+    double_up_to,
+    log_shares,
+    order_features,
+    take_columns,
 )
+from tamis.landmarks.supports import search_supports
+from tamis.landmarks.tables import as_cv_results, as_path, as_table
+from tamis.paths.scoring import score_decisions
 from tamis.paths.seeds import as_seed
-from tamis.paths.splits import make_splits
 
 __all__ = ["LandmarkSearchCV"]
+
+# Features of the fullest level of a path, unless levels are given.
+_MOST_FEATURES = 128
 
 
 class LandmarkSearchCV(FittedLandmarks):
     """Ensemble of the landmark classifiers that cross-validation finds best: KMS and KMSE.
 
-    Evaluates many configurations of `LandmarkClassifier` (how references are chosen, how many,
-    their kind, distance, kernel, the classifier and its parameters) by the balanced error of their
-    pooled out-of-fold predictions, and trains the best ones on all data. Configurations are
-    evaluated as a tree of shared work: the paper's whole space costs about as much as 128
-    configurations one at a time, and gives the same numbers.
+    Evaluates many configurations of `LandmarkClassifier` (how landmarks are chosen, how many,
+    their kind, distance, kernel, the classifier and its parameters) by the score of their
+    out-of-fold predictions, and trains the best ones on all data. Configurations are evaluated as
+    a tree of shared work: the paper's whole space costs about as much as 128 configurations one at
+    a time, and gives the same numbers.
 
     Parameters
     ----------
     space : {"paper", "extended"} or dict, default="paper"
         Configurations to choose from: Table 1 of [1]_ (3,900 distinct ones); or scaled features,
-        128 to 512 references, also per class, and neighbours, ridge regression and discriminant
+        128 to 512 landmarks, also per class, and neighbours, ridge regression and discriminant
         analysis, best with ``selection="greedy"``. A dict has lists of values for some
         parameters; the others are as in the paper.
     search : {"random", "grid"}, default="random"
-        Draw configurations (each parameter by itself), or evaluate all of them.
+        Draw configurations (each parameter on its own), or evaluate all of them.
     n_configurations : int or None, default=None
-        How many are drawn; None: 128. With ``search="random"`` only.
+        Number of configurations to draw; None: 128. With ``search="random"`` only.
     ensemble_size : int or "auto", default=15
         Number of members: 1 is the paper's KMS, 15 its KMSE. "auto": the odd number up to 31
         whose majority errs least on out-of-fold predictions.
@@ -62,12 +69,16 @@ class LandmarkSearchCV(FittedLandmarks):
     vote : {"majority", "soft"}, default="majority"
         Whether members vote or their probabilities are averaged. Equal votes: the better-ranked
         members decide.
-    class_weight : {"balanced"}, dict or None, default=None
-        Weights of the classes in every member, and in the errors that rank the configurations:
-        None and "balanced" rank by the balanced error, a dict by the error weighted so.
-    cv : int, splitter or iterable of (train, test), default=3
-        Folds; an integer means that many shuffled stratified ones. References are chosen anew in
+    class_weight : {"balanced"}, dict or None, default="balanced"
+        Weights of the classes in every member, and in the balanced accuracy that ranks the
+        configurations: None and "balanced" give all classes the same say there, a dict weights
+        the recalls.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds; an integer means that many shuffled stratified ones. Landmarks are chosen anew in
         every fold.
+    scoring : str or callable, default="balanced_accuracy"
+        What ranks the configurations, and what `score` returns. Balanced accuracy and accuracy
+        are those of all out-of-fold predictions together, other scores the mean over folds.
     max_samples : int or None, default=None
         Use at most so many rows, drawn by class, for search and members; a warning says so. None:
         all rows.
@@ -77,35 +88,44 @@ class LandmarkSearchCV(FittedLandmarks):
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of folds, draws and references.
+        Seed of folds, draws and landmarks.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     configurations_ : dict of ndarray
-        What was evaluated, a column for every parameter and "balanced_error" (weighted where
-        `class_weight` is a dict), best first; a table for ``pandas.DataFrame``.
+        The evaluated configurations, best first: one column per parameter, "score", and
+        "split0_test_score" and so on for the folds. Pass it to ``pandas.DataFrame``.
+    cv_results_ : dict of ndarray
+        The same in scikit-learn's form.
     best_configuration_ : dict
         Parameters of the best configuration, for ``LandmarkClassifier(**best_configuration_)``.
     best_score_ : float
-        One minus its error on out-of-fold predictions, the balanced accuracy without weights:
-        good for choosing, too optimistic as an estimate.
+        Its out-of-fold score; used to select a model and therefore optimistic.
     members_ : list of dict
         "configuration", "seed", "weight" and "model" of every member, as plain records.
     path_ : dict of ndarray
-        "n_references", and the least "balanced_error" with so many.
+        The best "score" with every number of landmarks ("level"), its "standard_error" over the
+        folds, and "n_features" and "cost", which are the same for all.
+    support_ : ndarray of bool of shape (n_features_in_,)
+        Mask of the features in use; all of them, except in the models of `fit_path`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Drop in out-of-fold balanced accuracy of the best configuration when the feature is
+        permuted among the test rows of each fold; 0 where the score does not drop.
+    feature_order_ : ndarray of int of shape (n_features_in_,)
+        Features in use first, by importance.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when they have names that are strings.
+        Their names, if all of them are strings.
 
     Notes
     -----
-    A callback that asks to stop ends the search; the configurations evaluated until then choose
-    the members. A keyboard interrupt does the same and is then raised again, so that in an
-    interactive session the estimator is ready for use, and with ``warm_start=True`` another `fit`
-    goes on.
+    A callback that asks to stop ends the search; the members are then chosen among the
+    configurations evaluated so far. A keyboard interrupt does the same and is then raised again,
+    so that in an interactive session the estimator is ready for use, and with ``warm_start=True``
+    another `fit` resumes the search.
 
     References
     ----------
@@ -121,7 +141,7 @@ class LandmarkSearchCV(FittedLandmarks):
     >>> round(search.best_score_, 3), len(search.members_)
     (0.987, 15)
     >>> search.best_configuration_["classifier"]
-    'nb'
+    'knn'
     """
 
     _fitted_attribute = "members_"
@@ -129,19 +149,20 @@ class LandmarkSearchCV(FittedLandmarks):
     def __init__(
         self,
         *,
-        space="paper",
-        search="random",
-        n_configurations=None,
-        ensemble_size=15,
-        selection="best",
-        vote="majority",
-        class_weight=None,
-        cv=3,
-        max_samples=None,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-    ):
+        space: str | dict = "paper",
+        search: str = "random",
+        n_configurations: int | None = None,
+        ensemble_size: int | str = 15,
+        selection: str = "best",
+        vote: str = "majority",
+        class_weight: str | dict | None = "balanced",
+        cv: Any = 5,
+        scoring: str | Callable = "balanced_accuracy",
+        max_samples: int | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.space = space
         self.search = search
         self.n_configurations = n_configurations
@@ -150,13 +171,14 @@ class LandmarkSearchCV(FittedLandmarks):
         self.vote = vote
         self.class_weight = class_weight
         self.cv = cv
+        self.scoring = scoring
         self.max_samples = max_samples
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y, groups=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> LandmarkSearchCV:
         """Search, then train the members on all data.
 
         Parameters
@@ -173,65 +195,86 @@ class LandmarkSearchCV(FittedLandmarks):
         -------
         self : LandmarkSearchCV
         """
-        self._check_parameters()
-        X, codes = self._validate(X, y)
-        class_weight = check_class_weight(self.class_weight, self.classes_)
-        values = check_space(self.space, sparse.issparse(X))
+        X, codes = self._validate_search(X, y)
         seed = self._seed()
-        streams = np.random.RandomState(seed).randint(2**31 - 1, size=4)
-        splits = self._splits(X, codes, groups, streams[0])
-        kept = self._choose_rows(codes, streams[1])
-        if kept.size < codes.size:
-            X, codes, splits = X[kept], codes[kept], restrict(splits, kept, codes.size)
-        configurations = self._configurations(values, streams[2])
-        greedy = self.selection == "greedy"
-        n_classes = len(self.classes_)
-        outcomes = Outcomes(configurations, codes, splits, n_classes, class_weight, greedy)
-        key = joblib.hash((X, codes, splits, class_weight, seed)) if self.warm_start else None
-        self._resume(outcomes, key)
-
-        members = np.random.RandomState(streams[3])
-        samplers = members.randint(2**31 - 1, size=(len(splits), len(SAMPLERS)))
+        plan = make_plan(self, X, codes, self.classes_, groups, seed)
+        X = plan.take_rows(X)
+        outcomes, key = plan.start(), None
+        if self.warm_start:
+            key = joblib.hash((X, plan.codes, plan.splits, plan.class_weight, seed))
+            self._resume(outcomes, key)
         # Products and factors are small: threads inside of them would only wait for each other.
         with threadpool_limits(1, user_api="blas"):
             try:
-                self._evaluate(outcomes, X, codes, splits, samplers, class_weight)
+                tasks = plan.tasks(outcomes)
+                results = plan.run(X, tasks, plan.scalings(X) if tasks else {})
+                waiting = iter(tasks)
+                names = [f"{task.branch}: fold {task.fold}" for task in tasks]
+                for _ in steps(self, names, X=X, y=plan.codes):
+                    task = next(waiting)
+                    outcomes.add(task.places, task.fold, *next(results))
             finally:
-                # Also after an interrupt: what is known is put to use before it goes on.
+                # Also after an interrupt: the model is built from what is known so far.
                 self._seed_used = seed
                 self._known = {"key": key, **outcomes.as_record()} if self.warm_start else None
                 if outcomes.done.any():
-                    self._rank(outcomes)
-                    self._train_members(outcomes, X, codes, kept, members, class_weight)
+                    self._finish(plan, outcomes, X)
         return self
 
-    def _check_parameters(self):
-        check_name("search", self.search, ("random", "grid"))
-        check_name("selection", self.selection, ("best", "greedy"))
-        check_name("vote", self.vote, ("majority", "soft"))
-        check_name("warm_start", self.warm_start, (False, True))
-        if self.search == "grid" and self.n_configurations is not None:
-            raise ValueError(
-                f"n_configurations={self.n_configurations!r} is for search='random'; "
-                "search='grid' evaluates all. Leave it out."
-            )
-        for name in ("n_configurations", "max_samples"):
-            value = getattr(self, name)
-            if value is not None and not is_count(value):
-                raise ValueError(f"{name} must be an integer >= 1 or None, got {value!r}.")
-        size = self.ensemble_size
-        if not is_count(size) and not (isinstance(size, str) and size == "auto"):
-            raise ValueError(f"ensemble_size must be an integer >= 1 or 'auto', got {size!r}.")
-        if self.selection == "greedy" and self.vote != "soft":
-            raise ValueError(
-                "selection='greedy' picks members for the average of their probabilities: use it "
-                f"with vote='soft', got vote={self.vote!r}."
-            )
-        if self.selection == "greedy" and size == "auto":
-            raise ValueError(
-                "ensemble_size='auto' is for selection='best'; with selection='greedy' the size "
-                "is the number of picks. Give a number, for instance 25."
-            )
+    def fit_path(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        levels: ArrayLike | None = None,
+        *,
+        feature_order: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> LandmarkSearchPath:
+        """Search on more and more features; `self` stays unfitted.
+
+        Every level is the search on the best columns, with the same configurations, folds and
+        seeds: what `fit` would find on these columns alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        levels : list of int or None, default=None
+            Numbers of features. None: 1, 2, 4, ... up to all features or 128.
+        feature_order : list of int or None, default=None
+            Columns of X, best first. None: in the order of the share of their variance that lies
+            between the classes.
+        groups : array-like of shape (n_samples,), default=None
+            Sample groups, as in `fit`.
+
+        Returns
+        -------
+        path : LandmarkSearchPath
+        """
+        fitted = clone(self)
+        X, codes = fitted._validate_search(X, y)
+        if feature_order is None:
+            order = order_features(X, codes)
+        else:
+            order = check_feature_order(feature_order, X.shape[1])
+        if levels is None:
+            levels = double_up_to(min(order.size, _MOST_FEATURES))
+        else:
+            levels = check_levels(levels, order.size, "numbers of features")
+        supports = [np.sort(order[:k]) for k in levels]
+        return fitted._fit_supports(X, codes, fitted.classes_, supports, groups)
+
+    def _fit_supports(self, X, codes, classes, supports, groups=None) -> LandmarkSearchPath:
+        """A path from validated rows and class indices: one search for each set of columns."""
+        X = as_rows(X)
+        plan = make_plan(self, X, codes, classes, groups, self._seed())
+        return search_supports(self, plan, plan.take_rows(X), supports)
+
+    def _validate_search(self, X, y):
+        check_search(self)
+        return self._validate(X, y)
 
     def _seed(self):
         going_on = self.warm_start and getattr(self, "_known", None) is not None
@@ -239,52 +282,9 @@ class LandmarkSearchCV(FittedLandmarks):
             return self._seed_used
         return as_seed(self.random_state)
 
-    def _splits(self, X, codes, groups, seed):
-        labels = self.classes_[codes]
-        if not isinstance(self.cv, Integral):
-            return make_splits(self.cv, X, labels, groups)
-        if isinstance(self.cv, bool) or self.cv < 2:
-            raise ValueError(f"cv must be an integer >= 2, a splitter or splits, got {self.cv!r}.")
-        if np.bincount(codes).max() < self.cv:
-            raise ValueError(
-                f"cv={self.cv} folds need a class with at least {self.cv} samples, and "
-                f"n_samples={codes.size} in {len(self.classes_)} classes are too few. Use fewer "
-                "folds, or LandmarkClassifier, which needs none."
-            )
-        with warnings.catch_warnings():
-            # A class with fewer rows than folds is fine here: other folds can predict it.
-            warnings.filterwarnings("ignore", message="The least populated class")
-            return make_splits(self.cv, X, codes, groups, int(seed))
-
-    def _choose_rows(self, codes, seed):
-        """All rows, or as many of every class as `max_samples` leaves it, at least one."""
-        n = codes.size
-        if self.max_samples is None or self.max_samples >= n:
-            return np.arange(n)
-        random_state = np.random.RandomState(seed)
-        kept = []
-        for c in range(len(self.classes_)):
-            rows = np.flatnonzero(codes == c)
-            share = max(1, int(rows.size * self.max_samples / n))
-            kept.append(random_state.permutation(rows)[:share])
-        kept = np.sort(np.concatenate(kept))
-        warnings.warn(
-            f"max_samples={self.max_samples}: {kept.size} of {n} rows are used, for the search "
-            "and for the members.",
-            UserWarning,
-            stacklevel=4,
-        )
-        return kept
-
-    def _configurations(self, values, seed):
-        if self.search == "grid":
-            return list_configurations(values)
-        wanted = 128 if self.n_configurations is None else self.n_configurations
-        return draw_configurations(values, wanted, np.random.RandomState(seed))
-
     def _resume(self, outcomes, key):
         known = getattr(self, "_known", None)
-        if not self.warm_start or known is None:
+        if known is None:
             return
         if known["key"] != key:
             warnings.warn(
@@ -296,115 +296,69 @@ class LandmarkSearchCV(FittedLandmarks):
             return
         outcomes.adopt(known)
 
-    def _evaluate(self, outcomes, X, codes, splits, samplers, class_weight):
-        """Evaluate what is not known yet, a branch of the tree and a fold at a time."""
-        tasks = []
-        for f in range(len(splits)):
-            missing = np.flatnonzero(~outcomes.done[:, f])
-            for branch in list_branches([outcomes.configurations[p] for p in missing]):
-                tasks.append((branch, f, missing[list(branch.places)]))
-        # All folds of a branch one after the other: a stop then leaves whole configurations.
-        order = {}
-        for task in tasks:
-            order.setdefault(str(task[0]), []).append(task)
-        tasks = [task for group in order.values() for task in group]
-        soft = outcomes.probabilities is not None
-        scalings = {
-            key: fit_scaling(key[0], X[splits[key[1]][0]])
-            for key in dict.fromkeys((branch.scaling, f) for branch, f, _ in tasks)
-        }
-        done = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(evaluate_branch)(
-                branch,
-                X,
-                codes,
-                outcomes.n_classes,
-                *splits[f],
-                samplers[f],
-                class_weight,
-                soft,
-                scalings[branch.scaling, f],
-            )
-            for branch, f, _ in tasks
-        )
-        names = [f"{branch}: fold {f}" for branch, f, _ in tasks]
-        places = iter(tasks)
-        for _ in steps(self, names, X=X, y=codes):
-            _, f, where = next(places)
-            outcomes.add(where, f, *next(done))
+    def _finish(self, plan, outcomes, X):
+        """Build the ensemble from what is known."""
+        ranking = plan.rank(outcomes, X)
+        self._support = np.ones(X.shape[1], dtype=bool)
+        members = plan.train_members(X, *plan.choose_members(outcomes, ranking))
+        self._set_ensemble(plan, ranking, members)
+        self.feature_importances_ = plan.importances(X, ranking)
 
-    def _rank(self, outcomes):
-        """Set `configurations_` and what belongs to it, best first."""
-        places, columns = outcomes.usable()
-        errors = balanced_errors(
-            outcomes.labels[np.ix_(places, columns)], outcomes.truth[columns], outcomes.importance
-        )
-        order = np.argsort(errors, kind="stable")
-        self._order, self._columns = places[order], columns
-        ranked = [outcomes.configurations[p] for p in self._order]
-        table = {name: as_column([getattr(c, name) for c in ranked]) for name in PARAMETERS}
-        table["balanced_error"] = errors[order]
-        self.configurations_ = table
+    def _set_ensemble(self, plan, ranking, members):
+        ranked = [plan.configurations[p] for p in ranking.places]
+        self.configurations_ = as_table(ranked, ranking)
         self.best_configuration_ = ranked[0].as_dict()
-        self.best_score_ = float(1.0 - errors[order[0]])
-        sizes = np.unique(table["n_references"])
-        least = [table["balanced_error"][table["n_references"] == k].min() for k in sizes]
-        self.path_ = {"n_references": sizes, "balanced_error": np.array(least)}
+        self.best_score_ = float(ranking.scores[0])
+        self.path_ = as_path(self.configurations_, self._support.sum())
+        self.members_ = members
+        self._vote = plan.vote  # the parameter may be set to another one after fit
 
-    def _train_members(self, outcomes, X, codes, kept, random_state, class_weight):
-        """Train the chosen configurations on all rows, each with a seed of its own."""
-        order, columns = vars(self).pop("_order"), vars(self).pop("_columns")
-        truth = outcomes.truth[columns]
-        if self.selection == "greedy":
-            shares = outcomes.probabilities[np.ix_(order, columns)]
-            chosen, weights = pick_greedily(shares, truth, outcomes.importance, self.ensemble_size)
-        else:
-            size = self.ensemble_size
-            if size == "auto":
-                labels = outcomes.labels[np.ix_(order, columns)]
-                size = choose_size(labels, truth, outcomes.importance)
-            chosen = np.arange(min(size, order.size))
-            weights = member_weights(chosen.size, self.vote)
-        configurations = [outcomes.configurations[order[m]] for m in chosen]
-        seeds = random_state.randint(2**31 - 1, size=chosen.size)
-        scalings = {name: fit_scaling(name, X) for name in {c.scaling for c in configurations}}
-        models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(train_model)(
-                c,
-                X,
-                codes,
-                outcomes.n_classes,
-                int(seed),
-                class_weight,
-                scaling=scalings[c.scaling],
-            )
-            for c, seed in zip(configurations, seeds, strict=True)
-        )
-        self.members_ = []
-        for c, seed, weight, model in zip(configurations, seeds, weights, models, strict=True):
-            row_codes = codes[model["map"]["rows"]]
-            model["map"]["rows"] = kept[model["map"]["rows"]]
-            self.members_.append(
-                {
-                    "configuration": c.as_dict(),
-                    "seed": int(seed),
-                    "weight": float(weight),
-                    "model": model,
-                    "row_codes": row_codes,
-                }
-            )
-        self._vote = self.vote  # the parameter may be set to another one after fit
+    @property
+    def support_(self) -> NDArray[np.bool_]:
+        """Mask of the features that the ensemble uses."""
+        check_is_fitted(self, "members_")
+        return self._support
+
+    @property
+    def cv_results_(self) -> dict:
+        """The evaluated configurations in scikit-learn's form, best first."""
+        check_is_fitted(self, "members_")
+        return as_cv_results(self.configurations_)
+
+    def _check_X(self, X):
+        X = super()._check_X(X)
+        return take_columns(X, np.flatnonzero(self._support))
 
     def _shares(self, X):
-        weights = np.array([member["weight"] for member in self.members_])
-        shares = (model_shares(member["model"], X) for member in self.members_)
-        return combine(weights, shares, self._vote)
+        return ensemble_shares(self.members_, X, self._vote)
 
     def _decide(self, X):
         return self._shares(X)
 
-    def explain(self, X, n_nearest=3, member=0):
-        """The landmarks of one member that every sample is nearest to.
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Score by `scoring` on new data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        score : float
+        """
+        decisions, known = log_shares(self.predict_proba(X)), np.arange(len(self.classes_))
+        scoring, y = self.scoring or "accuracy", np.asarray(decode_labels(y))
+        return float(
+            score_decisions(scoring, decisions, self.classes_, known, X, y, sample_weight)
+        )
+
+    def explain(self, X: ArrayLike, n_nearest: int = 3, member: int = 0) -> NearestLandmarks:
+        """The nearest landmarks of every sample, among those of one member.
 
         Parameters
         ----------
@@ -427,26 +381,5 @@ class LandmarkSearchCV(FittedLandmarks):
             )
         chosen = self.members_[member]
         labels = self.classes_[chosen["row_codes"]]
-        return find_nearest(chosen["model"]["map"], self._check_X(X), labels, n_nearest)
-
-
-def restrict(splits, kept, n_samples):
-    """Splits of `n_samples` rows as splits of those that are kept."""
-    position = np.full(n_samples, -1)
-    position[kept] = np.arange(kept.size)
-    parts = [tuple(position[part][position[part] >= 0] for part in split) for split in splits]
-    if any(train.size == 0 or test.size == 0 for train, test in parts):
-        raise ValueError(
-            f"max_samples leaves {kept.size} rows, and a split without training or test rows. "
-            "Allow more rows."
-        )
-    return parts
-
-
-def as_column(values):
-    """An array of numbers where all values are; otherwise of objects."""
-    if all(isinstance(v, int | float) for v in values):
-        return np.array(values)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+        kind = chosen["configuration"]["kind"]
+        return find_nearest(chosen["model"]["map"], self._check_X(X), labels, n_nearest, kind)

@@ -7,7 +7,7 @@ Not every combination means something new:
 - naive Bayes has no neighbours; neighbours have no regularization;
 - one neighbour does not care how it is weighted.
 
-`simplify` writes each combination in one way. Table 1 has 13 choices of references (fft, density
+`simplify` writes each combination in one way. Table 1 has 13 choices of landmarks (fft, density
 and random with 2 distances and 2 kinds, k-means with one of each), 5 sizes, 4 kernels and 17
 classifiers, 4,420 configurations; with one neighbour counted once there are 3,900.
 """
@@ -18,10 +18,10 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from tamis.landmarks.choose import SAMPLERS
 from tamis.landmarks.distances import DISTANCES
 from tamis.landmarks.kernels import KERNELS
 from tamis.landmarks.neighbors import METRICS, MOST_NEIGHBORS, WEIGHTS
-from tamis.landmarks.references import SAMPLERS
 
 __all__ = [
     "BELONG",
@@ -55,9 +55,9 @@ SPARSE_SCALINGS = (None, "standard")
 
 PAPER = {
     "scaling": (None,),
-    "references": SAMPLERS,
+    "landmarks": SAMPLERS,
     "per_class": (False,),
-    "n_references": (4, 8, 16, 32, 64),
+    "n_landmarks": (4, 8, 16, 32, 64),
     "kind": KINDS,
     "distance": DISTANCES,
     "kernel": KERNELS,
@@ -68,17 +68,17 @@ PAPER = {
     "regularization": (None,),
 }
 # What held-out parts of the training rows of five sets liked best: scaled features, more
-# references, and linear classifiers as two of three.
+# landmarks, and linear classifiers as two of three.
 EXTENDED = {
     **PAPER,
     "scaling": SCALINGS[1:],
     "per_class": (False, True),
-    "n_references": (128, 256, 512),
+    "n_landmarks": (128, 256, 512),
     "classifier": ("knn", "ridge", "lda"),
 }
 _KNOWN = {
     "scaling": SCALINGS,
-    "references": SAMPLERS,
+    "landmarks": SAMPLERS,
     "per_class": (False, True),
     "kind": KINDS,
     "distance": DISTANCES,
@@ -94,9 +94,9 @@ class Configuration:
     """One choice of every parameter; None where a parameter has no meaning."""
 
     scaling: str | None = None
-    references: str = "fft"
+    landmarks: str = "fft"
     per_class: bool = False
-    n_references: int = 16
+    n_landmarks: int = 16
     kind: str = "centers"
     distance: str = "euclidean"
     kernel: str = "cauchy"
@@ -117,7 +117,7 @@ PARAMETERS = tuple(field.name for field in fields(Configuration))
 def simplify(configuration):
     """The same configuration with what has no meaning set to one value."""
     changes = {}
-    if configuration.references == "kmeans":
+    if configuration.landmarks == "kmeans":
         changes |= {"distance": "euclidean", "kind": "centroids"}
     if configuration.classifier != "knn":
         changes |= {"n_neighbors": None, "weights": None, "metric": None}
@@ -168,12 +168,12 @@ def check_space(space, is_sparse):
                 f"{owners[0]!r}."
             )
     if "centroids" not in values["kind"] or "euclidean" not in values["distance"]:
-        if "kmeans" in space.get("references", ()):
+        if "kmeans" in space.get("landmarks", ()):
             raise ValueError(
-                "space has references='kmeans', which needs kind='centroids' and "
+                "space has landmarks='kmeans', which needs kind='centroids' and "
                 "distance='euclidean'. Add them, or leave 'kmeans' out."
             )
-        values["references"] = tuple(r for r in values["references"] if r != "kmeans")
+        values["landmarks"] = tuple(r for r in values["landmarks"] if r != "kmeans")
     return values
 
 
@@ -184,7 +184,7 @@ def _check_value(name, value, is_sparse):
             raise ValueError(
                 f"space[{name!r}] has {value!r}; known are {', '.join(map(repr, known))}."
             )
-    elif name in ("n_references", "n_neighbors"):
+    elif name in ("n_landmarks", "n_neighbors"):
         if not is_count(value) or (name == "n_neighbors" and value > MOST_NEIGHBORS):
             most = f" up to {MOST_NEIGHBORS}" if name == "n_neighbors" else ""
             raise ValueError(f"space[{name!r}] must be integers >= 1{most}, got {value!r}.")

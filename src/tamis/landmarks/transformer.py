@@ -1,6 +1,9 @@
-"""LandmarkTransformer: samples described by their distances to a few references."""
+"""LandmarkTransformer: samples described by their distances to a few landmarks."""
+
+from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,31 +17,32 @@ __all__ = ["LandmarkTransformer"]
 
 
 class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TamisEstimator):
-    r"""Map samples to kernels of their distances to a few references (landmarks).
+    r"""Map samples to kernels of their distances to a few landmarks.
 
     .. math:: x \mapsto (f(d(x, c_1)), \dots, f(d(x, c_K)))
 
-    with references :math:`c_1, \dots, c_K` chosen from the data, a distance d, and a kernel f
-    whose width is, for every reference, the largest distance from it to a training row of its
+    with landmarks :math:`c_1, \dots, c_K` chosen from the data, a distance d, and a kernel f
+    whose width is, for every landmark, the largest distance from it to a training row of its
     region: Sections 3.1 and 3.3 of [1]_.
 
     Parameters
     ----------
-    references : {"fft", "kmeans", "density", "random"} or array-like, default="fft"
-        How references are chosen: farthest-first traversal, k-means, density nets, at random. Or
-        the references themselves: an array with one a row, in the units of X, or the indices of
-        training rows.
-    n_references : int or None, default=None
-        How many; more than there are rows: all rows. None: 16, or as many as are given.
+    landmarks : {"fft", "kmeans", "density", "random"} or array-like, default="fft"
+        How landmarks are chosen: farthest-first traversal, k-means, density nets, at random. Or
+        the landmarks themselves: an array with one row per landmark, in the units of X, or the
+        indices of training rows.
+    n_landmarks : int or None, default=None
+        Number of landmarks; more than there are rows: all rows. None: 16, or as many as are
+        given.
     kind : {"centers", "centroids"} or None, default=None
-        Rows of the data, or means of their regions. None: what the sampler has, centroids for
-        k-means and centers for all others.
+        Rows of the data, or means of their regions. None: centroids for k-means, otherwise
+        centers.
     distance : {"euclidean", "angle"}, default="euclidean"
-        Distance, also for choosing references.
+        Distance, also for choosing landmarks.
     kernel : {"linear", "gaussian", "sigmoid", "cauchy"}, default="cauchy"
         Eqs. (1) to (4): d, exp(-d / sigma), 1 / (1 + exp(sigma - d)), 1 / (1 + d / sigma).
     per_class : bool, default=False
-        Whether references are chosen in every class by itself, the same number of each; needs y.
+        Whether landmarks are chosen in each class separately, the same number of each; needs y.
     scaling : {"standard", "minmax", "quantile", "yeo-johnson"} or None, default=None
         Scaling of the features before anything else. Sparse X: None or "standard", which then
         does not center.
@@ -47,18 +51,18 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
     Attributes
     ----------
-    references_ : ndarray of shape (n_references_, n_features_in_)
-        References, in the units after scaling; unit rows' means for centroids with angles.
-    rows_ : ndarray of int of shape (n_references_,)
-        The training row that each reference is; for centroids, the nearest one.
-    sigma_ : ndarray of shape (n_references_,)
-        Radii of the references' regions.
-    n_references_ : int
-        How many references there are.
+    landmarks_ : ndarray of shape (n_landmarks_, n_features_in_)
+        Landmarks, in the units after scaling; unit rows' means for centroids with angles.
+    rows_ : ndarray of int of shape (n_landmarks_,)
+        The training row that each landmark is; for centroids, the nearest one.
+    sigma_ : ndarray of shape (n_landmarks_,)
+        Radii of the landmarks' regions.
+    n_landmarks_ : int
+        Number of landmarks.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when they have names that are strings.
+        Their names, if all of them are strings.
 
     References
     ----------
@@ -80,18 +84,18 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
     def __init__(
         self,
-        references="fft",
-        n_references=None,
+        landmarks: str | ArrayLike = "fft",
+        n_landmarks: int | None = None,
         *,
-        kind=None,
-        distance="euclidean",
-        kernel="cauchy",
-        per_class=False,
-        scaling=None,
-        random_state=None,
-    ):
-        self.references = references
-        self.n_references = n_references
+        kind: str | None = None,
+        distance: str = "euclidean",
+        kernel: str = "cauchy",
+        per_class: bool = False,
+        scaling: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.landmarks = landmarks
+        self.n_landmarks = n_landmarks
         self.kind = kind
         self.distance = distance
         self.kernel = kernel
@@ -106,15 +110,15 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         return tags
 
     @with_callbacks
-    def fit(self, X, y=None):
-        """Choose the references.
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> LandmarkTransformer:
+        """Choose the landmarks.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training samples; sparse ones stay sparse.
         y : array-like of shape (n_samples,), default=None
-            Labels; needed with `per_class`, otherwise not looked at.
+            Labels; needed with `per_class`, otherwise ignored.
 
         Returns
         -------
@@ -130,7 +134,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
             if y is None:
                 raise ValueError(
                     "LandmarkTransformer(per_class=True) requires y to be passed, but the target "
-                    "y is None: references are chosen in every class."
+                    "y is None: landmarks are chosen in every class."
                 )
             X, y = validate(self, X, y, accept_sparse="csr", dtype=np.float64)
             _, codes = encode_labels(y)
@@ -139,17 +143,17 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
         X = as_rows(X)
         configuration, given = make_configuration(self, X)
         seed = as_seed(self.random_state)
-        for _ in steps(self, ["references"], X=X, y=y):
+        for _ in steps(self, ["landmarks"], X=X, y=y):
             self._map, Z = train_map(configuration, X, codes, seed, given)
-        self.references_ = self._map["points"]
+        self.landmarks_ = self._map["points"]
         self.rows_ = self._map["rows"]
         self.sigma_ = self._map["sigma"]
-        self.n_references_ = int(self.sigma_.size)
+        self.n_landmarks_ = int(self.sigma_.size)
         return Z
 
     @with_callbacks
-    def fit_transform(self, X, y=None):
-        """Choose the references and map the training samples.
+    def fit_transform(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Choose the landmarks and map the training samples.
 
         Parameters
         ----------
@@ -160,11 +164,11 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
         Returns
         -------
-        Z : ndarray of shape (n_samples, n_references_)
+        Z : ndarray of shape (n_samples, n_landmarks_)
         """
         return self._fit(X, y)
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Map samples.
 
         Parameters
@@ -174,7 +178,7 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
         Returns
         -------
-        Z : ndarray of shape (n_samples, n_references_)
+        Z : ndarray of shape (n_samples, n_landmarks_)
         """
         check_is_fitted(self, "sigma_")
         X = validate(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
@@ -182,4 +186,4 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
 
     @property
     def _n_features_out(self):
-        return self.n_references_
+        return self.n_landmarks_

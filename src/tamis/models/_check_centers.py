@@ -30,8 +30,8 @@ ATTRIBUTES = (
     "objective_",
 )
 OPTIONAL = ("_n_rows",)
-ATTRIBUTES_CV = (*ATTRIBUTES, "path_", "best_score_")
-OPTIONAL_CV = (*OPTIONAL, "stability_")
+ATTRIBUTES_CV = (*ATTRIBUTES, "path_", "_fold_scores", "best_score_", "stability_")
+OPTIONAL_CV = OPTIONAL
 
 
 def check_centers(state, m, C):
@@ -51,26 +51,29 @@ def check_centers(state, m, C):
     number(state["temperature_"], "temperature_", above=0.0)
     number(state["dispersion_"], "dispersion_", finite=False)
     number(state["objective_"], "objective_", finite=False)
-    places(state["support_"], "support_", m, ascending=True)
+    array(state["support_"], "support_", (m,), "bool")
+    selected = np.flatnonzero(state["support_"])
+    if state["_whitening"] is not None:
+        _check_whitening(state["_whitening"], m, C)
+        require(state["_metric"] == "l2", "_metric", "'l2' with a covariance")
+        require(state["support_"].all(), "support_", "true everywhere with a covariance")
+        selected = state["_whitening"]["selected"]
     integer(state["n_features_"], "n_features_")
-    require(state["n_features_"] == state["support_"].size, "n_features_", "that of support_")
+    require(state["n_features_"] == selected.size, "n_features_", "the number of features")
+    integer(state["n_groups_"], "n_groups_", 0, selected.size)
     _check_groups(state, m)
     if "_n_rows" in state:
         integer(state["_n_rows"], "_n_rows")
     if state["_units"] is not None:
         _check_units(state["_units"], m)
-    if state["_whitening"] is not None:
-        _check_whitening(state["_whitening"], m, C)
-        require(state["_metric"] == "l2", "_metric", "'l2' with a covariance")
     if "path_" in state:
-        check_path(state["path_"], "path_", ("k",), "scores")
+        n_levels = check_levels_of_path(state["path_"], "path_")
+        array(state["_fold_scores"], "_fold_scores", (None, n_levels), finite=False, nan=True)
         number(state["best_score_"], "best_score_", finite=False)
-    if "stability_" in state:
         array(state["stability_"], "stability_", (m,), low=0.0, high=1.0)
 
 
 def _check_groups(state, m):
-    integer(state["n_groups_"], "n_groups_", 0, state["support_"].size)
     kept = state["_kept"]
     if state["_group_of"] is None:
         require(kept is None, "_kept", "null where there are no groups")
@@ -80,6 +83,18 @@ def _check_groups(state, m):
     used = np.bincount(group_of, minlength=kept.size)
     require(used.all(), "_group_of", "without empty groups")
     require(state["_whitening"] is None, "_whitening", "null where there are groups")
+
+
+def check_levels_of_path(path, where):
+    """The table of a path: one number for every level in every column; returns their number."""
+    names = ("level", "n_features", "score", "standard_error", "cost")
+    record(path, where, names)
+    kinds = ("int64", "float64")
+    n_levels = array(path["level"], f"{where}.level", (None,), kinds, finite=False).size
+    require(n_levels > 0, where, "of one level at least")
+    for name in names[1:]:
+        array(path[name], f"{where}.{name}", (n_levels,), kinds, finite=False, nan=True)
+    return n_levels
 
 
 def check_path(path, where, columns, scores):
@@ -105,10 +120,12 @@ def _check_units(parts, m):
 
 def _check_whitening(parts, m, C):
     where = "_whitening"
-    record(parts, where, ("vectors", "roots", "rest", "shrinkage", "centers", "dispersion"))
+    names = ("vectors", "roots", "rest", "shrinkage", "centers", "dispersion", "selected")
+    record(parts, where, names)
     vectors = array(parts["vectors"], f"{where}.vectors", (m, None), FLOATS)
     array(parts["roots"], f"{where}.roots", (vectors.shape[1],), FLOATS, above=0.0)
     number(parts["rest"], f"{where}.rest", above=0.0)
     number(parts["shrinkage"], f"{where}.shrinkage", 0.0, 1.0)
     array(parts["centers"], f"{where}.centers", (C, m), FLOATS)
     array(parts["dispersion"], f"{where}.dispersion", (C, m), FLOATS, low=0.0)
+    places(parts["selected"], f"{where}.selected", m, ascending=True)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from tamis.models._check_centers import check_path
 from tamis.models._checking import (
     array,
     choice,
@@ -18,9 +17,17 @@ from tamis.models._checking import (
 
 __all__ = ["ATTRIBUTES", "ATTRIBUTES_CV", "check_datumwise"]
 
-ATTRIBUTES = ("mean_n_features_", "mean_cost_", "risk_", "process_", "policy_")
-_OF_LEVEL = (*ATTRIBUTES, "cost_weight_", "temperature_", "best_score_")
-ATTRIBUTES_CV = (*_OF_LEVEL, "path_", "_levels")
+ATTRIBUTES = (
+    "mean_n_features_",
+    "mean_cost_",
+    "risk_",
+    "feature_importances_",
+    "process_",
+    "policy_",
+)
+_OF_LEVEL = (*ATTRIBUTES, "cost_weight_", "temperature_", "best_score_", "stability_")
+ATTRIBUTES_CV = (*_OF_LEVEL, "path_", "_fold_scores", "_levels")
+_OF_PATH = ("level", "n_features", "score", "standard_error", "cost")
 _LARGEST = 1e100
 # Scores of a linear policy stay far below infinity whatever a sample is like.
 _LARGEST_SCORE = 1e250
@@ -33,8 +40,12 @@ def check_datumwise(state, m, C):
     _check_level(state, "", m, C)
     if "_levels" not in state:
         return
-    columns = ("cost_weight", "n_features", "cost")
-    n_levels = check_path(state["path_"], "path_", columns, "scores")
+    path = record(state["path_"], "path_", _OF_PATH)
+    n_levels = array(path["level"], "path_.level", (None,), low=0.0, high=_LARGEST).size
+    require(n_levels > 0, "path_", "of one level at least")
+    for name in _OF_PATH[1:]:
+        array(path[name], f"path_.{name}", (n_levels,), finite=False, nan=True)
+    array(state["_fold_scores"], "_fold_scores", (None, n_levels), finite=False, nan=True)
     levels = ordered(state["_levels"], "_levels")
     require(len(levels) == n_levels, "_levels", f"{n_levels} levels")
     for at, level in enumerate(levels):
@@ -48,6 +59,10 @@ def _check_level(state, where, m, C):
     for name in ("cost_weight_", "temperature_", "best_score_"):
         if name in state:
             number(state[name], f"{where}{name}", finite=False)
+    importances = array(state["feature_importances_"], f"{where}feature_importances_", (m,))
+    require((importances >= 0).all(), f"{where}feature_importances_", "at least 0")
+    if "stability_" in state:
+        array(state["stability_"], f"{where}stability_", (m,), nan=True)
     process = state["process_"]
     _check_process(process, f"{where}process_", m, C)
     policy, where = state["policy_"], f"{where}policy_"
@@ -64,7 +79,7 @@ def _check_process(process, where, m, C):
     require(type(process).__name__ == "Process", where, "a Process")
     costs = array(process.costs, f"{where}.costs", (None,), low=0.0, high=_LARGEST)
     n_blocks = costs.size
-    require(1 <= n_blocks <= m, f"{where}.costs", "a price for every block")
+    require(1 <= n_blocks <= m, f"{where}.costs", "a cost for every block")
     require(n_blocks == m or n_blocks * m <= _LARGEST_MATRIX, f"{where}.costs", "fewer blocks")
     places(process.block_of, f"{where}.block_of", n_blocks, m)
     used = np.bincount(process.block_of, minlength=n_blocks)
@@ -83,7 +98,7 @@ def _check_budget(value, where):
 
 
 def _check_candidates(policy, where, process, m):
-    """The blocks and columns that a policy knows, and their prices."""
+    """The blocks and columns that a policy knows, and their costs."""
     n_blocks = process.costs.size
     blocks = places(policy.blocks, f"{where}.blocks", n_blocks, ascending=True)
     own = np.flatnonzero(np.isin(process.block_of, blocks))
@@ -182,21 +197,21 @@ def _check_set_forest(own, where, n_columns, C):
 
 def _check_forest(forest, where, n_columns, C):
     require(type(forest).__name__ == "Forest", where, "a Forest")
-    feature = array(
-        forest.feature, f"{where}.feature", (None,), "int32", low=-1, high=n_columns - 1
-    )
-    n_nodes = feature.size
+    nodes = array(forest.nodes, f"{where}.nodes", (None, 4), "int32", low=-1)
+    in_rows(nodes, f"{where}.nodes")
+    n_nodes = nodes.shape[0]
+    feature, left, sizes, missing_left = nodes.T
+    require((feature < n_columns).all(), f"{where}.nodes", f"of {n_columns} columns")
+    fits = (sizes >= 0).all() and np.isin(missing_left, (0, 1)).all()
+    require(fits, f"{where}.nodes", "with sizes and sides")
     offsets = array(forest.offsets, f"{where}.offsets", (None,), "int64")
     fits = offsets.size > 1 and offsets[0] == 0 and offsets[-1] == n_nodes
     require(fits and (np.diff(offsets) > 0).all(), f"{where}.offsets", "where trees begin")
     array(forest.threshold, f"{where}.threshold", (n_nodes,), finite=False)
-    array(forest.missing_left, f"{where}.missing_left", (n_nodes,), "bool")
-    array(forest.sizes, f"{where}.sizes", (n_nodes,), "int32", low=0)
-    left = array(forest.left, f"{where}.left", (n_nodes,), "int32", low=-1)
     # Children come after their parent, in the same tree: a way down ends.
     inner = np.flatnonzero(feature >= 0)
     end = np.repeat(offsets[1:], np.diff(offsets))[inner]
     onward = (left[inner] > inner) & (left[inner].astype(np.int64) + 1 < end)
-    require(onward.all(), f"{where}.left", "later nodes of the same tree")
+    require(onward.all(), f"{where}.nodes", "with later nodes of the same tree as children")
     shares = array(forest.shares, f"{where}.shares", (n_nodes, C), "float32", low=0.0, high=1.001)
     in_rows(shares, f"{where}.shares")

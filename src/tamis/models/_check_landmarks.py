@@ -25,26 +25,28 @@ __all__ = [
     "check_transformer",
 ]
 
-TRANSFORMER_ATTRIBUTES = ("references_", "rows_", "sigma_", "n_references_", "_map")
+TRANSFORMER_ATTRIBUTES = ("landmarks_", "rows_", "sigma_", "n_landmarks_", "_map")
 CLASSIFIER_ATTRIBUTES = (
-    "references_",
+    "landmarks_",
     "rows_",
     "sigma_",
-    "n_references_",
+    "n_landmarks_",
     "_row_codes",
+    "feature_importances_",
     "model_",
 )
 SEARCH_ATTRIBUTES = (
     "best_configuration_",
     "best_score_",
     "path_",
+    "_support",
     "_vote",
     "_seed_used",
     "_known",
     "configurations_",
     "members_",
 )
-SEARCH_OPTIONAL = ()
+SEARCH_OPTIONAL = ("feature_importances_",)
 # Training makes nothing larger: squares must have a sum.
 _FARTHEST = 1e150
 
@@ -57,9 +59,10 @@ def check_transformer(state, m, C):
 
 def check_classifier(state, m, C):
     """Check the state of a LandmarkClassifier of m features and C classes."""
-    n_references = _check_model(state["model_"], "model_", m, C)
+    n_landmarks = _check_model(state["model_"], "model_", m, C)
     _check_attributes(state, state["model_"]["map"])
-    places(state["_row_codes"], "_row_codes", C, n_references)
+    places(state["_row_codes"], "_row_codes", C, n_landmarks)
+    _check_importances(state, m)
 
 
 def check_search(state, m, C):
@@ -67,26 +70,40 @@ def check_search(state, m, C):
     choice(state["_vote"], "_vote", ("majority", "soft"))
     number(state["best_score_"], "best_score_", finite=False)
     integer(state["_seed_used"], "_seed_used")
+    support = array(state["_support"], "_support", (m,), "bool")
+    n_used = int(np.count_nonzero(support))
+    require(n_used > 0, "_support", "one feature at least")
+    if "feature_importances_" in state:
+        _check_importances(state, m)
     for at, member in enumerate(ordered(state["members_"], "members_")):
         where = f"members_[{at}]"
         record(member, where, ("configuration", "seed", "weight", "model", "row_codes"))
         _check_configuration(member["configuration"], f"{where}.configuration")
         integer(member["seed"], f"{where}.seed")
         number(member["weight"], f"{where}.weight", above=0.0)
-        n_references = _check_model(member["model"], f"{where}.model", m, C)
-        places(member["row_codes"], f"{where}.row_codes", C, n_references)
+        n_landmarks = _check_model(member["model"], f"{where}.model", n_used, C)
+        places(member["row_codes"], f"{where}.row_codes", C, n_landmarks)
     _check_configuration(state["best_configuration_"], "best_configuration_")
     table, kinds = state["configurations_"], ("object", "bool", "int64", "float64")
-    record(table, "configurations_", (*_parameters(), "balanced_error"))
-    errors = array(table["balanced_error"], "configurations_.balanced_error", (None,), nan=True)
+    require(isinstance(table, dict), "configurations_", "an object")
+    folds = [name for name in table if str(name).startswith("split")]
+    expected = [f"split{fold}_test_score" for fold in range(len(folds))]
+    record(table, "configurations_", (*_parameters(), "score", *expected))
+    scores = array(table["score"], "configurations_.score", (None,), nan=True)
     for name, column in table.items():
-        array(column, f"configurations_.{name}", (errors.size,), kinds, finite=False, nan=True)
+        array(column, f"configurations_.{name}", (scores.size,), kinds, finite=False, nan=True)
         require(is_plain(column), f"configurations_.{name}", "numbers and strings")
-    path = record(state["path_"], "path_", ("n_references", "balanced_error"))
-    sizes = array(path["n_references"], "path_.n_references", (None,), ("int64", "float64"))
-    array(path["balanced_error"], "path_.balanced_error", (sizes.size,), nan=True)
+    keys = ("level", "n_features", "score", "standard_error", "cost")
+    path = record(state["path_"], "path_", keys)
+    sizes = array(path["level"], "path_.level", (None,), ("int64", "float64"))
+    for name in keys[1:]:
+        array(path[name], f"path_.{name}", (sizes.size,), nan=True)
     if state["_known"] is not None:
         _check_known(state["_known"], C)
+
+
+def _check_importances(state, m):
+    array(state["feature_importances_"], "feature_importances_", (m,), low=0.0)
 
 
 def _parameters():
@@ -123,19 +140,19 @@ def _check_known(known, C):
 
 
 def _check_attributes(state, landmarks):
-    for name, own in (("references_", "points"), ("rows_", "rows"), ("sigma_", "sigma")):
+    for name, own in (("landmarks_", "points"), ("rows_", "rows"), ("sigma_", "sigma")):
         value = state[name]
         same = type(value) is np.ndarray and value.dtype == landmarks[own].dtype
         require(same and np.array_equal(value, landmarks[own]), name, "as in the map")
-    integer(state["n_references_"], "n_references_")
-    require(state["n_references_"] == landmarks["sigma"].size, "n_references_", "as in the map")
+    integer(state["n_landmarks_"], "n_landmarks_")
+    require(state["n_landmarks_"] == landmarks["sigma"].size, "n_landmarks_", "as in the map")
 
 
 def _check_model(model, where, m, C):
     record(model, where, ("map", "head"))
-    n_references = _check_map(model["map"], f"{where}.map", m)
-    _check_head(model["head"], f"{where}.head", n_references, C)
-    return n_references
+    n_landmarks = _check_map(model["map"], f"{where}.map", m)
+    _check_head(model["head"], f"{where}.head", n_landmarks, C)
+    return n_landmarks
 
 
 def _check_map(landmarks, where, m):
@@ -146,12 +163,12 @@ def _check_map(landmarks, where, m):
     points = array(
         landmarks["points"], f"{where}.points", (None, m), low=-_FARTHEST, high=_FARTHEST
     )
-    n_references = points.shape[0]
-    require(n_references > 0, f"{where}.points", "one landmark at least")
-    array(landmarks["rows"], f"{where}.rows", (n_references,), "int64", low=0)
-    array(landmarks["sigma"], f"{where}.sigma", (n_references,), low=0.0)
+    n_landmarks = points.shape[0]
+    require(n_landmarks > 0, f"{where}.points", "one landmark at least")
+    array(landmarks["rows"], f"{where}.rows", (n_landmarks,), "int64", low=0)
+    array(landmarks["sigma"], f"{where}.sigma", (n_landmarks,), low=0.0)
     _check_scaling(landmarks["scaling"], f"{where}.scaling", m)
-    return n_references
+    return n_landmarks
 
 
 def _check_scaling(scaling, where, m):

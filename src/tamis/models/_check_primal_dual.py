@@ -1,6 +1,5 @@
 """What a fitted primal-dual classifier must be like."""
 
-from tamis.models._check_centers import check_path
 from tamis.models._checking import (
     array,
     flag,
@@ -33,17 +32,26 @@ ATTRIBUTES = (
     "n_iter_",
 )
 OPTIONAL = ("dual_", "history_")
-ATTRIBUTES_CV = (*ATTRIBUTES, "_levels", "path_", "radius_", "best_score_", "stability_")
+ATTRIBUTES_CV = (
+    *ATTRIBUTES,
+    "_levels",
+    "_fold_scores",
+    "path_",
+    "radius_",
+    "best_score_",
+    "stability_",
+)
 OPTIONAL_CV = ("dual_",)
 _OF_LEVEL = (
+    "radius",
+    "size",
+    "selected",
+    "rows",
     "centers_",
-    "support_",
     "objective_",
     "gap_",
     "relative_gap_",
     "dispersion_",
-    "rows",
-    "radius_",
     "n_iter_",
     "best_score_",
     "stability_",
@@ -61,8 +69,9 @@ def check_primal_dual(state, m, C):
     number(state["_class_size"], "_class_size", finite=False)
     integer(state["n_features_"], "n_features_")
     flag(state["_euclidean"], "_euclidean")
+    array(state["support_"], "support_", (m,), "bool")
     _check_solution(state, "", m, C)
-    require(state["n_features_"] == state["support_"].size, "n_features_", "that of support_")
+    require(state["n_features_"] == state["support_"].sum(), "n_features_", "that of support_")
     if "history_" in state:
         history = record(
             state["history_"],
@@ -78,22 +87,35 @@ def check_primal_dual(state, m, C):
     number(state["radius_"], "radius_", above=0.0)
     number(state["best_score_"], "best_score_", finite=False)
     array(state["stability_"], "stability_", (m,))
-    n_levels = check_path(state["path_"], "path_", ("radius", "n_features", "gap"), "scores")
+    n_levels = _check_path(state["path_"])
+    array(state["_fold_scores"], "_fold_scores", (None, n_levels), finite=False, nan=True)
     levels = ordered(state["_levels"], "_levels")
     require(len(levels) == n_levels, "_levels", f"{n_levels} levels")
     for at, level in enumerate(levels):
         where = f"_levels[{at}]."
         record(level, where, _OF_LEVEL, ("dual_",))
         _check_solution(level, where, m, C)
-        array(level["rows"], f"{where}rows", (level["support_"].size, C))
-        number(level["radius_"], f"{where}radius_", above=0.0)
+        places(level["selected"], f"{where}selected", m, ascending=True)
+        array(level["rows"], f"{where}rows", (level["selected"].size, C))
+        number(level["radius"], f"{where}radius", above=0.0)
+        integer(level["size"], f"{where}size")
         number(level["best_score_"], f"{where}best_score_", finite=False)
         array(level["stability_"], f"{where}stability_", (m,))
 
 
+def _check_path(path):
+    """One number for every level in every column of the path; returns how many levels."""
+    names = ("level", "n_features", "score", "standard_error", "cost", "gap")
+    record(path, "path_", names)
+    n_levels = array(path["level"], "path_.level", (None,)).size
+    require(n_levels > 0, "path_", "of one level at least")
+    for name in names[1:]:
+        array(path[name], f"path_.{name}", (n_levels,), finite=False, nan=True)
+    return n_levels
+
+
 def _check_solution(state, where, m, C):
     array(state["centers_"], f"{where}centers_", (C, C))
-    places(state["support_"], f"{where}support_", m, ascending=True)
     number(state["dispersion_"], f"{where}dispersion_", above=0.0)
     number(state["temperature_"], f"{where}temperature_", above=0.0)
     integer(state["n_iter_"], f"{where}n_iter_")

@@ -56,7 +56,7 @@ def add_classifier(graph, model, x):
 
 
 def _centers(graph, model, x):
-    fitted, support = model._model, model.support_
+    fitted, support = model._model, model._selected
     terms = fitted.terms(support)
     if fitted.statistics.unit is not None:
         x = graph("Div", x, fitted.statistics.unit[columns_of(model)])
@@ -79,7 +79,7 @@ def _centers(graph, model, x):
 
 
 def _primal_dual(graph, model, x):
-    support = model.support_
+    support = model._selected
     inner = model.weights_[support] / model.scale_[support, None]
     projected = graph("MatMul", graph("Sub", x, model.mean_[support]), inner)
     away = graph.clip(graph.apart(projected, model.centers_), _FARTHEST)
@@ -103,6 +103,8 @@ def _primal_dual(graph, model, x):
 
 def _ensemble(graph, model, x):
     total, n_classes = None, len(model.classes_)
+    if not model.support_.all():
+        x = graph("Gather", x, np.flatnonzero(model.support_), axis=1)
     weights = np.array([member["weight"] for member in model.members_])
     for weight, member in zip(weights, model.members_, strict=True):
         share = graph("Softmax", _landmarks(graph, member["model"], x), axis=1)

@@ -41,7 +41,7 @@ _STATES = {
     ),
     "LandmarkSearchCV": (
         _check_landmarks.SEARCH_ATTRIBUTES,
-        (),
+        _check_landmarks.SEARCH_OPTIONAL,
         _check_landmarks.check_search,
     ),
     "LandmarkTransformer": (

@@ -56,7 +56,7 @@ def holds_training_rows(model):
 def _kind_of(model):
     if model.kind is not None:
         return model.kind
-    by_means = isinstance(model.references, str) and model.references == "kmeans"
+    by_means = isinstance(model.landmarks, str) and model.landmarks == "kmeans"
     return "centroids" if by_means else "centers"
 
 

@@ -28,7 +28,14 @@ from tamis.paths.rule import TOLERANCE, Counted, PerFold, best_of, choose
 from tamis.paths.scoring import is_counted, score_decisions
 from tamis.paths.temperature import fit_temperature
 
-__all__ = ["CrossValidation", "Evaluation", "PathScores", "check_rule", "evaluate"]
+__all__ = [
+    "CrossValidation",
+    "Evaluation",
+    "PathScores",
+    "check_rule",
+    "evaluate",
+    "tabulate_folds",
+]
 
 # Values of the decisions that are held at a time.
 _BLOCK = 8_000_000
@@ -95,10 +102,13 @@ def evaluate(path, X, test, codes, classes, scoring, sample_weight=None) -> Eval
     if is_counted(scoring):
         right = np.empty((n_levels, test.size), dtype=bool)
         size = max(1, _BLOCK // max(1, n_levels * known.size))
+        place = np.full(len(classes), -1)  # of every class among those of the path
+        place[known] = np.arange(known.size)
+        truth = place[codes[test]]
         for start in range(0, test.size, size):
             rows = slice(start, start + size)
             labels, usage = path.labels_and_usage(X[test[rows]])
-            right[:, rows] = known[labels] == codes[test[rows]]
+            right[:, rows] = labels == truth[rows].astype(labels.dtype)
             n_features += usage.n_features.sum(axis=1) / test.size
             cost += usage.cost.sum(axis=1) / test.size
         errors = Counted.of(
@@ -192,12 +202,18 @@ class CrossValidation:
         times = np.zeros(self.codes.size)
         for evaluation in evaluations:
             np.add.at(times, evaluation.test, 1.0)
+        if self.sample_weight is not None:  # weight 0 leaves a row out
+            times[self.sample_weight == 0] = 0.0
         rows = np.flatnonzero(times)
         place = np.cumsum(times > 0) - 1
         right = np.zeros((len(evaluations[0].path), rows.size), dtype=np.float32)
         for evaluation in evaluations:
-            # A row may be tested by several folds, and twice by one.
-            np.add.at(right.T, place[evaluation.test], evaluation.right.T)
+            counted = times[evaluation.test] > 0
+            tested = place[evaluation.test[counted]]
+            if np.unique(tested).size == tested.size:
+                right[:, tested] += evaluation.right[:, counted]
+            else:  # a row may be tested twice
+                np.add.at(right.T, tested, evaluation.right[:, counted].T)
         right /= times[rows]
         return Counted.of(
             right,
@@ -308,17 +324,33 @@ class PathScores:
     def as_cv_results(self, parameter: str) -> dict:
         """`cv_results_` in scikit-learn's form, with the levels as values of one parameter."""
         levels = np.asarray(self.evaluations[0].path.levels)
-        values = np.ma.MaskedArray(levels, mask=np.zeros(levels.size, dtype=bool))
-        mean = self.fold_scores.mean(axis=0)
-        rank = np.ones(levels.size, dtype=np.int32)
-        rank += (np.nan_to_num(mean, nan=-np.inf)[:, None] < mean).sum(axis=1, dtype=np.int32)
-        results = {
-            f"param_{parameter}": values,
-            "params": [{parameter: level} for level in levels.tolist()],
-        }
-        for fold, scores in enumerate(self.fold_scores):
-            results[f"split{fold}_test_score"] = scores
-        results["mean_test_score"] = mean
-        results["std_test_score"] = self.fold_scores.std(axis=0)
-        results["rank_test_score"] = rank
-        return results
+        return tabulate_folds(parameter, levels, self.fold_scores)
+
+
+def tabulate_folds(parameter: str, levels: NDArray, fold_scores: NDArray) -> dict:
+    """Scores of the folds in the form of scikit-learn's `cv_results_`.
+
+    Parameters
+    ----------
+    parameter : str
+        Name of the parameter whose values are the levels.
+    levels : ndarray of shape (n_levels,)
+    fold_scores : ndarray of shape (n_folds, n_levels)
+
+    Returns
+    -------
+    results : dict
+    """
+    mean = fold_scores.mean(axis=0)
+    rank = np.ones(levels.size, dtype=np.int32)
+    rank += (np.nan_to_num(mean, nan=-np.inf)[:, None] < mean).sum(axis=1, dtype=np.int32)
+    results = {
+        f"param_{parameter}": np.ma.MaskedArray(levels, mask=np.zeros(levels.size, dtype=bool)),
+        "params": [{parameter: level} for level in levels.tolist()],
+    }
+    for fold, scores in enumerate(fold_scores):
+        results[f"split{fold}_test_score"] = scores
+    results["mean_test_score"] = mean
+    results["std_test_score"] = fold_scores.std(axis=0)
+    results["rank_test_score"] = rank
+    return results

@@ -16,11 +16,15 @@ The one idea that makes it fast: the certificate costs one product X'Z, so every
 done on few rows of W (`solver`). On these, Newton steps or an interior-point method end at the
 optimum to the last digits, however correlated the features are; first-order methods do the rest.
 
-Data flow: `training` (weights, standardization) -> `problem` -> `solver` or `paper` -> `path` ->
-`classifier`, `classifier_cv` -> `prediction`.
+In the l1 ball with a smooth loss, the default, these steps are one compiled loop (`_descent`).
+
+Data flow: `training` (weights, standardization) -> `problem` -> `solver` or `paper` -> `radii`
+(one after the other) -> `records` (fitted attributes) -> `path`, `classifier`, `classifier_cv` ->
+`prediction`.
 """
 
 from tamis.primal_dual.classifier import PrimalDualClassifier
 from tamis.primal_dual.classifier_cv import PrimalDualClassifierCV
+from tamis.primal_dual.path import PrimalDualPath
 
-__all__ = ["PrimalDualClassifier", "PrimalDualClassifierCV"]
+__all__ = ["PrimalDualClassifier", "PrimalDualClassifierCV", "PrimalDualPath"]

@@ -1,26 +1,29 @@
 """What the primal-dual classifiers share: parameters, training, and what a fitted one can do."""
 
+from __future__ import annotations
+
 import time
 import warnings
-from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import (
     DecisionMixin,
+    Explanation,
     FeatureSelectorMixin,
     TamisEstimator,
     check_class_weight,
     check_weights,
     encode_labels,
-    is_real,
     require_class_weights,
     require_two_classes,
     validate,
 )
+from tamis.primal_dual._parameters import LARGEST, check_feature_weights, check_number
 from tamis.primal_dual.balls import BALLS
 from tamis.primal_dual.losses import make_loss
 from tamis.primal_dual.prediction import (
@@ -30,20 +33,16 @@ from tamis.primal_dual.prediction import (
     distances,
     project,
 )
+from tamis.primal_dual.records import record_of
 from tamis.primal_dual.training import make_problem, prepare
 
-__all__ = ["FittedPrimalDual", "History", "check_radii", "check_radius", "dispersion_of"]
+__all__ = ["FittedPrimalDual", "History"]
 
-_PRIVATE = ("_levels", "_euclidean", "_class_size")
+_PRIVATE = ("_levels", "_fold_scores", "_euclidean", "_class_size")
 _LOSSES = ("huber", "l1", "frobenius")
 _DEFAULT_ITERATIONS = 20_000
 # "auto" puts rho at this multiple of the mean class size: see `benchmarks/papers/primal_dual`.
 _RHO_PER_CLASS_SIZE = 2.0
-# Parameters beyond this, or below its inverse, leave no digits for a certificate.
-_LARGEST = 1e9
-_ROUNDING = 1e-12
-# Residuals of a perfect fit still leave some doubt.
-_LEAST_DISPERSION = 1e-3
 
 
 class History:
@@ -90,7 +89,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
                 raise ValueError(
                     f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}."
                 )
-        check_number("huber_delta", self.huber_delta, zero=True, most=_LARGEST)
+        check_number("huber_delta", self.huber_delta, zero=True, most=LARGEST)
         check_number("tol", self.tol, most=0.5)
         if not (isinstance(self.rho, str) and self.rho == "auto"):
             check_number("rho", self.rho, hint=" or 'auto'")
@@ -142,7 +141,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
     def _prepare(self, X, codes, weights, known=slice(None)):
         """Training data with the class weights in them, and these; `known` are the classes."""
         n_classes = len(self.classes_[known])
-        given = check_class_weight(self.class_weight, self.classes_, _LARGEST)
+        given = check_class_weight(self.class_weight, self.classes_, LARGEST)
         if given is None:
             of_class = np.ones(n_classes)
         elif isinstance(given, str):
@@ -166,10 +165,10 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
         if self.adaptive_centers:
             size = data.weights.sum() / data.n_classes
             rho = _RHO_PER_CLASS_SIZE * size if self.rho == "auto" else float(self.rho)
-            if not 1 / _LARGEST <= rho / size <= _LARGEST:
+            if not 1 / LARGEST <= rho / size <= LARGEST:
                 raise ValueError(
                     f"rho={rho:g} is out of proportion to the mean (weighted) class size {size:g}:"
-                    f" between {1 / _LARGEST:g} and {_LARGEST:g} times that is possible, "
+                    f" between {1 / LARGEST:g} and {LARGEST:g} times that is possible, "
                     "rho='auto' is twice it."
                 )
         return make_problem(
@@ -185,27 +184,27 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
 
     def _store(self, data, problem, solution, n_samples):
         """Keep the arrays of a solution."""
-        primal, dual = solution.pair.primal, solution.pair.dual
-        if solution.unit - primal.value <= _ROUNDING * solution.unit:
-            primal = problem.empty()  # what is left of W is rounding
-        self.weights_ = np.ascontiguousarray(primal.W)
-        self.centers_ = primal.mu.copy()
-        self.dual_ = np.zeros((n_samples, data.n_classes))
-        # |Z| <= s must hold after rounding too.
-        bound = problem.loss.bound
-        Z = np.clip(dual.factor * dual.U, -bound, bound) * data.weights[:, None]
-        self.dual_[data.rows] = Z
-        self.objective_ = float(primal.value)
-        self.gap_ = float(max(primal.value - dual.value, 0.0))
-        self.relative_gap_ = float(self.gap_ / solution.unit)
+        record = record_of(data, problem, solution, n_samples)
+        self._keep_data(data, problem)
+        self._be(record)
+
+    def _keep_data(self, data, problem):
+        """Keep what all radii share."""
         self.rho_ = problem.rho
         self._class_size = float(data.weights.sum() / data.n_classes)
         self.mean_, self.scale_ = data.mean, data.scale
-        self.support_ = np.flatnonzero(self.weights_.any(axis=1))
-        self.n_features_ = int(self.support_.size)
         self._euclidean = problem.loss.euclidean
-        self.dispersion_ = dispersion_of(problem, primal)
-        self.temperature_ = 1.0
+
+    def _be(self, record):
+        """Take the arrays of one radius."""
+        for name, value in record.items():
+            if name.endswith("_") and value is not None:
+                setattr(self, name, value)
+        self.weights_ = np.zeros((self.scale_.size, record["centers_"].shape[0]))
+        self.weights_[record["selected"]] = record["rows"]
+        self.support_ = np.zeros(self.scale_.size, dtype=bool)
+        self.support_[record["selected"]] = True
+        self.n_features_ = int(record["selected"].size)
 
     def _warn_of_gap(self, gap, max_iter, stacklevel=4):
         if gap > self.tol:
@@ -218,7 +217,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
             )
 
     def _warn_of_collapse(self, stacklevel=4):
-        if self.support_.size:
+        if self.support_.any():
             return
         reason, cure = "No feature separates the classes.", "Look at the data."
         loss = make_loss(self.loss, self.huber_delta)
@@ -244,9 +243,49 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
 
     def _get_support_mask(self):
         check_is_fitted(self, "support_")
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask
+        return self.support_
+
+    @property
+    def _selected(self):
+        return np.flatnonzero(self.support_)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Length of every row of `weights_`: 0 for a feature that is not used."""
+        check_is_fitted(self, "support_")
+        return np.linalg.norm(self.weights_, axis=1)
+
+    @property
+    def feature_order_(self) -> NDArray[np.intp]:
+        """All features, the most important first; ties by index."""
+        return np.argsort(-self.feature_importances_, kind="stable")
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the decisions in the units of X; for ``loss="frobenius"`` only.
+
+        The other losses measure distances in the l1 norm, which is not linear.
+        """
+        return self._linear()[0]
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Decisions at X = 0, up to a constant for more than two classes; see `coef_`."""
+        return self._linear()[1]
+
+    def _linear(self):
+        check_is_fitted(self, "support_")
+        if not self._euclidean:
+            raise AttributeError(
+                f"{type(self).__name__} has coef_ and intercept_ only with loss='frobenius': the "
+                "decisions of the other losses are not linear. See feature_importances_."
+            )
+        unit = self.dispersion_**2 * self.temperature_
+        coef = (self.weights_ / self.scale_[:, None] @ self.centers_.T).T / unit
+        intercept = -coef @ self.mean_ - 0.5 * (self.centers_**2).sum(axis=1) / unit
+        if len(self.classes_) == 2:
+            return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        return coef, intercept
 
     # Decisions.
 
@@ -261,16 +300,14 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
             dtype=[np.float64, np.float32],
             accept_large_sparse=True,
         )
-        P = project(X, self.weights_, self.mean_, self.scale_, self.support_)
+        P = project(X, self.weights_, self.mean_, self.scale_, self._selected)
         return X, distances(P, self.centers_, self._euclidean)
 
-    def _decide(self, found):
-        return decide(found, self._euclidean, self.dispersion_) / self.temperature_
-
     def _decisions(self, X):
-        return self._decide(self._distances(X)[1])
+        away = self._distances(X)[1]
+        return decide(away, self._euclidean, self.dispersion_) / self.temperature_
 
-    def confidence(self, X):
+    def confidence(self, X: ArrayLike) -> NDArray[np.float64]:
         """How much nearer the nearest center is than the second: 0 at a border, 1 on a center.
 
         Parameters
@@ -285,29 +322,7 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
         """
         return confidence_of(self._distances(X)[1])
 
-    def predict_reject(self, X, threshold):
-        """Labels, and which samples are better referred to a person.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        threshold : float
-            Smallest `confidence`, between 0 and 1, with which a label may be given.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        rejected : ndarray of bool of shape (n_samples,)
-            True where the confidence is below `threshold`.
-        """
-        if not is_real(threshold) or not 0 <= threshold <= 1:
-            raise ValueError(f"threshold must be a confidence, 0 to 1, got {threshold!r}.")
-        _, found = self._distances(X)
-        labels = self.classes_[self._decide(found).argmax(axis=1)]
-        return labels, confidence_of(found) < threshold
-
-    def explain(self, X):
+    def explain(self, X: ArrayLike) -> Explanation:
         """Contribution of every feature to the decision of every sample.
 
         Parameters
@@ -328,79 +343,10 @@ class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Tam
             self.weights_,
             self.mean_,
             self.scale_,
-            self.support_,
+            self._selected,
             self.centers_,
             self._euclidean,
             self.dispersion_,
         )
         values = [value / self.temperature_ for value in values]
         return self._explanation(values, base / self.temperature_, X)
-
-
-def check_number(name, value, *, zero=False, hint="", most=np.inf):
-    """Raise unless `value` is a finite number above 0 (or at least 0), and not above `most`."""
-    if not is_real(value) or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
-        raise ValueError(
-            f"{name} must be a number {'>=' if zero else '>'} 0{hint}, got {value!r}."
-        )
-    if value > most:
-        raise ValueError(f"{name} must be at most {most:g}, got {value!r}.")
-
-
-def check_radius(name, value):
-    """Raise unless `value` can be a radius."""
-    check_number(name, value)
-    if value > _LARGEST:
-        raise ValueError(
-            f"{name} must be at most {_LARGEST:g}, got {value!r}: for standardized features a "
-            "ball beyond that is no constraint, and no gap could be proved."
-        )
-
-
-def check_feature_weights(feature_weights, n_features):
-    """Positive factors of the features as float64; None for none."""
-    if feature_weights is None:
-        return None
-    try:
-        weights = np.asarray(feature_weights)
-    except ValueError as error:
-        raise ValueError(f"feature_weights must be a list of numbers ({error}).") from error
-    if weights.shape != (n_features,):
-        raise ValueError(
-            f"feature_weights must have one number for each of the {n_features} features, got "
-            + (f"shape {weights.shape}." if weights.ndim else f"{feature_weights!r}.")
-        )
-    if weights.dtype.kind == "O" and all(is_real(weight) for weight in weights.tolist()):
-        weights = weights.astype(np.float64)
-    if weights.dtype.kind not in "fiu":
-        raise ValueError(f"feature_weights must be numbers, got {feature_weights!r}.")
-    weights = weights.astype(np.float64)
-    wrong = np.flatnonzero(~((weights >= 1 / _LARGEST) & (weights <= _LARGEST)))
-    if wrong.size:
-        raise ValueError(
-            f"feature_weights must be positive and finite, between {1 / _LARGEST:g} and "
-            f"{_LARGEST:g}; got {weights[wrong[0]]} for feature {wrong[0]}. Leave a feature that "
-            "is not to count out of X."
-        )
-    return weights
-
-
-def check_radii(radii):
-    """Different radii in ascending order; None where a number of them is asked for."""
-    if isinstance(radii, Integral) and not isinstance(radii, bool):
-        if radii < 1:
-            raise ValueError(f"radii must be at least 1 radius, got {radii!r}.")
-        return None
-    if not isinstance(radii, list | tuple | np.ndarray) or not len(radii):
-        raise ValueError(f"radii must be a number of radii or a list of them, got {radii!r}.")
-    for radius in radii:
-        check_radius("Each of radii", radius)
-    return np.unique(np.asarray(radii, dtype=np.float64))
-
-
-def dispersion_of(problem, primal):
-    """One scale of the residuals around their centers."""
-    R = problem.residual(primal.mu, primal.XW)
-    each = R**2 if problem.loss.euclidean else np.abs(R)
-    mean = float(problem.weights @ each.mean(axis=1) / problem.weights.sum())
-    return max(np.sqrt(mean) if problem.loss.euclidean else mean, _LEAST_DISPERSION)

@@ -24,7 +24,15 @@ from tamis.projections import (
     project_nuclear_ball,
 )
 
-__all__ = ["BALLS", "Face", "L1Ball", "L12Ball", "L21Ball", "NuclearBall"]
+__all__ = ["BALLS", "Face", "L1Ball", "L12Ball", "L21Ball", "NuclearBall", "used_rows"]
+
+
+def used_rows(W):
+    """Which rows are not zero; column by column, because rows are short."""
+    used = np.zeros(W.shape[0], dtype=bool)
+    for column in W.T:
+        used |= column != 0
+    return used
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ class _Ball:
 
     def level(self, W):
         """What the ball makes few of: here the number of features that are used."""
-        return int(np.count_nonzero(W.any(axis=1)))
+        return int(np.count_nonzero(used_rows(W)))
 
     def face(self, W):
         """The piece of the sphere on which W lies; None where none is known."""
@@ -86,7 +94,10 @@ class L1Ball(_Ball):
 
     def row_scores(self, G):
         """Dual norm of every row alone; a row below the largest is zero at the optimum."""
-        return np.abs(G).max(axis=1)
+        scores = np.zeros(G.shape[0])
+        for column in G.T:
+            np.maximum(scores, np.abs(column), out=scores)
+        return scores
 
     def face(self, W):
         """Signs are fixed, zeros stay."""

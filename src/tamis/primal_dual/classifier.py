@@ -1,21 +1,28 @@
 """PrimalDualClassifier: a projection in a structured ball, and centers to classify by."""
 
-import copy
+from __future__ import annotations
+
 import warnings
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from tamis._array import to_dense
 from tamis._base import resolve_n_features, steps, with_callbacks
-from tamis.primal_dual._fitted import FittedPrimalDual, History, check_radii, check_radius
+from tamis.primal_dual._fitted import FittedPrimalDual, History
+from tamis.primal_dual._parameters import check_radii, check_radius
 from tamis.primal_dual.paper import algorithm_1
-from tamis.primal_dual.path import CRISP, add_wanted, choose_radii, follow, many_features
+from tamis.primal_dual.path import PrimalDualPath
+from tamis.primal_dual.radii import CRISP, add_wanted, choose_radii, follow, many_features
+from tamis.primal_dual.records import record_of
 from tamis.primal_dual.solver import resume, solve
 
 __all__ = ["PrimalDualClassifier"]
 
 _ALGORITHMS = ("fast", "paper")
 _PAPER_ITERATIONS = 30
+_DEFAULT_LEVELS = 20
 
 
 class PrimalDualClassifier(FittedPrimalDual):
@@ -71,11 +78,18 @@ class PrimalDualClassifier(FittedPrimalDual):
     weights_ : ndarray of shape (n_features_in_, n_classes)
         W, for standardized features.
     centers_ : ndarray of shape (n_classes, n_classes)
-        mu, one row a class.
-    support_ : ndarray of shape (n_features_,)
-        Features with a non-zero row in W, ascending.
+        mu, one row per class.
+    support_ : ndarray of bool of shape (n_features_in_,)
+        Whether a feature has a non-zero row in W.
     n_features_ : int
-        How many there are.
+        How many have.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Length of every row of W.
+    feature_order_ : ndarray of int of shape (n_features_in_,)
+        All features, the most important first.
+    coef_, intercept_ : ndarray
+        Coefficients of the decisions in the units of X, of shape (1, n_features_in_) for two
+        classes; only for ``loss="frobenius"``, where decisions are linear.
     dual_ : ndarray of shape (n_samples, n_classes)
         The dual point Z that proves the gap.
     objective_, gap_ : float
@@ -150,7 +164,9 @@ class PrimalDualClassifier(FittedPrimalDual):
         self.algorithm = algorithm
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> PrimalDualClassifier:
         """Find the projection and the centers.
 
         An interrupt (Ctrl-C, or a callback that asks to stop) ends the fit early; the classifier
@@ -193,18 +209,25 @@ class PrimalDualClassifier(FittedPrimalDual):
             # Ctrl-C leaves the best solution so far.
             if solution is not None:
                 self._store(data, problem, solution, codes.size)
-                self.n_iter_ = solution.n_iter
                 self.history_ = history.table()
         if self.algorithm == "fast" and solution.n_iter >= max_iter:
             self._warn_of_gap(solution.relative_gap, max_iter)
         self._warn_of_collapse()
         return self
 
-    def fit_path(self, X, y, radii=20, *, max_features=None, sample_weight=None):
-        """Classifiers for many radii, from the sparsest to the fullest, for little more than one.
+    def fit_path(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        levels: int | ArrayLike | None = None,
+        *,
+        max_features: int | float | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> PrimalDualPath:
+        """Models for many radii, from the sparsest to the fullest, for little more than one.
 
-        The data are prepared once, and every solution starts from the one before; each is that of
-        `fit` with its radius, to `tol`.
+        The data are prepared once, and every solution starts from its neighbours; each is that
+        of `fit` with its radius, to `tol`.
 
         Parameters
         ----------
@@ -212,53 +235,66 @@ class PrimalDualClassifier(FittedPrimalDual):
             Training samples; sparse ones stay sparse.
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
-        radii : int or array-like of float, default=20
-            Radii; the order does not matter. A number lets the data choose about that many, from
-            one feature to `max_features` for the balls that select features.
+        levels : int, array-like of float or None, default=None
+            Radii, in any order. An integer lets the data choose about that many, from one
+            feature to `max_features` for the balls that select features; None means 20.
         max_features : int, float or None, default=None
             End the path before the first model with more features than this: a count or a
-            fraction, as `n_features_to_select` of `PrimalDualClassifierCV`. With a number of
-            `radii` the last model comes as close as it can. None: the path of a number of `radii`
-            ends where a quarter as many features as samples, at least 100, are used.
+            fraction, as `n_features_to_select` of `PrimalDualClassifierCV`. If the data choose
+            the radii, the last model comes as close as it can, but a path with as many features
+            as samples (at least 100) goes no further. None: the path ends where a quarter as many
+            features as samples, at least 100, are used.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights; a weight of 2 is the same as the row twice.
 
         Returns
         -------
-        classifiers : list of PrimalDualClassifier
-            Fitted, from the smallest radius to the largest; their `history_` has its last row
-            only. This one stays as it is.
+        path : PrimalDualPath
+            ``path.model(i)`` is a fitted classifier, whose `history_` has its last row only;
+            ``path.at_most(counts)`` selects models by their number of features. The estimator
+            itself is not changed.
         """
         self._check_parameters()
         if self.algorithm == "paper":
             raise ValueError(
-                "fit_path goes with algorithm='fast'; the paper's algorithm solves one radius."
+                "fit_path needs algorithm='fast'; the paper's algorithm solves one radius."
             )
-        listed = check_radii(radii)
-        first = clone(self)
-        X, codes, weights = first._validate(X, y, sample_weight)
-        wanted = None
+        levels = _DEFAULT_LEVELS if levels is None else levels
+        check_radii(levels, "levels")
+        template = clone(self)
+        X, codes, weights = template._validate(X, y, sample_weight)
         if max_features is not None:
-            wanted = resolve_n_features(max_features, X.shape[1], "max_features")
-            self._require_features(f"max_features={wanted}")
-        data, first.class_weight_ = first._prepare(X, codes, weights)
-        problem = first._problem(data, 1.0)
+            max_features = resolve_n_features(max_features, X.shape[1], "max_features")
+            self._require_features(f"max_features={max_features}")
+        path = template._train_path(X, codes, weights, levels, max_features)
+        self._warn_of_gap(path.gaps.max(), self._iterations, stacklevel=3)
+        path.model(len(path) - 1)._warn_of_collapse(stacklevel=3)
+        return path
+
+    def _train_path(self, X, codes, weights, levels, max_features=None):
+        """`fit_path` without validation; this classifier becomes the template of its models."""
+        data, self.class_weight_ = self._prepare(X, codes, weights)
+        problem = self._problem(data, 1.0)
+        self._keep_data(data, problem)
         limits = {"tol": self.tol, "max_iter": self._iterations, "crisp": CRISP}
-        n_radii = radii if listed is None else None
-        classifiers = []
-        for level in _path_of(problem, listed, n_radii, wanted, limits):
-            one = copy.copy(first)
-            one.radius = float(level.radius)
-            one._store(data, level.problem, level.solution, codes.size)
-            one.n_iter_ = int(level.solution.n_iter)
-            history = History()
-            history.add(level.solution, level.size)
-            one.history_ = history.table()
-            classifiers.append(one)
-        gap = max(one.relative_gap_ for one in classifiers)
-        self._warn_of_gap(gap, self._iterations, stacklevel=3)
-        classifiers[-1]._warn_of_collapse(stacklevel=3)
-        return classifiers
+        radii = check_radii(levels, "levels")
+        n_radii = levels if radii is None else None
+        records = [
+            record_of(data, level.problem, level.solution, codes.size)
+            for level in _path_of(problem, radii, n_radii, max_features, limits)
+        ]
+
+        def retrain(columns):
+            part = clone(self)
+            part.classes_ = self.classes_
+            if self.feature_weights is not None:
+                part.feature_weights = np.asarray(self.feature_weights)[columns]
+            last = part._train_path(to_dense(X[:, columns]), codes, weights, 5, columns.size)
+            record = last._records[-1]
+            return {**record, "selected": columns[record["selected"]]}
+
+        radii = [record["radius"] for record in records]
+        return PrimalDualPath(self, records, radii, self.classes_, retrain)
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -289,12 +325,11 @@ def _path_of(problem, radii, n_radii, wanted, limits):
     The sparsest is there in any case, with a warning.
     """
     if radii is None:
-        n_features = problem.matrix.shape[1]
         radii = choose_radii(
             problem,
             n_radii,
             fewest=1,
-            largest=min(n_features, 2 * wanted) if wanted else many_features(problem),
+            largest=many_features(problem, wanted),
             max_iter=limits["max_iter"],
             slight=0.0,  # a model of one feature may explain little
             most=wanted,
@@ -311,8 +346,8 @@ def _path_of(problem, radii, n_radii, wanted, limits):
     if not few:
         few = [min(levels, key=lambda level: level.size)]
         warnings.warn(
-            f"max_features={wanted} features were asked for at most, but the sparsest model has "
-            f"{few[0].size}; the path is that model only. Give smaller radii.",
+            f"The sparsest model has {few[0].size} features, more than max_features={wanted}; the "
+            "path consists of that model only. Give smaller radii.",
             UserWarning,
             stacklevel=3,
         )

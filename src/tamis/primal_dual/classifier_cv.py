@@ -1,21 +1,26 @@
 """PrimalDualClassifierCV: the radius chosen by cross-validation along a warm-started path."""
 
+from __future__ import annotations
+
 import copy
 import warnings
 from numbers import Integral
 
 import numpy as np
-from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import resolve_n_features, steps, with_callbacks
-from tamis._selection import choose_level, standard_error
-from tamis.paths.scoring import ScoringMixin, check_scoring, score_decisions
+from tamis.paths.engine import CrossValidation, check_rule, tabulate_folds
+from tamis.paths.rule import TOLERANCE
+from tamis.paths.scoring import ScoringMixin, check_scoring
 from tamis.paths.splits import make_splits, weighted_splits
-from tamis.paths.temperature import fit_temperature
-from tamis.primal_dual._fitted import FittedPrimalDual, check_radii, dispersion_of
-from tamis.primal_dual.path import add_wanted, choose_radii, follow, many_features
-from tamis.primal_dual.prediction import decide, distances, project
+from tamis.primal_dual._fitted import FittedPrimalDual
+from tamis.primal_dual._parameters import check_radii
+from tamis.primal_dual.path import PrimalDualPath
+from tamis.primal_dual.radii import add_wanted, choose_radii, follow, many_features
+from tamis.primal_dual.records import record_of
 
 __all__ = ["PrimalDualClassifierCV"]
 
@@ -60,17 +65,21 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     scoring : str or callable, default="balanced_accuracy"
         What is to be large.
     rule : {"best", "1se"}, default="best"
-        The best radius (the smallest of equals), or the smallest whose score is within one
-        standard error of the best.
+        The best radius (the sparsest of equals), or the sparsest whose score is within one
+        standard error, or `tolerance`, of the best.
+    tolerance : float, default=0.01
+        For ``rule="1se"``: a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None
         Threads for the folds. Results do not depend on it.
 
     Attributes
     ----------
     path_ : dict of ndarray
-        "radius", "n_features" (of all data; entries for "l12", rank for "nuclear"), "mean", "se"
-        (standard error of the mean), "scores" (one row per fold) and "gap" (relative, largest of
-        all data and the folds).
+        One value per radius: "level" (the radius), "n_features" and "cost" (means over the
+        folds), "score", "standard_error" and "gap" (relative, largest of all data and the
+        folds).
+    cv_results_ : dict
+        Scores of the folds in the form of scikit-learn's `GridSearchCV`.
     radius_ : float
         The chosen radius.
     stability_ : ndarray of shape (n_features_in_,)
@@ -78,9 +87,9 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     temperature_ : float
         What decisions are divided by, calibrated on out-of-fold decisions.
     best_score_ : float
-        Mean score of the chosen radius over the folds: good for choosing, too optimistic as an
-        estimate.
-    classes_, weights_, centers_, support_, n_features_, dual_, objective_, gap_, relative_gap_, \
+        Score of the chosen radius over all folds; used to select a model, so it is optimistic.
+    classes_, weights_, centers_, support_, feature_importances_, feature_order_, coef_, \
+intercept_, n_features_, dual_, objective_, gap_, relative_gap_, \
 rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, feature_names_in_
         As in `PrimalDualClassifier`, trained on all data.
 
@@ -91,8 +100,8 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     >>> data = load_breast_cancer(as_frame=True)
     >>> model = PrimalDualClassifierCV([0.1, 0.3, 1.0, 3.0], rule="1se", cv=3, tol=1e-8)
     >>> model = model.fit(data.data, data.target)
-    >>> model.path_["n_features"].tolist(), model.n_features_
-    ([2, 3, 19, 24], 19)
+    >>> model.path_["score"].round(2).tolist(), model.n_features_
+    ([0.9, 0.91, 0.95, 0.96], 19)
     >>> model.with_n_features(4).get_feature_names_out().tolist()
     ['mean concave points', 'worst radius', 'worst concave points']
     """
@@ -115,6 +124,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         cv=5,
         scoring="balanced_accuracy",
         rule="best",
+        tolerance=TOLERANCE,
         n_jobs=None,
     ):
         self.radii = radii
@@ -132,14 +142,21 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.tolerance = tolerance
         self.n_jobs = n_jobs
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> PrimalDualClassifierCV:
         """Follow the path on all data and in every fold, and choose the radius.
 
-        A callback that asks to stop, or Ctrl-C, ends the work early: the radii and the folds done
-        until then choose.
+        A callback that asks to stop, or Ctrl-C, ends the work early: the choice is then made
+        from the radii and the folds that are done.
 
         Parameters
         ----------
@@ -150,42 +167,66 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, for training and for the scores.
         groups : array-like of shape (n_samples,), default=None
-            Sample groups (patients, copies of a row): with a number of folds they stay whole, a
-            splitter of yours gets them.
+            Sample groups (patients, copies of a row). They stay whole if `cv` is a number; a
+            splitter receives them. In the standard errors a group counts as one row.
 
         Returns
         -------
         self : PrimalDualClassifierCV
         """
         self._check_parameters()
-        choose_level(np.zeros(1), np.zeros(1), self.rule)  # a wrong rule is told before the work
+        check_rule(self.rule)
         check_scoring(self.scoring)
         radii = check_radii(self.radii)
         self._forget()
         X, codes, weights = self._validate(X, y, sample_weight)
         given = None if sample_weight is None else weights
         splits = weighted_splits(make_splits(self.cv, X, self.classes_[codes], groups), given)
+        cross_validation = CrossValidation(
+            X,
+            codes,
+            self.classes_,
+            splits,
+            self.scoring or "accuracy",
+            given,
+            None if groups is None else np.asarray(groups),
+        )
         data, self.class_weight_ = self._prepare(X, codes, weights)
         problem = self._problem(data, 1.0)
         wanted = self._check_wanted(problem)
 
-        levels, evaluated = [], []
+        levels, evaluations = [], []
         names = ["path", *(f"fold {f}" for f in range(len(splits)))]
         try:
             for name in steps(self, names, X=X, y=y):
                 if name == "path":
                     self._follow_all(problem, radii, wanted, levels)
-                    folds = self._evaluate_folds(X, codes, weights, given, splits, levels)
+                    folds = cross_validation.walk(
+                        lambda rows, _: self._train_fold(X, codes, weights, rows, levels),
+                        self.n_jobs,
+                    )
                 else:
-                    evaluated.append(next(folds))
+                    evaluations.append(next(folds))
         finally:
             # An interrupt leaves what is known: the levels so far, and the folds so far.
             if levels:
-                self._keep(data, levels, codes.size)
-                self._choose(evaluated, splits, codes, weights, wanted)
+                self._keep_data(data, problem)
+                self._levels = [
+                    record_of(data, level.problem, level.solution, codes.size) for level in levels
+                ]
+                mass = np.bincount(codes, weights * self.class_weight_[codes])
+                self._choose(cross_validation, evaluations, mass, wanted)
         self._warn_of_gap(float(self.path_["gap"].max()), self._iterations)
         self._warn_of_collapse()
         return self
+
+    @property
+    def cv_results_(self) -> dict:
+        """Scores of the folds, in the form of scikit-learn's `GridSearchCV`."""
+        check_is_fitted(self, "support_")
+        if not len(self._fold_scores):
+            raise AttributeError("The fit was stopped before the first fold was scored.")
+        return tabulate_folds("radius", self.path_["level"], self._fold_scores)
 
     def _check_wanted(self, problem):
         """The number of features that is asked for; None for none."""
@@ -213,153 +254,90 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         if wanted is not None and isinstance(self.radii, Integral):
             add_wanted(levels, wanted, **limits)
 
-    def _keep(self, data, levels, n_samples):
-        """The levels as plain arrays."""
-        self._levels = [self._record(data, level, n_samples) for level in levels]
-        self.path_ = {
-            "radius": np.array([level.radius for level in levels]),
-            "n_features": np.array([level.size for level in levels]),
-            "gap": np.array([level.solution.relative_gap for level in levels]),
-        }
-
-    def _record(self, data, level, n_samples):
-        """The fitted attributes of one level; weights as their non-zero rows."""
-        self._store(data, level.problem, level.solution, n_samples)
-        record = {
-            name: getattr(self, name)
-            for name in (
-                "centers_",
-                "support_",
-                "objective_",
-                "gap_",
-                "relative_gap_",
-                "dispersion_",
-                "dual_",
-            )
-        }
-        record["rows"] = self.weights_[self.support_]
-        record["radius_"] = float(level.radius)
-        record["n_iter_"] = int(level.solution.n_iter)
-        return record
-
-    def _select(self, at):
-        """Be the model of one level of the path."""
-        vars(self).pop("dual_", None)  # kept for the chosen level only
-        record = self._levels[at]
-        for name, value in record.items():
-            if name.endswith("_"):
-                setattr(self, name, value)
-        self.n_features_ = int(self.support_.size)
-        self.weights_ = np.zeros((self.n_features_in_, len(self.classes_)))
-        self.weights_[self.support_] = record["rows"]
-
-    def _evaluate_folds(self, X, codes, weights, given, splits, levels):
-        """What every fold says, one after the other as they are ready."""
-        radii = [level.radius for level in levels]
-        return Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(self._evaluate_fold)(X, codes, weights, given, split, radii)
-            for split in splits
-        )
-
-    def _evaluate_fold(self, X, codes, weights, given, split, radii):
-        """Scores, decisions, supports and gaps of every radius in one fold."""
-        train, test = split
-        rows = train[weights[train] > 0]
+    def _train_fold(self, X, codes, weights, rows, levels):
+        """The path of one fold, with class indices as its classes."""
+        rows = rows[weights[rows] > 0]
         known, inner = np.unique(codes[rows], return_inverse=True)
         if known.size < 2:
             raise ValueError(
                 "A training fold has samples of one class only. Use fewer or stratified folds."
             )
-        data, _ = self._prepare(X[rows], inner, weights[rows], known)
-        problem = self._problem(data, 1.0)
-        scores, decisions, supports, gaps = [], [], [], []
-        limits = {"tol": self.tol, "max_iter": self._iterations}
-        for level in follow(problem, radii, **limits):
-            primal = level.solution.pair.primal
-            support = np.flatnonzero(primal.W.any(axis=1))
-            P = project(X[test], primal.W, data.mean, data.scale, support)
-            found = distances(P, primal.mu, problem.loss.euclidean)
-            own = decide(found, problem.loss.euclidean, dispersion_of(problem, primal))
-            mass = None if given is None else given[test]
-            scores.append(
-                score_decisions(
-                    self.scoring or "accuracy",
-                    own,
-                    self.classes_,
-                    known,
-                    X[test],
-                    self.classes_[codes[test]],
-                    mass,
-                )
-            )
-            everything = np.full((test.size, len(self.classes_)), -np.inf)
-            everything[:, known] = own
-            decisions.append(everything)
-            supports.append(support)
-            gaps.append(level.solution.relative_gap)
-        return {"scores": scores, "decisions": decisions, "supports": supports, "gaps": gaps}
+        template = clone(self)
+        template.classes_ = self.classes_
+        data, _ = template._prepare(X[rows], inner, weights[rows], known)
+        problem = template._problem(data, 1.0)
+        template._keep_data(data, problem)
+        radii = [level.radius for level in levels]
+        records = [
+            record_of(data, level.problem, level.solution, rows.size, keep_dual=False)
+            for level in follow(problem, radii, tol=self.tol, max_iter=self._iterations)
+        ]
+        return PrimalDualPath(template, records, radii, known)
 
-    def _choose(self, evaluated, splits, codes, weights, wanted):
+    def _choose(self, cross_validation, evaluations, mass, wanted):
         """The level that the rule, or the wanted number of features, picks."""
         n_levels = len(self._levels)
-        scores = np.array([fold["scores"] for fold in evaluated]).reshape(-1, n_levels)
-        mean = scores.mean(axis=0) if evaluated else np.full(n_levels, np.nan)
-        error = standard_error(scores) if evaluated else np.full(n_levels, np.nan)
-        self.path_.update(mean=mean, se=error, scores=scores)
-        gaps = [self.path_["gap"], *(fold["gaps"] for fold in evaluated)]
-        self.path_["gap"] = np.max(gaps, axis=0)
-        for at, record in enumerate(self._levels):
-            record["best_score_"] = float(mean[at])
-            record["stability_"] = self._stability(evaluated, at)
-            record["temperature_"] = self._temperature(evaluated, splits, codes, weights, at)
+        gap = [[record["relative_gap_"] for record in self._levels]]
+        gap = np.max(gap + [evaluation.path.gaps for evaluation in evaluations], axis=0)
+        if evaluations:
+            scores = cross_validation.gather(evaluations)
+            self._fold_scores = scores.fold_scores
+            self.path_ = scores.as_path(gap=gap)
+        else:  # stopped before the first fold
+            sizes = np.array([float(record["selected"].size) for record in self._levels])
+            self._fold_scores = np.empty((0, n_levels))
+            nothing = np.full(n_levels, np.nan)
+            self.path_ = {
+                "level": np.array([record["radius"] for record in self._levels]),
+                "n_features": sizes,
+                "score": nothing,
+                "standard_error": nothing,
+                "cost": sizes,
+                "gap": gap,
+            }
+        for place, record in enumerate(self._levels):
+            record["best_score_"] = float(self.path_["score"][place])
+            record["stability_"] = np.zeros(self.n_features_in_)
+            if evaluations:
+                record["stability_"] = scores.stability(place)
+                record["temperature_"] = scores.temperature(place, mass)
         if wanted is not None:
-            at = self._level_of(wanted)
-        elif evaluated:
-            at = choose_level(mean, error, self.rule)
+            chosen = self._place_of(wanted)
+        elif evaluations:
+            chosen = scores.choose(self.rule, self.tolerance)
         else:
-            at = n_levels - 1  # stopped before the first fold: nothing to choose by
-        for other, record in enumerate(self._levels):
-            if other != at:
+            chosen = n_levels - 1  # no scores to choose by
+        for place, record in enumerate(self._levels):
+            if place != chosen:
                 del record["dual_"]
-        self._select(at)
+        self._select(chosen)
 
-    def _level_of(self, wanted):
+    def _select(self, place):
+        """Be the model of one level of the path."""
+        vars(self).pop("dual_", None)  # kept for the chosen level only
+        self._be(self._levels[place])
+        self.radius_ = self._levels[place]["radius"]
+
+    def _place_of(self, wanted):
         """The largest radius with at most `wanted` features; the smallest when all have more."""
-        sizes = self.path_["n_features"]
+        sizes = np.array([record["selected"].size for record in self._levels])
         few = np.flatnonzero(sizes <= wanted)
         if not few.size:
             warnings.warn(
-                f"At most {wanted} features were asked for, but the smallest radius of the path "
-                f"selects {sizes[0]}; that model is taken. Give smaller radii.",
+                f"The model of the smallest radius has {sizes[0]} features, more than the "
+                f"{wanted} wanted; it is used all the same. Give smaller radii.",
                 UserWarning,
                 stacklevel=3,
             )
             return 0
         return int(few[-1])
 
-    def _stability(self, evaluated, at):
-        """Share of the folds that select each feature at one level."""
-        stability = np.zeros(self.n_features_in_)
-        for fold in evaluated:
-            stability[fold["supports"][at]] += 1.0 / len(evaluated)
-        return stability
-
-    def _temperature(self, evaluated, splits, codes, weights, at):
-        """Temperature of the out-of-fold decisions of one level, with the weights of the loss."""
-        if not evaluated:
-            return 1.0
-        tests = [test for (_, test), _ in zip(splits, evaluated, strict=False)]
-        decisions = np.concatenate([fold["decisions"][at] for fold in evaluated])
-        rows = np.concatenate(tests)
-        mass = weights[rows] * self.class_weight_[codes[rows]]
-        return fit_temperature(decisions, codes[rows], mass)
-
-    def with_n_features(self, k):
-        """The model of the largest radius with at most k features, without training again.
+    def with_n_features(self, n_features: int | float | None) -> PrimalDualClassifierCV:
+        """The model of the largest radius with at most this many features; nothing is trained.
 
         Parameters
         ----------
-        k : int, float or None
+        n_features : int, float or None
             As `n_features_to_select`.
 
         Returns
@@ -368,7 +346,8 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             Fitted; shares the path with this one. `dual_` is kept for the chosen radius only.
         """
         check_is_fitted(self, "support_")
-        self._require_features(f"k={k!r}")
+        self._require_features(f"n_features={n_features!r}")
+        wanted = resolve_n_features(n_features, self.n_features_in_, "n_features")
         other = copy.copy(self)
-        other._select(self._level_of(resolve_n_features(k, self.n_features_in_, "k")))
+        other._select(self._place_of(wanted))
         return other

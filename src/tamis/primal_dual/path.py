@@ -1,230 +1,168 @@
-"""The path over radii: solutions from the sparsest to the fullest, each starting from the last.
+"""PrimalDualPath: the models of many radii, from the sparsest to the fullest."""
 
-A solution of a smaller radius is admissible for a larger one, and its dual point too, so a step
-of the path needs no product to start and few iterations to end.
-"""
+from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import copy
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from tamis.primal_dual.solver import solve
+from tamis._array import center_columns
+from tamis.paths.path import Path
+from tamis.primal_dual.prediction import decide, distances
 
-__all__ = [
-    "CRISP",
-    "Level",
-    "add_wanted",
-    "choose_radii",
-    "follow",
-    "many_features",
-    "refine_radius",
-]
-
-# Radii are explored with this factor and accuracy.
-_GROWTH, _LOOSE = 1.6, 1e-3
-# A model that explains less than this, in units of the empty one, is too small to be of use.
-_SLIGHT = 0.01
-# The gap of a small model is held to this share of what it explains, because its features count;
-# to the second one where the path is there for the sake of models with very few features.
-_CRISP, CRISP = 1e-2, 1e-4
-# What explains no more than this, in units of the empty model, is the empty model.
-_NOTHING = 1e-9
-# How far from the first radius to look.
-_SMALLEST_RADIUS, _LARGEST_RADIUS = 1e-6, 1e6
-# A fit this good, in units of the empty model, is as good as one wants.
-_SATURATED = 0.01
-_REFINEMENTS = 12
-# A path ends where a quarter as many features as samples, and at least this many, are used.
-_MANY = 100
+__all__ = ["PrimalDualPath"]
 
 
-@dataclass(frozen=True)
-class Level:
-    """One point of the path.
+class PrimalDualPath(Path):
+    """What `PrimalDualClassifier.fit_path` returns.
 
     Attributes
     ----------
-    radius : float
-    problem : Problem
-    solution : Solution
+    levels : ndarray of shape (n_levels,)
+        Radii, ascending; numbers of features after `at_most`.
+    classes : ndarray of shape (n_classes,)
+        Classes of the training rows.
+    n_features : ndarray of int of shape (n_levels,)
+        Features that are used; after `at_most` as they are counted there.
+    gaps, objectives : ndarray of shape (n_levels,)
+        Relative duality gaps and objectives.
     """
 
-    radius: float
-    problem: object
-    solution: object
+    def __init__(self, template, records: Sequence[dict], levels, classes, retrain=None):
+        self._template = template
+        self._records = list(records)
+        self._retrain: Callable | None = retrain
+        self._models: dict = {}
+        self.levels = np.asarray(levels)
+        self.classes = classes
+        self.n_features = np.array([record["selected"].size for record in self._records])
 
     @property
-    def size(self):
-        """What the ball makes few of: features, entries or the rank."""
-        return self.problem.ball.level(self.solution.pair.primal.W)
+    def gaps(self) -> NDArray[np.float64]:
+        """Relative duality gap of every level."""
+        return np.array([record["relative_gap_"] for record in self._records])
 
     @property
-    def explained(self):
-        """Share of the empty model's objective that is gone."""
-        return 1.0 - self.solution.pair.primal.value / self.solution.unit
+    def objectives(self) -> NDArray[np.float64]:
+        """Objective of every level."""
+        return np.array([record["objective_"] for record in self._records])
 
-    @property
-    def is_empty(self):
-        """Whether nothing is explained but for rounding."""
-        return self.size == 0 or self.explained <= _NOTHING
+    def features(self, level: int) -> NDArray[np.intp]:
+        """Columns that the model at one place of the path uses, ascending."""
+        return self._records[level]["selected"]
 
-    @property
-    def is_free(self):
-        """Whether a larger radius would change nothing, or nothing that matters."""
-        primal, ball = self.solution.pair.primal, self.problem.ball
-        inside = primal.W.any() and ball.norm(primal.W) < 0.99 * ball.radius
-        return inside or primal.value <= _SATURATED * self.solution.unit
+    def decisions(self, X, places: slice = slice(None)) -> NDArray[np.float64]:
+        """Decisions of some levels, from one product with the union of their features.
 
+        Parameters
+        ----------
+        X : {ndarray, sparse array} of shape (n_rows, n_columns)
+            Validated samples.
+        places : slice
+            Which levels; all of them by default.
 
-def follow(problem, radii, *, tol, max_iter, level=None, crisp=_CRISP):
-    """Yield the level of every radius, each started from the one before.
+        Returns
+        -------
+        decisions : ndarray of shape (n_levels, n_rows, n_classes)
+        """
+        records = self._records[places]
+        fitted, n_classes = self._template, len(self.classes)
+        union = np.unique(
+            np.concatenate([np.zeros(0, np.intp), *(r["selected"] for r in records)])
+        )
+        stacked = np.zeros((union.size, len(records) * n_classes))
+        for place, record in enumerate(records):
+            rows = np.searchsorted(union, record["selected"])
+            columns = slice(place * n_classes, (place + 1) * n_classes)
+            stacked[rows, columns] = record["rows"] / fitted.scale_[record["selected"], None]
+        P = center_columns(X, union, fitted.mean_[union], stacked)
+        decisions = np.empty((len(records), X.shape[0], n_classes))
+        for place, record in enumerate(records):
+            one = P[:, place * n_classes : (place + 1) * n_classes]
+            away = distances(one, record["centers_"], fitted._euclidean)
+            decisions[place] = decide(away, fitted._euclidean, record["dispersion_"])
+            decisions[place] /= record["temperature_"]
+        return decisions
 
-    Parameters
-    ----------
-    problem : Problem
-        With any radius.
-    radii : iterable of float
-    tol, max_iter : float, int
-        As for `tamis.primal_dual.solver.solve`, for every radius.
-    level : Level or None
-        Where to start.
-    crisp : float
-        The gap is at most this share of what the level explains, too: the smaller, the surer its
-        features.
-    """
-    for radius in radii:
-        here = problem.with_radius(radius)
-        start = None if level is None else here.carry_over(level.solution.pair)
-        *_, solution = solve(here, start, tol=tol, max_iter=max_iter)
-        level = Level(radius, here, solution)
-        small = crisp * level.explained
-        if 0 < small < solution.relative_gap and solution.n_iter < max_iter:
-            rest = max_iter - solution.n_iter
-            done = solution.n_iter
-            *_, solution = solve(here, solution.pair, tol=small, max_iter=rest)
-            level = Level(radius, here, replace(solution, n_iter=done + solution.n_iter))
-        yield level
+    def model(self, level: int):
+        """The fitted `PrimalDualClassifier` at one place of the path; nothing is trained again."""
+        record = self._records[level]
+        if id(record) not in self._models:
+            one = copy.copy(self._template)
+            one.radius = float(record["radius"])
+            one._be(record)
+            one.history_ = {
+                "n_iter": np.array([one.n_iter_]),
+                "objective": np.array([one.objective_]),
+                "relative_gap": np.array([one.relative_gap_]),
+                "n_features": np.array([record["size"]]),
+                "seconds": np.array([0.0]),
+            }
+            self._models[id(record)] = one
+        return self._models[id(record)]
 
+    def at_most(
+        self,
+        counts: Sequence[int],
+        feature_of: ArrayLike | None = None,
+        kept: ArrayLike | None = None,
+    ) -> PrimalDualPath:
+        """The path by number of features: for every count the fullest model within it.
 
-def choose_radii(
-    problem, n_radii, *, fewest, largest, max_iter, slight=_SLIGHT, most=None, crisp=_CRISP
-):
-    """Radii along which the number of features (entries, rank) grows from a few to many.
+        Where even the sparsest model has more features than wanted, those of its features that
+        weigh most are trained again, alone.
 
-    Parameters
-    ----------
-    problem : Problem
-    n_radii : int
-    fewest, largest : int
-        Sizes at which to begin and to end.
-    max_iter, crisp : int, float
-        As in `follow`, for every solution.
-    slight : float
-        Models that explain less than this are too small, whatever their size.
-    most : int or None
-        End at the last radius with at most this size, although `largest` was looked at: sizes may
-        go up and down.
+        Parameters
+        ----------
+        counts : sequence of int
+            Wanted numbers of features, ascending.
+        feature_of : array-like of int of shape (n_columns,) or None
+            Feature of every column, where several columns (the dummies of a category) are one
+            feature; None if every column is a feature.
+        kept : array-like of bool of shape (n_features,) or None
+            Features that are free and not counted.
 
-    Returns
-    -------
-    radii : ndarray of shape (n_radii,)
-        Ascending, evenly spaced in the logarithm of the size as far as it is known; fewer where
-        several would be one.
-    """
-    limits = {"tol": _LOOSE, "max_iter": max_iter, "crisp": crisp}
-    explored, radius = [], _first_radius(problem)
-    slight = max(slight, _NOTHING)
-    level = next(follow(problem, [radius], **limits))
-    start = level
-    while (
-        level.size > fewest
-        and level.explained > slight
-        and (radius > _SMALLEST_RADIUS * start.radius)
-    ):
-        radius /= _GROWTH
-        level = next(follow(problem, [radius], **limits, level=level))
-        explored.append(level)
-    level = start
-    explored.append(level)
-    while (
-        (level.size < largest or level.explained <= slight)
-        and not level.is_free
-        and level.radius < _LARGEST_RADIUS * start.radius
-    ):
-        radius = level.radius * _GROWTH
-        level = next(follow(problem, [radius], **limits, level=level))
-        explored.append(level)
-    explored.sort(key=lambda known: known.radius)
-    if most is not None:
-        few = [at for at, known in enumerate(explored) if known.size <= most]
-        explored = explored[: few[-1] + 2] if few else explored[:1]
-    radius = np.array([known.radius for known in explored])
-    size = np.maximum.accumulate([known.size for known in explored])
-    # Start where the first features are.
-    empty = [known.is_empty for known in explored]
-    first = 0 if all(empty) else empty.index(False)
-    radius, size = np.log(radius[first:]), np.log(np.maximum(size[first:], 1))
-    # Sizes that stay the same are told apart by their radii.
-    position = size + 0.1 * (radius - radius[0])
-    wanted = np.linspace(position[0], position[-1], n_radii)
-    return np.unique(np.exp(np.interp(wanted, position, radius)))
+        Returns
+        -------
+        path : PrimalDualPath
+            With `counts` as levels.
+        """
+        n_columns = self._template.scale_.size
+        feature_of = np.arange(n_columns) if feature_of is None else np.asarray(feature_of)
+        n_features = int(feature_of.max(initial=-1)) + 1
+        kept = np.zeros(n_features, dtype=bool) if kept is None else np.asarray(kept)
+        records = [record for record in self._records if record["selected"].size]
+        records = records or self._records
+        sizes = np.array([_count(record, feature_of, kept) for record in records])
+        chosen = []
+        for count in counts:
+            few = np.flatnonzero(sizes <= count)
+            if few.size:
+                chosen.append(records[few[-1]])
+            else:
+                chosen.append(self._heaviest(records[0], int(count), feature_of, kept))
+        path = PrimalDualPath(self._template, chosen, counts, self.classes, self._retrain)
+        path.n_features = np.array([_count(record, feature_of, kept) for record in chosen])
+        return path
 
-
-def many_features(problem):
-    """Number of features at which a path ends unless one is asked for."""
-    n_rows, n_features = problem.matrix.shape
-    return min(n_features, max(_MANY, n_rows // 4))
-
-
-def _first_radius(problem):
-    """A tenth of the radius at which the first feature could explain everything."""
-    empty = problem.empty()
-    slope = problem.ball.dual_norm(problem.dual_of(empty).G)
-    return 0.1 * empty.value / slope if slope > 0 else 0.1
+    def _heaviest(self, record, count, feature_of, kept):
+        """A model of the features of a record that weigh most, and of the kept ones."""
+        total = np.bincount(
+            feature_of[record["selected"]],
+            weights=np.abs(record["rows"]).sum(axis=1),
+            minlength=kept.size,
+        )
+        total[kept] = 0.0
+        heaviest = np.argsort(-total, kind="stable")[:count]
+        wanted = kept.copy()
+        wanted[heaviest[total[heaviest] > 0]] = True
+        return self._retrain(np.flatnonzero(wanted[feature_of]))
 
 
-def refine_radius(below, above, wanted, **limits):
-    """The level with the largest radius found that has at most `wanted` features, by bisection.
-
-    Parameters
-    ----------
-    below, above : Level
-        With at most and with more than `wanted` features.
-    wanted : int
-    **limits
-        `tol`, `max_iter` and `crisp` as in `follow`.
-
-    Returns
-    -------
-    level : Level
-    """
-    for _ in range(_REFINEMENTS):
-        if below.size == wanted:
-            break
-        middle = np.sqrt(below.radius * above.radius)
-        level = next(follow(below.problem, [middle], **limits, level=below))
-        if level.size <= wanted:
-            below = level
-        else:
-            above = level
-    return below
-
-
-def add_wanted(levels, wanted, **limits):
-    """Put in one more level, as close to the wanted number of features as can be.
-
-    Parameters
-    ----------
-    levels : list of Level
-        From the smallest radius to the largest; changed.
-    wanted : int
-    **limits
-        `tol`, `max_iter` and `crisp` as in `follow`.
-    """
-    few = [at for at, level in enumerate(levels) if level.size <= wanted]
-    if not few or few[-1] == len(levels) - 1 or levels[few[-1]].size == wanted:
-        return
-    at = few[-1]
-    level = refine_radius(levels[at], levels[at + 1], wanted, **limits)
-    if level is not levels[at]:
-        levels.insert(at + 1, level)
+def _count(record, feature_of, kept):
+    """Features of a record that are counted."""
+    used = np.zeros(kept.size, dtype=bool)
+    used[feature_of[record["selected"]]] = True
+    return int(np.count_nonzero(used & ~kept))

@@ -14,6 +14,8 @@ times that slope, and contributions sum to the decision exactly, although it is 
 import numpy as np
 from scipy import sparse
 
+from tamis._array import center_columns, is_sparse
+
 __all__ = ["confidence_of", "contributions", "decide", "distances", "project"]
 
 # Beyond any data, and squares are still finite.
@@ -24,10 +26,7 @@ _TIE = 1e-12
 def project(X, weights, mean, scale, support):
     """Projected samples, (n_samples, n_classes); only the columns of the support are touched."""
     inner = weights[support] / scale[support, None]
-    chosen = X if support.size == X.shape[1] else X[:, support]
-    if sparse.issparse(chosen):
-        return np.asarray(chosen @ inner) - mean[support] @ inner
-    return (chosen.astype(np.float64, copy=False) - mean[support]) @ inner
+    return center_columns(X, support, mean[support], inner)
 
 
 def distances(P, centers, euclidean):
@@ -74,7 +73,7 @@ def contributions(X, weights, mean, scale, support, centers, euclidean, dispersi
         contributions are as sparse as the sample.
     """
     inner = weights[support] / scale[support, None]
-    thin = sparse.issparse(X)
+    thin = is_sparse(X)
     start = -mean[support] @ inner if thin else np.zeros(centers.shape[0])
     P = project(X, weights, mean, scale, support)
     base = decide(distances(start[None], centers, euclidean), euclidean, dispersion)[0]

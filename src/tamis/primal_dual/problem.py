@@ -151,19 +151,28 @@ class Problem:
         """The centers that the paper starts from."""
         return np.eye(self.n_classes)
 
+    @cached_property
+    def step_guess(self):
+        """What descent has learned about its step length, shared by all radii."""
+        return np.ones(1)
+
     def restrict(self, rows):
         """The problem with some rows of W only; the others are 0."""
         restricted = replace(self, matrix=self.matrix.columns(rows))
-        for shared in ("indicator", "_weighted_indicator"):
-            restricted.__dict__[shared] = getattr(self, shared)
+        shared = ("indicator", "_weighted_indicator", "class_sizes", "rough_squared_norm")
+        for name in (*shared, "step_guess"):
+            restricted.__dict__[name] = getattr(self, name)
         return restricted
 
     def with_radius(self, radius):
         """The problem with another radius; what is known of the data is shared."""
         other = replace(self, ball=type(self.ball)(radius))
-        for shared in ("indicator", "_weighted_indicator", "squared_norm", "rough_squared_norm"):
-            if shared in self.__dict__:
-                other.__dict__[shared] = self.__dict__[shared]
+        for name in ("indicator", "_weighted_indicator", "class_sizes", "rough_squared_norm"):
+            other.__dict__[name] = getattr(self, name)
+        for name in ("step_guess", "_empty"):
+            other.__dict__[name] = getattr(self, name)
+        if "squared_norm" in self.__dict__:
+            other.__dict__["squared_norm"] = self.__dict__["squared_norm"]
         return other
 
     def carry_over(self, pair):
@@ -195,6 +204,10 @@ class Problem:
 
     def empty(self):
         """W = 0 with the best centers: where everything begins, and the unit of the gap."""
+        return self._empty
+
+    @cached_property
+    def _empty(self):
         mu = self.identity
         if self.rho is not None:
             mu = np.diag(self.loss.prox(np.ones(self.n_classes), self.class_sizes / self.rho))

@@ -8,28 +8,32 @@ rows must be added (their score is above that of the rows in use). A row that is
 end is proved to change the objective by no more than the gap.
 
 Inner algorithms, one after the other or side by side until one is ahead: for smooth losses
-accelerated gradients and Newton steps (`_fista`, `_newton`); on few rows in the l1 ball an
+accelerated gradients and Newton steps (compiled in `_descent` for dense data in the l1 ball,
+`_fista` and `_newton` elsewhere); on few rows in the l1 ball an
 interior-point method (`_interior`); Douglas-Rachford splitting (`_splitting`) where its linear
 system is small; the restarted primal-dual method (`_pdhg`). Algorithm 1 of the paper as printed is
 in `paper`.
 """
 
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 
+from tamis.primal_dual._descent import can_descend, descent
 from tamis.primal_dual._fista import fista
 from tamis.primal_dual._interior import can_walk_inside, interior
 from tamis.primal_dual._pdhg import pdhg
 from tamis.primal_dual._splitting import can_split, splitting
+from tamis.primal_dual.balls import used_rows
 from tamis.primal_dual.problem import Pair, Primal
 
 __all__ = ["Solution", "resume", "solve"]
 
-_FIRST_ROWS = 100
+# Rows of the first inner problem: this many values of the data, within bounds.
+_FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 100
 # Inner problems are solved to this share of the gap there is.
 _INNER_GAP = 0.03
+_COMPILED_INNER_GAP = 0.003
 # Beyond this share of non-zero rows, the whole problem is solved at once.
 _DENSE_SHARE = 0.25
 # Iterations of an inner algorithm between two looks from outside.
@@ -96,11 +100,12 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
         whole = rows.size == problem.matrix.shape[1]
         part = problem if whole else problem.restrict(rows)
         start = pair if whole else _restrict(part, pair, rows)
-        aim = tol * unit if whole else max(_INNER_GAP * pair.gap, 0.3 * tol * unit)
+        share = _COMPILED_INNER_GAP if can_descend(part) else _INNER_GAP
+        aim = tol * unit if whole else max(share * pair.gap, 0.3 * tol * unit)
         n_inner, mark, since = 0, np.inf, 0
-        for inner in _improve(part, start):
-            n_inner += 1
-            since += 1
+        for inner, n_steps in _improve(part, start, aim):
+            n_inner += n_steps
+            since += n_steps
             if inner.gap <= 0.9 * mark:
                 mark, since = inner.gap, 0
             stalled = since > _STALLED and not whole and inner.gap <= 0.5 * pair.gap
@@ -118,23 +123,27 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
         yield Solution(pair, unit, n_iter)
 
 
-def _improve(problem, pair):
-    """The inner algorithm for a problem."""
+def _improve(problem, pair, aim):
+    """The inner algorithms for a problem: pairs, and how many iterations each took."""
     inside, split = can_walk_inside(problem), can_split(problem)
+
+    def first_order(p):
+        return descent(problem, p, aim) if can_descend(problem) else _count(fista(problem, p))
+
     makers = []
     if problem.loss.is_smooth:
-        first = _patience(problem) if inside else _FIRST_ORDER if split else None
-        makers.append(lambda p: islice(fista(problem, p), first))
+        first = _patience(problem) if inside else _first_order(problem) if split else np.inf
+        makers.append(lambda p: _stretch(first_order(p), first))
     if inside:
-        makers.append(lambda p: interior(problem, p))
+        makers.append(lambda p: _count(interior(problem, p)))
     if not split:
-        makers.append(lambda p: pdhg(problem, p))
+        makers.append(lambda p: _count(pdhg(problem, p)))
     elif problem.loss.is_smooth:
-        makers.append(lambda p: _race(p, splitting(problem, p), fista(problem, p)))
+        makers.append(lambda p: _race(p, _count(splitting(problem, p)), first_order(p)))
     elif problem.matrix.shape[1] <= problem.matrix.shape[0]:
-        makers.append(lambda p: splitting(problem, p))
+        makers.append(lambda p: _count(splitting(problem, p)))
     else:
-        makers.append(lambda p: _race(p, splitting(problem, p), pdhg(problem, p)))
+        makers.append(lambda p: _race(p, _count(splitting(problem, p)), _count(pdhg(problem, p))))
     return _in_turn(pair, makers)
 
 
@@ -145,17 +154,39 @@ def _patience(problem):
     and with many, and what calls cost.
     """
     (n_samples, n_features), k = problem.matrix.shape, problem.n_classes
-    step = 150.0 + 4.0 * n_samples * n_features * k / 2e3
+    calls = 10.0 if can_descend(problem) else 150.0
+    step = calls + 4.0 * n_samples * n_features * k / 2e3
     system = 2.0 * n_samples * n_features**2 + n_features**3
     return int(15 * (1000.0 + k * (100.0 + system / 1e4)) / step)
+
+
+def _first_order(problem):
+    """Gradient steps before splitting is tried beside them; compiled ones cost little."""
+    return 10 * _FIRST_ORDER if can_descend(problem) else _FIRST_ORDER
+
+
+def _count(pairs):
+    """One iteration for every pair."""
+    for pair in pairs:
+        yield pair, 1
+
+
+def _stretch(runner, n_iter):
+    """What an algorithm does in its next `n_iter` iterations, or some more."""
+    done = 0
+    for pair, n_steps in runner:
+        yield pair, n_steps
+        done += n_steps
+        if done >= n_iter:
+            return
 
 
 def _in_turn(pair, makers):
     """Algorithms one after the other, each from where the one before has ended."""
     for make in makers:
-        for own in make(pair):
-            pair = own
-            yield pair
+        for better, n_steps in make(pair):
+            pair = better
+            yield pair, n_steps
 
 
 def _race(pair, *runners):
@@ -167,15 +198,15 @@ def _race(pair, *runners):
     while len(runners) > 1:
         gaps = []
         for runner in runners:
-            for own in islice(runner, stretch):
-                pair = pair.better(own.primal, own.dual)
-                yield pair
-            gaps.append(own.gap)
+            for latest, n_steps in _stretch(runner, stretch):
+                pair = pair.better(latest.primal, latest.dual)
+                yield pair, n_steps
+            gaps.append(latest.gap)
         runners = [r for r, gap in zip(runners, gaps, strict=True) if gap <= 2 * min(gaps)]
         stretch *= 2
-    for own in runners[0]:
-        pair = pair.better(own.primal, own.dual)
-        yield pair
+    for latest, n_steps in runners[0]:
+        pair = pair.better(latest.primal, latest.dual)
+        yield pair, n_steps
 
 
 class _WorkingSet:
@@ -185,6 +216,8 @@ class _WorkingSet:
         self.problem = problem
         self.rows = np.zeros(0, dtype=np.intp)
         self.scores = None
+        n_samples = max(problem.matrix.shape[0], 1)
+        self.first = min(max(_FIRST_VALUES // n_samples, _FEWEST_ROWS), _FIRST_ROWS)
 
     def look(self, dual):
         """Scores of all rows after an inner problem; the dual need not be the best there is."""
@@ -196,19 +229,19 @@ class _WorkingSet:
         everything = np.arange(problem.matrix.shape[1])
         if not problem.ball.selects_rows:
             return everything
-        active = np.flatnonzero(pair.primal.W.any(axis=1))
+        active = np.flatnonzero(used_rows(pair.primal.W))
         if self.scores is None:
             self.look(pair.dual)
         scores = self.scores
         held = self.rows
         if held.size == 0:
-            n_new = max(_FIRST_ROWS, active.size)
+            n_new = max(self.first, active.size)
             held = active
         else:
             # Rows in use share one score at the optimum; before that, half are above it.
             level = np.median(scores[active]) if active.size else 0.0
             violators = int(np.count_nonzero(scores > level)) - active.size // 2
-            n_new = min(max(2 * active.size, _FIRST_ROWS), max(violators, 10))
+            n_new = min(max(2 * active.size, self.first), max(violators, _FEWEST_ROWS))
         if active.size > _DENSE_SHARE * everything.size:
             return everything
         scores = scores.copy()

@@ -1,6 +1,7 @@
 """The standardized data matrix, (X - mean) / scale, which is never formed for sparse data."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
@@ -49,6 +50,12 @@ class Standardized:
     def is_sparse(self):
         """Whether only the non-zero entries of the data are stored."""
         return is_sparse(self.X)
+
+    @cached_property
+    def transposed(self):
+        """The matrix of dense data, formed, with its columns as contiguous rows."""
+        whole = self if self.mean is None and self.inverse_scale is None else None
+        return np.ascontiguousarray((whole or self.columns(slice(None))).X.T)
 
     def apply(self, W):
         """The matrix times W."""

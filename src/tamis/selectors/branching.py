@@ -3,6 +3,8 @@
 The bound of `relaxation` is usually reached by a support and all is done. Otherwise the relaxed
 solution has a few features, about as many as classes, that are neither in nor out. Branching puts
 one of them in and out and bounds both halves again. Before that, features whose score is so far
+from __future__ import annotations
+
 from the k-th that moving them over costs more than the gap are settled, which leaves few.
 """
 
@@ -10,6 +12,7 @@ import heapq
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.selectors.likelihoods import entropy, purity_of
 from tamis.selectors.relaxation import relax
@@ -36,13 +39,13 @@ class BestSupport:
         Scores of all features at the bound of the whole problem.
     """
 
-    features: np.ndarray
+    features: NDArray
     gain: float
     bound: float
-    scores: np.ndarray
+    scores: NDArray
 
 
-def best_support(counts, k, max_nodes):
+def best_support(counts: NDArray, k: int, max_nodes: int) -> BestSupport:
     """Find k features whose own parameters add most to the multinomial log-likelihood.
 
     Parameters
@@ -94,8 +97,8 @@ class _Node:
 
     priority: float
     number: int
-    fixed: np.ndarray = field(compare=False)
-    free: np.ndarray = field(compare=False)
+    fixed: NDArray = field(compare=False)
+    free: NDArray = field(compare=False)
     feature: int = field(compare=False)
 
     @property

@@ -1,25 +1,30 @@
-"""What a selector keeps of the data: for every class, sums or presences of every feature.
+"""Sums, or numbers of samples with a feature, for every class and feature.
 
 Both touch `X` once and leave sparse data sparse. Rows are added in their order, so equal columns
 give equal bits and their tie goes to the lower index.
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
 
+from tamis._array import is_sparse
+
 __all__ = ["class_presence", "class_sums", "class_totals", "thresholds_of"]
 
-# Entries of a dense block: 32 MiB as float64, whatever the size and type of X.
+# Entries of a dense block: 32 MiB as float64, for any size and type of X.
 _BLOCK = 1 << 22
 
 
-def class_totals(codes, n_classes, weight):
+def class_totals(codes: NDArray, n_classes: int, weight: NDArray | None) -> NDArray:
     """Sum of the sample weights of every class, of shape (n_classes,)."""
     return np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)
 
 
-def class_sums(X, codes, n_classes, weight):
+def class_sums(X, codes: NDArray, n_classes: int, weight: NDArray | None) -> NDArray:
     """Weighted sum of every feature in every class.
 
     Parameters
@@ -40,7 +45,7 @@ def class_sums(X, codes, n_classes, weight):
     n_samples, n_features = X.shape
     rows = np.arange(n_samples)
     weight = np.ones(n_samples) if weight is None else weight
-    if sparse.issparse(X):
+    if is_sparse(X):
         members = np.zeros((n_samples, n_classes))
         members[rows, codes] = weight
         return np.ascontiguousarray((X.T @ members).T)
@@ -51,7 +56,13 @@ def class_sums(X, codes, n_classes, weight):
     return sums
 
 
-def class_presence(X, codes, n_classes, weight, threshold=0.0):
+def class_presence(
+    X,
+    codes: NDArray,
+    n_classes: int,
+    weight: NDArray | None,
+    threshold: float | NDArray = 0.0,
+) -> NDArray:
     """Weight of the samples of every class where a feature exceeds its threshold.
 
     Parameters
@@ -66,7 +77,7 @@ def class_presence(X, codes, n_classes, weight, threshold=0.0):
     presence : ndarray of shape (n_classes, n_features)
     """
     of_column = np.broadcast_to(np.asarray(threshold, dtype=np.float64), X.shape[1])
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         presence = np.empty((n_classes, X.shape[1]))
         for block in _column_blocks(X):
             present = X[:, block] > of_column[block]
@@ -85,7 +96,7 @@ def class_presence(X, codes, n_classes, weight, threshold=0.0):
     return presence
 
 
-def thresholds_of(X, rule, weight):
+def thresholds_of(X, rule: str, weight: NDArray | None) -> NDArray:
     """Mean or median of every column.
 
     Parameters
@@ -109,7 +120,7 @@ def thresholds_of(X, rule, weight):
     if rule == "mean":
         return class_sums(X, np.zeros(n_samples, dtype=np.int64), 1, weight)[0] / total
     median = np.empty(n_features)
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         for block in _column_blocks(X):
             values = X[:, block]
             order = np.argsort(values, axis=0, kind="stable")

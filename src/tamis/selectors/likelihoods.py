@@ -9,7 +9,7 @@ others do: the number of samples times the mutual information of presence and cl
 
 *Multinomial.* Each :math:`\theta_c` sums to one, which couples the features. Let :math:`f_{ci}` be
 the sum of feature i in class c, :math:`f_i = \sum_c f_{ci}`, and let the common parameters take
-the share t of every :math:`\theta_c`. What is left, 1 - t, is the same for all classes, so inside
+the share t of every :math:`\theta_c`. The rest, 1 - t, is the same for all classes, so inside
 the support :math:`\theta_{ci} = (1 - t) f_{ci} / \sum_{j \in S} f_{cj}`; outside,
 :math:`\theta_i = t f_i / \sum_{j \notin S} f_j`; and the best t is the share of all counts that
 lie outside. Inserting these, everything that depends on S is
@@ -21,7 +21,10 @@ lie outside. Inserting these, everything that depends on S is
 `purity` is e, and H is `entropy`. Shapes: counts (C, m), purity (m,).
 """
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import rel_entr, xlogy
 
 __all__ = [
@@ -33,7 +36,7 @@ __all__ = [
 ]
 
 
-def bernoulli_gains(presence, totals):
+def bernoulli_gains(presence: NDArray, totals: NDArray) -> NDArray:
     r"""Gain of every feature under the Bernoulli likelihood.
 
     .. math:: \sum_c n_c \Big(p_{ci} \log \frac{p_{ci}}{p_i}
@@ -59,7 +62,7 @@ def bernoulli_gains(presence, totals):
     return np.where(same, 0.0, np.maximum(present + absent, 0.0))
 
 
-def bernoulli_likelihood(presence, totals):
+def bernoulli_likelihood(presence: NDArray, totals: NDArray) -> float:
     """Log-likelihood of the Bernoulli model whose parameters are common to all classes."""
     total = totals.sum()
     present = np.minimum(presence.sum(axis=0), total)
@@ -67,19 +70,19 @@ def bernoulli_likelihood(presence, totals):
     return float((xlogy(present, present / total) + xlogy(absent, absent / total)).sum())
 
 
-def multinomial_likelihood(counts):
+def multinomial_likelihood(counts: NDArray) -> float:
     """Log-likelihood of the multinomial model whose parameters are common to all classes."""
     return -entropy(counts.sum(axis=0))
 
 
-def purity_of(counts):
+def purity_of(counts: NDArray) -> NDArray:
     """Log-likelihood of the classes of a feature's counts, e above; 0 where one has them all."""
     total = counts.sum(axis=0)
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
     return xlogy(counts, share).sum(axis=0)
 
 
-def entropy(counts):
+def entropy(counts: NDArray) -> NDArray:
     """H above, for a vector of counts; 0 without counts."""
     total = counts.sum()
     if total == 0:

@@ -1,9 +1,12 @@
-"""The odds ratio of Mladenic and Grobelnik: does a feature's presence speak for a class?"""
+"""The odds ratio of Mladenic and Grobelnik: is a feature's presence evidence for a class?"""
+
+from __future__ import annotations
 
 import math
 from numbers import Real
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._base import check_finite, order_by_score
 from tamis.selectors.counts import class_presence, class_totals, thresholds_of
@@ -13,20 +16,20 @@ __all__ = ["OddsRatioSelector", "log_odds_ratios"]
 
 
 class OddsRatioSelector(ClassSelector):
-    r"""Keep the features with the largest odds ratios.
+    r"""Select the features with the largest odds ratios.
 
     With :math:`p_{ci}` the share of the samples of class c in which feature i is present, and
     :math:`\bar p_{ci}` its share in all other classes, the score of [1]_ is
 
     .. math:: r_{ci} = \log \frac{p_{ci} (1 - \bar p_{ci})}{(1 - p_{ci}) \bar p_{ci}},
 
-    positive when presence speaks for class c, negative when it speaks against it.
+    positive when presence is evidence for class c, negative when it is evidence against it.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=10
-        Number of features to keep, or a fraction of them in (0, 1]; None keeps all, and so does
-        a number larger than there are.
+        Number of features to select, or a fraction of them in (0, 1]. None selects all, and so
+        does a number larger than there are.
     smoothing : float, default=1.0
         Pseudo-samples, larger than 0, that keep the odds finite: see Notes.
     threshold : float, "mean" or "median", default=0.0
@@ -35,28 +38,30 @@ class OddsRatioSelector(ClassSelector):
         with its own mean or median over all samples.
     pos_label : label, default=None
         With a label the score is the signed :math:`r_{ci}` of that class, as in [1]_: features
-        that speak for it come first, those that speak against it last. With None no class is
+        that indicate it come first, those that indicate the others last. With None no class is
         preferred: the score is :math:`\max_c |r_{ci}|`, for two classes
         :math:`|r_{0i}| = |r_{1i}|`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
+        Class labels, sorted.
     log_odds_ratios_ : ndarray of shape (n_classes, n_features)
         :math:`r_{ci}`, every class against the rest.
     scores_ : ndarray of shape (n_features,)
-        What features are ranked by.
-    ranking_ : ndarray of shape (n_features,)
-        Features, the best first; equal scores: lower index first.
-    support_ : ndarray of shape (n_features_,)
-        The features kept, ascending.
+        Scores by which the features are ordered.
+    feature_order_ : ndarray of shape (n_features,)
+        Feature indices, best first; equal scores: lower index first.
+    support_ : ndarray of bool of shape (n_features,)
+        Mask of the selected features.
     n_features_ : int
-        How many are kept.
+        Number of selected features.
+    feature_importances_ : ndarray of shape (n_features,)
+        Scores of the selected features, 0 for the others and for negative scores.
     n_features_in_ : int
-        How many were seen in `fit`.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when `X` has names that are all strings.
+        Their names, when all of them are strings.
 
     See Also
     --------
@@ -80,13 +85,19 @@ class OddsRatioSelector(ClassSelector):
     >>> from tamis.selectors import OddsRatioSelector
     >>> X = [[1, 0, 1], [1, 0, 0], [0, 1, 1], [1, 1, 0]]
     >>> y = ["ham", "ham", "spam", "spam"]
-    >>> OddsRatioSelector(1).fit(X, y).get_support()
-    array([False,  True, False])
-    >>> OddsRatioSelector(1, pos_label="ham").fit(X, y).get_support()
-    array([ True, False, False])
+    >>> OddsRatioSelector(1).fit(X, y).feature_order_.tolist()
+    [1, 0, 2]
+    >>> OddsRatioSelector(1, pos_label="ham").fit(X, y).get_support(indices=True).tolist()
+    [0]
     """
 
-    def __init__(self, n_features_to_select=10, smoothing=1.0, threshold=0.0, pos_label=None):
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = 10,
+        smoothing: float = 1.0,
+        threshold: float | str = 0.0,
+        pos_label: object = None,
+    ) -> None:
         self.n_features_to_select = n_features_to_select
         self.smoothing = smoothing
         self.threshold = threshold
@@ -115,8 +126,8 @@ class OddsRatioSelector(ClassSelector):
         totals = class_totals(codes, n_classes, weight)
         self.log_odds_ratios_ = log_odds_ratios(presence, totals, self.smoothing)
         self.scores_ = self._combine(self.log_odds_ratios_)
-        self.ranking_ = order_by_score(self.scores_)
-        self.support_ = np.sort(self.ranking_[:n_selected])
+        self.feature_order_ = order_by_score(self.scores_)
+        self.support_ = self._mask(self.feature_order_[:n_selected])
 
     def _combine(self, ratios):
         if self.pos_label is None:
@@ -130,7 +141,7 @@ class OddsRatioSelector(ClassSelector):
         return ratios[chosen[0]]
 
 
-def log_odds_ratios(presence, totals, smoothing):
+def log_odds_ratios(presence: NDArray, totals: NDArray, smoothing: float) -> NDArray[np.float64]:
     r"""Smoothed log odds ratio of every feature, every class against the rest.
 
     .. math:: \log \frac{p + q}{1 - p + q} - \log \frac{\bar p + q}{1 - \bar p + q},

@@ -14,15 +14,18 @@ d'Aspremont and El Ghaoui (2019), Theorem 2; for C classes the simplex has C - 1
 *Any* :math:`\alpha` gives a valid bound, so inexact arithmetic loosens it and never breaks it.
 
 The minimum is found by simplicial decomposition. The best z is a mixture of few supports: mix
-those known so far as well as possible (`_mix`, a problem with one variable a support, whatever the
-number of features), look which k features are best at the :math:`\alpha` of the mixture, add them,
-and stop when they bring nothing. A handful of rounds of O(C m) each; bisection, for two classes
+those known so far as well as possible (`_mix`, a problem with one variable per support, for any
+number of features), see which k features are best at the :math:`\alpha` of the mixture, add them,
+and stop when they bring no gain. A handful of rounds of O(C m) each; bisection, for two classes
 alone, takes fifty.
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._base import largest
 from tamis.selectors.likelihoods import entropy
@@ -50,12 +53,14 @@ class Relaxation:
     """
 
     bound: float
-    scores: np.ndarray
-    fractions: np.ndarray
+    scores: NDArray
+    fractions: NDArray
     supports: list
 
 
-def relax(counts, purity, k, fixed_counts, fixed_purity):
+def relax(
+    counts: NDArray, purity: NDArray, k: int, fixed_counts: NDArray, fixed_purity: float
+) -> Relaxation:
     r"""Bound the gain of k features joined to some that are fixed.
 
     Parameters

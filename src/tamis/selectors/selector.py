@@ -1,12 +1,15 @@
-"""What the selectors share: reading the data, ranking, `get_support`."""
+"""The base of the selectors: reading the data, `support_`, `feature_importances_`."""
+
+from __future__ import annotations
 
 import math
 from numbers import Real
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tamis._array import is_sparse
 from tamis._base import (
     FeatureSelectorMixin,
     TamisEstimator,
@@ -22,11 +25,13 @@ __all__ = ["ClassSelector", "check_smoothing"]
 
 
 class ClassSelector(FeatureSelectorMixin, TamisEstimator):
-    """Base of the selectors: `fit` reads the data, `_select` scores it and picks."""
+    """Base of the selectors: `fit` reads the data, `_select` scores the features and selects."""
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Score every feature and keep the best.
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> ClassSelector:
+        """Score every feature and select the best.
 
         Parameters
         ----------
@@ -35,7 +40,7 @@ class ClassSelector(FeatureSelectorMixin, TamisEstimator):
         y : array-like of shape (n_samples,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 is the row twice, weight 0 is the row left out.
+            Weight 2 equals the row twice, weight 0 leaves the row out.
 
         Returns
         -------
@@ -48,10 +53,10 @@ class ClassSelector(FeatureSelectorMixin, TamisEstimator):
         if weight is not None and not weight.all():
             if not weight.any():
                 raise ValueError(
-                    "sample_weight is zero for every sample. Give some a positive one."
+                    "sample_weight is zero for every sample. Give some samples weight."
                 )
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        if sparse.issparse(X) and not X.has_canonical_format:
+        if is_sparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
         self.classes_, codes = encode_labels(y)
@@ -64,13 +69,24 @@ class ClassSelector(FeatureSelectorMixin, TamisEstimator):
         n_selected = resolve_n_features(self.n_features_to_select, X.shape[1])
         for _ in steps(self, ["select"], X=X, y=y):
             self._select(X, codes, weight, n_selected)
-        self.n_features_ = self.support_.size
+        self.n_features_ = int(np.count_nonzero(self.support_))
         return self
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Scores of the selected features, 0 for the others and for negative scores."""
+        if "support_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet.")
+        return np.where(self.support_, np.maximum(self.scores_, 0.0), 0.0)
 
     def _get_support_mask(self):
         check_is_fitted(self)
+        return self.support_
+
+    def _mask(self, features):
+        """Mask of some features."""
         mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
+        mask[features] = True
         return mask
 
     def __sklearn_tags__(self):
@@ -80,7 +96,7 @@ class ClassSelector(FeatureSelectorMixin, TamisEstimator):
         return tags
 
 
-def check_smoothing(smoothing, *, zero_allowed):
+def check_smoothing(smoothing: float, *, zero_allowed: bool) -> None:
     """Raise unless `smoothing` is a finite number that is large enough."""
     number = isinstance(smoothing, Real) and not isinstance(smoothing, bool | np.bool_)
     if (

@@ -1,10 +1,12 @@
 """Sparse naive Bayes of Askari, d'Aspremont and El Ghaoui: few features differ between classes."""
 
+from __future__ import annotations
+
 from numbers import Integral
 
 import numpy as np
-from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis._base import check_finite, order_by_score
 from tamis.selectors.branching import best_support
 from tamis.selectors.counts import class_presence, class_sums, class_totals
@@ -21,10 +23,10 @@ _LIKELIHOODS = ("multinomial", "bernoulli")
 
 
 class SparseNaiveBayesSelector(ClassSelector):
-    r"""Keep the features on which the best sparse naive Bayes model tells classes apart.
+    r"""Select the features on which the best sparse naive Bayes model separates the classes.
 
     Of all naive Bayes models whose parameters :math:`\theta_c` differ between classes on at most
-    k features, take the one with the largest log-likelihood, and keep those features [1]_:
+    k features, take the one with the largest log-likelihood, and select those features [1]_:
 
     .. math:: \max_{\theta} \sum_j \log p(x_j \mid \theta_{y_j}) \quad \text{such that} \quad
               |\{i : \theta_{ci} \ne \theta_{di} \text{ for some } c, d\}| \le k.
@@ -32,8 +34,8 @@ class SparseNaiveBayesSelector(ClassSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None, default=10
-        Number k of features to keep, or a fraction of them in (0, 1]; None keeps all, and so
-        does a number larger than there are.
+        Number k of features to select, or a fraction of them in (0, 1]. None selects all, and
+        so does a number larger than there are.
     likelihood : {"multinomial", "bernoulli"}, default="multinomial"
         "multinomial" models counts, or any values that are not negative, such as tf-idf; binary
         data are counts too. "bernoulli" models presence and absence: a feature is present in a
@@ -44,14 +46,14 @@ class SparseNaiveBayesSelector(ClassSelector):
         maximum likelihood, as in [1]_.
     max_nodes : int, default=100
         Multinomial: how many more bounds may be computed to close the gap between the likelihood
-        found and the dual bound. 0 leaves it as the dual of [1]_ does. Data in which features
+        reached and the dual bound. 0 computes none, as in [1]_. Data in which features
         and classes are related need few; noise may use up all, at some milliseconds each, more
         with tens of classes.
 
     Attributes
     ----------
     log_likelihood_ : float
-        Log-likelihood of the features given the classes, for the support found; multinomial
+        Log-likelihood of the features given the classes, for the selected features; multinomial
         coefficients and class priors, which are the same for all supports, are left out.
     upper_bound_ : float
         No support of k features has a larger log-likelihood.
@@ -62,19 +64,21 @@ class SparseNaiveBayesSelector(ClassSelector):
         Bernoulli: gain in log-likelihood of separate probabilities over a common one.
         Multinomial: the same at the optimum of the dual, :math:`f_i \, \mathrm{KL}(f_{\cdot i} /
         f_i \,\|\, \alpha)`, with :math:`f_{ci}` the sum of feature i in class c.
-    ranking_ : ndarray of shape (n_features,)
-        Features, the best first: those kept, then the others, each by score; equal scores: lower
-        index first.
-    support_ : ndarray of shape (n_features_,)
-        The features kept, ascending.
+    feature_order_ : ndarray of shape (n_features,)
+        Feature indices, best first: the selected ones, then the others, each by score; equal
+        scores: lower index first.
+    support_ : ndarray of bool of shape (n_features,)
+        Mask of the selected features.
     n_features_ : int
-        How many are kept.
+        Number of selected features.
+    feature_importances_ : ndarray of shape (n_features,)
+        Scores of the selected features, 0 for the others.
     classes_ : ndarray of shape (n_classes,)
-        The labels in order.
+        Class labels, sorted.
     n_features_in_ : int
-        How many features were seen in `fit`.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when `X` has names that are all strings.
+        Their names, when all of them are strings.
 
     See Also
     --------
@@ -87,11 +91,11 @@ class SparseNaiveBayesSelector(ClassSelector):
 
     *Multinomial*: the parameters of a class sum to one, which couples the features. The dual has
     one variable for two classes, C - 1 for C; the k features that are largest at its optimum are
-    usually the best support, with a gap of 0. When they are not, branch and bound goes on, which
-    [1]_ does not. Its cost hardly depends on the number of samples or features. One feature
+    usually the best support, with a gap of 0. When they are not, branch and bound continues,
+    unlike in [1]_. Its cost hardly depends on the number of samples or features. One feature
     alone cannot differ when parameters sum to one: for k = 1 all supports are equally likely, and
-    the feature is kept whose counts depart most from the classes' shares :math:`\alpha` of all
-    counts.
+    the selected feature is the one whose counts depart most from the classes' shares
+    :math:`\alpha` of all counts.
 
     References
     ----------
@@ -104,15 +108,19 @@ class SparseNaiveBayesSelector(ClassSelector):
     >>> X = [[3, 0, 2, 1], [2, 1, 2, 0], [0, 4, 2, 1], [1, 3, 2, 0]]
     >>> y = ["ham", "ham", "spam", "spam"]
     >>> selector = SparseNaiveBayesSelector(2).fit(X, y)
-    >>> selector.get_support()
-    array([ True,  True, False, False])
+    >>> selector.get_support(indices=True).tolist()
+    [0, 1]
     >>> selector.gap_
     0.0
     """
 
     def __init__(
-        self, n_features_to_select=10, likelihood="multinomial", smoothing=0.0, max_nodes=100
-    ):
+        self,
+        n_features_to_select: int | float | None = 10,
+        likelihood: str = "multinomial",
+        smoothing: float = 0.0,
+        max_nodes: int = 100,
+    ) -> None:
         self.n_features_to_select = n_features_to_select
         self.likelihood = likelihood
         self.smoothing = smoothing
@@ -142,8 +150,8 @@ class SparseNaiveBayesSelector(ClassSelector):
 
         # The gains add up, so the largest ones are the optimum: Theorem 1.
         self.scores_ = bernoulli_gains(presence, totals)
-        self.ranking_ = order_by_score(self.scores_)
-        self.support_ = np.sort(self.ranking_[:n_selected])
+        self.feature_order_ = order_by_score(self.scores_)
+        self.support_ = self._mask(self.feature_order_[:n_selected])
         gain = float(self.scores_[self.support_].sum())
         self.log_likelihood_ = bernoulli_likelihood(presence, totals) + gain
         self.upper_bound_, self.gap_ = self.log_likelihood_, 0.0
@@ -157,16 +165,16 @@ class SparseNaiveBayesSelector(ClassSelector):
         # The gains depend on each other: bound by the dual, then close the gap.
         best = best_support(counts, n_selected, self.max_nodes)
         self.scores_ = np.maximum(best.scores, 0.0)  # below 0 by rounding only
-        self.support_ = best.features
+        self.support_ = self._mask(best.features)
         order = order_by_score(self.scores_)
-        kept = np.isin(order, self.support_)
-        self.ranking_ = np.concatenate([order[kept], order[~kept]])
+        selected = self.support_[order]
+        self.feature_order_ = np.concatenate([order[selected], order[~selected]])
         self.log_likelihood_ = multinomial_likelihood(counts) + best.gain
         self.gap_ = best.bound - best.gain  # before two large numbers swallow it
         self.upper_bound_ = self.log_likelihood_ + self.gap_
 
     def _check_not_negative(self, X):
-        values = X.data if sparse.issparse(X) else X
+        values = X.data if is_sparse(X) else X
         smallest = values.min(initial=0.0)
         if smallest < 0:
             raise ValueError(

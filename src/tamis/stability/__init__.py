@@ -1,5 +1,6 @@
-"""Half-samples of any path: how often features are selected."""
+"""How often features are selected when the data change a little, for any path."""
 
+from tamis.stability.frequencies import SelectionFrequencies, selection_frequencies
 from tamis.stability.halves import half_samples
 
-__all__ = ["half_samples"]
+__all__ = ["SelectionFrequencies", "half_samples", "selection_frequencies"]

@@ -1,11 +1,18 @@
 """Half-samples of the rows, in complementary pairs."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["half_samples"]
 
 
-def half_samples(codes, n_resamples, random_state):
+def half_samples(
+    codes: NDArray, n_resamples: int, random_state: np.random.RandomState
+) -> Iterator[NDArray[np.intp]]:
     """Rows of stratified half-samples, in complementary pairs.
 
     A class with a single row is in every half.
@@ -22,12 +29,12 @@ def half_samples(codes, n_resamples, random_state):
     ------
     rows : ndarray of int
     """
-    groups = [np.flatnonzero(codes == c) for c in np.unique(codes)]
+    classes = [np.flatnonzero(codes == c) for c in np.unique(codes)]
     for start in range(0, n_resamples, 2):
         first, second = [], []
-        for g, group in enumerate(groups):
-            mixed = random_state.permutation(group)
-            half = mixed.size // 2 + (mixed.size % 2) * ((g + start // 2) % 2)
+        for c, members in enumerate(classes):
+            mixed = random_state.permutation(members)
+            half = mixed.size // 2 + (mixed.size % 2) * ((c + start // 2) % 2)
             if mixed.size == 1:
                 first.append(mixed)
                 second.append(mixed)

@@ -1,4 +1,4 @@
-r"""Where the references come from: Section 3.1 of the paper.
+r"""Where the landmarks come from: Section 3.1 of the paper.
 
 ========== =====================================================================================
 random     rows drawn without replacement
@@ -22,8 +22,15 @@ is ``randint(n)``; kmeans is ``randint(n)``, then ``random_sample()`` a seed; de
 ``random_sample()`` a ball.
 """
 
-import numpy as np
+from __future__ import annotations
 
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import is_sparse
+from tamis.landmarks._choose_kernels import choose_farthest, choose_net, choose_seeds, run_lloyd
 from tamis.landmarks.distances import distances, prepare, region_means, take_rows
 
 __all__ = ["SAMPLERS", "ClassSampler", "Sampler", "share_out"]
@@ -33,7 +40,7 @@ _MOST_LLOYD = 100
 
 
 class Sampler:
-    """References of any size and kind from some rows, by one method and one seed.
+    """Landmarks of any size and kind from some rows, by one method and one seed.
 
     Parameters
     ----------
@@ -43,10 +50,10 @@ class Sampler:
     distance : {"euclidean", "angle"}
     seed : int
     largest : int
-        Largest number of references that will be asked for.
+        Largest number of landmarks that will be asked for.
     """
 
-    def __init__(self, method, X, distance, seed, largest):
+    def __init__(self, method: str, X, distance: str, seed: int, largest: int) -> None:
         self.method = method
         self.X = X
         self.distance = distance
@@ -55,42 +62,54 @@ class Sampler:
         self.largest = min(largest, X.shape[0])
         self._order = None
         self._columns = None
+        self._nets = {}
 
-    def draw(self, n_references, kind):
-        """References, and the rows they are.
+    def draw(self, n_landmarks: int, kind: str) -> tuple[NDArray, NDArray | None, NDArray | None]:
+        """Landmarks, and the rows they are.
 
         Parameters
         ----------
-        n_references : int
+        n_landmarks : int
             At most `largest`; more than there are rows: all rows.
         kind : {"centers", "centroids"}
 
         Returns
         -------
-        points : ndarray of shape (n_references, n_features)
-        rows : ndarray of int of shape (n_references,), or None
+        points : ndarray of shape (n_landmarks, n_features)
+        rows : ndarray of int of shape (n_landmarks,), or None
             For centers, which rows they are.
-        D : ndarray of shape (n_samples, n_references), or None
-            Distances of the rows to the references where they are known already.
+        D : ndarray of shape (n_samples, n_landmarks), or None
+            Distances of the rows to the landmarks where they are known already.
         """
-        k = min(n_references, self.X.shape[0])
+        k = min(n_landmarks, self.X.shape[0])
         if self.method == "kmeans":
-            return self._lloyd(take_rows(self.X, self._seeds(self.largest)[:k])), None, None
+            points, D = self._lloyd(take_rows(self.X, self._seeds()[:k]))
+            return points, None, D
         if self.method == "density":
-            rows, region = self._net(k)
+            rows, region, D = self._net(k)
             centers = take_rows(self.X, rows)
             if kind == "centers":
-                return centers, rows, None
+                return centers, rows, D
             return region_means(self.P, region, centers), None, None
         rows = self._ordered_rows()[:k]
         centers = take_rows(self.X, rows)
-        D = np.ascontiguousarray(self._distances_to_order(centers)[:, :k])
+        D = np.ascontiguousarray(self._distances_to_order()[:, :k])
         if kind == "centers":
             return centers, rows, D
         return region_means(self.P, D.argmin(axis=1), centers), None, None
 
     def _random_state(self):
         return np.random.RandomState(self.seed)
+
+    @cached_property
+    def _transposed(self):
+        """Prepared rows as the compiled kernels want them; None for sparse rows."""
+        return None if is_sparse(self.P) else np.ascontiguousarray(self.P.T)
+
+    def _from_keys(self, keys):
+        """Distances of shape (n_samples, n_landmarks) from keys of the transposed shape."""
+        D = np.ascontiguousarray(keys.T)
+        return 2.0 * np.arctan(D) if self.distance == "angle" else D
 
     def _ordered_rows(self):
         if self._order is None:
@@ -100,76 +119,100 @@ class Sampler:
                 self._order, self._columns = self._traverse()
         return self._order
 
-    def _distances_to_order(self, centers):
-        if self._columns is None or self._columns.shape[1] < centers.shape[0]:
+    def _distances_to_order(self):
+        if self._columns is None:
             everything = take_rows(self.X, self._order)
             self._columns = distances(self.P, everything, self.distance)
         return self._columns
 
     def _traverse(self):
         n = self.X.shape[0]
+        first = self._random_state().randint(n)
+        if self._transposed is not None:
+            is_angle = self.distance == "angle"
+            rows, keys = choose_farthest(self._transposed, first, self.largest, is_angle)
+            return rows, self._from_keys(keys)
         rows = np.empty(self.largest, dtype=np.int64)
         columns = np.empty((self.largest, n))
         near = np.full(n, np.inf)
-        rows[0] = self._random_state().randint(n)
+        rows[0] = first
         for r in range(self.largest):
-            center = take_rows(self.X, rows[r : r + 1])
-            columns[r] = distances(self.P, center, self.distance)[:, 0]
+            columns[r] = self._distances_to(rows[r])
             np.minimum(near, columns[r], out=near)
             near[rows[r]] = -1.0  # chosen rows are not chosen again
             if r + 1 < self.largest:
                 rows[r + 1] = near.argmax()
         return rows, np.ascontiguousarray(columns.T)
 
-    def _net(self, k):
-        """Centers of the balls, and the ball of every row."""
-        n = self.X.shape[0]
-        random_state = self._random_state()
-        pending = np.arange(n)
-        rows = np.empty(k, dtype=np.int64)
-        region = np.empty(n, dtype=np.int64)
-        for ball in range(k):
-            rows[ball] = pending[int(random_state.random_sample() * pending.size)]
-            size = n // k + (ball < n % k)
-            center = take_rows(self.X, rows[ball : ball + 1])
-            gap = distances(self.P[pending], center, self.distance)[:, 0]
-            gap[pending == rows[ball]] = -1.0  # before its own copies
-            taken = np.argsort(gap, kind="stable")[:size]
-            region[pending[taken]] = ball
-            pending = np.delete(pending, taken)
-        return rows, region
+    def _distances_to(self, row, among=slice(None)):
+        """Distances of some rows to one of all rows."""
+        center = take_rows(self.X, np.array([row]))
+        return distances(self.P[among], center, self.distance)[:, 0]
 
-    def _seeds(self, k):
-        """The rows of k-means++: drawn as their squared distances to those before."""
+    def _net(self, k):
+        """Centers of the balls, the ball of every row, and distances to the centers if known."""
+        if k not in self._nets:
+            n = self.X.shape[0]
+            draws = self._random_state().random_sample(k)
+            if self._transposed is not None:
+                is_angle = self.distance == "angle"
+                rows, region, keys = choose_net(self._transposed, draws, is_angle)
+                self._nets[k] = rows, region, self._from_keys(keys)
+                return self._nets[k]
+            pending = np.arange(n)
+            rows = np.empty(k, dtype=np.int64)
+            region = np.empty(n, dtype=np.int64)
+            for ball in range(k):
+                rows[ball] = pending[int(draws[ball] * pending.size)]
+                size = n // k + (ball < n % k)
+                gap = self._distances_to(rows[ball], pending)
+                gap[pending == rows[ball]] = -1.0  # before its own copies
+                taken = np.argsort(gap, kind="stable")[:size]
+                region[pending[taken]] = ball
+                pending = np.delete(pending, taken)
+            self._nets[k] = rows, region, None
+        return self._nets[k]
+
+    def _seeds(self):
+        """The rows of k-means++: drawn in proportion to squared distances to those before."""
         if self._order is None:
             n = self.X.shape[0]
             random_state = self._random_state()
-            rows = [random_state.randint(n)]
+            first = random_state.randint(n)
+            draws = random_state.random_sample(self.largest - 1)
+            if self._transposed is not None:
+                self._order = choose_seeds(self._transposed, first, draws)
+                return self._order
+            rows = [first]
             near = np.full(n, np.inf)
-            while len(rows) < k:
-                gap = distances(self.P, take_rows(self.X, rows[-1:]), "euclidean")[:, 0]
-                near = np.minimum(near, gap * gap)
+            for draw in draws:
+                near = np.minimum(near, self._distances_to(rows[-1]) ** 2)
                 mass = np.cumsum(near)
-                at = np.searchsorted(mass, random_state.random_sample() * mass[-1], side="right")
+                at = np.searchsorted(mass, draw * mass[-1], side="right")
                 if mass[-1] == 0:  # as many distinct rows as seeds: any other row will do
                     at = np.setdiff1d(np.arange(n), rows)[0]
                 rows.append(min(int(at), n - 1))
             self._order = np.array(rows)
-        return self._order[:k]
+        return self._order
 
     def _lloyd(self, points):
+        """Centroids from seeds, and the distances of the rows to them if known."""
+        if not is_sparse(self.P):
+            points, D, converged = run_lloyd(self.P, points, _MOST_LLOYD)
+            return points, D if converged else None
         region = None
         for _ in range(_MOST_LLOYD):
-            nearest = distances(self.P, points, "euclidean").argmin(axis=1)
+            D = distances(self.P, points, "euclidean")
+            nearest = D.argmin(axis=1)
             if region is not None and np.array_equal(nearest, region):
-                break
+                return points, D
             region = nearest
             points = region_means(self.P, region, points)
-        return points
+        return points, None
 
 
 class ClassSampler:
-    """A `Sampler` for every class, which share the references out among them.
+    """A `Sampler` for every class, which share the landmarks out among them.
 
     Parameters
     ----------
@@ -179,7 +222,9 @@ class ClassSampler:
         Class of every row.
     """
 
-    def __init__(self, method, X, distance, seed, largest, codes):
+    def __init__(
+        self, method: str, X, distance: str, seed: int, largest: int, codes: NDArray
+    ) -> None:
         self.parts = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
         self.sizes = np.array([part.size for part in self.parts])
         self.samplers = [
@@ -187,10 +232,10 @@ class ClassSampler:
             for part, most in zip(self.parts, share_out(largest, self.sizes), strict=True)
         ]
 
-    def draw(self, n_references, kind):
-        """As `Sampler.draw`; the references of the first class come first."""
+    def draw(self, n_landmarks: int, kind: str) -> tuple[NDArray, NDArray | None, NDArray | None]:
+        """As `Sampler.draw`; the landmarks of the first class come first."""
         points, rows = [], []
-        for c, k in enumerate(share_out(n_references, self.sizes)):
+        for c, k in enumerate(share_out(n_landmarks, self.sizes)):
             if k:
                 drawn, at, _ = self.samplers[c].draw(k, kind)
                 points.append(drawn)
@@ -199,13 +244,13 @@ class ClassSampler:
         return np.concatenate(points), np.concatenate(rows) if known else None, None
 
 
-def share_out(n_references, class_sizes):
-    """Numbers of references of the classes: as equal as the classes' sizes allow.
+def share_out(n_landmarks: int, class_sizes: NDArray) -> NDArray[np.int64]:
+    """Numbers of landmarks of the classes: as equal as the classes' sizes allow.
 
     Parameters
     ----------
-    n_references : int
-        References in all.
+    n_landmarks : int
+        Landmarks in all.
     class_sizes : ndarray of int of shape (n_classes,)
         Rows of every class.
 
@@ -216,12 +261,12 @@ def share_out(n_references, class_sizes):
     Examples
     --------
     >>> import numpy as np
-    >>> from tamis.landmarks.references import share_out
+    >>> from tamis.landmarks.choose import share_out
     >>> share_out(8, np.array([100, 2, 50])).tolist()
     [3, 2, 3]
     """
     shares = np.zeros(class_sizes.size, dtype=np.int64)
-    left = min(n_references, int(class_sizes.sum()))
+    left = min(n_landmarks, int(class_sizes.sum()))
     while left:
         open_classes = np.flatnonzero(shares < class_sizes)[:left]
         each = max(1, min(left // open_classes.size, (class_sizes - shares)[open_classes].min()))

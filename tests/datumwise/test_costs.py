@@ -7,32 +7,32 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tamis.datumwise.prices import (
+from tamis.datumwise.costs import (
     as_float,
     as_integers,
     exact_sum,
     mean_paid,
     paid,
     paid_so_far,
-    whole_prices,
+    whole_costs,
 )
 from tests.oracles.datumwise import as_written
 
 # What people write, what computers make, and what is far from both.
 written = st.decimals(0, 1000, places=3).map(float)
-prices = st.one_of(
+costs = st.one_of(
     written,
     st.sampled_from([0.0, 1e-3, 0.1, 0.2, 0.3, 1 / 3, 2 / 3, 0.1 + 0.2, 1e6, 1e16, 1e23, 1e100]),
     st.floats(0, 10),
     st.floats(0, 1e100),
 )
-lists_of_prices = st.lists(prices, min_size=1, max_size=8)
+lists_of_costs = st.lists(costs, min_size=1, max_size=8)
 
 
 @st.composite
 def purchases(draw):
-    """Prices, and what some samples buy, padded with -1."""
-    costs = draw(lists_of_prices)
+    """Costs, and what some samples buy, padded with -1."""
+    costs = draw(lists_of_costs)
     ways = draw(st.lists(st.permutations(range(len(costs))), min_size=1, max_size=5))
     lengths = [draw(st.integers(0, len(costs))) for _ in ways]
     order = np.full((len(ways), max(lengths)), -1, dtype=np.int32)
@@ -70,12 +70,12 @@ def test_the_mean_paid_is_exact(case):
     assert mean_paid(order, costs) == Fraction(total) / len(order)
 
 
-@given(lists_of_prices)
+@given(lists_of_costs)
 def test_an_exact_sum_is_rounded_once(numbers):
     assert exact_sum(numbers) == float(sum(map(as_written, numbers)))
 
 
-@given(lists_of_prices)
+@given(lists_of_costs)
 def test_integers_over_their_denominator_are_the_decimals(numbers):
     integers, denominator = as_integers(numbers)
     assert [Fraction(n, denominator) for n in integers] == [as_written(x) for x in numbers]
@@ -97,18 +97,18 @@ def test_nothing_bought_costs_nothing():
 
 
 @given(st.permutations(range(8)), st.lists(written, min_size=8, max_size=8))
-def test_sums_of_whole_prices_do_not_depend_on_the_order(order, costs):
-    whole, unit = whole_prices(np.array(costs))
+def test_sums_of_whole_costs_do_not_depend_on_the_order(order, costs):
+    whole, unit = whole_costs(np.array(costs))
     assert (whole % 1 == 0).all()
     assert np.add.accumulate(whole[order])[-1] == np.add.accumulate(whole)[-1]
     assert whole * unit == pytest.approx(np.array(costs), rel=1e-15)
 
 
-@given(lists_of_prices)
+@given(lists_of_costs)
 @example([1e100, 1.0])  # next to it 1 must not become nothing
 @example([1 / 3] * 6)
-def test_whole_prices_times_their_unit_are_the_prices(costs):
-    whole, unit = whole_prices(np.array(costs))
+def test_whole_costs_times_their_unit_are_the_costs(costs):
+    whole, unit = whole_costs(np.array(costs))
     assert whole * unit == pytest.approx(np.array(costs), rel=1e-15)
 
 

@@ -1,8 +1,8 @@
-"""Prices as the decimal numbers that the user wrote, and their exact sums.
+"""Costs as the decimal numbers that the user wrote, and their exact sums.
 
 0.1 + 0.2 + 0.3 is 0.6 in any order, but the sum of these binary floats depends on the order and,
-with the built-in `sum`, on the version of Python. So a price stands for its `repr`: the shortest
-decimal number that reads back as the same float. Prices are added up as integers over a common
+with the built-in `sum`, on the version of Python. So a cost stands for its `repr`: the shortest
+decimal number that reads back as the same float. Costs are added up as integers over a common
 denominator, and the total is rounded once, to the nearest float.
 """
 
@@ -21,7 +21,7 @@ __all__ = [
     "mean_paid",
     "paid",
     "paid_so_far",
-    "whole_prices",
+    "whole_costs",
 ]
 
 
@@ -63,7 +63,7 @@ def paid(order, costs):
     order : ndarray of int of shape (n_samples, length)
         Blocks bought, padded with -1.
     costs : ndarray of shape (n_blocks,)
-        Prices.
+        Costs.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def paid_so_far(order, costs):
     order : ndarray of int of shape (n_samples, length)
         Blocks bought, padded with -1.
     costs : ndarray of shape (n_blocks,)
-        Prices.
+        Costs.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def mean_paid(order, costs):
     order : ndarray of int of shape (n_samples, length)
         Blocks bought, padded with -1.
     costs : ndarray of shape (n_blocks,)
-        Prices.
+        Costs.
 
     Returns
     -------
@@ -113,37 +113,37 @@ def mean_paid(order, costs):
     counts = np.bincount(order[order >= 0], minlength=costs.size)
     blocks = np.flatnonzero(counts)
     integers, denominator = as_integers(costs[blocks].tolist())
-    total = sum(n * price for n, price in zip(counts[blocks].tolist(), integers, strict=True))
+    total = sum(n * cost for n, cost in zip(counts[blocks].tolist(), integers, strict=True))
     return Fraction(total, denominator * order.shape[0])
 
 
-def whole_prices(costs):
-    """Prices as whole numbers of some unit, so that sums of floats do not depend on the order.
+def whole_costs(costs):
+    """Costs as whole numbers of some unit, so that sums of floats do not depend on the order.
 
     They are for expected costs, which are estimates. Where they would need more than 53 bits, the
-    prices are returned as they are, with the unit 1.
+    costs are returned as they are, with the unit 1.
 
     Parameters
     ----------
     costs : ndarray of shape (n_blocks,)
-        Prices.
+        Costs.
 
     Returns
     -------
     whole : ndarray of shape (n_blocks,)
-        Floats; a price is ``whole * unit``.
+        Floats; a cost is ``whole * unit``.
     unit : float
     """
     integers, denominator = as_integers(costs.tolist())
     common = math.gcd(*integers) or 1
-    integers = [price // common for price in integers]
+    integers = [cost // common for cost in integers]
     if sum(integers) > LARGEST_INTEGER:
         return costs, 1.0
     return np.array(integers, dtype=np.float64), common / denominator
 
 
 def _units(order, costs):
-    """Integer prices of the blocks bought, then a 0 for the padding; and the denominator."""
+    """Integer costs of the blocks bought, then a 0 for the padding; and the denominator."""
     is_bought = np.zeros(costs.size + 1, dtype=bool)
     is_bought[order] = True
     blocks = np.flatnonzero(is_bought[:-1])

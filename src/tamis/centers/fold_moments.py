@@ -1,0 +1,68 @@
+"""Class moments of several sets of rows, such as training folds, from one pass over the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.centers.statistics import ClassMoments, summarise
+
+__all__ = ["moments_of_row_sets"]
+
+# Sets whose rows fall into more parts than this are summarised one by one.
+_MOST_PARTS = 40
+
+
+def moments_of_row_sets(
+    X,
+    codes: NDArray,
+    n_classes: int,
+    sample_weight: NDArray | None,
+    row_sets: Sequence[NDArray],
+) -> list[ClassMoments | None]:
+    """Moments of every set of rows.
+
+    Rows that are in the same sets form a part. The parts are summarised together, as if each had
+    classes of its own, and merged for every set.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array} of shape (n_samples, n_features)
+        Checked samples.
+    codes : ndarray of shape (n_samples,)
+        Class index of every row.
+    n_classes : int
+    sample_weight : ndarray of shape (n_samples,) or None
+    row_sets : sequence of ndarray of int
+        Rows of every set.
+
+    Returns
+    -------
+    moments : list of ClassMoments or None
+        None where there are too many parts, or a set has a row twice.
+    """
+    unknown = [None] * len(row_sets)
+    if len(row_sets) > _MOST_PARTS:
+        return unknown
+    key = np.zeros(X.shape[0], dtype=np.int64)
+    for f, rows in enumerate(row_sets):
+        member = np.zeros(X.shape[0], dtype=bool)
+        member[rows] = True
+        if np.count_nonzero(member) < rows.size:
+            return unknown
+        key[member] |= 1 << f
+    patterns, part = np.unique(key, return_inverse=True)
+    n_parts = patterns.size
+    if n_parts > _MOST_PARTS:
+        return unknown
+    pooled = summarise(X, part * n_classes + codes, n_parts * n_classes, sample_weight)
+    pieces = [pooled.take(slice(p * n_classes, (p + 1) * n_classes)) for p in range(n_parts)]
+    moments = []
+    for f in range(len(row_sets)):
+        chosen = [piece for piece, bits in zip(pieces, patterns, strict=True) if bits >> f & 1]
+        moments.append(replace(reduce(ClassMoments.merge, chosen), n_rows=X.shape[0]))
+    return moments

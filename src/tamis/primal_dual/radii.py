@@ -1,0 +1,240 @@
+"""The path over radii: solutions from the sparsest to the fullest, each starting from the last.
+
+A solution of a smaller radius is admissible for a larger one, and its dual point too, so a step
+of the path needs no product to start and few iterations to end.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tamis.primal_dual.solver import solve
+
+__all__ = [
+    "CRISP",
+    "Level",
+    "add_wanted",
+    "choose_radii",
+    "follow",
+    "many_features",
+    "refine_radius",
+]
+
+# Radii are explored with this factor and accuracy.
+_GROWTH, _LOOSE = 1.6, 1e-3
+# A model that explains less than this, in units of the empty one, is too small to be of use.
+_SLIGHT = 0.01
+# The gap of a small model is held to this share of what it explains, because its features count;
+# to the second one where the path is there for the sake of models with very few features.
+_CRISP, CRISP = 1e-2, 1e-4
+# What explains no more than this, in units of the empty model, is the empty model.
+_NOTHING = 1e-9
+# How far from the first radius to look.
+_SMALLEST_RADIUS, _LARGEST_RADIUS = 1e-6, 1e6
+# A fit this good, in units of the empty model, is as good as one wants.
+_SATURATED = 0.01
+_REFINEMENTS = 12
+# A path ends where a quarter as many features as samples, and at least this many, are used.
+_MANY = 100
+
+
+@dataclass(frozen=True)
+class Level:
+    """One point of the path.
+
+    Attributes
+    ----------
+    radius : float
+    problem : Problem
+    solution : Solution
+    """
+
+    radius: float
+    problem: object
+    solution: object
+
+    @property
+    def size(self):
+        """What the ball makes few of: features, entries or the rank."""
+        return self.problem.ball.level(self.solution.pair.primal.W)
+
+    @property
+    def explained(self):
+        """Share of the empty model's objective that is gone."""
+        return 1.0 - self.solution.pair.primal.value / self.solution.unit
+
+    @property
+    def is_empty(self):
+        """Whether nothing is explained but for rounding."""
+        return self.size == 0 or self.explained <= _NOTHING
+
+    @property
+    def is_free(self):
+        """Whether a larger radius would change nothing, or nothing that matters."""
+        primal, ball = self.solution.pair.primal, self.problem.ball
+        inside = primal.W.any() and ball.norm(primal.W) < 0.99 * ball.radius
+        return inside or primal.value <= _SATURATED * self.solution.unit
+
+
+def follow(problem, radii, *, tol, max_iter, level=None, crisp=_CRISP):
+    """Yield the level of every radius, each started from the one before.
+
+    Parameters
+    ----------
+    problem : Problem
+        With any radius.
+    radii : iterable of float
+    tol, max_iter : float, int
+        As for `tamis.primal_dual.solver.solve`, for every radius.
+    level : Level or None
+        Where to start.
+    crisp : float
+        The gap is at most this share of what the level explains, too: the smaller, the surer its
+        features.
+    """
+    for radius in radii:
+        here = problem.with_radius(radius)
+        start = None if level is None else here.carry_over(level.solution.pair)
+        aim = tol
+        if level is not None and level.explained > 0:
+            # About what will be asked for below, so that it is asked for once.
+            aim = min(tol, crisp * level.explained)
+        *_, solution = solve(here, start, tol=max(aim, 1e-3 * tol), max_iter=max_iter)
+        level = Level(radius, here, solution)
+        small = crisp * level.explained
+        if 0 < small < solution.relative_gap and solution.n_iter < max_iter:
+            rest = max_iter - solution.n_iter
+            done = solution.n_iter
+            *_, solution = solve(here, solution.pair, tol=small, max_iter=rest)
+            level = Level(radius, here, replace(solution, n_iter=done + solution.n_iter))
+        yield level
+
+
+def choose_radii(
+    problem, n_radii, *, fewest, largest, max_iter, slight=_SLIGHT, most=None, crisp=_CRISP
+):
+    """Radii along which the number of features (entries, rank) grows from a few to many.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_radii : int
+    fewest, largest : int
+        Sizes at which to begin and to end.
+    max_iter, crisp : int, float
+        As in `follow`, for every solution.
+    slight : float
+        Models that explain less than this are too small, whatever their size.
+    most : int or None
+        End at the last radius with at most this size, although `largest` was looked at: sizes may
+        go up and down.
+
+    Returns
+    -------
+    radii : ndarray of shape (n_radii,)
+        Ascending, evenly spaced in the logarithm of the size as far as it is known; fewer where
+        several would be one.
+    """
+    limits = {"tol": _LOOSE, "max_iter": max_iter, "crisp": crisp}
+    explored, radius = [], _first_radius(problem)
+    slight = max(slight, _NOTHING)
+    level = next(follow(problem, [radius], **limits))
+    start = level
+    while (
+        level.size > fewest
+        and level.explained > slight
+        and (radius > _SMALLEST_RADIUS * start.radius)
+    ):
+        radius /= _GROWTH
+        level = next(follow(problem, [radius], **limits, level=level))
+        explored.append(level)
+    level = start
+    explored.append(level)
+    while (
+        (level.size < largest or level.explained <= slight)
+        and not level.is_free
+        and level.radius < _LARGEST_RADIUS * start.radius
+    ):
+        radius = level.radius * _GROWTH
+        level = next(follow(problem, [radius], **limits, level=level))
+        explored.append(level)
+    explored.sort(key=lambda level: level.radius)
+    if most is not None:
+        few = [at for at, level in enumerate(explored) if level.size <= most]
+        explored = explored[: few[-1] + 2] if few else explored[:1]
+    radius = np.array([level.radius for level in explored])
+    size = np.maximum.accumulate([level.size for level in explored])
+    # Start where the first features are.
+    empty = [level.is_empty for level in explored]
+    first = 0 if all(empty) else empty.index(False)
+    radius, size = np.log(radius[first:]), np.log(np.maximum(size[first:], 1))
+    # Sizes that stay the same are told apart by their radii.
+    position = size + 0.1 * (radius - radius[0])
+    wanted = np.linspace(position[0], position[-1], n_radii)
+    return np.unique(np.exp(np.interp(wanted, position, radius)))
+
+
+def many_features(problem, wanted=None):
+    """Number of features at which a path ends.
+
+    With a wanted number it is twice that, because sizes go up and down, but no more than there
+    are samples: beyond, the models interpolate and their features are arbitrary.
+    """
+    n_rows, n_features = problem.matrix.shape
+    if wanted is None:
+        return min(n_features, max(_MANY, n_rows // 4))
+    return min(n_features, 2 * wanted, max(_MANY, n_rows))
+
+
+def _first_radius(problem):
+    """A tenth of the radius at which the first feature could explain everything."""
+    empty = problem.empty()
+    slope = problem.ball.dual_norm(problem.dual_of(empty).G)
+    return 0.1 * empty.value / slope if slope > 0 else 0.1
+
+
+def refine_radius(below, above, wanted, **limits):
+    """The level with the largest radius found that has at most `wanted` features, by bisection.
+
+    Parameters
+    ----------
+    below, above : Level
+        With at most and with more than `wanted` features.
+    wanted : int
+    **limits
+        `tol`, `max_iter` and `crisp` as in `follow`.
+
+    Returns
+    -------
+    level : Level
+    """
+    for _ in range(_REFINEMENTS):
+        if below.size == wanted:
+            break
+        middle = np.sqrt(below.radius * above.radius)
+        level = next(follow(below.problem, [middle], **limits, level=below))
+        if level.size <= wanted:
+            below = level
+        else:
+            above = level
+    return below
+
+
+def add_wanted(levels, wanted, **limits):
+    """Put in one more level, as close to the wanted number of features as can be.
+
+    Parameters
+    ----------
+    levels : list of Level
+        From the smallest radius to the largest; changed.
+    wanted : int
+    **limits
+        `tol`, `max_iter` and `crisp` as in `follow`.
+    """
+    few = [at for at, level in enumerate(levels) if level.size <= wanted]
+    if not few or few[-1] == len(levels) - 1 or levels[few[-1]].size == wanted:
+        return
+    at = few[-1]
+    level = refine_radius(levels[at], levels[at + 1], wanted, **limits)
+    if level is not levels[at]:
+        levels.insert(at + 1, level)

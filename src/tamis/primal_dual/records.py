@@ -1,0 +1,65 @@
+"""The fitted attributes of one radius, as a plain dictionary."""
+
+import numpy as np
+
+from tamis.primal_dual.balls import used_rows
+
+__all__ = ["record_of"]
+
+_ROUNDING = 1e-12
+# Residuals of a perfect fit still leave some doubt.
+_LEAST_DISPERSION = 1e-3
+
+
+def record_of(data, problem, solution, n_samples, *, keep_dual=True):
+    """The fitted attributes of a solution; weights as their non-zero rows.
+
+    Parameters
+    ----------
+    data : TrainingData
+    problem : Problem
+    solution : Solution
+    n_samples : int
+        Rows of X, those without weight among them.
+    keep_dual : bool
+        Whether the dual point, of the size of the data, is kept.
+
+    Returns
+    -------
+    record : dict
+        Names that end in an underscore are attributes of a classifier; "selected" are the
+        features with non-zero rows, "rows" these rows, and "size" what the ball makes few of.
+    """
+    primal, dual = solution.pair.primal, solution.pair.dual
+    if solution.unit - primal.value <= _ROUNDING * solution.unit:
+        primal = problem.empty()  # what is left of W is rounding
+    selected = np.flatnonzero(used_rows(primal.W))
+    gap = float(max(primal.value - dual.value, 0.0))
+    record = {
+        "radius": float(problem.ball.radius),
+        "size": int(problem.ball.level(primal.W)),
+        "selected": selected,
+        "rows": primal.W[selected],
+        "centers_": primal.mu.copy(),
+        "objective_": float(primal.value),
+        "gap_": gap,
+        "relative_gap_": float(gap / solution.unit),
+        "dispersion_": _dispersion(problem, primal),
+        "temperature_": 1.0,
+        "n_iter_": int(solution.n_iter),
+    }
+    if keep_dual:
+        # |Z| <= s must hold after rounding too.
+        bound = problem.loss.bound
+        Z = np.clip(dual.factor * dual.U, -bound, bound) * data.weights[:, None]
+        record["dual_"] = np.zeros((n_samples, data.n_classes))
+        record["dual_"][data.rows] = Z
+    return record
+
+
+def _dispersion(problem, primal):
+    """One scale of the residuals around their centers."""
+    R = problem.residual(primal.mu, primal.XW)
+    each = R**2 if problem.loss.euclidean else np.abs(R)
+    mean = float(problem.weights @ each.mean(axis=1) / problem.weights.sum())
+    return max(np.sqrt(mean) if problem.loss.euclidean else mean, _LEAST_DISPERSION)
