@@ -108,7 +108,7 @@ def test_the_walk_sees_what_is_public():
         "tamis.projections.l1.project_l1_ball",
         "tamis.centers.classifier.SparseCenterClassifier.__init__",
         "tamis.centers.classifier.SparseCenterClassifier.fit",
-        "tamis.io.models.load_model",
+        "tamis.models.saving.load_model",
     ):
         assert name in names
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis.datumwise import _forest_kernels as kernels
+from tamis.datumwise._growth_kernels import Sample
 from tamis.datumwise.forest import grow, grow_with_cells
 from tests.oracles.datumwise import average_over_trees, find_node, find_way
 
@@ -26,7 +27,7 @@ def grow_on(X, y, mass=ONES, n_trees=6, seed=0, smallest=2, rows=None, columns=N
     rows = np.arange(len(X)) if rows is None else rows
     columns = np.arange(X.shape[1]) if columns is None else columns
     XT = np.ascontiguousarray(X.T)
-    sample = kernels.Sample(XT, y.astype(np.int64), mass, rows, columns)
+    sample = Sample(XT, y.astype(np.int64), mass, rows, columns)
     return grow(sample, n_trees, seed, smallest)
 
 
@@ -86,7 +87,7 @@ def test_a_forest_with_large_leaves_is_a_fine_one_cut_short(smallest):
 def test_growing_tells_the_cells_of_the_training_rows(case):
     X, y = make_rows(**CASES[case])
     XT, rows = np.ascontiguousarray(X.T), np.arange(0, len(X), 2)
-    sample = kernels.Sample(XT, y.astype(np.int64), ONES, rows, np.arange(X.shape[1]))
+    sample = Sample(XT, y.astype(np.int64), ONES, rows, np.arange(X.shape[1]))
     for smallest, coarse in [(2, 2), (2, 9), (6, 16)]:
         forest, cells = grow_with_cells(sample, 6, 0, smallest, coarse)
         assert_array_equal(cells, forest.cells(XT, rows, coarse)[0])

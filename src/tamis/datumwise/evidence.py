@@ -24,6 +24,7 @@ import numpy as np
 from tamis._base import softmax
 from tamis._compile import compiled
 from tamis.datumwise import _forest_kernels as kernels
+from tamis.datumwise._growth_kernels import Sample
 from tamis.datumwise.forest import Forest, grow, grow_with_cells
 
 __all__ = [
@@ -215,7 +216,7 @@ class Gatherer:
         return np.flatnonzero(np.isin(self.block_of, blocks))
 
     def _sample(self, rows, columns):
-        return kernels.Sample(self.XT, self.codes, self.class_losses, rows, columns)
+        return Sample(self.XT, self.codes, self.class_losses, rows, columns)
 
     def _seed(self, name):
         """Seed of a forest; it depends on the name and on nothing else."""

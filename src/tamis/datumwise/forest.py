@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.datumwise import _forest_kernels as kernels
+from tamis.datumwise._growth_kernels import Sample, grow_forest
 
 __all__ = ["Forest", "grow", "grow_with_cells"]
 
@@ -139,7 +140,7 @@ class Forest:
         return kernels.Trees(self.offsets, self.nodes, self.threshold)
 
 
-def grow(sample: kernels.Sample, n_trees: int, seed: int, smallest: int = 2) -> Forest:
+def grow(sample: Sample, n_trees: int, seed: int, smallest: int = 2) -> Forest:
     """Grow a forest.
 
     At every node the square root of the number of columns, rounded, are tried.
@@ -159,7 +160,7 @@ def grow(sample: kernels.Sample, n_trees: int, seed: int, smallest: int = 2) -> 
 
 
 def grow_with_cells(
-    sample: kernels.Sample, n_trees: int, seed: int, smallest: int, coarse: int
+    sample: Sample, n_trees: int, seed: int, smallest: int, coarse: int
 ) -> tuple[Forest, NDArray[np.int32]]:
     """Grow a forest, and tell the cells of its training rows on the way.
 
@@ -183,6 +184,6 @@ def grow_with_cells(
 
 def _grow(sample, n_trees, seed, smallest, coarse, cells):
     n_tries = max(1, round(np.sqrt(sample.columns.size)))
-    *nodes, counts = kernels.grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells)
+    *nodes, counts = grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells)
     counts /= counts.sum(axis=1, keepdims=True)
     return Forest(*nodes, counts)

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tamis.datumwise import _forest_kernels as kernels
+from tamis.datumwise._growth_kernels import Sample
 from tamis.datumwise.costs import whole_costs
 from tamis.datumwise.evidence import Gatherer, number_cells
 from tamis.datumwise.forest import grow
@@ -281,7 +282,7 @@ def _choose_candidates(X, codes, process, n_candidates, n_trees, seed):
         return np.arange(process.n_blocks)
     XT = np.ascontiguousarray(X.T)
     rows, columns = np.arange(codes.size), np.arange(X.shape[1])
-    sample = kernels.Sample(XT, codes, process.class_losses, rows, columns)
+    sample = Sample(XT, codes, process.class_losses, rows, columns)
     forest = grow(sample, 3 * n_trees, seed)
     gains = forest.feature_gains(X.shape[1], process.class_losses)
     of_blocks = np.bincount(process.block_of, weights=gains, minlength=process.n_blocks)

@@ -164,7 +164,7 @@ def make_process(
     max_features=None,
     max_cost=None,
 ):
-    """The process that a user's parameters describe; wrong ones are told kindly.
+    """The process that a user's parameters describe; wrong ones raise an error.
 
     Parameters
     ----------

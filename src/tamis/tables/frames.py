@@ -20,7 +20,7 @@ from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.rows import Wanted
 from tamis.tables.table import Columns, Table
 
-__all__ = ["as_frame", "as_raw", "as_table", "is_frame", "read_columns"]
+__all__ = ["as_raw", "as_table", "is_frame", "read_columns"]
 
 
 def is_frame(X) -> bool:
@@ -216,39 +216,6 @@ def _column(raw, name, place):
             return np.asarray(known[name])
     column = raw.numeric[:, [place[name]]]
     return (column.toarray() if sparse.issparse(column) else column).ravel()
-
-
-def as_frame(columns: Columns):
-    """Columns as a frame of pandas, or else of polars or pyarrow."""
-    names = columns.numeric_names.tolist()
-    numeric = columns.numeric
-    try:
-        import pandas as pd
-    except ImportError:
-        pass
-    else:
-        if sparse.issparse(numeric):
-            frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(numeric), columns=names)
-        else:
-            frame = pd.DataFrame(numeric, columns=names)
-        others = pd.DataFrame(columns.others, index=frame.index)
-        return pd.concat([frame, others], axis=1) if columns.others else frame
-    if sparse.issparse(numeric):
-        raise ImportError("a frame of sparse columns needs pandas: pip install pandas")
-    data = {name: numeric[:, j] for j, name in enumerate(names)} | columns.others
-    try:
-        import polars as pl
-    except ImportError:
-        pass
-    else:
-        return pl.DataFrame({name: values.tolist() for name, values in data.items()})
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise ImportError(
-            "Table.frame needs pandas, polars or pyarrow: pip install pandas"
-        ) from error
-    return pa.table({name: values.tolist() for name, values in data.items()})
 
 
 def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):

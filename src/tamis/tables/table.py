@@ -115,9 +115,7 @@ class Table:
         Columns keep their names; a missing number is NaN, any other missing value None. Sparse
         numbers become a pandas frame of sparse columns.
         """
-        from tamis.tables.frames import as_frame
-
-        return as_frame(self.columns)
+        return _as_frame(self.columns)
 
     def take(self, rows):
         """The table of some rows."""
@@ -134,3 +132,36 @@ class Table:
             batches=some(self.batches),
             weights=some(self.weights),
         )
+
+
+def _as_frame(columns):
+    """Columns as a frame of pandas, or else of polars or pyarrow."""
+    names = columns.numeric_names.tolist()
+    numeric = columns.numeric
+    try:
+        import pandas as pd
+    except ImportError:
+        pass
+    else:
+        if sparse.issparse(numeric):
+            frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(numeric), columns=names)
+        else:
+            frame = pd.DataFrame(numeric, columns=names)
+        others = pd.DataFrame(columns.others, index=frame.index)
+        return pd.concat([frame, others], axis=1) if columns.others else frame
+    if sparse.issparse(numeric):
+        raise ImportError("a frame of sparse columns needs pandas: pip install pandas")
+    data = {name: numeric[:, j] for j, name in enumerate(names)} | columns.others
+    try:
+        import polars as pl
+    except ImportError:
+        pass
+    else:
+        return pl.DataFrame({name: values.tolist() for name, values in data.items()})
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError(
+            "Table.frame needs pandas, polars or pyarrow: pip install pandas"
+        ) from error
+    return pa.table({name: values.tolist() for name, values in data.items()})
