@@ -4,9 +4,9 @@ import re
 import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis._array import is_sparse
@@ -78,8 +78,9 @@ def decide_kinds(
         With the categories that look like missing values.
     """
     forced = {*text, *categorical}
-    others, kinds, numbers, left_out = {}, {}, {}, {}
-    odd, mixed = [], {}
+    others, kinds, numbers, odd = {}, {}, {}, []
+    left_out: dict[str, list] = {}
+    mixed: dict[tuple[str, ...], list[str]] = {}
     spotted = None
     for name, values in table.others.items():
         if name in text:
@@ -114,9 +115,8 @@ def decide_kinds(
 
     numeric, names = table.numeric, table.numeric_names.tolist()
     for name in filter(forced.__contains__, names):
-        column = numeric[:, [names.index(name)]]
-        column = column.toarray() if is_sparse(column) else np.asarray(column)
-        others[name] = strings(column.ravel())
+        column: Any = numeric[:, [names.index(name)]]
+        others[name] = strings((column.toarray() if is_sparse(column) else column).ravel())
         kinds[name] = "text" if name in text else "categorical"
     found = _guess_numeric(numeric, names)
     identifiers = [name for name in found["identifiers"] if name not in {*include, *forced}]
@@ -265,7 +265,7 @@ class _Guess:
 
     kind: str
     reason: str = ""
-    values: NDArray | None = None
+    values: Any = None
     odd: tuple = ()
 
 
