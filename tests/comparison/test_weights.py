@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tamis.comparison.baselines import BASELINES, find_method
-from tamis.comparison.choice import Draws
+from tamis.comparison.draws import Draws
 from tamis.comparison.methods import METHODS
 from tamis.comparison.results import score_rows
 from tamis.tables import Columns, Table, lay_out

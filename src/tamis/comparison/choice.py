@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.results import find_threshold
 from tamis.comparison.scores import (
     area_under_curve,
@@ -35,10 +36,6 @@ from tamis.tables.table_model import decide
 
 __all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_draws_for"]
 
-# Values of a chunk of the bootstrap.
-_CHUNK = 20_000_000
-# Where fewer draws than this share have all classes on both sides, two classes are enough.
-_FEW_WHOLE = 0.1
 # Draws of a bootstrap that gives standard errors only.
 _ERROR_DRAWS = 200
 # Scores that are means of right and wrong over rows.
@@ -249,73 +246,6 @@ class Candidates:
         return np.hstack([_score_all(r, self.codes, weights, self.scoring) for r in self.results])
 
 
-def n_draws_for(n_rows):
-    """Fewer draws for more rows: their scores hardly vary."""
-    return 1000 if n_rows <= 5000 else 400 if n_rows <= 50_000 else 50
-
-
-@dataclass(frozen=True)
-class Draws:
-    """Rows drawn with replacement, again and again; the same ones whenever they are asked for.
-
-    Attributes
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    n_classes : int
-    groups : ndarray of int of shape (n_rows,) or None
-        Rows that are drawn together.
-    n_draws, seed : int
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights: a class whose rows have none is not there.
-    """
-
-    codes: np.ndarray
-    n_classes: int
-    groups: np.ndarray | None
-    n_draws: int
-    seed: int
-    weights: np.ndarray | None = None
-
-    def __iter__(self):
-        """Chunks of (n, n_rows): how often every row was drawn.
-
-        Draws in which a class has no row, or leaves no row behind, are left out. Many small
-        classes would leave hardly any draw: then two classes on both sides are enough, and a
-        class without rows takes no part in the scores of that draw.
-        """
-        generator = np.random.default_rng([self.seed, 3])
-        n_rows = self.codes.size
-        units = np.arange(n_rows)
-        if self.groups is not None:
-            units = np.unique(self.groups, return_inverse=True)[1]
-        n_units = int(units.max()) + 1
-        n_needed = self._n_classes_needed(units)
-        size = max(1, min(self.n_draws, _CHUNK // n_rows))
-        for start in range(0, self.n_draws, size):
-            drawn = np.stack(
-                [
-                    np.bincount(generator.integers(n_units, size=n_units), minlength=n_units)
-                    for _ in range(min(size, self.n_draws - start))
-                ]
-            )
-            drawn = drawn[:, units].astype(np.float64)
-            n_both = _classes_on_both_sides(drawn, self.codes, self.n_classes, self.weights)
-            drawn = drawn[n_both >= n_needed]
-            if len(drawn):
-                yield drawn
-
-    def _n_classes_needed(self, units):
-        """Classes that a draw must have on both sides: all, or two where that is too rare.
-
-        A class of m units is not drawn at all with probability exp(-m), and drawn whole with
-        (1 - 1/e)^m, about.
-        """
-        sizes = [np.unique(units[self.codes == c]).size for c in range(self.n_classes)]
-        m = np.array(sizes, dtype=np.float64)
-        share = np.prod(1 - np.exp(-m) - (1 - np.exp(-1.0)) ** m)
-        return self.n_classes if share >= _FEW_WHOLE else 2
-
-
 def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
     """Honest score of the rule's choice.
 
@@ -368,16 +298,6 @@ def _cautious_low(candidates, seed):
         return cautious_area(result.scores[at], share * sizes)[0]
     counts = np.mean([confusion(codes, labels, n_classes) for labels in result.labels[at]], axis=0)
     return cautious_interval(share * counts, candidates.scoring, seed)[0]
-
-
-def _classes_on_both_sides(drawn, codes, n_classes, weights=None):
-    """Number of classes that are among the rows drawn and among the others, for every draw."""
-    n_both = np.zeros(len(drawn), dtype=np.intp)
-    for c in range(n_classes):
-        own = codes == c if weights is None else (codes == c) & (weights > 0)
-        part = drawn[:, own] > 0
-        n_both += part.any(axis=1) & ~part.all(axis=1)
-    return n_both
 
 
 def _score_all(result, codes, weights, scoring):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -388,7 +387,7 @@ def _open_store(folder, problem, options, settings, force, notes):
     """The checkpoints of this comparison."""
     words = asdict(options) | {"folds": settings.n_folds, "repeats": settings.n_repeats}
     manifest = {
-        "data": digest(problem),
+        "data": problem.digest(),
         "options": json.loads(json.dumps(words, default=str)),
         "versions": versions(),
     }
@@ -399,18 +398,3 @@ def _open_store(folder, problem, options, settings, force, notes):
             f"{folder} holds results of a different comparison ({error}). Use another folder, or "
             "--force to discard them."
         ) from error
-
-
-def digest(problem) -> str:
-    """Hash of all that the outcomes of tasks depend on, beside the options."""
-    found = hashlib.blake2b(digest_size=16)
-    matrix = problem.encoded
-    parts = [matrix.data, matrix.indices, matrix.indptr] if hasattr(matrix, "indptr") else [matrix]
-    parts += [problem.codes, problem.feature_of, problem.kept, problem.costs]
-    parts += [problem.groups, problem.batches, problem.weights]
-    for part in parts:
-        if part is not None:
-            found.update(str(part.shape).encode())
-            found.update(np.ascontiguousarray(part).data)
-    found.update(json.dumps([problem.names, problem.classes.tolist()]).encode())
-    return found.hexdigest()

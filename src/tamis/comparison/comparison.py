@@ -9,7 +9,8 @@ from os import PathLike
 
 import numpy as np
 
-from tamis.comparison.choice import Candidates, Choice, Draws, Honest, n_draws_for
+from tamis.comparison.choice import Candidates, Choice, Honest
+from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.final import fit_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.metrics import path_table, summarise

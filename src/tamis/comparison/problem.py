@@ -5,6 +5,8 @@ word, or a group of columns that are had together. `Part` is what a method sees 
 rows with everything that was learned from them alone.
 """
 
+import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -88,6 +90,21 @@ class Problem:
         """What a row counts where copies of a row count once, such as in calibration."""
         weights = np.ones(self.n_rows) if self.weights is None else self.weights
         return weights if self.times is None else weights / self.times
+
+    def digest(self) -> str:
+        """Hash of all that the outcomes of tasks depend on, beside the options."""
+        found = hashlib.blake2b(digest_size=16)
+        matrix = self.encoded
+        is_dense = not is_sparse(matrix)
+        parts = [matrix] if is_dense else [matrix.data, matrix.indices, matrix.indptr]
+        parts += [self.codes, self.feature_of, self.kept, self.costs]
+        parts += [self.groups, self.batches, self.weights]
+        for part in parts:
+            if part is not None:
+                found.update(str(part.shape).encode())
+                found.update(np.ascontiguousarray(part).data)
+        found.update(json.dumps([self.names, self.classes.tolist()]).encode())
+        return found.hexdigest()
 
     def train_part(self, rows, codes, seed):
         """What methods may learn from some rows.
