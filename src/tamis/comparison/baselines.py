@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from tamis._array import is_sparse, multiply_transposed, take_columns
+from tamis._base import largest
 from tamis.comparison.methods import METHODS, Method, Trained
 from tamis.paths.path import Path
 
@@ -103,10 +104,10 @@ class L1Logistic(Method):
 def fit_l1_logistic(X, is_class, weights, penalties, seed):
     """Coefficients and intercepts of l1 logistic regressions, each on the columns it may need.
 
-    With the inverse penalty C, column j is left out where the loss changes by less than 1 / C
-    along it. So scikit-learn solves the problem of a few columns only, those that the last
-    solution makes likely; columns that turn out to be needed are added until there are none, and
-    the solution is that of all columns.
+    With the inverse penalty C, a column has no weight where the loss changes by less than 1 / C
+    along it. So scikit-learn solves the problem of a few columns only: those that have weight for
+    the last penalty, and the steepest of the others. Columns that turn out to be needed are added
+    until there are none; the solution is then that of all columns.
 
     Parameters
     ----------
@@ -122,19 +123,13 @@ def fit_l1_logistic(X, is_class, weights, penalties, seed):
     -------
     solutions : list of (ndarray of shape (n_columns,), float)
     """
-    solutions = []
-    coef = np.zeros(X.shape[1])
-    share = weights @ is_class / weights.sum()
-    residual = weights * (is_class - share)
-    last = None
+    solutions, coef = [], np.zeros(X.shape[1])
+    residual = weights * (is_class - weights @ is_class / weights.sum())
+    slopes = _slopes(X, residual)
     for C in penalties:
-        slopes = np.abs(multiply_transposed(X, residual[:, None])[:, 0])
-        # The strong rule: slopes change by no more than the penalty does.
-        limit = 1 / C if last is None else max(2 / C - 1 / last, 0.0)
-        working = np.flatnonzero((slopes >= limit) | (coef != 0))
+        n_active = np.count_nonzero(coef)
+        working = np.union1d(np.flatnonzero(coef), _steepest(slopes, 20 + 2 * n_active))
         while True:
-            if not working.size:
-                working = np.array([int(slopes.argmax())])
             model = LogisticRegression(
                 l1_ratio=1.0, C=C, solver="liblinear", max_iter=200, random_state=seed
             )
@@ -142,18 +137,28 @@ def fit_l1_logistic(X, is_class, weights, penalties, seed):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about iterations; they show in the score
                 model.fit(some, is_class, weights)
-            residual = weights * (is_class - model.predict_proba(some)[:, 1])
-            slopes = np.abs(multiply_transposed(X, residual[:, None])[:, 0])
-            slopes[working] = 0.0
-            lacking = np.flatnonzero(slopes > 1.001 / C)
-            if not lacking.size:
+            slopes = _slopes(X, weights * (is_class - model.predict_proba(some)[:, 1]))
+            needed = np.where(slopes > 1.001 / C, slopes, 0.0)
+            needed[working] = 0.0
+            if not needed.any():
                 break
-            working = np.union1d(working, lacking)
+            working = np.union1d(working, _steepest(needed, 20 + working.size))
         coef = np.zeros(X.shape[1])
         coef[working] = model.coef_[0]
         solutions.append((coef, float(model.intercept_[0])))
-        last = C
     return solutions
+
+
+def _slopes(X, residual):
+    """Sizes of the changes of the loss along every column."""
+    return np.abs(multiply_transposed(X, residual[:, None])[:, 0])
+
+
+def _steepest(slopes, count):
+    """Columns of the largest slopes, at most `count`, and none without slope."""
+    chosen = largest(slopes, min(count, slopes.size))
+    chosen = chosen[slopes[chosen] > 0]
+    return chosen if chosen.size else np.zeros(1, dtype=np.intp)
 
 
 class OneAgainstRest:
