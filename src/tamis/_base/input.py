@@ -1,9 +1,12 @@
 """What users hand in: arrays that scikit-learn would take silently for something else."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import validate_data
+
+from tamis._array import Matrix
 
 __all__ = [
     "LARGEST_INTEGER",
@@ -81,7 +84,7 @@ def decode_labels(y):
 class FeatureSelectorMixin(SelectorMixin):
     """scikit-learn's `SelectorMixin`, with masked entries an error."""
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Matrix:
         """Reduce X to the selected features.
 
         Parameters
