@@ -18,10 +18,13 @@ and a row the sum, modulo 2^64, of its values' numbers. Then sparse rows cost th
 leaving out a part of the columns is a subtraction, and equal rows are found by sorting n integers.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+
+from tamis._array import Matrix
 
 __all__ = ["Copies", "find_copies"]
 
@@ -62,7 +65,7 @@ class Copies:
         return np.bincount(self.groups)[self.groups].astype(np.float64)
 
 
-def find_copies(columns, n_rows):
+def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
     """Find equal rows and copies.
 
     Parameters

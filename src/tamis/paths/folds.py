@@ -9,6 +9,7 @@ the fewest rows. Single rows are then spread evenly, class by class.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedKFold
@@ -50,7 +51,9 @@ def default_repeats(n_rows):
     return 3 if n_rows < 200 else 2 if n_rows < 500 else 1
 
 
-def make_folds(codes, groups, n_folds, n_repeats, seed):
+def make_folds(
+    codes: NDArray, groups: NDArray | None, n_folds: int, n_repeats: int, seed: int
+) -> list[Fold]:
     """Stratified folds, several times; all rows of a group are in one fold.
 
     Parameters
@@ -154,7 +157,7 @@ def _deal(order, bounds, codes, n_classes, n_folds):
     return fold_of
 
 
-def leave_one_batch_out(batches, groups, seed):
+def leave_one_batch_out(batches: NDArray, groups: NDArray | None, seed: int) -> list[Fold]:
     """One fold for every batch: trained on all others, without the groups that the batch has.
 
     Parameters

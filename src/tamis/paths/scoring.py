@@ -1,6 +1,9 @@
 """Scores of decisions that are there already, by scikit-learn's scorers."""
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
@@ -100,7 +103,11 @@ def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None
 class ScoringMixin:
     """`score` by the `scoring` of the estimator, which has decisions for all its classes."""
 
-    def score(self, X, y, sample_weight=None):
+    classes_: NDArray
+    scoring: str | Callable | None
+    _decisions: Callable[..., NDArray[np.float64]]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Score by `scoring` on new data.
 
         Parameters
