@@ -107,6 +107,7 @@ class CenterModel:
         """J on the scaled data: within-class dispersions plus the gains that are left out."""
         left_out = self.gains.sum() - self.gains[support].sum()
         if self.whitening is not None:
+            assert self.whitened_dispersion is not None
             within = self.whitened_dispersion.sum()
         else:
             within = scaled_by(
@@ -121,6 +122,7 @@ class CenterModel:
             centers = np.tile(statistics.common, (statistics.weight.size, 1))
             centers[:, support] = statistics.centers[:, support]
         else:
+            assert self.whitened_centers is not None
             kept = np.zeros_like(self.whitened_centers)
             kept[:, support] = self.whitened_centers[:, support]
             centers = self.whitening.undo(kept) * self.scale + statistics.common

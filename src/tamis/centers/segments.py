@@ -93,7 +93,7 @@ class TieRule:
         # Whether ties that come within rounding are decided in integers.
         self.settles_ties = self.whole and not exact
 
-    def exact_intervals(self, columns: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
+    def exact_intervals(self, columns: NDArray) -> Iterator[NDArray[np.float64]]:
         """`exact_intervals` of several columns, one after the other."""
         X, codes, sample_weight = self.data
         block = X[:, columns]

@@ -51,6 +51,7 @@ def train(
         statistics = from_medians(medians)
         statistics.unit = medians.unit if unit is None else unit
     else:
+        assert moments is not None
         statistics = from_moments(moments)
     model = _scaled_model(metric, statistics, scaling, moments, log_prior(weight)[seen])
     if covariance is not None:

@@ -10,11 +10,16 @@ of ordinary size. Multiplying by the `reference` gives values in the units of X.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import assert_all_finite
 
 from tamis._array import is_sparse
+
+if TYPE_CHECKING:
+    from tamis.centers.ranking import CenterStatistics
 
 __all__ = [
     "LARGE",
@@ -67,7 +72,7 @@ def divide(X, unit: NDArray | None):
 
 
 def in_common_units(
-    scale: NDArray, scaling: str | None, power: int, statistics: object
+    scale: NDArray, scaling: str | None, power: int, statistics: CenterStatistics
 ) -> tuple[NDArray, float]:
     """Comparable scales of columns that have different units, and the reference.
 
@@ -105,7 +110,7 @@ def in_common_units(
     return scale, float(reference)
 
 
-def in_units_of_X(scale: NDArray, reference: float, statistics: object) -> NDArray:
+def in_units_of_X(scale: NDArray, reference: float, statistics: CenterStatistics) -> NDArray:
     """Scales for columns in the units of X: 1 for constant columns."""
     if statistics.unit is None:
         return scale
