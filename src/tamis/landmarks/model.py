@@ -8,10 +8,12 @@ written as JSON. `train_map` and `apply_map` are Alg. 2 of the paper; `train_mod
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis._array import Matrix
 from tamis.landmarks.choose import ClassSampler, Sampler
 from tamis.landmarks.distances import distances, prepare, region_means, take_rows
 from tamis.landmarks.heads import class_weights, decide, shares, train_head
@@ -80,13 +82,13 @@ def train_maps(
     scaling = fit_scaling(c.scaling, X) if scaling is None else scaling
     X = apply_scaling(scaling, X)
     P = prepare(X, c.distance)
-    sampler = None
+    sampler: Any = None
     if given is None:
         sampler = make_sampler(c, X, codes, seed, max(sizes))
     elif given.ndim == 2:
         given = apply_scaling(scaling, given)
     for size in sizes:
-        if sampler is not None:
+        if given is None:
             points, rows, D = sampler.draw(size, c.kind)
         else:
             points, rows, D = _take_given(given[:size], X, P, c)
@@ -170,11 +172,11 @@ class PreparedRows:
     X : ndarray or CSR array of shape (n_samples, n_features)
     """
 
-    def __init__(self, X) -> None:
+    def __init__(self, X: Matrix) -> None:
         self.X = X
-        self._known = {}
+        self._known: dict[tuple, Matrix] = {}
 
-    def get(self, record: dict):
+    def get(self, record: dict) -> Matrix:
         """Prepared rows for a map."""
         learned = record["scaling"].values()
         key = (record["distance"], *(np.asarray(value).tobytes() for value in learned))

@@ -133,7 +133,7 @@ class Plan:
             missing = np.flatnonzero(~outcomes.done[:, f])
             for branch in evaluation.list_branches([self.configurations[p] for p in missing]):
                 tasks.append(Task(branch, f, missing[list(branch.places)]))
-        by_branch = {}
+        by_branch: dict[str, list[Task]] = {}
         for task in tasks:
             by_branch.setdefault(str(task.branch), []).append(task)
         return [task for group in by_branch.values() for task in group]
