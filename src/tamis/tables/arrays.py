@@ -3,10 +3,13 @@
 import math
 import zipfile
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from tamis._array import Matrix
 from tamis.tables.errors import InputError, listed
 from tamis.tables.limits import COLUMN, WORD, tell_size
 from tamis.tables.raw import RawTable, unique_names
@@ -115,7 +118,8 @@ def read_npz(source: Source, transpose: bool = False) -> RawTable:
         _check_archive(file, source, transpose)
         file.seek(0)
         parts = np.load(file, allow_pickle=False)
-        source, budget = source.name, source.budget
+        budget = source.budget
+        source = source.name
         if _SPARSE_PARTS.issubset(parts.files) and "X" not in parts.files:
             X = _sparse_of(parts, source, budget, transpose)
             arrays = {}
@@ -167,7 +171,7 @@ def read_npz(source: Source, transpose: bool = False) -> RawTable:
     return raw
 
 
-def _take_numbers(X, names, source):
+def _take_numbers(X, names, source) -> tuple[Matrix, list[str], dict[str, NDArray]]:
     """Columns of numbers, their names, and columns of large integers as words."""
     large = large_columns(X).tolist()
     if not large:
@@ -213,7 +217,7 @@ def read_npy(source: Source, transpose: bool = False) -> RawTable:
         shape, is_fortran, dtype = _declared(file, n_bytes, source.name)
         source.budget.spend(table_bytes(shape, dtype, transpose), is_all=True)
         if len(shape) == 2 and 0 not in shape and not dtype.hasobject:
-            order = "F" if is_fortran else "C"
+            order: Literal["F", "C"] = "F" if is_fortran else "C"
             X = np.memmap(file, dtype, "r", file.tell(), shape, order)
         else:
             file.seek(0)

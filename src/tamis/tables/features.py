@@ -77,9 +77,10 @@ def decide_kinds(
         With the categories that look like missing values.
     """
     forced = {*text, *categorical}
-    others, kinds, numbers, left_out = {}, {}, {}, {}
-    odd, mixed = [], {}
-    spotted = None
+    others, kinds, odd, spotted = {}, {}, [], None
+    numbers: dict = {}
+    left_out: dict[str, list[tuple[str, str]]] = {}
+    mixed: dict[tuple, list[str]] = {}
     for name, values in table.others.items():
         if name in text:
             others[name], kinds[name] = without(values, missing.spellings), "text"

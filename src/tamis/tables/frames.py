@@ -7,7 +7,9 @@ become words, None where a value is missing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +17,7 @@ from sklearn.utils.validation import check_array
 
 from tamis._base import LARGEST_INTEGER, decode_labels, require_unmasked
 from tamis.tables.errors import InputError, listed
+from tamis.tables.missing import MissingWords
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.rows import Wanted
@@ -174,7 +177,13 @@ def _plain(value):
     return None if is_missing else value
 
 
-def read_columns(X, columns, kinds, missing, lacking=None) -> Columns:
+def read_columns(
+    X: Any,
+    columns: Sequence[str],
+    kinds: Mapping[str, str],
+    missing: MissingWords,
+    lacking: list[str] | None = None,
+) -> Columns:
     """The columns of X that a model needs, as they were in training.
 
     Parameters

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -270,8 +271,8 @@ class Wanted:
         self.source = source
         self.missing = missing
         self.lacking = lacking
-        self.odd = {}
-        self.repeated = []
+        self.odd: dict[str, Any] = {}
+        self.repeated: list[str] = []
 
     @property
     def columns(self) -> list[str]:

@@ -19,7 +19,7 @@ def read_labels(
     path: str | PathLike,
     raw: RawTable,
     *,
-    target: str | None = None,
+    target: str | int | None = None,
     id_column: str | None = None,
     encoding: str | None = None,
     notes: list[str] | None = None,

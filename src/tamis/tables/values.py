@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -187,7 +188,7 @@ def parse_numbers(
     return values, odd
 
 
-def canonical(value: object) -> str | None:
+def canonical(value: Any) -> str | None:
     """The spelling of a category: 1, 1.0 and "1.0" are all "1", whatever the file format.
 
     None for a missing value; a word such as "NA" stays a word.
@@ -236,7 +237,7 @@ def strings(values: ArrayLike) -> NDArray:
         unique, inverse = np.unique(values, return_inverse=True)
         words = np.array([canonical(value) for value in unique], dtype=object)
         return words[inverse.reshape(-1)]
-    written = {}
+    written: dict[Any, str | None] = {}
     out = np.empty(len(values), dtype=object)
     for i, value in enumerate(values.tolist()):
         try:
