@@ -13,13 +13,15 @@ import copy
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._array import is_sparse, take_columns
+from tamis._array import Matrix, is_sparse, take_columns
 from tamis._base import require_class_weights, softmax
 from tamis.centers import SparseCenterClassifier
+from tamis.comparison.problem import Part
 from tamis.datumwise import DatumWiseClassifier
 from tamis.landmarks import LandmarkSearchCV
 from tamis.paths.path import Path, Usage
@@ -58,12 +60,12 @@ class Trained:
     """
 
     path: Path
-    part: object
+    part: Part
     places: NDArray
     columns: NDArray | None = None
     takes_missing: bool = False
 
-    def predict(self, X, with_gaps) -> tuple[NDArray, Usage]:
+    def predict(self, X: Matrix, with_gaps: Matrix) -> tuple[NDArray, Usage]:
         """Probabilities of the known classes, and what every row needs, at all levels.
 
         Parameters
@@ -93,7 +95,7 @@ class Trained:
         """Counted features that the model of a level uses, kept ones among them, ascending."""
         return np.unique(self.part.feature_of[self.columns_of(level)])
 
-    def model(self, level: int):
+    def model(self, level: int) -> Any:
         """The fitted classifier of a level."""
         return self.path.model(self.places[level])
 

@@ -11,9 +11,11 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from tamis._array import Matrix
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.redundancy import drop_redundant
 from tamis.paths.folds import merge_groups
+from tamis.tables.preparation import Preparation
 
 __all__ = ["Part", "Problem", "make_problem"]
 
@@ -56,12 +58,12 @@ class Problem:
         Most features of a model that asks for them one at a time, overall.
     """
 
-    preparation: object
-    encoded: np.ndarray
+    preparation: Preparation
+    encoded: Matrix
     codes: np.ndarray
     classes: np.ndarray
     feature_of: np.ndarray
-    names: list
+    names: list[str]
     kept: np.ndarray
     costs: np.ndarray
     missing: np.ndarray
@@ -154,10 +156,10 @@ class Part:
     """
 
     problem: Problem
-    preparation: object
+    preparation: Preparation
     columns: np.ndarray
-    X: np.ndarray
-    with_gaps: np.ndarray
+    X: Matrix
+    with_gaps: Matrix
     codes: np.ndarray
     known: np.ndarray
     weights: np.ndarray | None

@@ -1,12 +1,18 @@
 """What the tasks say together: out-of-fold predictions of every method and level."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tamis.comparison.scores import area_under_curve, confusion, score_confusion
 from tamis.paths.temperature import fit_temperature
 from tamis.tables.table_model import decide
+
+if TYPE_CHECKING:
+    from tamis.comparison.methods import Method
 
 __all__ = ["MethodResult", "calibrate", "collect", "find_threshold", "judge", "score_rows"]
 
@@ -39,8 +45,8 @@ class MethodResult:
         Standard errors.
     """
 
-    method: object
-    levels: tuple
+    method: Method
+    levels: tuple[float, ...]
     probabilities: np.ndarray
     selected: np.ndarray
     overall: np.ndarray

@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from tamis.comparison.baselines import find_method
+from tamis.paths.folds import Fold
 
 __all__ = ["Outcome", "Task", "run_tasks"]
 
@@ -42,8 +43,8 @@ class Task:
 
     key: str
     method: str
-    levels: tuple
-    fold: object
+    levels: tuple[float, ...]
+    fold: Fold
     shuffled: int | None = None
 
     @property
@@ -230,7 +231,7 @@ def _work(problem, task, seed, store, parts):
 
 
 # Prepared folds of a worker process, for one comparison at a time.
-_prepared = {}
+_prepared: dict[str, Parts] = {}
 
 
 def _work_in_worker(problem, task, seed, store, key):
