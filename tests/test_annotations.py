@@ -2,33 +2,10 @@
 
 import inspect
 import pkgutil
-from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import tamis
-
-# Rooms that still have public functions or methods without annotations. A room that has none left
-# must leave this list.
-NOT_YET = [
-    "_base",
-    "_input",
-    "_selection",
-    "centers",
-    "cli",
-    "comparison",
-    "datasets",
-    "datumwise",
-    "io",
-    "landmarks",
-    "metrics",
-    "paths",
-    "preparation",
-    "primal_dual",
-    "selectors",
-]
 
 
 def plain_function(member):
@@ -80,26 +57,13 @@ def public_functions():
     return found
 
 
-@pytest.fixture(scope="module")
-def offenders():
-    """Of each room: which names lack what."""
-    found = defaultdict(list)
-    for name, (function, is_method) in public_functions().items():
-        if missing := lacking(function, is_method=is_method):
-            found[name.split(".")[1]].append(f"{name}: {', '.join(missing)}")
-    return found
-
-
-def test_public_names_have_annotations(offenders):
-    known = sorted(
-        line for room, lines in offenders.items() if room not in NOT_YET for line in lines
-    )
-    assert not known, "without annotations:\n" + "\n".join(known)
-
-
-@pytest.mark.parametrize("room", NOT_YET)
-def test_a_room_that_is_annotated_leaves_the_list(room, offenders):
-    assert offenders[room], f"all of {room} is annotated: take it out of NOT_YET"
+def test_public_names_have_annotations():
+    offenders = [
+        f"{name}: {', '.join(missing)}"
+        for name, (function, is_method) in public_functions().items()
+        if (missing := lacking(function, is_method=is_method))
+    ]
+    assert not offenders, "without annotations:\n" + "\n".join(sorted(offenders))
 
 
 def test_the_walk_sees_what_is_public():
