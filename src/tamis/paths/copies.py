@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis._array import Matrix
@@ -54,11 +55,11 @@ class Copies:
     groups: np.ndarray | None
 
     @property
-    def n_copies(self):
+    def n_copies(self) -> int:
         """Number of rows that repeat another one."""
         return 0 if self.groups is None else int(self.groups.size - self.groups.max() - 1)
 
-    def times(self):
+    def times(self) -> NDArray:
         """How often every row occurs, itself included."""
         if self.groups is None:
             return np.ones(self.equal.size)

@@ -96,13 +96,15 @@ def choose(
     return int(np.argmax(np.where(fewest, scores, -np.inf))), best
 
 
-def best_of(scores, sparsity):
+def best_of(scores: NDArray, sparsity: NDArray) -> int:
     """Index of the best score; ties go to the sparsest."""
     top = scores >= np.nanmax(scores) - _ROUNDING
     return int(np.argmin(np.where(top, sparsity, np.inf)))
 
 
-def good_enough(scores, best, errors, tolerance=TOLERANCE):
+def good_enough(
+    scores: NDArray, best: int, errors: Counted | Drawn | PerFold, tolerance: float = TOLERANCE
+) -> NDArray[np.bool_]:
     """Which candidates are within one standard error, or the tolerance, of the best."""
     return scores[best] - scores <= np.maximum(errors.against(best), tolerance) + _ROUNDING
 
@@ -204,7 +206,7 @@ def _units_of(strata, groups):
     return units, np.unique(units * (strata.max() + 1) + strata, return_index=True)[1]
 
 
-def smoothing(n_units):
+def smoothing(n_units: NDArray) -> float:
     """V_0, what a difference of 0 is still uncertain by, from the units of every class."""
     n_units = np.asarray(n_units, dtype=np.float64)
     n_units = n_units[n_units > 0]
