@@ -148,7 +148,7 @@ def bounds_of(centers: NDArray) -> tuple[NDArray, NDArray]:
     return low - reach, high + reach
 
 
-def require_finite_decisions(decisions: NDArray, X) -> None:
+def require_finite_decisions(decisions: NDArray, X: Matrix) -> None:
     """Raise if decisions overflowed."""
     if not np.isfinite(decisions).all():
         _raise_overflow(X)
