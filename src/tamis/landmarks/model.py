@@ -44,7 +44,7 @@ def make_sampler(choice, X, codes, seed, largest):
 def train_maps(
     configuration,
     sizes: Sequence[int],
-    X,
+    X: Matrix,
     codes: NDArray | None,
     seed: int,
     given: NDArray | None = None,
@@ -122,14 +122,16 @@ def train_map(configuration, X, codes, seed, given=None, scaling=None):
 
 
 def landmark_distances(
-    record: dict, X, prepared: PreparedRows | None = None
+    record: dict, X: Matrix, prepared: PreparedRows | None = None
 ) -> NDArray[np.float64]:
     """Distances of rows to the landmarks of a map; `prepared` has rows that are prepared."""
     P = PreparedRows(X).get(record) if prepared is None else prepared.get(record)
     return distances(P, record["points"], record["distance"])
 
 
-def apply_map(record: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
+def apply_map(
+    record: dict, X: Matrix, prepared: PreparedRows | None = None
+) -> NDArray[np.float64]:
     """Map of rows, (n_samples, n_landmarks)."""
     return apply_kernel(record["kernel"], landmark_distances(record, X, prepared), record["sigma"])
 
@@ -154,12 +156,16 @@ def train_models(configuration, sizes, X, codes, n_classes, seed, class_weight, 
         yield {"map": record, "head": train_head(configuration, Z, codes, weights)}
 
 
-def model_decisions(model: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
+def model_decisions(
+    model: dict, X: Matrix, prepared: PreparedRows | None = None
+) -> NDArray[np.float64]:
     """Decisions of all classes, (n_samples, n_classes)."""
     return decide(model["head"], apply_map(model["map"], X, prepared))
 
 
-def model_shares(model: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
+def model_shares(
+    model: dict, X: Matrix, prepared: PreparedRows | None = None
+) -> NDArray[np.float64]:
     """Probabilities of all classes, (n_samples, n_classes)."""
     return shares(model["head"], model_decisions(model, X, prepared))
 

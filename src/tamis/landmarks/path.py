@@ -208,7 +208,7 @@ def check_feature_order(feature_order: ArrayLike, n_features: int) -> NDArray[np
     return order.astype(np.intp)
 
 
-def order_features(X, codes: NDArray) -> NDArray[np.intp]:
+def order_features(X: Matrix, codes: NDArray) -> NDArray[np.intp]:
     """Columns by the share of their variance that lies between the classes, largest first."""
     present = np.unique(codes)
     if not is_sparse(X):
