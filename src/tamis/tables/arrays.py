@@ -68,7 +68,7 @@ def _check_archive(file, source, transpose):
     source.budget.spend(n_bytes, is_all=True)
 
 
-def checked_csr(matrix) -> sparse.csr_array:
+def checked_csr(matrix: Matrix) -> sparse.csr_array:
     """Convert a sparse matrix to CSR, and check that all indices are within its shape."""
     matrix = sparse.csr_array(matrix)
     matrix.check_format(full_check=True)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
@@ -26,7 +27,7 @@ from tamis.tables.table import Columns, Table
 __all__ = ["as_raw", "as_table", "is_frame", "read_columns"]
 
 
-def is_frame(X) -> bool:
+def is_frame(X: Any) -> bool:
     """Whether X is a data frame that narwhals can read, or an AnnData object."""
     return _is_anndata(X) or (hasattr(X, "columns") and hasattr(X, "shape")) or _is_arrow(X)
 
@@ -39,7 +40,7 @@ def _is_anndata(X):
     return all(hasattr(X, name) for name in ("X", "obs", "var_names", "obs_names"))
 
 
-def as_raw(X) -> RawTable:
+def as_raw(X: Any) -> RawTable:
     """All columns of data in memory, before any of them has a role.
 
     Parameters
@@ -227,7 +228,15 @@ def _column(raw, name, place):
     return (column.toarray() if sparse.issparse(column) else column).ravel()
 
 
-def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):
+def as_table(
+    X: Any,
+    y: ArrayLike | str | None = None,
+    *,
+    groups: ArrayLike | str | None = None,
+    batches: ArrayLike | str | None = None,
+    weights: ArrayLike | str | None = None,
+    **wishes: Any,
+) -> tuple[Table, Any]:
     """The table of data in memory, and the library of its frame.
 
     Parameters
@@ -250,7 +259,7 @@ def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):
     if y is None:
         raise InputError("y is missing: give the labels, or the name of their column")
     raw = as_raw(X)
-    names = {}
+    names: dict[str, Any] = {}
     for role, value in roles.items():
         if value is None or isinstance(value, str):
             names[role] = value

@@ -311,7 +311,7 @@ def lay_out(
     return preparation, encoded
 
 
-def missing_columns(encoded):
+def missing_columns(encoded: Matrix) -> NDArray:
     """Columns of an encoded matrix that have missing values."""
     values = encoded.data if sparse.issparse(encoded) else encoded
     if not np.isnan(values).any():
@@ -367,7 +367,7 @@ def _medians(part, weights=None):
     return medians
 
 
-def weighted_median(values, weights):
+def weighted_median(values: NDArray, weights: NDArray) -> float:
     """Median of values of which each counts as often as its weight says.
 
     Parameters
