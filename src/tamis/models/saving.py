@@ -134,7 +134,7 @@ def load_model(path: str | os.PathLike[str], max_bytes: int = LARGEST) -> Any:
     return TableClassifier.from_model(model) if isinstance(model, TableModel) else model
 
 
-def read_model(path, max_bytes=LARGEST):
+def read_model(path: str | os.PathLike[str], max_bytes: int = LARGEST) -> Any:
     """As `load_model`, for a file; a `TableModel` is returned as it is."""
     path = os.fspath(path)
     check_size(path, max_bytes)
