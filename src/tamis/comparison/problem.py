@@ -5,10 +5,13 @@ word, or a group of columns that are had together. `Part` is what a method sees 
 rows with everything that was learned from them alone.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis._array import Matrix
@@ -76,22 +79,22 @@ class Problem:
     max_features: int | None = None
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Number of rows."""
         return self.codes.size
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """Number of features that can be counted."""
         return int(np.count_nonzero(~self.kept))
 
     @property
-    def row_weights(self):
+    def row_weights(self) -> NDArray:
         """What a row counts where copies of a row count once, such as in calibration."""
         weights = np.ones(self.n_rows) if self.weights is None else self.weights
         return weights if self.times is None else weights / self.times
 
-    def train_part(self, rows, codes, seed):
+    def train_part(self, rows: NDArray, codes: NDArray, seed: int) -> Part:
         """What methods may learn from some rows.
 
         Parameters
@@ -166,16 +169,16 @@ class Part:
     seed: int
 
     @property
-    def feature_of(self):
+    def feature_of(self) -> NDArray:
         """Counted feature of every column that is left."""
         return self.problem.feature_of[self.columns]
 
     @property
-    def class_weight(self):
+    def class_weight(self) -> str | None:
         """As the estimators want it."""
         return "balanced" if self.problem.balanced else None
 
-    def test_rows(self, rows):
+    def test_rows(self, rows: NDArray) -> tuple[Matrix, Matrix]:
         """Imputed rows, and rows with gaps, of the columns that are left."""
         encoded = self.problem.encoded[rows]
         X = self.preparation.finish(encoded)
@@ -185,23 +188,23 @@ class Part:
         return X, self.preparation.finish(encoded, impute=False)[:, self.columns]
 
     @property
-    def present(self):
+    def present(self) -> NDArray:
         """Counted features that are left, ascending."""
         return np.unique(self.feature_of)
 
-    def columns_of(self, features):
+    def columns_of(self, features: NDArray) -> NDArray:
         """Columns (of those that are left) of some counted features, ascending."""
         wanted = np.zeros(len(self.problem.names), dtype=bool)
         wanted[features] = True
         return np.flatnonzero(wanted[self.feature_of])
 
     @cached_property
-    def gains(self):
+    def gains(self) -> NDArray:
         """Gains of sparse centers, of all counted features."""
         gains = SparseCenterClassifier(None).fit(self.X, self.codes, self.weights).gains_
         return np.bincount(self.feature_of, weights=gains, minlength=len(self.problem.names))
 
-    def best_features(self, k):
+    def best_features(self, k: int) -> NDArray:
         """The kept features and the k others of largest gain, ascending; none without gain.
 
         Where no feature has a gain, and none is kept, the first k: there has to be one.

@@ -48,7 +48,7 @@ class Task:
     shuffled: int | None = None
 
     @property
-    def stage(self):
+    def stage(self) -> str:
         """What it is for: "cv", "pair", "batch" or "shuffled" with a number."""
         return self.key.split("-", 1)[0]
 
