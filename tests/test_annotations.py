@@ -1,9 +1,12 @@
 """Every public name says which types it takes and gives."""
 
+import ast
 import inspect
 import pkgutil
 from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 import tamis
 
@@ -93,6 +96,29 @@ def test_what_lacks_is_named():
     assert lacking(Example.__init__, is_method=True) == ["b"]
     assert lacking(plain_function(vars(Example)["wide"]), is_method=True) == ["return"]
     assert lacking(plain_function(vars(Example)["half"])) == []
+
+
+LAZY = ["tamis", "tamis.comparison", "tamis.models", "tamis.tables"]
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_type_checkers_see_names_that_are_loaded_on_first_use(name):
+    module = import_module(name)
+    (block,) = (
+        statement
+        for statement in ast.parse(Path(module.__file__).read_text()).body
+        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"
+    )
+    seen = {alias.name: line.module for line in block.body for alias in line.names}
+    assert set(seen) == set(module.__all__) - {"__version__"}
+    for public, home in seen.items():
+        assert getattr(module, public) is getattr(import_module(home), public)
+
+
+def test_every_room_that_loads_on_first_use_is_tested():
+    rooms = [m.name for m in pkgutil.walk_packages(tamis.__path__, "tamis.") if m.ispkg]
+    lazy = [room for room in ["tamis", *rooms] if "__getattr__" in vars(import_module(room))]
+    assert sorted(lazy) == LAZY
 
 
 def test_type_checkers_are_told():
