@@ -1,10 +1,11 @@
 """What users hand in: arrays that scikit-learn would take silently for something else."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import validate_data
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 
 __all__ = [
     "LARGEST_INTEGER",
@@ -82,7 +83,7 @@ def decode_labels(y):
 class FeatureSelectorMixin(SelectorMixin):
     """scikit-learn's `SelectorMixin`, with masked entries an error."""
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Matrix:
         """Reduce X to the selected features.
 
         Parameters

@@ -39,7 +39,7 @@ class FeatureGroups:
         """Number of groups that may be selected or not."""
         return int(np.count_nonzero(~self.kept))
 
-    def sums(self, gains: NDArray) -> NDArray[np.float64]:
+    def sums(self, gains: NDArray) -> NDArray:
         """Gain of every group."""
         # From the smallest to the largest: groups with equal members have equal sums, however
         # their columns are ordered.

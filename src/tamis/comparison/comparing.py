@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike
+from typing import Any
 
 import joblib
 import numpy as np
@@ -21,6 +22,7 @@ from tamis.comparison.options import Options, make_settings
 from tamis.comparison.prepare import prepare
 from tamis.comparison.run import Plan, leave_out, plan, run
 from tamis.comparison.store import ManifestMismatch, Store
+from tamis.comparison.tasks import Task
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.seeds import as_seed
 from tamis.tables.errors import InputError, in_python
@@ -64,10 +66,10 @@ class Callback:
     def on_start(self, start: Start) -> None:
         """Called once, before the first task."""
 
-    def on_task_begin(self, task) -> None:
+    def on_task_begin(self, task: Task) -> None:
         """Called when a task (`method`, `fold`, `stage`) is started."""
 
-    def on_task_end(self, task, seconds: float | None) -> bool | None:
+    def on_task_end(self, task: Task, seconds: float | None) -> bool | None:
         """Called when a task is finished; True starts no more tasks.
 
         `seconds` is None where the task was found in the checkpoints, or failed.
@@ -78,7 +80,7 @@ class Callback:
 
 
 def compare(
-    X,
+    X: Any,
     y: ArrayLike | str | None = None,
     *,
     methods: str | Sequence[str] = "auto",
@@ -94,7 +96,7 @@ def compare(
     max_features: int | None = None,
     tolerance: float = TOLERANCE,
     minimize: str = "overall",
-    positive=None,
+    positive: str | int | bool | None = None,
     min_sensitivity: float | None = None,
     permutations: int = 0,
     redundancy: float | None = None,

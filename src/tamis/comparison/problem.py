@@ -5,17 +5,21 @@ word, or a group of columns that are had together. `Part` is what a method sees 
 rows with everything that was learned from them alone.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.redundancy import drop_redundant
 from tamis.paths.folds import merge_groups
+from tamis.tables.preparation import Preparation
 
 __all__ = ["Part", "Problem", "make_problem"]
 
@@ -58,12 +62,12 @@ class Problem:
         Most features of a model that asks for them one at a time, overall.
     """
 
-    preparation: object
-    encoded: np.ndarray
+    preparation: Preparation
+    encoded: Matrix
     codes: np.ndarray
     classes: np.ndarray
     feature_of: np.ndarray
-    names: list
+    names: list[str]
     kept: np.ndarray
     costs: np.ndarray
     missing: np.ndarray
@@ -76,17 +80,17 @@ class Problem:
     max_features: int | None = None
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Number of rows."""
         return self.codes.size
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """Number of features that can be counted."""
         return int(np.count_nonzero(~self.kept))
 
     @property
-    def row_weights(self):
+    def row_weights(self) -> NDArray:
         """What a row counts where copies of a row count once, such as in calibration."""
         weights = np.ones(self.n_rows) if self.weights is None else self.weights
         return weights if self.times is None else weights / self.times
@@ -106,7 +110,7 @@ class Problem:
         found.update(json.dumps([self.names, self.classes.tolist()]).encode())
         return found.hexdigest()
 
-    def train_part(self, rows, codes, seed):
+    def train_part(self, rows: NDArray, codes: NDArray, seed: int) -> Part:
         """What methods may learn from some rows.
 
         Parameters
@@ -171,26 +175,26 @@ class Part:
     """
 
     problem: Problem
-    preparation: object
+    preparation: Preparation
     columns: np.ndarray
-    X: np.ndarray
-    with_gaps: np.ndarray
+    X: Matrix
+    with_gaps: Matrix
     codes: np.ndarray
     known: np.ndarray
     weights: np.ndarray | None
     seed: int
 
     @property
-    def feature_of(self):
+    def feature_of(self) -> NDArray:
         """Counted feature of every column that is left."""
         return self.problem.feature_of[self.columns]
 
     @property
-    def class_weight(self):
+    def class_weight(self) -> str | None:
         """As the estimators want it."""
         return "balanced" if self.problem.balanced else None
 
-    def test_rows(self, rows):
+    def test_rows(self, rows: NDArray) -> tuple[Matrix, Matrix]:
         """Imputed rows, and rows with gaps, of the columns that are left."""
         encoded = self.problem.encoded[rows]
         X = self.preparation.finish(encoded)
@@ -200,23 +204,23 @@ class Part:
         return X, self.preparation.finish(encoded, impute=False)[:, self.columns]
 
     @property
-    def present(self):
+    def present(self) -> NDArray:
         """Counted features that are left, ascending."""
         return np.unique(self.feature_of)
 
-    def columns_of(self, features):
+    def columns_of(self, features: NDArray) -> NDArray:
         """Columns (of those that are left) of some counted features, ascending."""
         wanted = np.zeros(len(self.problem.names), dtype=bool)
         wanted[features] = True
         return np.flatnonzero(wanted[self.feature_of])
 
     @cached_property
-    def gains(self):
+    def gains(self) -> NDArray:
         """Gains of sparse centers, of all counted features."""
         gains = SparseCenterClassifier(None).fit(self.X, self.codes, self.weights).gains_
         return np.bincount(self.feature_of, weights=gains, minlength=len(self.problem.names))
 
-    def best_features(self, k):
+    def best_features(self, k: int) -> NDArray:
         """The kept features and the k others of largest gain, ascending; none without gain.
 
         Where no feature has a gain, and none is kept, the first k: there has to be one.

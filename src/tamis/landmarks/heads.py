@@ -91,7 +91,8 @@ def decide(head: dict, Z: NDArray) -> NDArray[np.float64]:
         by_distance = head["weights"] == "distance"
         # Arrays from a memory map are read-only, and for those kernels are compiled anew.
         rows, codes, weight = (
-            np.require(head[name], requirements="CW") for name in ("map", "codes", "class_weight")
+            np.require(head[name], requirements=["C", "W"])
+            for name in ("map", "codes", "class_weight")
         )
         found = nearest_rows(Z, rows, k, [head["metric"]])[head["metric"]]
         return vote_shares(*found, codes, weight, k, by_distance)

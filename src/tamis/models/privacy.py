@@ -1,6 +1,9 @@
 """What a model file tells about the rows that the model was trained on."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
+
+from tamis.tables.table_model import TableModel
 
 __all__ = ["PrivacyWarning", "holds_training_rows"]
 
@@ -9,7 +12,7 @@ class PrivacyWarning(UserWarning):
     """A model file has rows of the training data in it."""
 
 
-def holds_training_rows(model):
+def holds_training_rows(model: TableModel | BaseEstimator) -> str | None:
     """Say which training rows a model has in it, or None where it has none.
 
     Landmarks are rows of the data, unless they are centroids of more than one row; nearest

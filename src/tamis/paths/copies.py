@@ -18,12 +18,14 @@ and a row the sum, modulo 2^64, of its values' numbers. Then sparse rows cost th
 leaving out a part of the columns is a subtraction, and equal rows are found by sorting n integers.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 
 __all__ = ["Copies", "find_copies"]
 
@@ -53,18 +55,18 @@ class Copies:
     groups: np.ndarray | None
 
     @property
-    def n_copies(self):
+    def n_copies(self) -> int:
         """Number of rows that repeat another one."""
         return 0 if self.groups is None else int(self.groups.size - self.groups.max() - 1)
 
-    def times(self):
+    def times(self) -> NDArray:
         """How often every row occurs, itself included."""
         if self.groups is None:
             return np.ones(self.equal.size)
         return np.bincount(self.groups)[self.groups].astype(np.float64)
 
 
-def find_copies(columns, n_rows):
+def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
     """Find equal rows and copies.
 
     Parameters

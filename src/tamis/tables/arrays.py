@@ -3,12 +3,13 @@
 import math
 import zipfile
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis.tables.errors import InputError, listed
 from tamis.tables.limits import COLUMN, WORD, tell_size
 from tamis.tables.raw import RawTable, unique_names
@@ -67,7 +68,7 @@ def _check_archive(file, source, transpose):
     source.budget.spend(n_bytes, is_all=True)
 
 
-def checked_csr(matrix) -> sparse.csr_array:
+def checked_csr(matrix: Matrix) -> sparse.csr_array:
     """Convert a sparse matrix to CSR, and check that all indices are within its shape."""
     matrix = sparse.csr_array(matrix)
     matrix.check_format(full_check=True)
@@ -170,7 +171,7 @@ def read_npz(source: Source, transpose: bool = False) -> RawTable:
     return raw
 
 
-def _take_numbers(X, names, source):
+def _take_numbers(X, names, source) -> tuple[Matrix, list[str], dict[str, NDArray]]:
     """Columns of numbers, their names, and columns of large integers as words."""
     large = large_columns(X).tolist()
     if not large:

@@ -7,15 +7,19 @@ become words, None where a value is missing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from tamis._array import is_sparse
 from tamis._base import LARGEST_INTEGER, decode_labels, require_unmasked
 from tamis.tables.errors import InputError, listed
+from tamis.tables.missing import MissingWords
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.rows import Wanted
@@ -24,7 +28,7 @@ from tamis.tables.table import Columns, Table
 __all__ = ["as_raw", "as_table", "is_frame", "read_columns"]
 
 
-def is_frame(X) -> bool:
+def is_frame(X: Any) -> bool:
     """Whether X is a data frame that narwhals can read, or an AnnData object."""
     return _is_anndata(X) or (hasattr(X, "columns") and hasattr(X, "shape")) or _is_arrow(X)
 
@@ -37,7 +41,7 @@ def _is_anndata(X):
     return all(hasattr(X, name) for name in ("X", "obs", "var_names", "obs_names"))
 
 
-def as_raw(X) -> RawTable:
+def as_raw(X: Any) -> RawTable:
     """All columns of data in memory, before any of them has a role.
 
     Parameters
@@ -175,7 +179,13 @@ def _plain(value):
     return None if is_missing else value
 
 
-def read_columns(X, columns, kinds, missing, lacking=None) -> Columns:
+def read_columns(
+    X: Any,
+    columns: Sequence[str],
+    kinds: Mapping[str, str],
+    missing: MissingWords,
+    lacking: list[str] | None = None,
+) -> Columns:
     """The columns of X that a model needs, as they were in training.
 
     Parameters
@@ -219,7 +229,15 @@ def _column(raw, name, place):
     return (column.toarray() if is_sparse(column) else column).ravel()
 
 
-def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):
+def as_table(
+    X: Any,
+    y: ArrayLike | str | None = None,
+    *,
+    groups: ArrayLike | str | None = None,
+    batches: ArrayLike | str | None = None,
+    weights: ArrayLike | str | None = None,
+    **wishes: Any,
+) -> tuple[Table, Any]:
     """The table of data in memory, and the library of its frame.
 
     Parameters
@@ -242,7 +260,7 @@ def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):
     if y is None:
         raise InputError("y is missing: give the labels, or the name of their column")
     raw = as_raw(X)
-    names = {}
+    names: dict[str, Any] = {}
     for role, value in roles.items():
         if value is None or isinstance(value, str):
             names[role] = value

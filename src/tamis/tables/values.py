@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.errors import InputError
 from tamis.tables.missing import MissingWords
@@ -286,7 +286,7 @@ def as_floats(values: NDArray, source: str = "X") -> NDArray:
     return values.astype(np.float32 if is_small else np.float64)
 
 
-def without_numbers(matrix, numbers: Sequence[float]):
+def without_numbers(matrix: Matrix, numbers: Sequence[float]) -> Matrix:
     """Replace the numbers that stand for a missing value by NaN; dense or sparse."""
     if not numbers or not matrix.shape[1]:
         return matrix
