@@ -3,7 +3,7 @@
 import math
 import zipfile
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
