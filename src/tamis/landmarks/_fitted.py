@@ -82,16 +82,9 @@ class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
 
     explanation_class = NearestLandmarks
 
-    def _scalings(self):
-        """Scalings that this estimator may use."""
-        space = getattr(self, "space", None)
-        if isinstance(space, dict):
-            return space.get("scaling", [None])
-        return [getattr(self, "scaling", None)]
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = all(s in SPARSE_SCALINGS for s in self._scalings())
+        tags.input_tags.sparse = getattr(self, "scaling", None) in SPARSE_SCALINGS
         return tags
 
     def _validate(self, X, y):
