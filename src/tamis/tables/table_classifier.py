@@ -193,6 +193,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
             preparation=preparation,
             estimator=inner,
             priors=counts / counts.sum(),
+            is_dense=not is_sparse(matrix),
         )
         return self
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import get_tags
 
-from tamis._array import Matrix
+from tamis._array import Matrix, is_sparse
 from tamis._base import softmax
 from tamis.tables.preparation import Preparation
 from tamis.tables.table import Columns
@@ -50,6 +49,8 @@ class TableModel:
         Fitted, of one of the families.
     priors : ndarray of shape (n_classes,)
         Class frequencies that the probabilities stand for.
+    is_dense : bool
+        Whether the classifier was trained on dense columns, and takes no others.
     temperature : float
         What log probabilities are divided by, calibrated on out-of-fold predictions.
     positive : str, int, bool or None
@@ -70,6 +71,7 @@ class TableModel:
     preparation: Preparation
     estimator: Any
     priors: np.ndarray
+    is_dense: bool = False
     temperature: float = 1.0
     positive: str | int | bool | None = None
     threshold: float | None = None
@@ -95,8 +97,7 @@ class TableModel:
     def prepare(self, table: Columns) -> Matrix:
         """Matrix of the classifier's columns."""
         X = self.preparation.transform(table, impute=not self.asks)
-        takes_sparse = get_tags(self.estimator).input_tags.sparse
-        return X.toarray() if hasattr(X, "toarray") and not takes_sparse else X
+        return X.toarray() if self.is_dense and is_sparse(X) else X
 
     def predict_proba(
         self, table: Columns, priors: ArrayLike | None = None
