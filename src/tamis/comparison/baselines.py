@@ -17,6 +17,9 @@ from tamis.paths.path import Path
 
 __all__ = ["BASELINES", "all_names", "find_method"]
 
+# Rows that every tree of a forest is grown from, at most.
+_TREE_ROWS = 10_000
+
 
 class ModelsPath(Path):
     """Models that were trained one by one.
@@ -201,14 +204,19 @@ class Forest(Method):
 
     def train(self, part, levels):
         """One forest."""
+        n_rows = part.codes.size
         model = RandomForestClassifier(
-            100, class_weight=part.class_weight, random_state=part.seed
+            100,
+            class_weight=part.class_weight,
+            max_samples=_TREE_ROWS if n_rows > _TREE_ROWS else None,
+            random_state=part.seed,
         ).fit(part.X, part.codes)
         path = ModelsPath(levels, [model], [np.arange(part.columns.size)], part.known.size)
         return Trained(path, part, np.zeros(1, dtype=np.intp))
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """A hundred trees on the square root of the columns."""
+        """A hundred trees of at most 10,000 rows, on the square root of the columns."""
+        n_rows = min(n_rows, _TREE_ROWS)
         return 0.2 + 1e-6 * n_rows * np.sqrt(n_columns) * np.log2(n_rows + 2)
 
 

@@ -18,7 +18,7 @@ References
    efficient and accurate cross-validation", Machine Learning 107, 2018.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from tamis.comparison.scores import (
     confusion,
     score_confusion,
 )
-from tamis.paths.rule import TOLERANCE, Counted, Drawn, choose, smoothing
+from tamis.paths.rule import TOLERANCE, Counted, Drawn, best_of, choose, smoothing
 from tamis.tables.table_model import decide
 
 __all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_draws_for"]
@@ -202,6 +202,36 @@ class Candidates:
         scores = self.scores if scores is None else scores
         return choose(scores, self.sparsity, errors, tolerance=self.tolerance, allowed=self.ours)
 
+    def choose_all(self, drawn):
+        """`choose` for every draw of rows.
+
+        Candidates that are far behind the best, by ten standard errors, are not looked at again:
+        no draw makes them good enough.
+        """
+        if not self.is_counted:
+            return [
+                self.choose(row, s) for row, s in zip(drawn, self.scores_of(drawn), strict=True)
+            ]
+        best = best_of(self.scores, self.sparsity)
+        behind = 10 * np.maximum(self.errors.against(best), self.tolerance)
+        near = np.flatnonzero(
+            (self.scores >= self.scores[best] - behind)
+            | (self.ours & _top(np.where(self.ours, self.scores, -np.inf), behind))
+        )
+        few = replace(self.errors, right=np.ascontiguousarray(self.errors.right[near]))
+        chosen = []
+        for row in drawn:
+            errors = few.drawn(row)
+            places = choose(
+                errors.scores(),
+                self.sparsity[near],
+                errors,
+                tolerance=self.tolerance,
+                allowed=self.ours[near],
+            )
+            chosen.append(tuple(near[list(places)]))
+        return chosen
+
     def choice(self):
         """The recommendation."""
         result, place = self.find(self.choose()[0])
@@ -246,6 +276,11 @@ class Candidates:
         return np.hstack([_score_all(r, self.codes, weights, self.scoring) for r in self.results])
 
 
+def _top(scores, behind):
+    """Which scores are at most so far behind the largest."""
+    return scores >= scores.max() - behind
+
+
 def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
     """Honest score of the rule's choice.
 
@@ -262,8 +297,7 @@ def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
     left_out = _LeftOut(candidates, positive, min_sensitivity)
     out, behind, rates = [], [], []
     for drawn in draws:
-        for row, scores in zip(drawn, candidates.scores_of(drawn), strict=True):
-            chosen, best = candidates.choose(row, scores)
+        for row, (chosen, best) in zip(drawn, candidates.choose_all(drawn), strict=True):
             score, rate = left_out.score(chosen, row)
             out.append(score)
             behind.append(0.0 if best == chosen else left_out.score(best, row)[0] - score)

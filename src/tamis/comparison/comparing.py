@@ -72,7 +72,8 @@ class Callback:
     def on_task_end(self, task: Task, seconds: float | None) -> bool | None:
         """Called when a task is finished; True starts no more tasks.
 
-        `seconds` is None where the task was found in the checkpoints, or failed.
+        `seconds` is None where the task failed. A task that is found in the checkpoints ends
+        without having begun.
         """
 
     def on_end(self, comparison: Comparison) -> None:

@@ -292,8 +292,9 @@ class Comparison:
             return f"Comparison({self.name}: no method was finished)"
         honest = self.honest_score
         return (
-            f"Comparison({self.name}: {self.choice.method} with {self.choice.n_features:.3g} "
-            f"features, {self.settings.scoring} {honest.score:.3f} "
+            f"Comparison({self.name}: {self.choice.method}, {self.choice.n_features:.3g} "
+            f"feature{'' if self.choice.n_features == 1 else 's'}, "
+            f"{self.settings.scoring} {honest.score:.3f} "
             f"[{honest.low:.3f}, {honest.high:.3f}])"
         )
 

@@ -69,8 +69,8 @@ def save_model(
     estimator = model if is_estimator(model) else getattr(model, "estimator", None)
     if not is_estimator(estimator) or not (is_estimator(model) or is_record(model)):
         raise InputError(
-            f"a {type(model).__name__} cannot be saved: only fitted estimators of tamis can. Save "
-            "the estimator inside it, or use joblib."
+            f"a model of {type(estimator or model).__name__} cannot be saved: only estimators of "
+            "tamis can. Use joblib, or skops."
         )
     require_fitted(estimator)
     try:
