@@ -33,7 +33,7 @@ def fit(data, *words):
         (["--batch", "y"], "--batch y is the target itself"),
         (["--groups", "y"], "--groups y is the target itself"),
         (["--batch", "one"], "one batch only"),
-        (["--batch", "lab", "--groups", "one"], "leaves none to learn from"),
+        (["--batch", "lab", "--groups", "one"], "leaves no rows for training"),
         (["--ngrams", "2"], "--ngrams needs --text"),
         (["--vectorizer", "tfidf"], "--vectorizer needs --text"),
         (["--drop", "age", "--include", "age"], "either dropped or used"),

@@ -209,15 +209,13 @@ class Candidates:
         no draw makes them good enough.
         """
         if not self.is_counted:
-            return [
-                self.choose(row, s) for row, s in zip(drawn, self.scores_of(drawn), strict=True)
-            ]
+            scores = self.scores_of(drawn)
+            return [self.choose(row, own) for row, own in zip(drawn, scores, strict=True)]
         best = best_of(self.scores, self.sparsity)
         behind = 10 * np.maximum(self.errors.against(best), self.tolerance)
-        near = np.flatnonzero(
-            (self.scores >= self.scores[best] - behind)
-            | (self.ours & _top(np.where(self.ours, self.scores, -np.inf), behind))
-        )
+        ours = np.where(self.ours, self.scores, -np.inf)
+        is_near = (self.scores >= self.scores[best] - behind) | (ours >= ours.max() - behind)
+        near = np.flatnonzero(is_near)
         few = replace(self.errors, right=np.ascontiguousarray(self.errors.right[near]))
         chosen = []
         for row in drawn:
@@ -274,11 +272,6 @@ class Candidates:
         if self.weights is not None:
             weights = weights * self.weights
         return np.hstack([_score_all(r, self.codes, weights, self.scoring) for r in self.results])
-
-
-def _top(scores, behind):
-    """Which scores are at most so far behind the largest."""
-    return scores >= scores.max() - behind
 
 
 def estimate(candidates, draws, *, positive=None, min_sensitivity=None):

@@ -76,6 +76,9 @@ class Callback:
         without having begun.
         """
 
+    def on_message(self, message: str) -> None:
+        """Called with what should be known at once, such as a damaged checkpoint."""
+
     def on_end(self, comparison: Comparison) -> None:
         """Called once, when all is done."""
 
@@ -316,7 +319,7 @@ def compare_table(
         planned, left_out = _leave_out(planned, problem, options, notes)
     store = None
     if checkpoints is not None:
-        store = _open_store(checkpoints, problem, options, planned.settings, force, notes)
+        store = _open_store(checkpoints, problem, options, planned.settings, force, callbacks)
     if callbacks:
         seconds = {} if only_finished else time_methods(problem, planned.tasks)
         was_cleared = store is not None and store.was_cleared
@@ -386,8 +389,13 @@ def _leave_out(planned, problem, options, notes):
     return planned, left_out
 
 
-def _open_store(folder, problem, options, settings, force, notes):
+def _open_store(folder, problem, options, settings, force, callbacks):
     """The checkpoints of this comparison."""
+
+    def tell(message):
+        for callback in callbacks:
+            callback.on_message(message)
+
     words = asdict(options) | {"folds": settings.n_folds, "repeats": settings.n_repeats}
     manifest = {
         "data": problem.digest(),
@@ -395,7 +403,7 @@ def _open_store(folder, problem, options, settings, force, notes):
         "versions": versions(),
     }
     try:
-        return Store(folder, manifest, force, tell=notes.append)
+        return Store(folder, manifest, force, tell=tell)
     except ManifestMismatch as error:
         raise InputError(
             f"{folder} holds results of a different comparison ({error}). Use another folder, or "
