@@ -23,8 +23,9 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
 from tamis.comparison.baselines import find_method
-from tamis.comparison.choice import Candidates, Choice, Draws, n_draws_for
+from tamis.comparison.choice import Candidates, Choice
 from tamis.comparison.comparison import Comparison
+from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.final import fit_final
 from tamis.comparison.options import Settings
 from tamis.comparison.problem import make_problem

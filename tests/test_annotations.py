@@ -1,34 +1,14 @@
 """Every public name says which types it takes and gives."""
 
+import ast
 import inspect
 import pkgutil
-from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import tamis
-
-# Rooms that still have public functions or methods without annotations. A room that has none left
-# must leave this list.
-NOT_YET = [
-    "_base",
-    "_input",
-    "_selection",
-    "centers",
-    "cli",
-    "comparison",
-    "datasets",
-    "datumwise",
-    "io",
-    "landmarks",
-    "metrics",
-    "paths",
-    "preparation",
-    "primal_dual",
-    "selectors",
-]
 
 
 def plain_function(member):
@@ -80,26 +60,13 @@ def public_functions():
     return found
 
 
-@pytest.fixture(scope="module")
-def offenders():
-    """Of each room: which names lack what."""
-    found = defaultdict(list)
-    for name, (function, is_method) in public_functions().items():
-        if missing := lacking(function, is_method=is_method):
-            found[name.split(".")[1]].append(f"{name}: {', '.join(missing)}")
-    return found
-
-
-def test_public_names_have_annotations(offenders):
-    known = sorted(
-        line for room, lines in offenders.items() if room not in NOT_YET for line in lines
-    )
-    assert not known, "without annotations:\n" + "\n".join(known)
-
-
-@pytest.mark.parametrize("room", NOT_YET)
-def test_a_room_that_is_annotated_leaves_the_list(room, offenders):
-    assert offenders[room], f"all of {room} is annotated: take it out of NOT_YET"
+def test_public_names_have_annotations():
+    offenders = [
+        f"{name}: {', '.join(missing)}"
+        for name, (function, is_method) in public_functions().items()
+        if (missing := lacking(function, is_method=is_method))
+    ]
+    assert not offenders, "without annotations:\n" + "\n".join(sorted(offenders))
 
 
 def test_the_walk_sees_what_is_public():
@@ -129,6 +96,29 @@ def test_what_lacks_is_named():
     assert lacking(Example.__init__, is_method=True) == ["b"]
     assert lacking(plain_function(vars(Example)["wide"]), is_method=True) == ["return"]
     assert lacking(plain_function(vars(Example)["half"])) == []
+
+
+LAZY = ["tamis", "tamis.comparison", "tamis.models", "tamis.tables"]
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_type_checkers_see_names_that_are_loaded_on_first_use(name):
+    module = import_module(name)
+    (block,) = (
+        statement
+        for statement in ast.parse(Path(module.__file__).read_text()).body
+        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"
+    )
+    seen = {alias.name: line.module for line in block.body for alias in line.names}
+    assert set(seen) == set(module.__all__) - {"__version__"}
+    for public, home in seen.items():
+        assert getattr(module, public) is getattr(import_module(home), public)
+
+
+def test_every_room_that_loads_on_first_use_is_tested():
+    rooms = [m.name for m in pkgutil.walk_packages(tamis.__path__, "tamis.") if m.ispkg]
+    lazy = [room for room in ["tamis", *rooms] if "__getattr__" in vars(import_module(room))]
+    assert sorted(lazy) == LAZY
 
 
 def test_type_checkers_are_told():

@@ -24,6 +24,7 @@ from tamis import (
     PrimalDualClassifierCV,
     SparseCenterClassifier,
     SparseCenterClassifierCV,
+    TableClassifier,
 )
 from tamis.selectors import OddsRatioSelector, SparseNaiveBayesSelector
 
@@ -143,8 +144,9 @@ def test_scikit_learn_checks_of_slow_estimators_and_other_parameters(estimator, 
 
 
 def test_every_estimator_is_checked_as_it_comes():
-    public = [getattr(tamis, name) for name in tamis.__all__ if name != "__version__"]
+    public = [getattr(tamis, name) for name in tamis.__all__ if name[0].isupper()]
     public += [OddsRatioSelector, SparseNaiveBayesSelector]
+    public.remove(TableClassifier)  # checked in tests/tables
     checked = {str(e) for e in QUICK + OTHERS}
     assert {str(cls()) for cls in public} <= checked
     assert set(public) == {type(e) for e in QUICK}

@@ -5,6 +5,16 @@ Public names are loaded on first use, so ``import tamis`` stays quick.
 
 from importlib import import_module
 
+TYPE_CHECKING = False  # type checkers take it for True; importing typing takes 10 ms
+if TYPE_CHECKING:  # what type checkers see of the names below
+    from tamis.centers import SparseCenterClassifier, SparseCenterClassifierCV
+    from tamis.comparison.comparing import compare
+    from tamis.datumwise import DatumWiseClassifier, DatumWiseClassifierCV
+    from tamis.landmarks import LandmarkClassifier, LandmarkSearchCV, LandmarkTransformer
+    from tamis.models import load_model, save_model
+    from tamis.primal_dual import PrimalDualClassifier, PrimalDualClassifierCV
+    from tamis.tables import TableClassifier, read_table
+
 __version__ = "0.1.0.dev0"
 
 _ROOM_OF_NAME = {
@@ -43,11 +53,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str):
     if name not in _ROOM_OF_NAME:
         raise AttributeError(f"module 'tamis' has no attribute {name!r}")
     return getattr(import_module(_ROOM_OF_NAME[name]), name)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

@@ -4,10 +4,13 @@ Solvers touch the data matrix through these functions and nothing else, so dense
 (and later other kinds of arrays) share one solver.
 """
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from scipy import sparse
 
 __all__ = [
+    "Matrix",
     "center_columns",
     "is_sparse",
     "multiply",
@@ -17,6 +20,9 @@ __all__ = [
     "to_dense",
     "weighted_gram",
 ]
+
+#: A matrix of numbers: an ndarray, or a sparse array of scipy (which ships no types to name).
+Matrix: TypeAlias = Any
 
 # Up to this many columns, one matrix-vector product each is faster than a matrix product, which
 # packs the big matrix first (measured on 1,000 x 15,000: 10 against 15 to 19 ms for 2 columns).

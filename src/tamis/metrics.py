@@ -1,11 +1,14 @@
 """Scores that the papers use and scikit-learn does not name."""
 
+from numpy.typing import ArrayLike
 from sklearn.metrics import balanced_accuracy_score
 
 __all__ = ["balanced_error_rate"]
 
 
-def balanced_error_rate(y_true, y_pred, *, sample_weight=None):
+def balanced_error_rate(
+    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
     """One minus the mean of the recalls of the classes: the papers' BER.
 
     Parameters

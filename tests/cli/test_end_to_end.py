@@ -200,7 +200,7 @@ BAD = {
     "baselines only": (
         TABLE,
         ["--target", "state", "--methods", "random-forest"],
-        "baselines only",
+        "only baselines are named",
     ),
     "no processes": (TABLE, ["--target", "state", "--n-jobs", "0"], "--n-jobs 0"),
     "an unknown feature to keep": (
@@ -221,7 +221,7 @@ BAD = {
     "whose sensitivity": (
         TABLE,
         ["--target", "state", "--min-sensitivity", "0.9"],
-        "needs --positive CLASS",
+        "must be named by --positive",
     ),
     "a column to drop that is not there": (
         TABLE,
@@ -309,7 +309,7 @@ def test_the_folder_of_another_call_stays_as_it_is(plain, refuses):
     before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
     for more in (["--seed", "3"], ["--folds", "3"], ["--scoring", "accuracy"]):
         said = refuses("fit", file.path, *file.fit, *FAST, *more, "-o", run)
-        assert "holds the work of another call" in said and "--force" in said
+        assert "holds results of a different comparison" in said and "--force" in said
         assert f"{more[0][2:]} " in said
     after = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
     assert after == before

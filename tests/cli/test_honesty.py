@@ -363,4 +363,4 @@ def test_weights_need_a_method_that_takes_them(refuses, tmp_path):
     X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
     data = write(tmp_path / "data.csv", X, y, {"w": [1] * 20})
     words = ["--target", "y", "--methods", "landmarks", "--weights", "w"]
-    refuses("fit", data, *words, match="centers, medians and primal-dual can")
+    refuses("fit", data, *words, match="these can: centers, medians, primal-dual")

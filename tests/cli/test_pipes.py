@@ -92,7 +92,7 @@ def test_a_run_says_where_its_data_came_from(tmp_path, piped, small, refuses, ta
     # The same data again: all is done.
     assert piped(content, *words)[:2] == (0, out)
     pick = ["pick", run, "--method", "centers", "--n-features", 1, "-o", tmp_path / "picked"]
-    refuses(*pick, match="came from standard input; say where with --data")
+    refuses(*pick, match="came from standard input; give a file with --data")
     assert tamis(*pick, "--data", small)[0] == 0
 
 

@@ -356,7 +356,7 @@ def test_a_path_that_begins_with_two_features_still_has_one():
     X = np.column_stack([x, x + 1e-9 * rng.normal(size=80), rng.normal(size=80)])
     problem = make(X, y)
     part = problem.train_part(np.arange(80), problem.codes, 0)
-    fitted = find_method("primal-dual").train(part, [1, 2, 3])
-    assert fitted[0].features.size == 1
-    right = fitted[0].apply(X, X)[0].argmax(axis=1) == y
+    trained = find_method("primal-dual").train(part, [1, 2, 3])
+    assert trained.features(0).size == 1
+    right = trained.predict(X, X)[0][0].argmax(axis=1) == y
     assert right.mean() > 0.75

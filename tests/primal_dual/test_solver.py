@@ -276,18 +276,6 @@ def test_compiled_descent_alone_finds_the_optimum(loss, adaptive, weighted, shap
     assert pair.gap <= 1e-9 * instance.unit()
 
 
-def test_newton_steps_save_most_iterations_of_the_compiled_descent():
-    instance = Instance("huber", "l1", True, True)
-    aim = 1e-9 * instance.unit()
-    pairs = run(fista(instance.problem, instance.start()), 1e-9, instance.unit(), 10_000)
-    n_iter = 0
-    for pair, n_steps in descent(instance.problem, instance.start(), aim):
-        n_iter += n_steps
-        if pair.gap <= aim:
-            break
-    assert 2 * n_iter < len(pairs)
-
-
 @balls
 @centers
 @losses

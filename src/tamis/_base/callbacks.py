@@ -1,9 +1,13 @@
 """The base class of all estimators: scikit-learn's callbacks, and links to the documentation."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from sklearn.base import BaseEstimator
 
 try:  # scikit-learn >= 1.9
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn 1.8: fit runs without progress reports
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -22,12 +26,18 @@ except ImportError:  # scikit-learn 1.8: fit runs without progress reports
         def call_on_fit_task_end(self, **kwargs):
             return False
 
-    def with_callbacks(method):
-        """Stand-in for scikit-learn 1.8, which has no callbacks."""
+    def _with_callbacks(method):
         return method
 
 
 __all__ = ["TamisEstimator", "steps", "with_callbacks"]
+
+_Fit = TypeVar("_Fit", bound=Callable)
+
+
+def with_callbacks(fit: _Fit) -> _Fit:
+    """Let `fit` call the estimator's callbacks; type checkers see its own signature."""
+    return _with_callbacks(fit)
 
 
 class TamisEstimator(CallbackSupportMixin, BaseEstimator):

@@ -1,10 +1,12 @@
 """Labels and probabilities from decisions, in the same way for every classifier."""
 
+from collections.abc import Callable
 from numbers import Real
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import ArrayLike, NDArray
 
+from tamis._array import is_sparse
 from tamis._base.explanation import Explanation
 from tamis._base.input import decode_labels
 
@@ -24,7 +26,12 @@ class DecisionMixin:
     labels, probabilities and decisions always agree.
     """
 
-    def decision_function(self, X):
+    #: What `explain` returns.
+    explanation_class: type = Explanation
+    classes_: NDArray
+    _decisions: Callable[..., NDArray[np.float64]]
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Decisions of the classes: log odds, or shares where members or neighbours vote.
 
         Parameters
@@ -41,7 +48,7 @@ class DecisionMixin:
         decisions = self._decisions(X)
         return decisions[:, 1] - decisions[:, 0] if decisions.shape[1] == 2 else decisions
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> NDArray:
         """Class with the largest decision; ties go to the first class.
 
         Parameters
@@ -57,7 +64,7 @@ class DecisionMixin:
         best = decisions > 0 if decisions.ndim == 1 else decisions.argmax(axis=1)
         return self.classes_[best.astype(np.intp)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of `classes_`.
 
         Parameters
@@ -71,7 +78,7 @@ class DecisionMixin:
         """
         return softmax(self._decisions(X))
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Logarithms of `predict_proba`.
 
         Parameters
@@ -86,7 +93,7 @@ class DecisionMixin:
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on samples and their labels.
 
         Parameters
@@ -102,9 +109,9 @@ class DecisionMixin:
         -------
         score : float
         """
-        return super().score(X, decode_labels(y), sample_weight)
+        return super().score(X, decode_labels(y), sample_weight)  # type: ignore[misc]
 
-    def predict_reject(self, X, threshold):
+    def predict_reject(self, X: ArrayLike, threshold: float) -> tuple[NDArray, NDArray[np.bool_]]:
         """Labels, and which samples should be referred to a person.
 
         Parameters
@@ -130,7 +137,7 @@ class DecisionMixin:
         """Contributions to the decisions of all classes, in the form of `decision_function`."""
         if len(values) == 2:
             values, base = values[1] - values[0], float(base[1] - base[0])
-        elif not sparse.issparse(values[0]):
+        elif not is_sparse(values[0]):
             values = np.stack(values, axis=2)
         return Explanation(values, base, self._feature_names(), X)
 

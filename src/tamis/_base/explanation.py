@@ -5,7 +5,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+
+from tamis._array import is_sparse
 
 __all__ = ["Explanation"]
 
@@ -49,9 +50,9 @@ class Explanation:
         values = self.values
         if isinstance(values, list):
             values = np.stack([v.toarray() for v in values], axis=2)
-        elif sparse.issparse(values):
+        elif is_sparse(values):
             values = values.toarray()
-        data = self.data.toarray() if sparse.issparse(self.data) else self.data
+        data = self.data.toarray() if is_sparse(self.data) else self.data
         base = np.broadcast_to(self.base, (values.shape[0], *np.shape(self.base)))
         return shap.Explanation(values, base, data, feature_names=list(self.names))
 

@@ -1,9 +1,11 @@
 """Input validation: catches arrays that scikit-learn would silently misread."""
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import ArrayLike
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import validate_data
+
+from tamis._array import Matrix, is_sparse
 
 __all__ = [
     "LARGEST_INTEGER",
@@ -81,7 +83,7 @@ def decode_labels(y):
 class FeatureSelectorMixin(SelectorMixin):
     """scikit-learn's `SelectorMixin`, but masked entries raise an error."""
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Matrix:
         """Reduce X to the selected features.
 
         Parameters
@@ -126,10 +128,10 @@ def _integer_ranges(X):
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         yield from _ranges_of_frame(X)
         return
-    is_array = isinstance(X, np.ndarray) or sparse.issparse(X)
+    is_array = isinstance(X, np.ndarray) or is_sparse(X)
     if not is_array or X.ndim != 2 or X.dtype.kind not in "iu" or X.dtype.itemsize < 8:
         return
-    coo = X.tocoo() if sparse.issparse(X) else None
+    coo = X.tocoo() if is_sparse(X) else None
     values = X if coo is None else coo.data
     if values.size == 0 or max(-int(values.min()), int(values.max())) <= LARGEST_INTEGER:
         return

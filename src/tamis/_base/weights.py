@@ -3,9 +3,9 @@
 from numbers import Number, Real
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import assert_all_finite, check_array
 
+from tamis._array import is_sparse
 from tamis._base.input import require_unmasked
 
 __all__ = ["check_class_weight", "check_finite", "check_weights", "is_real"]
@@ -84,7 +84,7 @@ def check_finite(statistics, X):
     with np.errstate(over="ignore", invalid="ignore"):
         if all(np.isfinite(array.sum()) or np.isfinite(array).all() for array in statistics):
             return
-    values = X.data if sparse.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     if not np.isfinite(values).all():
         assert_all_finite(values, input_name="X")
     raise ValueError(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from tamis._array import is_sparse
 from tamis._base import decode_labels, resolve_n_features, steps, with_callbacks
 from tamis.centers._fitted import FittedCenters
+from tamis.centers.model import CenterModel
 from tamis.centers.path import CentersPath, check_levels
 from tamis.centers.statistics import ClassMoments, summarise
 
@@ -148,8 +151,8 @@ class SparseCenterClassifier(FittedCenters):
         scaling: str | None = "spread",
         covariance: str | None = None,
         priors: str | ArrayLike = "uniform",
-        feature_groups: object = None,
-        keep: object = None,
+        feature_groups: ArrayLike | Mapping[str, Any] | None = None,
+        keep: ArrayLike | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.metric = metric
@@ -321,7 +324,7 @@ class SparseCenterClassifier(FittedCenters):
 
 
 def make_path(
-    estimator: FittedCenters, model: object, levels: NDArray, classes: NDArray, n_rows: int
+    estimator: FittedCenters, model: CenterModel, levels: NDArray, classes: NDArray, n_rows: int
 ) -> CentersPath:
     """Make the path of a trained model.
 

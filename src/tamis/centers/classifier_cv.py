@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,8 +107,8 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
         scaling: str | None = "spread",
         covariance: str | None = None,
         priors: str | ArrayLike = "uniform",
-        feature_groups: object = None,
-        keep: object = None,
+        feature_groups: ArrayLike | Mapping[str, Any] | None = None,
+        keep: ArrayLike | None = None,
         cv: int | BaseCrossValidator | Iterable = 5,
         scoring: str | Callable | None = "balanced_accuracy",
         rule: str = "best",

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 
 __all__ = ["Whitening", "pooled_whitening"]
 
@@ -60,7 +60,7 @@ class Whitening:
 
 
 def pooled_whitening(
-    X,
+    X: Matrix,
     codes: NDArray,
     offset: NDArray,
     means: NDArray,

@@ -9,6 +9,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis._array import Matrix
 from tamis.centers.statistics import ClassMoments, summarise
 
 __all__ = ["moments_of_row_sets"]
@@ -18,7 +19,7 @@ _MOST_PARTS = 40
 
 
 def moments_of_row_sets(
-    X,
+    X: Matrix,
     codes: NDArray,
     n_classes: int,
     sample_weight: NDArray | None,
@@ -45,7 +46,7 @@ def moments_of_row_sets(
     moments : list of ClassMoments or None
         None if there are too many parts, or a set has a row twice.
     """
-    unknown = [None] * len(row_sets)
+    unknown: list[ClassMoments | None] = [None] * len(row_sets)
     if len(row_sets) > _MOST_PARTS:
         return unknown
     key = np.zeros(X.shape[0], dtype=np.int64)
@@ -61,7 +62,7 @@ def moments_of_row_sets(
         return unknown
     pooled = summarise(X, part * n_classes + codes, n_parts * n_classes, sample_weight)
     pieces = [pooled.take(slice(p * n_classes, (p + 1) * n_classes)) for p in range(n_parts)]
-    moments = []
+    moments: list[ClassMoments | None] = []
     for f in range(len(row_sets)):
         chosen = [piece for piece, bits in zip(pieces, patterns, strict=True) if bits >> f & 1]
         moments.append(replace(reduce(ClassMoments.merge, chosen), n_rows=X.shape[0]))

@@ -39,7 +39,7 @@ class FeatureGroups:
         """Number of groups to choose from."""
         return int(np.count_nonzero(~self.kept))
 
-    def sums(self, gains: NDArray) -> NDArray[np.float64]:
+    def sums(self, gains: NDArray) -> NDArray:
         """Gain of each group."""
         # From the smallest to the largest: groups with equal members have equal sums, in whatever
         # order their columns are.

@@ -32,7 +32,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis._base import count_classes
 from tamis.centers._median_kernels import (
     Segments,
@@ -56,7 +56,7 @@ _LONG_COLUMNS = 256
 
 
 def class_medians(
-    X, codes: NDArray, n_classes: int, sample_weight: NDArray | None = None
+    X: Matrix, codes: NDArray, n_classes: int, sample_weight: NDArray | None = None
 ) -> ClassMedians:
     """Medians, dispersions and gains of each column.
 

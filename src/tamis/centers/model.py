@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis._base import order_by_score
 from tamis.centers.covariance import Whitening
 from tamis.centers.groups import FeatureGroups
@@ -107,6 +107,7 @@ class CenterModel:
         """J on the scaled data: within-class dispersions plus the gains of dropped features."""
         left_out = self.gains.sum() - self.gains[support].sum()
         if self.whitening is not None:
+            assert self.whitened_dispersion is not None
             within = self.whitened_dispersion.sum()
         else:
             within = scaled_by(
@@ -121,12 +122,13 @@ class CenterModel:
             centers = np.tile(statistics.common, (statistics.weight.size, 1))
             centers[:, support] = statistics.centers[:, support]
         else:
+            assert self.whitened_centers is not None
             kept = np.zeros_like(self.whitened_centers)
             kept[:, support] = self.whitened_centers[:, support]
             centers = self.whitening.undo(kept) * self.scale + statistics.common
         return statistics.in_units_of_X(centers)
 
-    def transform(self, X):
+    def transform(self, X: Matrix) -> Matrix:
         """Whitened rows of X (dense), or X itself without a covariance, in the model's units."""
         X = divide(X, self.statistics.unit)
         if self.whitening is None:
@@ -135,7 +137,7 @@ class CenterModel:
         centered = (dense - self.statistics.offset - self.statistics.common) / self.scale
         return self.whitening.apply(centered)
 
-    def row_chunks(self, X) -> list[slice]:
+    def row_chunks(self, X: Matrix) -> list[slice]:
         """Slices of the rows that `transform` may process at once: all, or few if whitened."""
         n_rows, n_features = X.shape
         return [slice(0, n_rows)] if self.whitening is None else _chunks(n_rows, n_features)
@@ -204,7 +206,7 @@ class CenterModel:
         intercepts = bias - weights @ (origin + common)
         return factors / self.temperature, intercepts / self.temperature
 
-    def decisions(self, X, support: NDArray) -> NDArray:
+    def decisions(self, X: Matrix, support: NDArray) -> NDArray:
         """D of each row and class over the temperature, of shape (n_samples, n_classes).
 
         Decisions within rounding of the largest are made equal to it, so that a tie is a tie for
@@ -239,7 +241,7 @@ class CenterModel:
             part = part - origin
         return part @ weights.T + bias
 
-    def contributions(self, X, support: NDArray) -> tuple[list, NDArray]:
+    def contributions(self, X: Matrix, support: NDArray) -> tuple[list, NDArray]:
         """Terms of the decisions: a list with one (n, m) array per class, and the base (C,).
 
         Dense rows are relative to the common center, sparse ones to zero, so that only

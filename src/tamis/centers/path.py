@@ -8,13 +8,18 @@ decisions (`tamis.centers.terms`). Levels are numbers of features, or of feature
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tamis._array import Matrix
 from tamis.centers.model import CenterModel
 from tamis.centers.terms import path_decisions, path_labels
 from tamis.paths.path import Path
+
+if TYPE_CHECKING:
+    from tamis.centers.classifier import SparseCenterClassifier
 
 __all__ = ["CentersPath", "check_levels", "path_grid"]
 
@@ -47,7 +52,7 @@ class CentersPath(Path):
         model: CenterModel,
         levels: NDArray,
         classes: NDArray,
-        build: Callable[[int], object],
+        build: Callable[[int], SparseCenterClassifier],
     ) -> None:
         self.levels = levels
         self.classes = classes
@@ -74,7 +79,7 @@ class CentersPath(Path):
             return np.arange(self._model.scale.size)
         return self._model.select(int(self.levels[level]))
 
-    def decisions(self, X, places: slice = slice(None)) -> NDArray[np.float64]:
+    def decisions(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.float64]:
         """Log-probabilities, up to a constant per row, of some levels in one pass.
 
         Parameters
@@ -95,7 +100,7 @@ class CentersPath(Path):
         decisions /= self._model.temperature
         return np.moveaxis(decisions, 1, 0)
 
-    def labels(self, X, places: slice = slice(None)) -> NDArray:
+    def labels(self, X: Matrix, places: slice = slice(None)) -> NDArray:
         """Class indices of some levels in one pass; ties go to the first class.
 
         Parameters
@@ -114,7 +119,7 @@ class CentersPath(Path):
         ]
         return (parts[0] if len(parts) == 1 else np.concatenate(parts)).T
 
-    def model(self, level: int):
+    def model(self, level: int) -> SparseCenterClassifier:
         """The fitted `SparseCenterClassifier` at one place of the path; nothing is retrained.
 
         Parameters

@@ -161,6 +161,7 @@ def scale_of(
     if scaling == "spread":
         scale = statistics.spread if power == 1 else np.sqrt(statistics.spread)
     else:
+        assert moments is not None
         scale = total_variance(moments)
         scale = np.sqrt(scale) if scaling == "std" else scale
     return np.where(scale > 0, scale, 1.0)

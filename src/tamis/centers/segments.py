@@ -13,7 +13,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis.centers._median_kernels import (
     ColumnMedians,
     Halves,
@@ -68,7 +68,9 @@ class TieRule:
         Sums of the sample weights.
     """
 
-    def __init__(self, X, codes: NDArray, sample_weight: NDArray | None, weight: NDArray) -> None:
+    def __init__(
+        self, X: Matrix, codes: NDArray, sample_weight: NDArray | None, weight: NDArray
+    ) -> None:
         n_classes = weight.size
         self.data = X, codes, sample_weight
         self.weight = weight
@@ -93,7 +95,7 @@ class TieRule:
         # Whether ties that come within rounding are decided in integers.
         self.settles_ties = self.whole and not exact
 
-    def exact_intervals(self, columns: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
+    def exact_intervals(self, columns: NDArray) -> Iterator[NDArray[np.float64]]:
         """`exact_intervals` of several columns, one after the other."""
         X, codes, sample_weight = self.data
         block = X[:, columns]

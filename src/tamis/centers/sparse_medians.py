@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis._array import Matrix
 from tamis._compile import compiled
 from tamis.centers._median_kernels import Segments
 from tamis.centers.segments import ClassMedians, TieRule, fill_columns
@@ -22,7 +23,7 @@ _BLOCK_VALUES = 1 << 20
 
 
 def fill_sparse(
-    X, codes: NDArray, sample_weight: NDArray | None, rule: TieRule, result: ClassMedians
+    X: Matrix, codes: NDArray, sample_weight: NDArray | None, rule: TieRule, result: ClassMedians
 ) -> None:
     """Settle the columns whose class medians are all 0 by counting, the others by sorting."""
     n_classes, n_features = result.median.shape

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis._base import count_classes
 from tamis.centers._moment_kernels import (
     csc_sums,
@@ -120,7 +120,7 @@ class ClassMoments:
 
 
 def summarise(
-    X, codes: NDArray, n_classes: int, sample_weight: NDArray | None = None
+    X: Matrix, codes: NDArray, n_classes: int, sample_weight: NDArray | None = None
 ) -> ClassMoments:
     """Class moments of a chunk of rows, in one pass.
 

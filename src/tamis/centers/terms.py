@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis.centers._path_kernels import (
     DifferenceTerms,
     Levels,
@@ -148,7 +148,7 @@ def bounds_of(centers: NDArray) -> tuple[NDArray, NDArray]:
     return low - reach, high + reach
 
 
-def require_finite_decisions(decisions: NDArray, X) -> None:
+def require_finite_decisions(decisions: NDArray, X: Matrix) -> None:
     """Raise if decisions overflowed."""
     if not np.isfinite(decisions).all():
         _raise_overflow(X)
@@ -162,7 +162,9 @@ def _raise_overflow(X):
     )
 
 
-def path_decisions(X, terms: PathTerms, ks: Sequence[int]) -> NDArray[np.float64]:
+def path_decisions(
+    X: Matrix, terms: PathTerms, ks: Sequence[int] | NDArray
+) -> NDArray[np.float64]:
     """Decisions of each row for each number of ranked features.
 
     Parameters
@@ -184,7 +186,7 @@ def path_decisions(X, terms: PathTerms, ks: Sequence[int]) -> NDArray[np.float64
     return decisions
 
 
-def path_labels(X, terms: PathTerms, ks: Sequence[int]) -> NDArray:
+def path_labels(X: Matrix, terms: PathTerms, ks: Sequence[int] | NDArray) -> NDArray:
     """Class index of each row for each number of ranked features.
 
     Parameters

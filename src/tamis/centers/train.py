@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis._array import Matrix
 from tamis.centers.covariance import pooled_whitening
 from tamis.centers.medians import class_medians
 from tamis.centers.model import CenterModel
@@ -19,7 +20,7 @@ __all__ = ["train", "train_from_moments"]
 
 
 def train(
-    X,
+    X: Matrix,
     codes: NDArray,
     n_classes: int,
     *,
@@ -51,6 +52,7 @@ def train(
         statistics = from_medians(medians)
         statistics.unit = medians.unit if unit is None else unit
     else:
+        assert moments is not None
         statistics = from_moments(moments)
     model = _scaled_model(metric, statistics, scaling, moments, log_prior(weight)[seen])
     if covariance is not None:

@@ -10,11 +10,16 @@ size. Multiplying by the `reference` gives values in the units of X.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import assert_all_finite
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
+
+if TYPE_CHECKING:
+    from tamis.centers.ranking import CenterStatistics
 
 __all__ = [
     "LARGE",
@@ -33,8 +38,8 @@ _NOTHING = 2.0**1000
 
 
 def heavy_rows(
-    X, codes: NDArray, sample_weight: NDArray | None
-) -> tuple[object, NDArray, NDArray | None]:
+    X: Matrix, codes: NDArray, sample_weight: NDArray | None
+) -> tuple[Matrix, NDArray, NDArray | None]:
     """The rows that have weight, with their classes and weights."""
     if sample_weight is None or sample_weight.all():
         return X, codes, sample_weight
@@ -42,7 +47,7 @@ def heavy_rows(
     return X[rows], codes[rows], sample_weight[rows]
 
 
-def units_of(X) -> NDArray[np.float64]:
+def units_of(X: Matrix) -> NDArray[np.float64]:
     """A power of two per column, as large as its largest absolute value; 1 for zeros."""
     if is_sparse(X):
         size = abs(X).max(axis=0).toarray().ravel()
@@ -53,7 +58,7 @@ def units_of(X) -> NDArray[np.float64]:
     return np.where(size > 0, np.ldexp(1.0, np.maximum(exponent - 1, -1000)), 1.0)
 
 
-def divide(X, unit: NDArray | None):
+def divide(X: Matrix, unit: NDArray | None) -> Matrix:
     """Columns of X divided by their units (None: all 1), in float64; sparse X stays sparse."""
     if unit is None:
         return X
@@ -67,7 +72,7 @@ def divide(X, unit: NDArray | None):
 
 
 def in_common_units(
-    scale: NDArray, scaling: str | None, power: int, statistics: object
+    scale: NDArray, scaling: str | None, power: int, statistics: CenterStatistics
 ) -> tuple[NDArray, float]:
     """Comparable scales of columns that have different units, and the reference.
 
@@ -105,7 +110,7 @@ def in_common_units(
     return scale, float(reference)
 
 
-def in_units_of_X(scale: NDArray, reference: float, statistics: object) -> NDArray:
+def in_units_of_X(scale: NDArray, reference: float, statistics: CenterStatistics) -> NDArray:
     """Scales for columns in the units of X: 1 for constant columns."""
     if statistics.unit is None:
         return scale
@@ -113,7 +118,7 @@ def in_units_of_X(scale: NDArray, reference: float, statistics: object) -> NDArr
     return np.where(varies, scale * np.where(varies, statistics.unit / reference, 1.0), 1.0)
 
 
-def require_finite_entries(sums: NDArray, X) -> None:
+def require_finite_entries(sums: NDArray, X: Matrix) -> None:
     """Raise if X has NaN or infinity; X is scanned only if a sum over it is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(sums.sum()):

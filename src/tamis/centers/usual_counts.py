@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis._compile import compiled
 
 __all__ = ["UsualCounts", "count_usual_values", "unsigned"]
@@ -48,7 +48,7 @@ class UsualCounts:
         return sums.T, squares.T
 
 
-def count_usual_values(X, codes: NDArray, n_classes: int) -> UsualCounts | None:
+def count_usual_values(X: Matrix, codes: NDArray, n_classes: int) -> UsualCounts | None:
     """Counts of the stored values per column and class, or None if counting does not pay."""
     if not is_sparse(X) or X.format != "csr" or X.nnz == 0 or n_classes > 256:
         return None

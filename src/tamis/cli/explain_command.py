@@ -2,9 +2,12 @@
 
 import numpy as np
 
+from tamis._base import Explanation
 from tamis.cli.new_rows import read_new
 from tamis.cli.output import check_output, number, write_rows
 from tamis.comparison.folder import find_model
+from tamis.datumwise.acquisition import Questions
+from tamis.landmarks._fitted import NearestLandmarks
 from tamis.tables.explanations import (
     Values,
     explain_margins,
@@ -21,7 +24,7 @@ def run(options):
     """Run the command; returns the exit code."""
     output = check_output(options.output, options.data)
     model = find_model(options.run)
-    header, explain = _HOW.get(model.method, _HOW["centers"])
+    header, explain = _HOW[model.estimator.explanation_class]
     # Contributions are held for each class.
     width = model.preparation.n_columns * (2 + len(model.classes_))
     name, chunks = read_new(options, model, width=width)
@@ -79,7 +82,7 @@ def _sequences(model, chunks, top):
 
 
 _HOW = {
-    "centers": (
+    Explanation: (
         (
             "prediction",
             "probability",
@@ -91,11 +94,11 @@ _HOW = {
         ),
         _contributions,
     ),
-    "landmarks": (
+    NearestLandmarks: (
         ("prediction", "probability", "rank", "training_row", "label", "distance"),
         _nearest,
     ),
-    "datum-wise": (
+    Questions: (
         ("step", "feature", "value", "prediction", "probability"),
         _sequences,
     ),

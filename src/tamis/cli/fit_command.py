@@ -27,8 +27,6 @@ def run(options):
     with reading(options.data):
         loaded = load(words)
     start = time.perf_counter()
-    if folder is not None:
-        folder.make()
     with _Reporter(words, folder) as reporter:
         comparison = compare_table(
             loaded.table,
@@ -49,6 +47,8 @@ def run(options):
         conclude(comparison, comparison.choice, folder, options, start)
     if comparison.why_stopped or comparison.n_left:
         _say_how_to_resume(comparison, folder)
+    if folder is None:
+        say("Nothing was saved because -o RUN was not given.")
     return 1 if comparison.why_stopped or comparison.choice is None else 0
 
 
@@ -113,6 +113,10 @@ class _Reporter(Callback):
         self.progress = Progress(start.plan.tasks, start.seconds, start.n_jobs)
         self.progress.__enter__()
 
+    def on_message(self, message):
+        """Print it."""
+        say(message)
+
     def on_task_begin(self, task):
         """Show that a task has started."""
         self.progress.begin(task)
@@ -143,8 +147,6 @@ def conclude(comparison, choice, folder, options, start=None):
     print_lines([*show_metrics(metrics), "", *show_features(records)])
     if folder is not None:
         print_lines(["", f"written to {folder.path}: {', '.join(folder.results)}"])
-    else:
-        say("Nothing was saved because -o RUN was not given.")
 
 
 def _say_how_to_resume(comparison, folder):
@@ -153,5 +155,3 @@ def _say_how_to_resume(comparison, folder):
     say(f"{why}; not finished: {', '.join(left) or 'the rest'}")
     if folder is not None:
         say(f"Finished work is in {folder.path}; repeat the command to resume.")
-    elif comparison.choice is None:
-        say("Nothing was saved because -o RUN was not given.")

@@ -4,6 +4,11 @@ Public names are loaded on first use.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers see of the names below
+    from tamis.comparison.comparing import Callback, compare
+    from tamis.comparison.comparison import Comparison
 
 _MODULE_OF_NAME = {
     "Callback": "tamis.comparison.comparing",
@@ -14,11 +19,11 @@ _MODULE_OF_NAME = {
 __all__ = ["Callback", "Comparison", "compare"]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module 'tamis.comparison' has no attribute {name!r}")
     return getattr(import_module(_MODULE_OF_NAME[name]), name)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

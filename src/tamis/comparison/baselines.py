@@ -11,10 +11,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from tamis._array import is_sparse, multiply_transposed, take_columns
+from tamis._base import largest
 from tamis.comparison.methods import METHODS, Method, Trained
 from tamis.paths.path import Path
 
 __all__ = ["BASELINES", "all_names", "find_method"]
+
+# Most rows that each tree of a forest is grown from.
+_TREE_ROWS = 10_000
 
 
 class ModelsPath(Path):
@@ -103,10 +107,10 @@ class L1Logistic(Method):
 def fit_l1_logistic(X, is_class, weights, penalties, seed):
     """Coefficients and intercepts of l1 logistic regressions, each on the columns it may need.
 
-    With the inverse penalty C, the coefficient of column j is 0 where the slope of the loss along
-    it is below 1 / C. So scikit-learn solves a problem of a few columns only, those that the last
-    solution makes likely; columns that turn out to be needed are added until there are none left.
-    The result is the solution for all columns.
+    With the inverse penalty C, the coefficient of a column is 0 where the slope of the loss along
+    it is below 1 / C. So scikit-learn solves a problem of a few columns only: those that have a
+    coefficient for the last penalty, and the steepest of the others. Columns that turn out to be
+    needed are added until there are none left. The result is the solution for all columns.
 
     Parameters
     ----------
@@ -122,19 +126,13 @@ def fit_l1_logistic(X, is_class, weights, penalties, seed):
     -------
     solutions : list of (ndarray of shape (n_columns,), float)
     """
-    solutions = []
-    coef = np.zeros(X.shape[1])
-    share = weights @ is_class / weights.sum()
-    residual = weights * (is_class - share)
-    last = None
+    solutions, coef = [], np.zeros(X.shape[1])
+    residual = weights * (is_class - weights @ is_class / weights.sum())
+    slopes = _slopes(X, residual)
     for C in penalties:
-        slopes = np.abs(multiply_transposed(X, residual[:, None])[:, 0])
-        # The strong rule: slopes change by no more than the penalty does.
-        limit = 1 / C if last is None else max(2 / C - 1 / last, 0.0)
-        working = np.flatnonzero((slopes >= limit) | (coef != 0))
+        n_active = np.count_nonzero(coef)
+        working = np.union1d(np.flatnonzero(coef), _steepest(slopes, 20 + 2 * n_active))
         while True:
-            if not working.size:
-                working = np.array([int(slopes.argmax())])
             model = LogisticRegression(
                 l1_ratio=1.0, C=C, solver="liblinear", max_iter=200, random_state=seed
             )
@@ -142,18 +140,28 @@ def fit_l1_logistic(X, is_class, weights, penalties, seed):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about iterations; they show in the score
                 model.fit(some, is_class, weights)
-            residual = weights * (is_class - model.predict_proba(some)[:, 1])
-            slopes = np.abs(multiply_transposed(X, residual[:, None])[:, 0])
-            slopes[working] = 0.0
-            needed = np.flatnonzero(slopes > 1.001 / C)
-            if not needed.size:
+            slopes = _slopes(X, weights * (is_class - model.predict_proba(some)[:, 1]))
+            needed = np.where(slopes > 1.001 / C, slopes, 0.0)
+            needed[working] = 0.0
+            if not needed.any():
                 break
-            working = np.union1d(working, needed)
+            working = np.union1d(working, _steepest(needed, 20 + working.size))
         coef = np.zeros(X.shape[1])
         coef[working] = model.coef_[0]
         solutions.append((coef, float(model.intercept_[0])))
-        last = C
     return solutions
+
+
+def _slopes(X, residual):
+    """Absolute slope of the loss along each column."""
+    return np.abs(multiply_transposed(X, residual[:, None])[:, 0])
+
+
+def _steepest(slopes, count):
+    """Columns with the largest slopes, at most `count`; columns with slope 0 are left out."""
+    chosen = largest(slopes, min(count, slopes.size))
+    chosen = chosen[slopes[chosen] > 0]
+    return chosen if chosen.size else np.zeros(1, dtype=np.intp)
 
 
 class OneAgainstRest:
@@ -196,14 +204,19 @@ class Forest(Method):
 
     def train(self, part, levels):
         """One forest."""
+        n_rows = part.codes.size
         model = RandomForestClassifier(
-            100, class_weight=part.class_weight, random_state=part.seed
+            100,
+            class_weight=part.class_weight,
+            max_samples=_TREE_ROWS if n_rows > _TREE_ROWS else None,
+            random_state=part.seed,
         ).fit(part.X, part.codes)
         path = ModelsPath(levels, [model], [np.arange(part.columns.size)], part.known.size)
         return Trained(path, part, np.zeros(1, dtype=np.intp))
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """A hundred trees on the square root of the columns."""
+        """A hundred trees of at most 10,000 rows, on the square root of the columns."""
+        n_rows = min(n_rows, _TREE_ROWS)
         return 0.2 + 1e-6 * n_rows * np.sqrt(n_columns) * np.log2(n_rows + 2)
 
 

@@ -19,10 +19,11 @@ References
    efficient and accurate cross-validation", Machine Learning 107, 2018.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.results import find_threshold
 from tamis.comparison.scores import (
     area_under_curve,
@@ -31,15 +32,11 @@ from tamis.comparison.scores import (
     confusion,
     score_confusion,
 )
-from tamis.paths.rule import TOLERANCE, Counted, Drawn, choose, smoothing
+from tamis.paths.rule import TOLERANCE, Counted, Drawn, best_of, choose, smoothing
 from tamis.tables.table_model import decide
 
 __all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_draws_for"]
 
-# Values per chunk of the bootstrap.
-_CHUNK = 20_000_000
-# If a smaller share of draws than this has all classes on both sides, two classes are enough.
-_FEW_WHOLE = 0.1
 # Draws of a bootstrap for standard errors only.
 _ERROR_DRAWS = 200
 # Scores that are means over rows of correct (1) and wrong (0).
@@ -206,6 +203,34 @@ class Candidates:
         scores = self.scores if scores is None else scores
         return choose(scores, self.sparsity, errors, tolerance=self.tolerance, allowed=self.ours)
 
+    def choose_all(self, drawn):
+        """`choose` for each draw of rows.
+
+        Candidates that are more than ten standard errors behind the best are skipped: no draw
+        makes them good enough.
+        """
+        if not self.is_counted:
+            scores = self.scores_of(drawn)
+            return [self.choose(row, own) for row, own in zip(drawn, scores, strict=True)]
+        best = best_of(self.scores, self.sparsity)
+        behind = 10 * np.maximum(self.errors.against(best), self.tolerance)
+        ours = np.where(self.ours, self.scores, -np.inf)
+        is_near = (self.scores >= self.scores[best] - behind) | (ours >= ours.max() - behind)
+        near = np.flatnonzero(is_near)
+        few = replace(self.errors, right=np.ascontiguousarray(self.errors.right[near]))
+        chosen = []
+        for row in drawn:
+            errors = few.drawn(row)
+            places = choose(
+                errors.scores(),
+                self.sparsity[near],
+                errors,
+                tolerance=self.tolerance,
+                allowed=self.ours[near],
+            )
+            chosen.append(tuple(near[list(places)]))
+        return chosen
+
     def choice(self):
         """The recommendation."""
         result, place = self.find(self.choose()[0])
@@ -250,73 +275,6 @@ class Candidates:
         return np.hstack([_score_all(r, self.codes, weights, self.scoring) for r in self.results])
 
 
-def n_draws_for(n_rows):
-    """Number of draws: fewer for more rows, whose scores hardly vary."""
-    return 1000 if n_rows <= 5000 else 400 if n_rows <= 50_000 else 50
-
-
-@dataclass(frozen=True)
-class Draws:
-    """Bootstrap draws of the rows; every iteration gives the same draws.
-
-    Attributes
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    n_classes : int
-    groups : ndarray of int of shape (n_rows,) or None
-        Rows that are drawn together.
-    n_draws, seed : int
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights; a class with only zero weights counts as absent.
-    """
-
-    codes: np.ndarray
-    n_classes: int
-    groups: np.ndarray | None
-    n_draws: int
-    seed: int
-    weights: np.ndarray | None = None
-
-    def __iter__(self):
-        """Yield chunks of shape (n, n_rows): how often each row was drawn.
-
-        Draws in which all or none of the rows of a class were drawn are skipped. With many small
-        classes hardly any draw would remain: then two classes on both sides are enough, and
-        classes without rows are ignored in the scores of that draw.
-        """
-        generator = np.random.default_rng([self.seed, 3])
-        n_rows = self.codes.size
-        units = np.arange(n_rows)
-        if self.groups is not None:
-            units = np.unique(self.groups, return_inverse=True)[1]
-        n_units = int(units.max()) + 1
-        n_needed = self._n_classes_needed(units)
-        size = max(1, min(self.n_draws, _CHUNK // n_rows))
-        for start in range(0, self.n_draws, size):
-            drawn = np.stack(
-                [
-                    np.bincount(generator.integers(n_units, size=n_units), minlength=n_units)
-                    for _ in range(min(size, self.n_draws - start))
-                ]
-            )
-            drawn = drawn[:, units].astype(np.float64)
-            n_both = _classes_on_both_sides(drawn, self.codes, self.n_classes, self.weights)
-            drawn = drawn[n_both >= n_needed]
-            if len(drawn):
-                yield drawn
-
-    def _n_classes_needed(self, units):
-        """Classes that a draw must have on both sides: all, or two where that is too rare.
-
-        A class of m rows or groups is not drawn at all with probability about exp(-m), and drawn
-        completely with about (1 - 1/e)^m.
-        """
-        sizes = [np.unique(units[self.codes == c]).size for c in range(self.n_classes)]
-        m = np.array(sizes, dtype=np.float64)
-        share = np.prod(1 - np.exp(-m) - (1 - np.exp(-1.0)) ** m)
-        return self.n_classes if share >= _FEW_WHOLE else 2
-
-
 def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
     """Honest score of the rule's choice.
 
@@ -333,8 +291,7 @@ def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
     left_out = _LeftOut(candidates, positive, min_sensitivity)
     out, behind, rates = [], [], []
     for drawn in draws:
-        for row, scores in zip(drawn, candidates.scores_of(drawn), strict=True):
-            chosen, best = candidates.choose(row, scores)
+        for row, (chosen, best) in zip(drawn, candidates.choose_all(drawn), strict=True):
             score, rate = left_out.score(chosen, row)
             out.append(score)
             behind.append(0.0 if best == chosen else left_out.score(best, row)[0] - score)
@@ -370,16 +327,6 @@ def _cautious_low(candidates, seed):
     repeats = [confusion(codes, labels, n_classes) for labels in result.labels[place]]
     counts = np.mean(repeats, axis=0)
     return cautious_interval(share * counts, candidates.scoring, seed)[0]
-
-
-def _classes_on_both_sides(drawn, codes, n_classes, weights=None):
-    """Number of classes that are among the rows drawn and among the others, per draw."""
-    n_both = np.zeros(len(drawn), dtype=np.intp)
-    for c in range(n_classes):
-        rows = codes == c if weights is None else (codes == c) & (weights > 0)
-        part = drawn[:, rows] > 0
-        n_both += part.any(axis=1) & ~part.all(axis=1)
-    return n_both
 
 
 def _score_all(result, codes, weights, scoring):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike
+from typing import Any
 
 import joblib
 import numpy as np
@@ -22,6 +22,7 @@ from tamis.comparison.options import Options, make_settings
 from tamis.comparison.prepare import prepare
 from tamis.comparison.run import Plan, leave_out, plan, run
 from tamis.comparison.store import ManifestMismatch, Store
+from tamis.comparison.tasks import Task
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.seeds import as_seed
 from tamis.tables.errors import InputError, in_python
@@ -41,10 +42,8 @@ class Start:
         Settings, folds and tasks.
     seconds : dict of str to float
         Rough seconds of one task of every method.
-    notes : list of str
-        What was recognised, dropped or changed.
-    checks : list of Check
-        Findings about the data.
+    notes, checks : list of str, list of Check
+        What was recognised, dropped or changed; findings about the data.
     n_jobs : int
         Tasks that run at the same time.
     was_cleared : bool
@@ -65,21 +64,24 @@ class Callback:
     def on_start(self, start: Start) -> None:
         """Called once, before the first task."""
 
-    def on_task_begin(self, task) -> None:
+    def on_task_begin(self, task: Task) -> None:
         """Called when a task (`method`, `fold`, `stage`) starts."""
 
-    def on_task_end(self, task, seconds: float | None) -> bool | None:
+    def on_task_end(self, task: Task, seconds: float | None) -> bool | None:
         """Called when a task finishes; return True to start no more tasks.
 
-        `seconds` is None if the task was found in the checkpoints, or failed.
+        `seconds` is None if the task failed. Tasks found in checkpoints end without beginning.
         """
+
+    def on_message(self, message: str) -> None:
+        """Called with what should be known at once, such as a damaged checkpoint."""
 
     def on_end(self, comparison: Comparison) -> None:
         """Called once, when everything is done."""
 
 
 def compare(
-    X,
+    X: Any,
     y: ArrayLike | str | None = None,
     *,
     methods: str | Sequence[str] = "auto",
@@ -95,7 +97,7 @@ def compare(
     max_features: int | None = None,
     tolerance: float = TOLERANCE,
     minimize: str = "overall",
-    positive=None,
+    positive: str | int | bool | None = None,
     min_sensitivity: float | None = None,
     permutations: int = 0,
     redundancy: float | None = None,
@@ -124,8 +126,7 @@ def compare(
     y : array-like of shape (n_samples,) or str
         Labels, or the name of their column. Not needed for a `Table` that has labels.
     methods : "auto", "all", or sequence of str
-        Names of methods; `tamis methods` lists them. "auto" skips methods that would take more
-        than about ten minutes.
+        Names that `tamis methods` lists; "auto" skips those that take over about ten minutes.
     scoring : {"balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"}
         Score to maximise.
     cv : int
@@ -133,8 +134,7 @@ def compare(
     repeats : int or None
         How often the folds are made; None: more often for fewer rows.
     groups, batches : array-like of shape (n_samples,), str or None
-        Sample groups, each of which stays in one fold (patients); batches that the samples come
-        from (laboratories), for scores with one batch held out.
+        Sample groups, kept in one fold (patients); batches (laboratories), each held out once.
     sample_weight : array-like of shape (n_samples,), str or None
         Sample weights; methods that cannot use them exactly are skipped.
     costs : mapping of str to float, or None
@@ -149,17 +149,14 @@ def compare(
         Difference in score that is not worth another feature.
     minimize : {"overall", "per-sample"}
         Which number of features to minimise.
-    positive : label or None
-        The class that `min_sensitivity` is about.
-    min_sensitivity : float or None
-        Smallest sensitivity for the positive class.
+    positive, min_sensitivity : label and float, or None
+        The positive class, and the smallest sensitivity for it.
     permutations : int
         How often everything is repeated with shuffled labels, for a p-value.
     redundancy : float or None
         Features more correlated than this with a better one are not used.
     duplicates : {"group", "keep", "drop"}
-        How to handle copies of rows: keep them in one fold, treat them as independent rows, or
-        drop all but the first.
+        Keep copies of rows in one fold, treat them as independent, or drop all but the first.
     text, categorical, drop, include : sequence of str
         Columns to use as text; as categories ("auto": detected); not at all; even if they look
         like names of rows, dates or text.
@@ -281,19 +278,16 @@ def compare_table(
     callbacks: Sequence[Callback] = (),
     n_jobs: int | None = None,
 ) -> Comparison:
-    """`compare` for a table.
+    """`compare` for a table with labels.
 
     Parameters
     ----------
     table : Table
-        With labels.
     options : Options
     methods : sequence of str or None
         Exactly these methods, as an earlier comparison chose them; None: by the options.
-    name : str
-        Of the data.
-    descriptions : mapping or None
-        Descriptions of the features.
+    name, descriptions : str, mapping or None
+        Name of the data; descriptions of the features.
     checkpoints, force, max_seconds, callbacks, n_jobs
         As in `compare`.
     only_finished : bool
@@ -314,7 +308,7 @@ def compare_table(
         planned, left_out = _leave_out(planned, problem, options, notes)
     store = None
     if checkpoints is not None:
-        store = _open_store(checkpoints, problem, options, planned.settings, force, notes)
+        store = _open_store(checkpoints, problem, options, planned.settings, force, callbacks)
     if callbacks:
         seconds = {} if only_finished else time_methods(problem, planned.tasks)
         was_cleared = store is not None and store.was_cleared
@@ -384,33 +378,23 @@ def _leave_out(planned, problem, options, notes):
     return planned, left_out
 
 
-def _open_store(folder, problem, options, settings, force, notes):
+def _open_store(folder, problem, options, settings, force, callbacks):
     """The checkpoints of this comparison."""
+
+    def tell(message):
+        for callback in callbacks:
+            callback.on_message(message)
+
     words = asdict(options) | {"folds": settings.n_folds, "repeats": settings.n_repeats}
     manifest = {
-        "data": digest(problem),
+        "data": problem.digest(),
         "options": json.loads(json.dumps(words, default=str)),
         "versions": versions(),
     }
     try:
-        return Store(folder, manifest, force, tell=notes.append)
+        return Store(folder, manifest, force, tell=tell)
     except ManifestMismatch as error:
         raise InputError(
             f"{folder} holds results of a different comparison ({error}). Use another folder, or "
             "--force to discard them."
         ) from error
-
-
-def digest(problem) -> str:
-    """Hash of everything that the outcomes of tasks depend on, apart from the options."""
-    hasher = hashlib.blake2b(digest_size=16)
-    matrix = problem.encoded
-    parts = [matrix.data, matrix.indices, matrix.indptr] if hasattr(matrix, "indptr") else [matrix]
-    parts += [problem.codes, problem.feature_of, problem.kept, problem.costs]
-    parts += [problem.groups, problem.batches, problem.weights]
-    for part in parts:
-        if part is not None:
-            hasher.update(str(part.shape).encode())
-            hasher.update(np.ascontiguousarray(part).data)
-    hasher.update(json.dumps([problem.names, problem.classes.tolist()]).encode())
-    return hasher.hexdigest()

@@ -6,15 +6,27 @@ import html
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tamis.comparison.choice import Candidates, Choice, Draws, Honest, n_draws_for
+from tamis.comparison.choice import Candidates, Choice, Honest
+from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.final import fit_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.metrics import path_table, summarise
+from tamis.comparison.options import Settings
+from tamis.comparison.problem import Part, Problem
+from tamis.comparison.results import MethodResult
+from tamis.paths.folds import Fold
 from tamis.tables.errors import InputError
+from tamis.tables.table import Table
 from tamis.tables.table_classifier import TableClassifier
+from tamis.tables.table_model import TableModel
+
+if TYPE_CHECKING:
+    from tamis.comparison.checks.check import Check
 
 __all__ = ["Comparison"]
 
@@ -65,49 +77,53 @@ class Comparison:
         Library of the frames that are returned; None: dicts of columns.
     """
 
-    problem: object
-    settings: object
-    folds: list
-    results: list = field(default_factory=list)
-    unfinished: list = field(default_factory=list)
-    failed: dict = field(default_factory=dict)
-    left_out: dict = field(default_factory=dict)
+    problem: Problem
+    settings: Settings
+    folds: list[Fold]
+    results: list[MethodResult] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, float] = field(default_factory=dict)
     candidates: Candidates | None = None
     choice: Choice | None = None
     honest_score: Honest | None = None
-    batches: list = field(default_factory=list)
+    batches: list[MethodResult] = field(default_factory=list)
     p_value: float | None = None
-    shuffled_scores: list = field(default_factory=list)
+    shuffled_scores: list[float] = field(default_factory=list)
     n_left: int = 0
     why_stopped: str | None = None
-    data: object = None
+    data: Table | None = None
     name: str = "data"
-    descriptions: dict = field(default_factory=dict)
-    checks: list = field(default_factory=list)
-    backend: object = None
+    descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+    backend: Any = None
 
     def __post_init__(self):
         self._models = {}
 
     # Results.
 
-    def result(self, name: str):
+    def result(self, name: str) -> MethodResult | None:
         """Result of a method, or None."""
         return next((r for r in self.results if r.method.name == name), None)
 
     @property
-    def chosen(self):
+    def chosen(self) -> tuple[MethodResult, int]:
         """Result and place of the choice."""
-        return self.result(self.choice.method), self.choice.place
+        choice = self._require_choice()
+        result = self.result(choice.method)
+        assert result is not None
+        return result, choice.place
 
     @property
-    def table(self):
+    def table(self) -> Any:
         """One row per method and level, as a frame of the caller's kind.
 
         Columns: method, is_baseline, level, n_features, n_features_per_sample, cost_per_sample,
         score, standard_error, is_chosen. Scores were used to select the model.
         """
-        columns = {
+        chosen = None if self.choice is None else (self.choice.method, self.choice.place)
+        columns: dict[str, list] = {
             name: []
             for name in (
                 "method",
@@ -133,18 +149,18 @@ class Comparison:
                     row["cost_per_sample"],
                     row["score"],
                     row["standard_error"],
-                    (name, place) == (self.choice.method, self.choice.place),
+                    (name, place) == chosen,
                 )
                 for column, value in zip(columns.values(), values, strict=True):
                     column.append(value)
         return self._as_frame(columns)
 
     @property
-    def features(self):
+    def features(self) -> Any:
         """The features of the recommended model, best first, as a frame of the caller's kind."""
         return self.features_of(self._require_choice())
 
-    def features_of(self, choice: Choice):
+    def features_of(self, choice: Choice) -> Any:
         """The features of one method and level: see `features`."""
         records = self.records_of(choice)
         names = list(records[0]) if records else ["rank", "feature"]
@@ -203,7 +219,7 @@ class Comparison:
         place = max(few, key=lambda place: (sizes[place], -place))
         return Choice(method, place, float(result.levels[place]), float(result.overall[place]))
 
-    def table_model(self, choice: Choice):
+    def table_model(self, choice: Choice) -> TableModel:
         """The fitted `TableModel` of one method and level."""
         return self._fitted(choice)[0]
 
@@ -218,7 +234,7 @@ class Comparison:
             self._models[choice] = model, records, metrics
         return self._models[choice]
 
-    def _require_choice(self):
+    def _require_choice(self) -> Choice:
         if self.choice is None:
             raise ValueError(
                 "No method was finished, so there is no recommendation. Failed: "
@@ -243,7 +259,9 @@ class Comparison:
         """The features of one method and level, best first: one dict per feature."""
         return self._fitted(choice)[1]
 
-    def save(self, folder: str | PathLike, choice: Choice | None = None, guard: bool = True):
+    def save(
+        self, folder: str | PathLike, choice: Choice | None = None, guard: bool = True
+    ) -> list[str]:
         """Write `model.json`, `model.skops`, `features.csv` and `metrics.json`.
 
         Parameters
@@ -261,6 +279,7 @@ class Comparison:
             Messages about the files.
         """
         model, records, metrics = self._fitted(choice or self._require_choice())
+        assert self.data is not None
         run = RunFolder(folder)
         run.make()
         messages = run.write_model(model, self.data.columns)
@@ -273,8 +292,9 @@ class Comparison:
             return f"Comparison({self.name}: no method was finished)"
         honest = self.honest_score
         return (
-            f"Comparison({self.name}: {self.choice.method} with {self.choice.n_features:.3g} "
-            f"features, {self.settings.scoring} {honest.score:.3f} "
+            f"Comparison({self.name}: {self.choice.method}, {self.choice.n_features:.3g} "
+            f"feature{'' if self.choice.n_features == 1 else 's'}, "
+            f"{self.settings.scoring} {honest.score:.3f} "
             f"[{honest.low:.3f}, {honest.high:.3f}])"
         )
 
@@ -307,7 +327,7 @@ class Comparison:
     # Shared by the reports.
 
     @cached_property
-    def whole(self):
+    def whole(self) -> Part:
         """All rows as a `Part`, for the final model and the description of its features."""
         rows = np.arange(self.problem.n_rows)
         return self.problem.train_part(rows, self.problem.codes, self.settings.seed)
@@ -326,6 +346,7 @@ class Comparison:
         )
 
     @cached_property
-    def lower_band(self):
+    def lower_band(self) -> NDArray[np.float64]:
         """Lower limits that hold for the scores of all candidates together."""
+        assert self.candidates is not None
         return self.candidates.lower_band(self.draws)

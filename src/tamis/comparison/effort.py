@@ -17,7 +17,7 @@ from tamis.paths.folds import Fold
 __all__ = ["time_methods"]
 
 # Work that takes less than this, by the rules, is not worth timing.
-_WORTH_TIMING = 30.0
+_WORTH_TIMING = 60.0
 _MOST_ROWS, _MOST_VALUES = 300, 200_000
 
 

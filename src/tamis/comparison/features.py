@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse, stats
 from sklearn.feature_selection import f_classif
 
+from tamis._array import is_sparse
 from tamis.comparison.redundancy import correlations
 from tamis.tables.preparation import weighted_median
 
@@ -44,7 +45,7 @@ def find_batch_features(X, batches, feature_of, features):
     columns = np.flatnonzero(np.isin(feature_of, features))
     position = np.searchsorted(np.sort(features), feature_of[columns])
     part = X[:, columns]
-    part = part.toarray() if sparse.issparse(part) else part
+    part = part.toarray() if is_sparse(part) else part
     _, q_values = feature_p_values(part, batches, position, len(features))
     means = part.mean(axis=0)
     total = ((part - means) ** 2).sum(axis=0)
@@ -134,7 +135,7 @@ def _class_centers(problem, columns, use_median):
     """Means (or medians) of some columns in each class, over known values: (n_classes, n)."""
     values = problem.encoded[:, columns]
     weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
-    if sparse.issparse(values):
+    if is_sparse(values):
         if not use_median and not np.isnan(values.data).any():
             share = weights / np.bincount(problem.codes, weights)[problem.codes]
             member = sparse.csr_array((share, (problem.codes, np.arange(problem.n_rows))))
@@ -142,7 +143,7 @@ def _class_centers(problem, columns, use_median):
         values = values.tocsc()
     centers = np.full((problem.classes.size, columns.size), np.nan)
     for j in range(columns.size):
-        column = values[:, [j]].toarray().ravel() if sparse.issparse(values) else values[:, j]
+        column = values[:, [j]].toarray().ravel() if is_sparse(values) else values[:, j]
         for c in range(problem.classes.size):
             known = (problem.codes == c) & ~np.isnan(column) & (weights > 0)
             # A column without any value in a class has no center there.

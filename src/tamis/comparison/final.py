@@ -47,6 +47,7 @@ def fit_final(comparison, choice):
         preparation=preparation,
         estimator=estimator,
         priors=shares,
+        is_dense=trained.columns is not None,
         temperature=calibrate(result, place, problem.codes, problem.balanced, problem.row_weights),
         descriptions={k: v for k, v in descriptions.items() if k in preparation.required},
         version=__version__,

@@ -12,14 +12,17 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._array import is_sparse, take_columns
+from tamis._array import Matrix, is_sparse, take_columns
 from tamis._base import require_class_weights, softmax
 from tamis.centers import SparseCenterClassifier
+from tamis.comparison.problem import Part, Problem
 from tamis.datumwise import DatumWiseClassifier
 from tamis.landmarks import LandmarkSearchCV
 from tamis.paths.path import Path, Usage
@@ -58,12 +61,12 @@ class Trained:
     """
 
     path: Path
-    part: object
+    part: Part
     places: NDArray
     columns: NDArray | None = None
     takes_missing: bool = False
 
-    def predict(self, X, with_missing) -> tuple[NDArray, Usage]:
+    def predict(self, X: Matrix, with_missing: Matrix) -> tuple[NDArray, Usage]:
         """Probabilities of the known classes, and the features each row needs, at all levels.
 
         Parameters
@@ -93,7 +96,7 @@ class Trained:
         """Counted features that the model of a level uses, including kept ones, ascending."""
         return np.unique(self.part.feature_of[self.columns_of(level)])
 
-    def model(self, level: int):
+    def model(self, level: int) -> Any:
         """The fitted classifier of a level."""
         return self.path.model(self.places[level])
 
@@ -124,23 +127,23 @@ class Method(ABC):
     has_medians = False
     level_name = "features"
 
-    def levels(self, problem, limit):
+    def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Levels for a problem, with at most `limit` features."""
         return count_levels(problem.n_features, limit, problem.n_rows)
 
     @abstractmethod
-    def train(self, part, levels) -> Trained:
+    def train(self, part: Part, levels: Sequence[float]) -> Trained:
         """Train the path on a part."""
 
     @abstractmethod
-    def seconds(self, n_rows, n_columns, n_stored, n_classes):
+    def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
         """Rough seconds of one `train`, on one core of an ordinary machine."""
 
     def gains(self, trained: Trained, level: int) -> NDArray:
         """How much each counted feature matters to the model of a level."""
         return np.zeros(len(trained.part.problem.names))
 
-    def shrink(self, trained: Trained, level: int):
+    def shrink(self, trained: Trained, level: int) -> tuple[NDArray, Any]:
         """Columns of the part that a model needs, and the fitted model reduced to them."""
         raise NotImplementedError(f"{self.name} is never used as a model")
 
@@ -205,7 +208,7 @@ class PrimalDual(Method):
     name, title = "primal-dual", "primal-dual, l1 ball"
     takes_weights = True
 
-    def levels(self, problem, limit):
+    def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Numbers of features, up to a few hundred."""
         limit = min(limit or _PRIMAL_DUAL_FEATURES, _PRIMAL_DUAL_FEATURES)
         return count_levels(problem.n_features, limit, problem.n_rows)
@@ -266,7 +269,7 @@ class Landmarks(Method):
 
     name, title = "landmarks", "landmarks on the best features"
 
-    def levels(self, problem, limit):
+    def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Powers of two, up to 128 features."""
         most = min(problem.n_features, limit or _LANDMARK_FEATURES, _LANDMARK_FEATURES)
         return [k for k in (1, 2, 4, 8, 16, 32, 64, 128) if k < most] + [most]
@@ -313,7 +316,7 @@ class DatumWise(Method):
     name, title, asks = "datum-wise", "datum-wise, forests", True
     level_name = "cost weight"
 
-    def levels(self, problem, limit):
+    def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Cost weights, from the largest."""
         return [0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001]
 

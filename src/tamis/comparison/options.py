@@ -218,7 +218,9 @@ def _find_positive(options, problem):
         return None
     labels = [str(label) for label in problem.classes.tolist()]
     if str(options.positive) not in labels:
-        raise InputError(f"--positive {options.positive}: the classes are {labels[:10]}.")
+        raise InputError(
+            f"--positive {options.positive}: the classes are {', '.join(labels[:10])}."
+        )
     return labels.index(str(options.positive))
 
 

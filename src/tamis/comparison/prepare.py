@@ -58,7 +58,7 @@ def prepare(table: Table, options: Options) -> Prepared:
         table.kinds,
         groups=options.feature_groups,
         vectorizer=options.vectorizer,
-        ngrams=tuple(options.ngrams),
+        ngrams=(options.ngrams[0], options.ngrams[1]),
         missing=table.missing,
     )
     for column, kind in table.kinds.items():

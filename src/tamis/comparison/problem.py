@@ -5,15 +5,21 @@ word, or a group of columns that are obtained together. `Part` is what a method 
 training rows with everything that was learned from them alone.
 """
 
+from __future__ import annotations
+
+import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
+from tamis._array import Matrix, is_sparse
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.redundancy import drop_redundant
 from tamis.paths.folds import merge_groups
+from tamis.tables.preparation import Preparation
 
 __all__ = ["Part", "Problem", "make_problem"]
 
@@ -56,12 +62,12 @@ class Problem:
         Largest overall number of features of a model that asks for them one at a time.
     """
 
-    preparation: object
-    encoded: np.ndarray
+    preparation: Preparation
+    encoded: Matrix
     codes: np.ndarray
     classes: np.ndarray
     feature_of: np.ndarray
-    names: list
+    names: list[str]
     kept: np.ndarray
     costs: np.ndarray
     missing: np.ndarray
@@ -74,22 +80,37 @@ class Problem:
     max_features: int | None = None
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Number of rows."""
         return self.codes.size
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """Number of features that can be counted."""
         return int(np.count_nonzero(~self.kept))
 
     @property
-    def row_weights(self):
+    def row_weights(self) -> NDArray:
         """Weight of each row if the copies of a row count once together, as in calibration."""
         weights = np.ones(self.n_rows) if self.weights is None else self.weights
         return weights if self.times is None else weights / self.times
 
-    def train_part(self, rows, codes, seed):
+    def digest(self) -> str:
+        """Hash of everything that the outcomes of tasks depend on, apart from the options."""
+        hasher = hashlib.blake2b(digest_size=16)
+        matrix = self.encoded
+        is_dense = not is_sparse(matrix)
+        parts = [matrix] if is_dense else [matrix.data, matrix.indices, matrix.indptr]
+        parts += [self.codes, self.feature_of, self.kept, self.costs]
+        parts += [self.groups, self.batches, self.weights]
+        for part in parts:
+            if part is not None:
+                hasher.update(str(part.shape).encode())
+                hasher.update(np.ascontiguousarray(part).data)
+        hasher.update(json.dumps([self.names, self.classes.tolist()]).encode())
+        return hasher.hexdigest()
+
+    def train_part(self, rows: NDArray, codes: NDArray, seed: int) -> Part:
         """Prepare some rows for training.
 
         Parameters
@@ -154,26 +175,26 @@ class Part:
     """
 
     problem: Problem
-    preparation: object
+    preparation: Preparation
     columns: np.ndarray
-    X: np.ndarray
-    with_missing: np.ndarray
+    X: Matrix
+    with_missing: Matrix
     codes: np.ndarray
     known: np.ndarray
     weights: np.ndarray | None
     seed: int
 
     @property
-    def feature_of(self):
+    def feature_of(self) -> NDArray:
         """Counted feature of each remaining column."""
         return self.problem.feature_of[self.columns]
 
     @property
-    def class_weight(self):
+    def class_weight(self) -> str | None:
         """Value of the estimators' parameter `class_weight`."""
         return "balanced" if self.problem.balanced else None
 
-    def test_rows(self, rows):
+    def test_rows(self, rows: NDArray) -> tuple[Matrix, Matrix]:
         """Imputed rows, and rows with missing values, of the remaining columns."""
         encoded = self.problem.encoded[rows]
         X = self.preparation.finish(encoded)
@@ -183,23 +204,23 @@ class Part:
         return X, self.preparation.finish(encoded, impute=False)[:, self.columns]
 
     @property
-    def present(self):
+    def present(self) -> NDArray:
         """Remaining counted features, ascending."""
         return np.unique(self.feature_of)
 
-    def columns_of(self, features):
+    def columns_of(self, features: NDArray) -> NDArray:
         """Remaining columns of some counted features, ascending."""
         wanted = np.zeros(len(self.problem.names), dtype=bool)
         wanted[features] = True
         return np.flatnonzero(wanted[self.feature_of])
 
     @cached_property
-    def gains(self):
+    def gains(self) -> NDArray:
         """Gains of sparse centers, of all counted features."""
         gains = SparseCenterClassifier(None).fit(self.X, self.codes, self.weights).gains_
         return np.bincount(self.feature_of, weights=gains, minlength=len(self.problem.names))
 
-    def best_features(self, k):
+    def best_features(self, k: int) -> NDArray:
         """The kept features and the k others of largest gain, ascending; none without gain.
 
         If no feature has a gain and none is kept, the first k: a model needs at least one.
@@ -257,10 +278,10 @@ def make_problem(
             if name in (source, counted[column]):
                 kept[feature_of[column]] = True
     feature_costs = np.array([(costs or {}).get(name, 1.0) for name in names])
-    values = encoded.data if sparse.issparse(encoded) else encoded
+    values = encoded.data if is_sparse(encoded) else encoded
     missing = np.zeros(0, dtype=np.intp)
     if np.isnan(values).any():
-        if sparse.issparse(encoded):
+        if is_sparse(encoded):
             missing = np.unique(encoded.indices[np.isnan(encoded.data)])
         else:
             missing = np.flatnonzero(np.isnan(encoded).any(axis=0))

@@ -1,8 +1,8 @@
 """Dropping features that repeat the information of better ones."""
 
 import numpy as np
-from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.centers import SparseCenterClassifier
 
 __all__ = ["correlations", "drop_redundant"]
@@ -14,7 +14,7 @@ _ENOUGH = 2000
 
 def _standardized(X, columns):
     part = X[:, columns]
-    part = part.toarray() if sparse.issparse(part) else np.array(part, dtype=np.float64)
+    part = part.toarray() if is_sparse(part) else np.array(part, dtype=np.float64)
     part -= part.mean(axis=0)
     norms = np.linalg.norm(part, axis=0)
     return np.divide(part, norms, out=np.zeros_like(part), where=norms > 0)
@@ -33,7 +33,7 @@ def correlations(X, columns):
     correlations : ndarray of shape (len(columns), n_columns)
     """
     some = _standardized(X, columns)
-    if sparse.issparse(X):
+    if is_sparse(X):
         # Standardized columns sum to 0, so the means of the other columns cancel.
         products = (X.T @ some).T
         squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()

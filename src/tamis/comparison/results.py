@@ -1,12 +1,19 @@
 """Combine the outcomes of tasks: out-of-fold predictions of each method and level."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.comparison.scores import area_under_curve, confusion, score_confusion
 from tamis.paths.temperature import fit_temperature
 from tamis.tables.table_model import decide
+
+if TYPE_CHECKING:
+    from tamis.comparison.methods import Method
 
 __all__ = ["MethodResult", "calibrate", "collect", "find_threshold", "judge", "score_rows"]
 
@@ -39,8 +46,8 @@ class MethodResult:
         Standard errors.
     """
 
-    method: object
-    levels: tuple
+    method: Method
+    levels: tuple[float, ...]
     probabilities: np.ndarray
     selected: np.ndarray
     overall: np.ndarray
@@ -53,21 +60,21 @@ class MethodResult:
     errors: np.ndarray | None = None
 
     @property
-    def per_sample(self):
+    def per_sample(self) -> NDArray:
         """Mean number of features per sample, for each level."""
         return self.n_used.mean(axis=(1, 2))
 
     @property
-    def mean_cost(self):
+    def mean_cost(self) -> NDArray:
         """Mean cost per sample, for each level."""
         return self.cost.mean(axis=(1, 2))
 
     @property
-    def most_per_sample(self):
+    def most_per_sample(self) -> NDArray:
         """95th percentile of the number of features per sample, for each level."""
         return np.percentile(self.n_used, 95, axis=(1, 2))
 
-    def sparsity(self, minimize):
+    def sparsity(self, minimize: str) -> NDArray:
         """The number of features to minimise: "overall" or "per-sample"."""
         return self.overall if minimize == "overall" else self.per_sample
 

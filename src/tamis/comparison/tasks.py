@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from tamis.comparison.baselines import find_method
+from tamis.paths.folds import Fold
 
 __all__ = ["Outcome", "Task", "run_tasks"]
 
@@ -42,12 +43,12 @@ class Task:
 
     key: str
     method: str
-    levels: tuple
-    fold: object
+    levels: tuple[float, ...]
+    fold: Fold
     shuffled: int | None = None
 
     @property
-    def stage(self):
+    def stage(self) -> str:
         """Purpose of the task: "cv", "pair", "batch" or "shuffled" with a number."""
         return self.key.split("-", 1)[0]
 
@@ -231,7 +232,7 @@ def _work(problem, task, seed, store, parts):
 
 
 # Prepared folds of this worker process, for one comparison at a time.
-_prepared = {}
+_prepared: dict[str, Parts] = {}
 
 
 def _work_in_worker(problem, task, seed, store, key):

@@ -16,7 +16,7 @@ rows; calibration in the large is the mean probability of a class minus its shar
 
 import numpy as np
 
-from tamis.comparison.choice import n_draws_for
+from tamis.comparison.draws import n_draws_for
 from tamis.comparison.scores import (
     SCORINGS,
     area_under_curve,

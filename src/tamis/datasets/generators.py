@@ -9,7 +9,13 @@ _N_CORNERS = 8
 _N_AXES = 3
 
 
-def make_cube(n_samples=1000, n_features=20, *, sigma=0.1, random_state=None):
+def make_cube(
+    n_samples: int = 1000,
+    n_features: int = 20,
+    *,
+    sigma: float = 0.1,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
     r"""Draw samples whose relevant features depend on their class.
 
     Each of the eight classes is a corner of the unit cube. Class k shows the three coordinates
@@ -73,7 +79,14 @@ def make_cube(n_samples=1000, n_features=20, *, sigma=0.1, random_state=None):
     return Bunch(data=X, target=corner, relevant=relevant)
 
 
-def make_context(n_samples=1000, n_branches=2, *, n_noise=0, flip=0.0, random_state=None):
+def make_context(
+    n_samples: int = 1000,
+    n_branches: int = 2,
+    *,
+    n_noise: int = 0,
+    flip: float = 0.0,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
     r"""Draw samples where a feature that is uninformative alone says which other one decides.
 
     Feature 0, the context, is a number c from 0 to B - 1, independent of the class. Features 1
@@ -132,7 +145,14 @@ def make_context(n_samples=1000, n_branches=2, *, n_noise=0, flip=0.0, random_st
     return Bunch(data=X, target=target, relevant=relevant)
 
 
-def make_xor(n_samples=1000, n_bits=2, *, n_noise=0, flip=0.0, random_state=None):
+def make_xor(
+    n_samples: int = 1000,
+    n_bits: int = 2,
+    *,
+    n_noise: int = 0,
+    flip: float = 0.0,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
     r"""Draw samples whose class is the parity of a few bits.
 
     The first `n_bits` features are fair bits, and the class is whether their sum is odd, flipped

@@ -28,6 +28,11 @@ __all__ = ["FittedDatumWise"]
 class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
     """Base class of the datum-wise classifiers. Fitting sets `policy_` and `process_`."""
 
+    explanation_class = Questions
+
+    def _check_parameters(self):
+        check_learner(self)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

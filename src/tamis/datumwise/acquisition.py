@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._base import softmax
 from tamis.datumwise.costs import exact_sum
-from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
+from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Process
+
+if TYPE_CHECKING:
+    from tamis.datumwise.forest_policy import ForestPolicy
+    from tamis.datumwise.linear import LinearPolicy
 
 __all__ = ["Acquired", "Acquisition", "Answer", "Prediction", "Questions"]
 
@@ -78,7 +83,7 @@ class Answer(NamedTuple):
     """One question of a conversation."""
 
     name: str
-    value: object  # a number; for a group a dict; None when skipped
+    value: Any  # a number; for a group a dict; None when skipped
     cost: float
     probabilities: np.ndarray  # after it
 
@@ -86,7 +91,7 @@ class Answer(NamedTuple):
 class Prediction(NamedTuple):
     """The label given the answers so far, and the probabilities of all classes."""
 
-    label: object
+    label: Any
     probabilities: np.ndarray
 
 
@@ -105,12 +110,19 @@ class Acquisition:
         Sum of the costs of all answers.
     """
 
-    def __init__(self, policy, process, classes, feature_names, known=None):
+    def __init__(
+        self,
+        policy: LinearPolicy | ForestPolicy,
+        process: Process,
+        classes: NDArray,
+        feature_names: Sequence[str] | NDArray,
+        known: Mapping[str, Any] | None = None,
+    ) -> None:
         self._policy, self._process, self._classes = policy, process, classes
         self._feature_names = [str(name) for name in feature_names]
         self._values = np.full((1, process.block_of.size), np.nan)
         self._status = np.full((1, process.n_blocks), OPEN, dtype=np.int8)
-        self.history = []
+        self.history: list[Answer] = []
         if known is not None:
             if not isinstance(known, Mapping):
                 raise ValueError(f"known must be a dict from names to values, got {known!r}.")
@@ -135,7 +147,7 @@ class Acquisition:
         """Name of the feature, or feature group, to ask for; None when there is none."""
         return None if self._request < 0 else self._process.names[self._request]
 
-    def answer(self, value: object) -> Acquisition:
+    def answer(self, value: Any) -> Acquisition:
         """Answer the question.
 
         Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
@@ -128,23 +129,23 @@ class DatumWiseClassifier(FittedDatumWise):
 
     def __init__(
         self,
-        learner=DEFAULT_LEARNER,
-        cost_weight=0.01,
+        learner: str = DEFAULT_LEARNER,
+        cost_weight: float = 0.01,
         *,
-        feature_costs=None,
-        feature_groups=None,
-        order="free",
-        max_features=None,
-        max_cost=None,
-        class_weight="balanced",
-        n_iterations=None,
-        n_states=None,
-        mixture=None,
-        n_trees=None,
-        n_sets=None,
-        n_candidates=None,
-        random_state=None,
-    ):
+        feature_costs: ArrayLike | dict | None = None,
+        feature_groups: ArrayLike | dict | None = None,
+        order: str = "free",
+        max_features: int | None = None,
+        max_cost: float | None = None,
+        class_weight: str | dict | None = "balanced",
+        n_iterations: int | None = None,
+        n_states: int | None = None,
+        mixture: float | None = None,
+        n_trees: int | None = None,
+        n_sets: int | None = None,
+        n_candidates: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.learner = learner
         self.cost_weight = cost_weight
         self.feature_costs = feature_costs

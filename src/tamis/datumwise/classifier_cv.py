@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -143,7 +144,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
         n_trees: int | None = None,
         n_sets: int | None = None,
         n_candidates: int | None = None,
-        cv: object = 5,
+        cv: int | BaseCrossValidator | Iterable = 5,
         scoring: str | Callable | None = "balanced_accuracy",
         rule: str = "best",
         tolerance: float = TOLERANCE,

@@ -115,7 +115,7 @@ class LinearPolicy:
         -------
         run : Run
         """
-        X = np.require(X, np.float64, "CW")  # kernels are compiled for writable arrays
+        X = np.require(X, np.float64, ["C", "W"])  # kernels are compiled for writable arrays
         most = min(self.max_blocks, self.blocks.size)
         size = max(1, _BATCH // max(1, most))
         parts = [
@@ -264,7 +264,10 @@ class _Learner:
 
     def __init__(self, X, codes, process, n_candidates, *, fixed):
         # Kernels are compiled for writable arrays.
-        self.X, self.codes = np.require(X, np.float64, "CW"), np.require(codes, np.int64, "CW")
+        self.X, self.codes = (
+            np.require(X, np.float64, ["C", "W"]),
+            np.require(codes, np.int64, "CW"),
+        )
         self.fixed = fixed
         self.all_costs = process.costs
         self.status = find_status(process.block_of, process.n_blocks, self.X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from tamis.datumwise.costs import mean_paid, paid
 from tamis.datumwise.process import Process, Run, find_status
 from tamis.paths.path import Path, Usage
+
+if TYPE_CHECKING:
+    from tamis.datumwise.classifier import DatumWiseClassifier
 
 __all__ = ["DatumWisePath", "Habits"]
 
@@ -96,7 +100,7 @@ class DatumWisePath(Path):
         """Costs, budgets and losses, with the cost weight of one level."""
         return self._processes[level]
 
-    def model(self, level: int):
+    def model(self, level: int) -> DatumWiseClassifier:
         """The fitted classifier at one place of the path."""
         model = self._make_model(float(self.levels[level]))
         return model._take(self, level)

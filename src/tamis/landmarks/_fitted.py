@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tamis._array import Matrix
 from tamis._base import (
     DecisionMixin,
     TamisEstimator,
@@ -58,7 +59,7 @@ class NearestLandmarks:
         return self.values
 
 
-def find_nearest(record, X, labels, n_nearest, kind) -> NearestLandmarks:
+def find_nearest(record, X: Matrix, labels, n_nearest, kind) -> NearestLandmarks:
     """`NearestLandmarks` of rows under one map; `labels` are those of its landmarks' rows."""
     n_landmarks = record["sigma"].size
     if not isinstance(n_nearest, Integral) or isinstance(n_nearest, bool) or n_nearest < 1:
@@ -78,6 +79,8 @@ def find_nearest(record, X, labels, n_nearest, kind) -> NearestLandmarks:
 
 class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
     """Base of the landmark classifiers: predictions that agree with each other."""
+
+    explanation_class = NearestLandmarks
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -25,11 +25,12 @@ is ``randint(n)``; kmeans is ``randint(n)``, then one ``random_sample()`` per se
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis.landmarks._choose_kernels import choose_farthest, choose_net, choose_seeds, run_lloyd
 from tamis.landmarks.distances import distances, prepare, region_means, take_rows
 
@@ -53,7 +54,7 @@ class Sampler:
         Largest number of landmarks that will be drawn.
     """
 
-    def __init__(self, method: str, X, distance: str, seed: int, largest: int) -> None:
+    def __init__(self, method: str, X: Matrix, distance: str, seed: int, largest: int) -> None:
         self.method = method
         self.X = X
         self.distance = distance
@@ -62,7 +63,7 @@ class Sampler:
         self.largest = min(largest, X.shape[0])
         self._order = None
         self._columns = None
-        self._nets = {}
+        self._nets: dict[Any, Any] = {}
 
     def draw(self, n_landmarks: int, kind: str) -> tuple[NDArray, NDArray | None, NDArray | None]:
         """Draw landmarks, and find the rows that they are.
@@ -223,18 +224,21 @@ class ClassSampler:
     """
 
     def __init__(
-        self, method: str, X, distance: str, seed: int, largest: int, codes: NDArray
+        self, method: str, X: Matrix, distance: str, seed: int, largest: int, codes: NDArray
     ) -> None:
         self.parts = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
         self.sizes = np.array([part.size for part in self.parts])
-        self.samplers = [
-            Sampler(method, X[part], distance, seed, most) if most else None
-            for part, most in zip(self.parts, share_out(largest, self.sizes), strict=True)
-        ]
+        most = share_out(largest, self.sizes)
+        self.samplers = {
+            c: Sampler(method, X[part], distance, seed, most[c])
+            for c, part in enumerate(self.parts)
+            if most[c]
+        }
 
     def draw(self, n_landmarks: int, kind: str) -> tuple[NDArray, NDArray | None, NDArray | None]:
         """As `Sampler.draw`; the landmarks of the first class come first."""
-        points, rows = [], []
+        points: list[NDArray] = []
+        rows: list[Any] = []
         for c, k in enumerate(share_out(n_landmarks, self.sizes)):
             if k:
                 drawn, at, _ = self.samplers[c].draw(k, kind)

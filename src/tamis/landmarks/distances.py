@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis.landmarks._distance_kernels import (
     dense_keys,
     dense_norms,
@@ -42,7 +42,7 @@ __all__ = [
 DISTANCES = ("euclidean", "angle")
 
 
-def row_norms(X) -> NDArray[np.float64]:
+def row_norms(X: Matrix) -> NDArray[np.float64]:
     """Euclidean norms of the rows, summed over the features in order."""
     return sparse_norms(X.data, X.indptr) if is_sparse(X) else dense_norms(X)
 
@@ -59,7 +59,7 @@ def prepare(X, distance: str):
     return X / norms[:, None]
 
 
-def distances(P, R: NDArray, distance: str) -> NDArray[np.float64]:
+def distances(P: Matrix, R: NDArray, distance: str) -> NDArray[np.float64]:
     """Distances of prepared rows `P` to landmarks `R`, which are not prepared.
 
     Parameters
@@ -83,7 +83,7 @@ def distances(P, R: NDArray, distance: str) -> NDArray[np.float64]:
     return 2.0 * np.arctan(keys) if is_angle else keys
 
 
-def region_means(P, region: NDArray, centers: NDArray) -> NDArray[np.float64]:
+def region_means(P: Matrix, region: NDArray, centers: NDArray) -> NDArray[np.float64]:
     """Mean of the prepared rows of each region; an empty region keeps its center.
 
     Parameters
@@ -105,7 +105,7 @@ def region_means(P, region: NDArray, centers: NDArray) -> NDArray[np.float64]:
     return np.where(count[:, None] > 0, means, centers)
 
 
-def take_rows(X, rows: NDArray) -> NDArray[np.float64]:
+def take_rows(X: Matrix, rows: NDArray) -> NDArray[np.float64]:
     """Some rows as a dense array: landmarks are dense."""
     part = X[rows]
     return part.toarray() if is_sparse(part) else np.array(part)

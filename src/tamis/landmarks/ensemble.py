@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis._array import Matrix
 from tamis.landmarks.evaluation import balanced_errors
 from tamis.landmarks.model import PreparedRows, model_shares
 
@@ -56,7 +57,7 @@ def combine(weights: NDArray, shares: Iterable[NDArray], vote: str) -> NDArray[n
     return np.where(top - total <= _TIE, top, total)
 
 
-def ensemble_shares(members: list[dict], X, vote: str) -> NDArray[np.float64]:
+def ensemble_shares(members: list[dict], X: Matrix, vote: str) -> NDArray[np.float64]:
     """Probabilities of an ensemble for rows that have its columns.
 
     Parameters

@@ -53,7 +53,7 @@ class Branch:
 
 def list_branches(configurations: list) -> list[Branch]:
     """The branches of a list of configurations."""
-    groups = {}
+    groups: dict[tuple[str | None, str, bool, str], list[int]] = {}
     for place, c in enumerate(configurations):
         key = (c.scaling, c.landmarks, c.per_class, c.distance)
         groups.setdefault(key, []).append(place)
@@ -136,7 +136,7 @@ def evaluate_branch(
             Z_test = apply_kernel(kernel, D_test, sigma)
             for place, predicted, share in _classify(Z_train, Z_test, y, weights, same_map, soft):
                 labels[place] = predicted
-                if soft:
+                if probabilities is not None:
                     probabilities[place] = share
     return labels, probabilities
 

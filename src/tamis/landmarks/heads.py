@@ -91,7 +91,8 @@ def decide(head: dict, Z: NDArray) -> NDArray[np.float64]:
         by_distance = head["weights"] == "distance"
         # Arrays from a memory map are read-only, for which kernels would be compiled again.
         rows, codes, weight = (
-            np.require(head[name], requirements="CW") for name in ("map", "codes", "class_weight")
+            np.require(head[name], requirements=["C", "W"])
+            for name in ("map", "codes", "class_weight")
         )
         neighbors = nearest_rows(Z, rows, k, [head["metric"]])[head["metric"]]
         return vote_shares(*neighbors, codes, weight, k, by_distance)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis.landmarks.distances import take_rows
 from tamis.landmarks.evaluation import balanced_errors
 from tamis.landmarks.heads import decide
@@ -49,7 +49,7 @@ def deal_folds(codes: NDArray) -> list[tuple[NDArray, NDArray]]:
 
 
 def measure_importances(
-    configuration, X, codes, splits, class_weight, n_classes: int, seed: int, given=None
+    configuration, X: Matrix, codes, splits, class_weight, n_classes: int, seed: int, given=None
 ) -> NDArray[np.float64]:
     """Drop in out-of-fold balanced accuracy when a feature is permuted, at least 0.
 

@@ -8,10 +8,12 @@ written as JSON. `train_map` and `apply_map` are Alg. 2 of the paper; `train_mod
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis._array import Matrix
 from tamis.landmarks.choose import ClassSampler, Sampler
 from tamis.landmarks.distances import distances, prepare, region_means, take_rows
 from tamis.landmarks.heads import class_weights, decide, shares, train_head
@@ -42,7 +44,7 @@ def make_sampler(choice, X, codes, seed, largest):
 def train_maps(
     configuration,
     sizes: Sequence[int],
-    X,
+    X: Matrix,
     codes: NDArray | None,
     seed: int,
     given: NDArray | None = None,
@@ -80,13 +82,13 @@ def train_maps(
     scaling = fit_scaling(c.scaling, X) if scaling is None else scaling
     X = apply_scaling(scaling, X)
     P = prepare(X, c.distance)
-    sampler = None
+    sampler: Any = None
     if given is None:
         sampler = make_sampler(c, X, codes, seed, max(sizes))
     elif given.ndim == 2:
         given = apply_scaling(scaling, given)
     for size in sizes:
-        if sampler is not None:
+        if given is None:
             points, rows, D = sampler.draw(size, c.kind)
         else:
             points, rows, D = _take_given(given[:size], X, P, c)
@@ -120,14 +122,16 @@ def train_map(configuration, X, codes, seed, given=None, scaling=None):
 
 
 def landmark_distances(
-    record: dict, X, prepared: PreparedRows | None = None
+    record: dict, X: Matrix, prepared: PreparedRows | None = None
 ) -> NDArray[np.float64]:
     """Distances of rows to the landmarks of a map; `prepared` holds the prepared rows."""
     P = PreparedRows(X).get(record) if prepared is None else prepared.get(record)
     return distances(P, record["points"], record["distance"])
 
 
-def apply_map(record: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
+def apply_map(
+    record: dict, X: Matrix, prepared: PreparedRows | None = None
+) -> NDArray[np.float64]:
     """Map of rows, (n_samples, n_landmarks)."""
     return apply_kernel(record["kernel"], landmark_distances(record, X, prepared), record["sigma"])
 
@@ -152,12 +156,16 @@ def train_models(configuration, sizes, X, codes, n_classes, seed, class_weight, 
         yield {"map": record, "head": train_head(configuration, Z, codes, weights)}
 
 
-def model_decisions(model: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
+def model_decisions(
+    model: dict, X: Matrix, prepared: PreparedRows | None = None
+) -> NDArray[np.float64]:
     """Decisions of all classes, (n_samples, n_classes)."""
     return decide(model["head"], apply_map(model["map"], X, prepared))
 
 
-def model_shares(model: dict, X, prepared: PreparedRows | None = None) -> NDArray[np.float64]:
+def model_shares(
+    model: dict, X: Matrix, prepared: PreparedRows | None = None
+) -> NDArray[np.float64]:
     """Probabilities of all classes, (n_samples, n_classes)."""
     return shares(model["head"], model_decisions(model, X, prepared))
 
@@ -170,11 +178,11 @@ class PreparedRows:
     X : ndarray or CSR array of shape (n_samples, n_features)
     """
 
-    def __init__(self, X) -> None:
+    def __init__(self, X: Matrix) -> None:
         self.X = X
-        self._known = {}
+        self._known: dict[tuple, Matrix] = {}
 
-    def get(self, record: dict):
+    def get(self, record: dict) -> Matrix:
         """Prepared rows for a map."""
         learned = record["scaling"].values()
         key = (record["distance"], *(np.asarray(value).tobytes() for value in learned))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 from tamis._base import order_by_score
 from tamis.landmarks._parameters import as_rows
 from tamis.landmarks.ensemble import ensemble_shares
@@ -17,6 +18,10 @@ from tamis.landmarks.kernels import apply_kernel
 from tamis.landmarks.model import PreparedRows, landmark_distances
 from tamis.landmarks.plan import Ranking
 from tamis.paths.path import Path
+
+if TYPE_CHECKING:
+    from tamis.landmarks.classifier import LandmarkClassifier
+    from tamis.landmarks.search import LandmarkSearchCV
 
 __all__ = [
     "LandmarkPath",
@@ -67,7 +72,7 @@ class LandmarkPath(Path):
         """All columns."""
         return np.arange(self.n_features[level])
 
-    def decisions(self, X, places: slice = slice(None)) -> NDArray[np.float64]:
+    def decisions(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.float64]:
         """Log-probabilities of some levels; see `tamis.paths.path.Path`.
 
         The levels share the scaled rows and, if the landmarks of one level start with those of
@@ -77,7 +82,8 @@ class LandmarkPath(Path):
         X = as_rows(X, is_new=True)
         prepared = PreparedRows(X)
         out = np.empty((len(models), X.shape[0], len(self.classes)))
-        points = D = None
+        points: Any = None
+        D: Any = None
         for place in range(len(models) - 1, -1, -1):
             record, head = models[place]["map"], models[place]["head"]
             k = record["sigma"].size
@@ -90,7 +96,7 @@ class LandmarkPath(Path):
             out[place] = log_shares(shares(head, decisions)) if is_vote else decisions
         return out
 
-    def model(self, level: int):
+    def model(self, level: int) -> LandmarkClassifier:
         """The fitted `LandmarkClassifier` of one level."""
         return self._build(int(self.levels[level]), self._models[level])
 
@@ -142,7 +148,7 @@ class LandmarkSearchPath(Path):
         """Columns that the ensemble of one level uses, ascending."""
         return self._searches[level].columns
 
-    def decisions(self, X, places: slice = slice(None)) -> NDArray[np.float64]:
+    def decisions(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.float64]:
         """Log-probabilities of some levels; see `tamis.paths.path.Path`."""
         X = as_rows(X, is_new=True)
         return np.stack(
@@ -152,11 +158,11 @@ class LandmarkSearchPath(Path):
             ]
         )
 
-    def model(self, level: int):
+    def model(self, level: int) -> LandmarkSearchCV:
         """The fitted `LandmarkSearchCV` of one level, for samples with all columns."""
         return self._build(self._searches[level], False)
 
-    def narrow_model(self, level: int):
+    def narrow_model(self, level: int) -> LandmarkSearchCV:
         """The same, for samples that have only the columns of this level.
 
         It has no `feature_importances_`, which take longer than building it.
@@ -164,7 +170,7 @@ class LandmarkSearchPath(Path):
         return self._build(self._searches[level], True)
 
 
-def take_columns(X, columns: NDArray):
+def take_columns(X: Matrix, columns: NDArray) -> Matrix:
     """Some columns in C order, or as a CSR array."""
     if columns.size == X.shape[1]:
         return X
@@ -202,7 +208,7 @@ def check_feature_order(feature_order: ArrayLike, n_features: int) -> NDArray[np
     return order.astype(np.intp)
 
 
-def order_features(X, codes: NDArray) -> NDArray[np.intp]:
+def order_features(X: Matrix, codes: NDArray) -> NDArray[np.intp]:
     """Columns by the share of their variance that lies between the classes, largest first."""
     present = np.unique(codes)
     if not is_sparse(X):

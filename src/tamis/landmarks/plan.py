@@ -14,6 +14,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from tamis._array import Matrix
 from tamis.landmarks import evaluation
 from tamis.landmarks.choose import SAMPLERS
 from tamis.landmarks.ensemble import choose_size, member_weights, pick_greedily
@@ -114,7 +115,7 @@ class Plan:
             self.soft,
         )
 
-    def scalings(self, X) -> dict:
+    def scalings(self, X: Matrix) -> dict:
         """Learn each scaling of the configurations in each fold."""
         names = dict.fromkeys(c.scaling for c in self.configurations)
         return {
@@ -133,12 +134,12 @@ class Plan:
             missing = np.flatnonzero(~outcomes.done[:, f])
             for branch in evaluation.list_branches([self.configurations[p] for p in missing]):
                 tasks.append(Task(branch, f, missing[list(branch.places)]))
-        by_branch = {}
+        by_branch: dict[str, list[Task]] = {}
         for task in tasks:
             by_branch.setdefault(str(task.branch), []).append(task)
         return [task for group in by_branch.values() for task in group]
 
-    def run(self, X, tasks: list[Task], scalings: dict) -> Iterator[tuple]:
+    def run(self, X: Matrix, tasks: list[Task], scalings: dict) -> Iterator[tuple]:
         """Yield labels and probabilities of each task, computed as they are needed."""
         seeds = self._streams()[0]
 
@@ -160,7 +161,7 @@ class Plan:
             delayed(one)(task) for task in tasks
         )
 
-    def rank(self, outcomes: Outcomes, X) -> Ranking:
+    def rank(self, outcomes: Outcomes, X: Matrix) -> Ranking:
         """Rank the evaluated configurations, best first; ties in the order of the list."""
         places, columns, folds = outcomes.usable()
         parts = [outcomes.folds[f] for f in folds]
@@ -205,7 +206,9 @@ class Plan:
         chosen = places[:size]
         return chosen, member_weights(chosen.size, self.vote)
 
-    def train_members(self, X, places, weights, scalings: dict | None = None) -> list[dict]:
+    def train_members(
+        self, X: Matrix, places, weights, scalings: dict | None = None
+    ) -> list[dict]:
         """Train the chosen configurations on all rows, each with its own seed."""
         configurations = [self.configurations[place] for place in places]
         seeds = self._streams()[1].randint(2**31 - 1, size=len(configurations))
@@ -247,7 +250,7 @@ class Plan:
             )
         ]
 
-    def importances(self, X, ranking: Ranking) -> NDArray[np.float64]:
+    def importances(self, X: Matrix, ranking: Ranking) -> NDArray[np.float64]:
         """Importances of the features, by the best configuration."""
         best = self.configurations[ranking.places[0]]
         return measure_importances(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 
 __all__ = ["apply_scaling", "fit_scaling", "take_scaling"]
 
@@ -21,7 +21,7 @@ _N_QUANTILES = 256
 _FARTHEST = 1e150
 
 
-def fit_scaling(scaling: str | None, X) -> dict:
+def fit_scaling(scaling: str | None, X: Matrix) -> dict:
     """Learn a scaling from training rows, as a dict.
 
     Parameters

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from tamis._array import Matrix
 from tamis.landmarks.path import LandmarkSearchPath, SearchLevel, take_columns
 from tamis.landmarks.plan import Plan
 from tamis.landmarks.scaling import fit_scaling, take_scaling
@@ -14,7 +15,9 @@ from tamis.landmarks.scaling import fit_scaling, take_scaling
 __all__ = ["search_supports"]
 
 
-def search_supports(estimator, plan: Plan, X, supports: list[NDArray]) -> LandmarkSearchPath:
+def search_supports(
+    estimator, plan: Plan, X: Matrix, supports: list[NDArray]
+) -> LandmarkSearchPath:
     """Make the path of the searches on some sets of columns.
 
     Parameters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,7 +41,8 @@ def as_path(table: dict[str, NDArray], n_features: int) -> dict[str, NDArray]:
 
 def as_cv_results(table: dict[str, NDArray]) -> dict:
     """The table in scikit-learn's form: parameters that do not apply are masked."""
-    results, n = {}, table["score"].size
+    results: dict[str, Any] = {}
+    n = table["score"].size
     for name in PARAMETERS:
         mask = np.array([value is None for value in table[name]], dtype=bool)
         results[f"param_{name}"] = np.ma.MaskedArray(table[name], mask=mask)

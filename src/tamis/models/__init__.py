@@ -4,6 +4,12 @@ Public names are loaded on first use; extras such as onnx only where they are us
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers see of the names below
+    from tamis.models.onnx import export_onnx, register_skl2onnx
+    from tamis.models.privacy import PrivacyWarning, holds_training_rows
+    from tamis.models.saving import load_model, save_model
 
 _MODULE_OF_NAME = {
     "PrivacyWarning": "tamis.models.privacy",
@@ -24,11 +30,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module 'tamis.models' has no attribute {name!r}")
     return getattr(import_module(_MODULE_OF_NAME[name]), name)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

@@ -31,6 +31,7 @@ def check_table_classifier(model):
         require(type(getattr(model, name)) is str, name, "a string")
     number(model.level, "level", finite=False, none=True)
     array(model.priors, "priors", (classes.size,), low=0.0)
+    flag(model.is_dense, "is_dense")
     number(model.temperature, "temperature", above=0.0)
     if model.positive is not None:
         is_label = isinstance(model.positive, str | bool | int | float)

@@ -203,10 +203,6 @@ def _check_parameters(estimator, parameters):
     try:
         if hasattr(estimator, "_check_parameters"):
             estimator._check_parameters()
-        elif type(estimator).__name__.startswith("DatumWise"):
-            from tamis.datumwise.learners import check_learner
-
-            check_learner(estimator)
     except (ValueError, TypeError) as error:
         raise InputError(" ".join(str(error).split())[:200]) from error
 

@@ -7,7 +7,9 @@ import json
 import os
 import secrets
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 from tamis.tables.errors import InputError
 
@@ -26,7 +28,7 @@ _BINARY = getattr(os, "O_BINARY", 0)  # Windows
 
 
 @contextlib.contextmanager
-def write_atomically(path):
+def write_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for bytes that gets its name only when it is complete.
 
     The bytes are on disk before the name is, so a file with this name is complete, even after a
@@ -58,7 +60,7 @@ def write_atomically(path):
         raise
 
 
-def write_json(value, path):
+def write_json(value: Any, path: str | os.PathLike[str]) -> None:
     """Write a JSON value, compressed if the name ends with ".gz"; the same bytes each time."""
     pieces, _, _ = _render(value, 0)
     text = "".join(pieces)
@@ -102,7 +104,7 @@ def _render(value, indent):
     return [*pieces, "\n", " " * indent, end], length, False
 
 
-def check_size(path, max_bytes):
+def check_size(path: str | os.PathLike[str], max_bytes: int) -> None:
     """Raise unless a path is a file of reasonable size."""
     try:
         size = os.stat(path).st_size
@@ -119,7 +121,7 @@ def check_size(path, max_bytes):
         )
 
 
-def read_json(path, max_bytes=LARGEST):
+def read_json(path: str | os.PathLike[str], max_bytes: int = LARGEST) -> Any:
     """Read the JSON value of a file, which may be compressed; strict, and within limits."""
     check_size(path, max_bytes)
     try:
@@ -167,7 +169,7 @@ def _no_constant(name):
     raise InputError(f"it has {name}, which is not JSON")
 
 
-def guarded(cell):
+def guarded(cell: Any) -> Any:
     """Put an apostrophe before a cell of a CSV file that a spreadsheet would read as a formula.
 
     Examples

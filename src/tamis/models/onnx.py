@@ -2,8 +2,10 @@
 
 import json
 import os
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import tamis
 from tamis.models._onnx_graph import OPSET, Graph
@@ -12,6 +14,7 @@ from tamis.models._registry import is_estimator, is_record
 from tamis.models._state import require_fitted
 from tamis.models.files import write_atomically
 from tamis.tables.errors import InputError
+from tamis.tables.table_model import TableModel
 
 __all__ = ["export_onnx", "register_skl2onnx"]
 
@@ -27,7 +30,7 @@ _REGISTERED = (
 )
 
 
-def export_onnx(model, path):
+def export_onnx(model: TableModel | BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier as an ONNX graph whose inputs are its selected features only.
 
     The graph has one input of shape (n, 1) for each feature that the model uses, by name (x0, x1,
@@ -66,7 +69,7 @@ def export_onnx(model, path):
     """
     onnx = _require("onnx", "export_onnx")
     path = os.fspath(path)
-    estimator = model if is_estimator(model) else getattr(model, "estimator", None)
+    estimator: Any = model if is_estimator(model) else getattr(model, "estimator", None)
     if not is_estimator(estimator) or not (is_estimator(model) or is_record(model)):
         raise InputError(
             f"a {type(model).__name__} cannot be exported to ONNX; only tamis models can."
@@ -75,7 +78,7 @@ def export_onnx(model, path):
     columns = columns_of(estimator)
     if not columns.size:
         raise InputError("the model uses no feature, and an ONNX graph needs at least one input.")
-    if model is estimator:
+    if is_estimator(model):
         sources = _Sources(estimator._feature_names()[columns].tolist())
         graph = Graph(sources.taken)
         x = sources.join(graph, [(name, "number", None, None) for name in sources.given])
@@ -219,7 +222,7 @@ def _require(name, what):
         raise InputError(f"{what} needs {name}: pip install '{extra}'") from error
 
 
-def register_skl2onnx():
+def register_skl2onnx() -> None:
     """Register the classifiers with `skl2onnx`, so that it can convert pipelines with them.
 
     After this call ``skl2onnx.to_onnx(pipeline, X)`` works for pipelines that end with a

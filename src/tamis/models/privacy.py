@@ -1,6 +1,9 @@
 """What a model file reveals about the training rows."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
+
+from tamis.tables.table_model import TableModel
 
 __all__ = ["PrivacyWarning", "holds_training_rows"]
 
@@ -9,7 +12,7 @@ class PrivacyWarning(UserWarning):
     """A model file contains rows of the training data."""
 
 
-def holds_training_rows(model):
+def holds_training_rows(model: TableModel | BaseEstimator) -> str | None:
     """Describe which training rows a model contains; None if it contains none.
 
     Landmarks are rows of the data, unless they are centroids of more than one row; nearest

@@ -2,8 +2,10 @@
 
 import os
 import warnings
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 import tamis
@@ -24,7 +26,9 @@ _EXTENSIONS = {".json": "json", ".json.gz": "json", ".skops": "skops"}
 _HEADER = ("format", "format_version", "tamis_version", "model")
 
 
-def save_model(model, path, format=None):
+def save_model(
+    model: TableModel | BaseEstimator, path: str | os.PathLike[str], format: str | None = None
+) -> None:
     """Write a fitted model to a file; an existing file is replaced in one step, or not at all.
 
     Parameters
@@ -65,8 +69,8 @@ def save_model(model, path, format=None):
     estimator = model if is_estimator(model) else getattr(model, "estimator", None)
     if not is_estimator(estimator) or not (is_estimator(model) or is_record(model)):
         raise InputError(
-            f"a {type(model).__name__} cannot be saved: only fitted estimators of tamis can. Save "
-            "the estimator inside it, or use joblib."
+            f"a model of {type(estimator or model).__name__} cannot be saved: only estimators of "
+            "tamis can. Use joblib, or skops."
         )
     require_fitted(estimator)
     try:
@@ -98,7 +102,7 @@ def save_model(model, path, format=None):
     write_json({**header, "content": content, "shared": encoder.shared}, path)
 
 
-def load_model(path, max_bytes=LARGEST):
+def load_model(path: str | os.PathLike[str], max_bytes: int = LARGEST) -> Any:
     """Read a model that `save_model`, `tamis fit` or `Comparison.save` wrote.
 
     Nothing in the file is executed. It can only name classes of tamis and give them known
@@ -130,7 +134,7 @@ def load_model(path, max_bytes=LARGEST):
     return TableClassifier.from_model(model) if isinstance(model, TableModel) else model
 
 
-def read_model(path, max_bytes=LARGEST):
+def read_model(path: str | os.PathLike[str], max_bytes: int = LARGEST) -> Any:
     """As `load_model`, for a file; a `TableModel` is returned unchanged."""
     path = os.fspath(path)
     check_size(path, max_bytes)

@@ -19,10 +19,14 @@ its stored values, ignoring a part of the columns is a subtraction, and equal ro
 sorting n integers.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+
+from tamis._array import Matrix, is_sparse
 
 __all__ = ["Copies", "find_copies"]
 
@@ -52,18 +56,18 @@ class Copies:
     groups: np.ndarray | None
 
     @property
-    def n_copies(self):
+    def n_copies(self) -> int:
         """Number of rows that repeat another one."""
         return 0 if self.groups is None else int(self.groups.size - self.groups.max() - 1)
 
-    def times(self):
+    def times(self) -> NDArray:
         """How often each row occurs, including itself."""
         if self.groups is None:
             return np.ones(self.equal.size)
         return np.bincount(self.groups)[self.groups].astype(np.float64)
 
 
-def find_copies(columns, n_rows):
+def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
     """Find equal rows and copies.
 
     Parameters
@@ -78,7 +82,7 @@ def find_copies(columns, n_rows):
     """
     parts = np.zeros((_PARTS, n_rows), dtype=np.uint64)
     for place, numbers in _numbers(columns):
-        if sparse.issparse(numbers):
+        if is_sparse(numbers):
             _add_stored(parts, place, numbers)
         else:
             for j in range(numbers.shape[1]):
@@ -133,7 +137,7 @@ def _look_at_columns(columns, equal):
     repeated = sizes > 1
     first = np.unique(equal, return_index=True)[1]
     for _, numbers in _numbers(columns):
-        if sparse.issparse(numbers):
+        if is_sparse(numbers):
             log_share += _log_shares_stored(numbers, n_pairs)
             continue
         for j in range(numbers.shape[1]):
@@ -183,7 +187,7 @@ def _numbers(columns):
     """Random numbers of all values, in chunks, with the index of each chunk's first column."""
     place = 0
     for block in columns:
-        if sparse.issparse(block):
+        if is_sparse(block):
             stored = sparse.csr_array(block)
             salts = _salts(np.arange(place, place + stored.shape[1]))
             numbers = _mix(_bits(stored.data) ^ salts[stored.indices])

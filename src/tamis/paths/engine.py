@@ -16,13 +16,14 @@ Shapes: `right` (L, n) for L levels and the n rows that were tested, `fold_score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from tamis._array import Matrix
 from tamis.paths.path import Path
 from tamis.paths.rule import TOLERANCE, Counted, PerFold, best_of, choose
 from tamis.paths.scoring import is_counted, score_decisions
@@ -73,7 +74,15 @@ class Evaluation:
     cost: NDArray
 
 
-def evaluate(path, X, test, codes, classes, scoring, sample_weight=None) -> Evaluation:
+def evaluate(
+    path: Path,
+    X: Matrix,
+    test: NDArray,
+    codes: NDArray,
+    classes: NDArray,
+    scoring: str | Callable,
+    sample_weight: NDArray | None = None,
+) -> Evaluation:
     """Score all levels of a path on test rows.
 
     Parameters
@@ -146,7 +155,7 @@ class CrossValidation:
         Sample groups, which count as one row in the standard errors.
     """
 
-    X: object
+    X: Matrix
     codes: NDArray
     classes: NDArray
     splits: Sequence[tuple[NDArray, NDArray]]
@@ -154,7 +163,9 @@ class CrossValidation:
     sample_weight: NDArray | None = None
     groups: NDArray | None = None
 
-    def walk(self, fit_path: Callable, n_jobs: int | None = None) -> Iterator[Evaluation]:
+    def walk(
+        self, fit_path: Callable, n_jobs: int | None = None
+    ) -> Generator[Evaluation, None, None]:
         """Yield the evaluations of the folds, computed as they are needed.
 
         Parameters

@@ -6,9 +6,12 @@ to the fold in which its classes are rarest so far: the fold f that minimises
 the fewest rows. Single rows are then spread evenly, class by class.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedKFold
@@ -45,12 +48,14 @@ class Fold:
     seed: int
 
 
-def default_repeats(n_rows):
+def default_repeats(n_rows: int) -> int:
     """Number of repeats: small data need several, 3 below 200 rows."""
     return 3 if n_rows < 200 else 2 if n_rows < 500 else 1
 
 
-def make_folds(codes, groups, n_folds, n_repeats, seed):
+def make_folds(
+    codes: NDArray, groups: NDArray | None, n_folds: int, n_repeats: int, seed: int
+) -> list[Fold]:
     """Make stratified folds, repeatedly; all rows of a sample group are in one fold.
 
     Parameters
@@ -66,6 +71,7 @@ def make_folds(codes, groups, n_folds, n_repeats, seed):
     folds = []
     for repeat in range(n_repeats):
         mark = derive_seed(seed, repeat)
+        splitter: Any
         if groups is None:
             splitter = StratifiedKFold(n_folds, shuffle=True, random_state=mark)
         else:
@@ -86,15 +92,15 @@ class GroupFolds:
         Seed of the order in which equal groups are dealt; None keeps the order of their numbers.
     """
 
-    def __init__(self, n_splits=5, random_state=None):
+    def __init__(self, n_splits: int = 5, random_state: int | None = None) -> None:
         self.n_splits = n_splits
         self.random_state = random_state
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds."""
         return self.n_splits
 
-    def split(self, X, y, groups):
+    def split(self, X: Any, y: ArrayLike, groups: ArrayLike) -> Iterator[tuple[NDArray, NDArray]]:
         """Training and test rows of each fold.
 
         Parameters
@@ -154,7 +160,7 @@ def _deal(order, bounds, codes, n_classes, n_folds):
     return fold_of
 
 
-def leave_one_batch_out(batches, groups, seed):
+def leave_one_batch_out(batches: NDArray, groups: NDArray | None, seed: int) -> list[Fold]:
     """One fold per batch: trained on all others, without the sample groups of the batch.
 
     Parameters
@@ -176,7 +182,7 @@ def leave_one_batch_out(batches, groups, seed):
     return folds
 
 
-def merge_groups(*groups):
+def merge_groups(*groups: NDArray | None) -> NDArray | None:
     """The finest groups that keep together all rows that any of the given groups does.
 
     Parameters

@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tamis._array import Matrix
 
 __all__ = ["Path", "Usage"]
 
@@ -60,7 +63,7 @@ class Path(ABC):
         """Columns that the model at one place of the path uses, ascending."""
 
     @abstractmethod
-    def decisions(self, X, places: slice = slice(None)) -> NDArray[np.float64]:
+    def decisions(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.float64]:
         """Log-probabilities, up to a constant per row, of some levels.
 
         Parameters
@@ -77,14 +80,14 @@ class Path(ABC):
         """
 
     @abstractmethod
-    def model(self, level: int):
+    def model(self, level: int) -> Any:
         """The fitted classifier at one place of the path."""
 
-    def labels(self, X, places: slice = slice(None)) -> NDArray[np.intp]:
+    def labels(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.intp]:
         """Class indices, of shape (n_levels, n_rows); ties go to the first class."""
         return self.decisions(X, places).argmax(axis=2)
 
-    def usage(self, X, places: slice = slice(None)) -> Usage:
+    def usage(self, X: Matrix, places: slice = slice(None)) -> Usage:
         """Features and cost of each row, the same for all rows unless the family asks them."""
         counts = np.asarray(self.n_features)[places, None]
         n_features = np.broadcast_to(counts, (len(counts), X.shape[0]))
@@ -93,10 +96,10 @@ class Path(ABC):
     # Called by the engine. A family that asks each row for its own features overrides both, so
     # that they are asked for once.
 
-    def decisions_and_usage(self, X, places: slice = slice(None)) -> tuple[NDArray, Usage]:
+    def decisions_and_usage(self, X: Matrix, places: slice = slice(None)) -> tuple[NDArray, Usage]:
         """`decisions` and `usage` of some levels."""
         return self.decisions(X, places), self.usage(X, places)
 
-    def labels_and_usage(self, X, places: slice = slice(None)) -> tuple[NDArray, Usage]:
+    def labels_and_usage(self, X: Matrix, places: slice = slice(None)) -> tuple[NDArray, Usage]:
         """`labels` and `usage` of some levels."""
         return self.labels(X, places), self.usage(X, places)

@@ -28,9 +28,12 @@ References
    proportions with binary matched-pairs data", Statistics in Medicine 23, 2004.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from tamis._compile import compiled
 
@@ -50,7 +53,14 @@ TOLERANCE = 0.01
 _ROUNDING = 1e-12
 
 
-def choose(scores, sparsity, errors, *, tolerance=TOLERANCE, allowed=None):
+def choose(
+    scores: NDArray,
+    sparsity: NDArray,
+    errors: Counted | Drawn | PerFold,
+    *,
+    tolerance: float = TOLERANCE,
+    allowed: NDArray[np.bool_] | None = None,
+) -> tuple[int, int]:
     """Index of the sparsest candidate that is good enough.
 
     Parameters
@@ -85,13 +95,15 @@ def choose(scores, sparsity, errors, *, tolerance=TOLERANCE, allowed=None):
     return int(np.argmax(np.where(fewest, scores, -np.inf))), best
 
 
-def best_of(scores, sparsity):
+def best_of(scores: NDArray, sparsity: NDArray) -> int:
     """Index of the best score; ties go to the sparsest."""
     top = scores >= np.nanmax(scores) - _ROUNDING
     return int(np.argmin(np.where(top, sparsity, np.inf)))
 
 
-def good_enough(scores, best, errors, tolerance=TOLERANCE):
+def good_enough(
+    scores: NDArray, best: int, errors: Counted | Drawn | PerFold, tolerance: float = TOLERANCE
+) -> NDArray[np.bool_]:
     """Which candidates are within one standard error, or the tolerance, of the best."""
     return scores[best] - scores <= np.maximum(errors.against(best), tolerance) + _ROUNDING
 
@@ -124,7 +136,15 @@ class Counted:
     times: np.ndarray
 
     @classmethod
-    def of(cls, right, codes, *, balanced, groups=None, weight=None):
+    def of(
+        cls,
+        right: NDArray,
+        codes: NDArray,
+        *,
+        balanced: bool,
+        groups: NDArray | None = None,
+        weight: ArrayLike | None = None,
+    ) -> Counted:
         """Make the standard errors for scores of all rows.
 
         Parameters
@@ -146,25 +166,25 @@ class Counted:
         weight = np.ones(codes.size) if weight is None else np.asarray(weight, dtype=np.float64)
         return cls(right, strata, units, firsts, weight, np.ones(codes.size))
 
-    def drawn(self, times):
+    def drawn(self, times: NDArray) -> Counted:
         """The same for rows that were drawn `times` times."""
         return replace(self, times=times)
 
-    def shares(self):
+    def shares(self) -> NDArray[np.float64]:
         """Weight of one copy of each row in the score; strata count equally."""
         mass = np.bincount(self.strata, weights=self.weight * self.times)
         shares = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
         return self.weight * (shares / np.count_nonzero(mass > 0))[self.strata]
 
-    def scores(self):
+    def scores(self) -> NDArray[np.float64]:
         """Score of every candidate."""
         return self.right @ (self.shares() * self.times)
 
-    def against(self, best):
+    def against(self, best: int) -> NDArray[np.float64]:
         """Standard errors of the differences between `best` and every candidate."""
         return self._errors(self.right[best])
 
-    def alone(self):
+    def alone(self) -> NDArray[np.float64]:
         """Standard errors of the scores themselves."""
         return self._errors(np.zeros(self.right.shape[1], dtype=self.right.dtype))
 
@@ -185,7 +205,7 @@ def _units_of(strata, groups):
     return units, np.unique(units * (strata.max() + 1) + strata, return_index=True)[1]
 
 
-def smoothing(n_units):
+def smoothing(n_units: NDArray) -> float:
     """V_0, the variance of a difference of 0, from the number of units of each class."""
     n_units = np.asarray(n_units, dtype=np.float64)
     n_units = n_units[n_units > 0]
@@ -207,19 +227,19 @@ class Drawn:
     smoothed: float
 
     @classmethod
-    def of(cls, scores, smoothed):
+    def of(cls, scores: NDArray, smoothed: float) -> Drawn:
         """From scores of shape (n_draws, n_candidates)."""
         if len(scores) < 2:
             return cls(np.zeros((scores.shape[1], scores.shape[1])), smoothed)
         return cls(np.atleast_2d(np.cov(scores, rowvar=False)), smoothed)
 
-    def against(self, best):
+    def against(self, best: int) -> NDArray[np.float64]:
         """Standard errors of the differences between `best` and every candidate."""
         alone = np.diag(self.covariance)
         variances = alone + alone[best] - 2 * self.covariance[best]
         return np.sqrt(np.maximum(variances, 0.0) + self.smoothed)
 
-    def alone(self):
+    def alone(self) -> NDArray[np.float64]:
         """Standard errors of the scores themselves."""
         return np.sqrt(np.diag(self.covariance) + self.smoothed)
 
@@ -235,11 +255,11 @@ class PerFold:
 
     scores: np.ndarray
 
-    def against(self, best):
+    def against(self, best: int) -> NDArray[np.float64]:
         """Standard errors of the mean differences between `best` and every candidate."""
         return self._errors(self.scores[:, [best]] - self.scores)
 
-    def alone(self):
+    def alone(self) -> NDArray[np.float64]:
         """Standard errors of the mean scores; 0 with a single fold."""
         return self._errors(self.scores)
 

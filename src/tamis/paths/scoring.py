@@ -1,6 +1,10 @@
 """Score existing decisions with scikit-learn's scorers."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
@@ -9,12 +13,12 @@ from tamis._base import decode_labels, softmax
 __all__ = ["ScoringMixin", "check_scoring", "is_counted", "score_decisions"]
 
 
-def is_counted(scoring):
+def is_counted(scoring: str | Callable | None) -> bool:
     """Whether a score is a mean of right and wrong over rows."""
     return isinstance(scoring, str) and scoring in ("balanced_accuracy", "accuracy")
 
 
-def check_scoring(scoring):
+def check_scoring(scoring: str | Callable | None) -> None:
     """Raise unless `scoring` is None, a name that scikit-learn knows, or callable."""
     if isinstance(scoring, str):
         get_scorer(scoring)
@@ -54,7 +58,15 @@ class _GivenDecisions(ClassifierMixin, BaseEstimator):
         return self.classes[self.decisions.argmax(axis=1)]
 
 
-def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None):
+def score_decisions(
+    scoring: str | Callable,
+    decisions: NDArray,
+    classes: NDArray,
+    known: NDArray,
+    X: Any,
+    y: NDArray,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Score decisions as if a classifier had made them.
 
     Parameters
@@ -100,7 +112,11 @@ def score_decisions(scoring, decisions, classes, known, X, y, sample_weight=None
 class ScoringMixin:
     """`score` by the estimator's `scoring`, from decisions for all its classes."""
 
-    def score(self, X, y, sample_weight=None):
+    classes_: NDArray
+    scoring: str | Callable | None
+    _decisions: Callable[..., NDArray[np.float64]]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Score by `scoring` on new data.
 
         Parameters

@@ -1,17 +1,26 @@
 """Splits: the folds of the `...CV` classes, as scikit-learn users give them."""
 
+from collections.abc import Iterable
 from numbers import Integral
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, check_cv
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv
 from sklearn.utils import check_consistent_length
 
+from tamis._array import Matrix
 from tamis.paths.folds import GroupFolds
 
 __all__ = ["make_splits", "weighted_splits"]
 
 
-def make_splits(cv, X, y, groups=None, seed=None):
+def make_splits(
+    cv: int | BaseCrossValidator | Iterable,
+    X: Matrix,
+    y: NDArray,
+    groups: ArrayLike | None = None,
+    seed: int | None = None,
+) -> list[tuple[NDArray, NDArray]]:
     """Training and test rows of each fold.
 
     Parameters
@@ -48,7 +57,9 @@ def make_splits(cv, X, y, groups=None, seed=None):
     return splits
 
 
-def weighted_splits(splits, weights):
+def weighted_splits(
+    splits: list[tuple[NDArray, NDArray]], weights: NDArray | None
+) -> list[tuple[NDArray, NDArray]]:
     """Drop splits whose test rows have no weight; training rows must have some."""
     if weights is None:
         return splits

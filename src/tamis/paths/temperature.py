@@ -1,12 +1,13 @@
 """Temperature: calibrates probabilities."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 __all__ = ["fit_temperature"]
 
 
-def fit_temperature(decisions, codes, weights):
+def fit_temperature(decisions: NDArray, codes: NDArray, weights: NDArray) -> float:
     """Temperature T that makes softmax(decisions / T) most likely for the true classes.
 
     Parameters

@@ -60,7 +60,7 @@ def can_descend(problem):
     )
 
 
-def descent(problem, pair, aim):
+def descent(problem, pair, aim, limit=np.inf):
     """Yield successively better pairs and the number of iterations that each took.
 
     Parameters
@@ -71,6 +71,8 @@ def descent(problem, pair, aim):
         Where to start: its primal point.
     aim : float
         Gap to stop at; the caller may stop earlier.
+    limit : float
+        Most iterations.
 
     Yields
     ------
@@ -96,8 +98,9 @@ def descent(problem, pair, aim):
         primal.value,
         problem.step_guess[0],
     )
-    while True:
-        n_iter = _descend(data, terms, state, aim, _STRIDE)
+    while limit > 0:
+        n_iter = _descend(data, terms, state, aim, int(min(_STRIDE, limit)))
+        limit -= n_iter
         problem.step_guess[0] = state.numbers[_STEP]
         best = state.best
         primal = Primal(best.W.T.copy(), best.mu.copy(), best.XW.T.copy(), float(best.value[0]))
@@ -156,7 +159,7 @@ def _descend(data, terms, state, aim, n_steps):
     while n_iter < n_steps:
         if numbers[_SAME] >= numbers[_PATIENCE] and numbers[_NEWTON_SPENT] <= numbers[_SPENT]:
             n_iter += _walk(data, terms, state, aim, n_steps - n_iter)
-            if state.best.value[0] - state.dual[0] <= aim:
+            if state.best.value[0] - state.dual[0] <= aim or n_iter >= n_steps:
                 break
         n_iter += 1
         momentum = numbers[_MOMENTUM]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -134,21 +135,21 @@ class PrimalDualClassifier(FittedPrimalDual):
 
     def __init__(
         self,
-        radius=1.0,
+        radius: float = 1.0,
         *,
-        ball="l1",
-        loss="huber",
-        huber_delta=0.25,
-        rho="auto",
-        adaptive_centers=True,
-        standardize=True,
-        feature_weights=None,
-        class_weight="balanced",
-        tol=1e-4,
-        max_iter=None,
-        warm_start=False,
-        algorithm="fast",
-    ):
+        ball: str = "l1",
+        loss: str = "huber",
+        huber_delta: float = 0.25,
+        rho: float | str = "auto",
+        adaptive_centers: bool = True,
+        standardize: bool = True,
+        feature_weights: ArrayLike | None = None,
+        class_weight: str | dict | None = "balanced",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        algorithm: str = "fast",
+    ) -> None:
         self.radius = radius
         self.ball = ball
         self.loss = loss
@@ -201,7 +202,8 @@ class PrimalDualClassifier(FittedPrimalDual):
             start = self._start(problem, data, codes.size, *earlier)
             solutions = solve(problem, start, tol=self.tol, max_iter=max_iter)
 
-        history, solution = History(), None
+        history = History()
+        solution: Any = None
         try:
             for solution in steps(self, solutions, X=X, y=y):
                 history.add(solution, problem.ball.level(solution.pair.primal.W))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable, Iterable
 from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import resolve_n_features, steps, with_callbacks
@@ -19,7 +21,7 @@ from tamis.paths.splits import make_splits, weighted_splits
 from tamis.primal_dual._fitted import FittedPrimalDual
 from tamis.primal_dual._parameters import check_radii
 from tamis.primal_dual.path import PrimalDualPath
-from tamis.primal_dual.radii import add_wanted, choose_radii, follow, many_features
+from tamis.primal_dual.radii import Level, add_wanted, choose_radii, follow, many_features
 from tamis.primal_dual.records import record_of
 
 __all__ = ["PrimalDualClassifierCV"]
@@ -108,25 +110,25 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
 
     def __init__(
         self,
-        radii=20,
+        radii: int | ArrayLike = 20,
         *,
-        n_features_to_select=None,
-        ball="l1",
-        loss="huber",
-        huber_delta=0.25,
-        rho="auto",
-        adaptive_centers=True,
-        standardize=True,
-        feature_weights=None,
-        class_weight="balanced",
-        tol=1e-4,
-        max_iter=None,
-        cv=5,
-        scoring="balanced_accuracy",
-        rule="best",
-        tolerance=TOLERANCE,
-        n_jobs=None,
-    ):
+        n_features_to_select: int | float | None = None,
+        ball: str = "l1",
+        loss: str = "huber",
+        huber_delta: float = 0.25,
+        rho: float | str = "auto",
+        adaptive_centers: bool = True,
+        standardize: bool = True,
+        feature_weights: ArrayLike | None = None,
+        class_weight: str | dict | None = "balanced",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        cv: int | BaseCrossValidator | Iterable = 5,
+        scoring: str | Callable | None = "balanced_accuracy",
+        rule: str = "best",
+        tolerance: float = TOLERANCE,
+        n_jobs: int | None = None,
+    ) -> None:
         self.radii = radii
         self.n_features_to_select = n_features_to_select
         self.ball = ball
@@ -195,7 +197,8 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         problem = self._problem(data, 1.0)
         wanted = self._check_wanted(problem)
 
-        levels, evaluations = [], []
+        levels: list[Level] = []
+        evaluations = []
         names = ["path", *(f"fold {f}" for f in range(len(splits)))]
         try:
             for name in steps(self, names, X=X, y=y):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tamis._array import center_columns
+from tamis._array import Matrix, center_columns
 from tamis.paths.path import Path
 from tamis.primal_dual.prediction import decide, distances
+
+if TYPE_CHECKING:
+    from tamis.primal_dual.classifier import PrimalDualClassifier
 
 __all__ = ["PrimalDualPath"]
 
@@ -30,10 +34,17 @@ class PrimalDualPath(Path):
         Relative duality gaps and objectives.
     """
 
-    def __init__(self, template, records: Sequence[dict], levels, classes, retrain=None):
+    def __init__(
+        self,
+        template: PrimalDualClassifier,
+        records: Sequence[dict[str, Any]],
+        levels: ArrayLike,
+        classes: NDArray,
+        retrain: Callable | None = None,
+    ) -> None:
         self._template = template
         self._records = list(records)
-        self._retrain: Callable | None = retrain
+        self._retrain = retrain
         self._models: dict = {}
         self.levels = np.asarray(levels)
         self.classes = classes
@@ -53,7 +64,7 @@ class PrimalDualPath(Path):
         """Columns that the model at one place of the path uses, ascending."""
         return self._records[level]["selected"]
 
-    def decisions(self, X, places: slice = slice(None)) -> NDArray[np.float64]:
+    def decisions(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.float64]:
         """Decisions of some levels, from one product with the union of their features.
 
         Parameters
@@ -86,7 +97,7 @@ class PrimalDualPath(Path):
             decisions[place] /= record["temperature_"]
         return decisions
 
-    def model(self, level: int):
+    def model(self, level: int) -> PrimalDualClassifier:
         """The fitted `PrimalDualClassifier` at one place of the path; nothing is trained again."""
         record = self._records[level]
         if id(record) not in self._models:

@@ -18,6 +18,7 @@ The gap is reported relative to P at W = 0 with its best centers.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -117,8 +118,8 @@ class Problem:
     codes: np.ndarray
     n_classes: int
     weights: np.ndarray
-    loss: object
-    ball: object
+    loss: Any
+    ball: Any
     rho: float | None
 
     @cached_property

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tamis.primal_dual.solver import solve
+from tamis.primal_dual.problem import Problem
+from tamis.primal_dual.solver import Solution, solve
 
 __all__ = [
     "CRISP",
@@ -50,8 +51,8 @@ class Level:
     """
 
     radius: float
-    problem: object
-    solution: object
+    problem: Problem
+    solution: Solution
 
     @property
     def size(self):

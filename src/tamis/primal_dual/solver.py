@@ -103,7 +103,7 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
         share = _COMPILED_INNER_GAP if can_descend(part) else _INNER_GAP
         aim = tol * unit if whole else max(share * pair.gap, 0.3 * tol * unit)
         n_inner, mark, since = 0, np.inf, 0
-        for inner, n_steps in _improve(part, start, aim):
+        for inner, n_steps in _improve(part, start, aim, max_iter - n_iter):
             n_inner += n_steps
             since += n_steps
             if inner.gap <= 0.9 * mark:
@@ -123,12 +123,14 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
         yield Solution(pair, unit, n_iter)
 
 
-def _improve(problem, pair, aim):
+def _improve(problem, pair, aim, limit):
     """Run the inner algorithms for a problem: pairs, and how many iterations each took."""
     inside, split = can_walk_inside(problem), can_split(problem)
 
     def first_order(p):
-        return descent(problem, p, aim) if can_descend(problem) else _count(fista(problem, p))
+        if can_descend(problem):
+            return descent(problem, p, aim, limit)
+        return _count(fista(problem, p))
 
     makers = []
     if problem.loss.is_smooth:

@@ -7,9 +7,8 @@ deviation, so that a large class dominates neither the origin nor the unit.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from tamis._array import multiply_transposed
+from tamis._array import is_sparse, multiply_transposed
 from tamis._base import check_finite
 from tamis._compile import compiled
 from tamis.primal_dual.balls import BALLS
@@ -77,7 +76,7 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
     rows = np.flatnonzero(weights > 0)
     if rows.size < codes.size:
         X, codes, weights = X[rows], codes[rows], weights[rows]
-    if sparse.issparse(X) and not X.has_canonical_format:
+    if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     X = X.astype(np.float64, copy=False)
@@ -111,7 +110,7 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
     smallest = np.finfo(np.float64).tiny
     constant = variance <= np.maximum((2 * rounding * mean) ** 2, smallest)
     # The mean of a constant is the constant, not its rounded average.
-    first = X[:1].toarray()[0] if sparse.issparse(X) else X[0]
+    first = X[:1].toarray()[0] if is_sparse(X) else X[0]
     mean[constant] = first[constant]
     scale = np.where(constant, 1.0, np.sqrt(variance))
     scale[_differ_from(X, constant & (variance > 0), first)] = np.inf
@@ -128,7 +127,7 @@ def _differ_from(X, chosen, row):
     """Those of the chosen columns that differ from `row` somewhere."""
     columns = np.flatnonzero(chosen)
     block = X[:, columns]
-    if sparse.issparse(block):
+    if is_sparse(block):
         block = block.tocsc()
         stored = np.repeat(np.arange(columns.size), np.diff(block.indptr))
         differ = np.bincount(stored, block.data != row[columns][stored], columns.size) > 0
@@ -143,7 +142,7 @@ def _standardized(X, mean, inverse, far):
     if not far.any():
         return Standardized(X, mean, inverse)
     shift = np.where(far, mean, 0.0)
-    if sparse.issparse(X):
+    if is_sparse(X):
         # Such a column has no zeros: with one it would be at most sqrt(n) deviations away from 0.
         # The shift of columns with zeros must stay implicit.
         csc = X.tocsc(copy=True)
@@ -156,7 +155,7 @@ def _standardized(X, mean, inverse, far):
 
 def _spread_of(X, mean, shares):
     """Weighted mean square of each column about `mean`."""
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         if X.flags.f_contiguous:
             return _spread_columns(X.T, mean, shares)
         return _spread_rows(np.ascontiguousarray(X), mean, shares)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from tamis._array import is_sparse
+from tamis._array import Matrix, is_sparse
 
 __all__ = ["class_presence", "class_sums", "class_totals", "thresholds_of"]
 
@@ -24,7 +24,7 @@ def class_totals(codes: NDArray, n_classes: int, weight: NDArray | None) -> NDAr
     return np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)
 
 
-def class_sums(X, codes: NDArray, n_classes: int, weight: NDArray | None) -> NDArray:
+def class_sums(X: Matrix, codes: NDArray, n_classes: int, weight: NDArray | None) -> NDArray:
     """Weighted sum of each feature in each class.
 
     Parameters
@@ -57,7 +57,7 @@ def class_sums(X, codes: NDArray, n_classes: int, weight: NDArray | None) -> NDA
 
 
 def class_presence(
-    X,
+    X: Matrix,
     codes: NDArray,
     n_classes: int,
     weight: NDArray | None,
@@ -96,7 +96,7 @@ def class_presence(
     return presence
 
 
-def thresholds_of(X, rule: str, weight: NDArray | None) -> NDArray:
+def thresholds_of(X: Matrix, rule: str, weight: NDArray | None) -> NDArray:
     """Mean or median of each column.
 
     Parameters

@@ -82,7 +82,7 @@ def purity_of(counts: NDArray) -> NDArray:
     return xlogy(counts, share).sum(axis=0)
 
 
-def entropy(counts: NDArray) -> NDArray:
+def entropy(counts: NDArray) -> float:
     """H above, for a vector of counts; 0 without counts."""
     total = counts.sum()
     if total == 0:

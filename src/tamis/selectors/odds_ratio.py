@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +97,7 @@ class OddsRatioSelector(ClassSelector):
         n_features_to_select: int | float | None = 10,
         smoothing: float = 1.0,
         threshold: float | str = 0.0,
-        pos_label: object = None,
+        pos_label: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.smoothing = smoothing

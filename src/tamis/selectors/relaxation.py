@@ -23,6 +23,7 @@ works only for two classes, takes fifty.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,8 @@ def relax(
     weights, mixed = np.ones(1), columns[:, 0]
     value = purities[0] + entropy(mixed)
 
-    bound, scores, supports = np.inf, None, []
+    bound, supports = np.inf, []
+    scores: Any = None
     for _ in range(_MAX_ROUNDS):
         log_share = np.log(mixed / mixed.sum())
         trial = purity.copy()

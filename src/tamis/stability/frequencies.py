@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, indexable
 
 from tamis._base import encode_labels
@@ -32,7 +33,7 @@ class SelectionFrequencies(NamedTuple):
 
 
 def selection_frequencies(
-    estimator: object,
+    estimator: BaseEstimator,
     X: ArrayLike,
     y: ArrayLike,
     levels: ArrayLike | int | None = None,

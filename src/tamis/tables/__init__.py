@@ -4,6 +4,18 @@ Public names are loaded on first use; extras such as pyarrow only where they are
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers see of the names below
+    from tamis.tables.errors import InputError
+    from tamis.tables.missing import MissingWords
+    from tamis.tables.preparation import Preparation, lay_out
+    from tamis.tables.readers import read_table
+    from tamis.tables.rows import read_rows
+    from tamis.tables.table import Columns, Table
+    from tamis.tables.table_classifier import TableClassifier
+    from tamis.tables.table_model import TableModel
+    from tamis.tables.values import match_labels
 
 _MODULE_OF_NAME = {
     "Columns": "tamis.tables.table",
@@ -34,11 +46,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module 'tamis.tables' has no attribute {name!r}")
     return getattr(import_module(_MODULE_OF_NAME[name]), name)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

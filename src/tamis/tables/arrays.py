@@ -3,10 +3,13 @@
 import math
 import zipfile
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from tamis._array import Matrix, is_sparse
 from tamis.tables.errors import InputError, listed
 from tamis.tables.limits import COLUMN, WORD, tell_size
 from tamis.tables.raw import RawTable, unique_names
@@ -65,7 +68,7 @@ def _check_archive(file, source, transpose):
     source.budget.spend(n_bytes, is_all=True)
 
 
-def checked_csr(matrix) -> sparse.csr_array:
+def checked_csr(matrix: Matrix) -> sparse.csr_array:
     """Convert a sparse matrix to CSR, and check that all indices are within its shape."""
     matrix = sparse.csr_array(matrix)
     matrix.check_format(full_check=True)
@@ -115,22 +118,21 @@ def read_npz(source: Source, transpose: bool = False) -> RawTable:
         _check_archive(file, source, transpose)
         file.seek(0)
         parts = np.load(file, allow_pickle=False)
-        source, budget = source.name, source.budget
         if _SPARSE_PARTS.issubset(parts.files) and "X" not in parts.files:
-            X = _sparse_of(parts, source, budget, transpose)
+            X = _sparse_of(parts, source.name, source.budget, transpose)
             arrays = {}
         else:
             arrays = {name: parts[name] for name in parts.files}
-            X = _matrix_of(arrays, source)
+            X = _matrix_of(arrays, source.name)
     if transpose:
-        X = X.T.tocsr() if sparse.issparse(X) else X.T
+        X = X.T.tocsr() if is_sparse(X) else X.T
     n_rows, n_columns = X.shape
     if n_rows == 0 or n_columns == 0:
-        raise InputError(f"{source}: X is empty, of shape {X.shape}")
+        raise InputError(f"{source.name}: X is empty, of shape {X.shape}")
     names = next((arrays[key] for key in _NAMES if key in arrays), None)
     if names is not None and names.shape != (n_columns,):
         raise InputError(
-            f"{source}: {n_columns:,} columns, but feature names of shape {names.shape};"
+            f"{source.name}: {n_columns:,} columns, but feature names of shape {names.shape};"
             " are features in rows (--transpose)?"
         )
     is_named = names is not None
@@ -138,7 +140,7 @@ def read_npz(source: Source, transpose: bool = False) -> RawTable:
     names, repeated = unique_names(names)
     ids = next((arrays[key] for key in _IDS if key in arrays), None)
     if ids is not None and ids.shape != (n_rows,):
-        raise InputError(f"{source}: {n_rows:,} rows, but ids of shape {ids.shape}")
+        raise InputError(f"{source.name}: {n_rows:,} rows, but ids of shape {ids.shape}")
     reserved = {"X", *_NAMES, *_IDS, "categorical"}
     side = {
         name: array
@@ -146,7 +148,9 @@ def read_npz(source: Source, transpose: bool = False) -> RawTable:
         if name not in reserved and array.shape == (n_rows,) and array.dtype.kind in "biufUS"
     }
     if "y" in arrays and "y" not in side:
-        raise InputError(f"{source}: {n_rows:,} rows, but labels y of shape {arrays['y'].shape}")
+        raise InputError(
+            f"{source.name}: {n_rows:,} rows, but labels y of shape {arrays['y'].shape}"
+        )
     raw = RawTable(
         np.empty((n_rows, 0)),
         [],
@@ -160,14 +164,14 @@ def read_npz(source: Source, transpose: bool = False) -> RawTable:
         raw.others = {name: strings(X[:, j]) for j, name in enumerate(names)}
     else:
         raw.numeric, raw.numeric_names = X, names
-        if not sparse.issparse(X):
-            raw.numeric, raw.numeric_names, raw.others = _take_numbers(X, names, source)
+        if not is_sparse(X):
+            raw.numeric, raw.numeric_names, raw.others = _take_numbers(X, names, source.name)
             raw.order = names
     raw.categorical = _categorical_of(arrays.get("categorical"), names)
     return raw
 
 
-def _take_numbers(X, names, source):
+def _take_numbers(X, names, source) -> tuple[Matrix, list[str], dict[str, NDArray]]:
     """Columns of numbers, their names, and columns of large integers as words."""
     large = large_columns(X).tolist()
     if not large:
@@ -212,26 +216,26 @@ def read_npy(source: Source, transpose: bool = False) -> RawTable:
         n_bytes = source.path.stat().st_size
         shape, is_fortran, dtype = _declared(file, n_bytes, source.name)
         source.budget.spend(table_bytes(shape, dtype, transpose), is_all=True)
-        if len(shape) == 2 and 0 not in shape and not dtype.hasobject:
-            order = "F" if is_fortran else "C"
-            X = np.memmap(file, dtype, "r", file.tell(), shape, order)
+        if shape and 0 not in shape and not dtype.hasobject:
+            order: Literal["C", "F"] = "F" if is_fortran else "C"
+            X: Any = np.memmap(file, dtype, "r", file.tell(), shape, order)
         else:
             file.seek(0)
             X = np.load(file, allow_pickle=False)
-    source = source.name
     if X.dtype.names:
-        return _read_structured(X, source)
+        return _read_structured(X, source.name)
     if X.ndim != 2:
-        raise InputError(f"{source}: expected a table of 2 dimensions, got shape {X.shape}")
+        raise InputError(f"{source.name}: expected a table of 2 dimensions, got shape {X.shape}")
     if transpose:
         X = X.T
     if 0 in X.shape:
-        raise InputError(f"{source}: the table is empty, of shape {X.shape}")
+        raise InputError(f"{source.name}: the table is empty, of shape {X.shape}")
     names = [f"x{j}" for j in range(X.shape[1])]
     if X.dtype.kind in "US":
         others = {name: strings(X[:, j]) for j, name in enumerate(names)}
         return RawTable(np.empty((X.shape[0], 0)), [], others, is_named=False)
-    return RawTable(*_take_numbers(X, names, source), order=names, is_named=False)
+    numeric, numeric_names, others = _take_numbers(X, names, source.name)
+    return RawTable(numeric, numeric_names, others, order=names, is_named=False)
 
 
 def _read_structured(X, source):

@@ -91,7 +91,7 @@ def number_rows(
         Positions of words that are neither numbers nor missing; NaN in `values`.
     """
     values = np.empty((len(rows), len(rows[0])))
-    odd = []
+    odd: list[tuple[int, int]] = []
     for i, row in enumerate(rows):
         if decimal == ",":
             row = [word.replace(",", ".") for word in row]
@@ -146,8 +146,8 @@ class ChunkParser:
         self.missing = missing
         self.numbers = list(numbers)
         self.words = list(words)
-        self.seen_missing = set()
-        self.large = set()  # columns with integers beyond 2**53
+        self.seen_missing: set[str] = set()
+        self.large: set[int] = set()  # columns with integers beyond 2**53
         self.n_failures = 0
 
     def parse(
@@ -155,7 +155,7 @@ class ChunkParser:
     ) -> tuple[NDArray[np.float64], list[list[str]], list[tuple[int, int]]]:
         """Matrix of the numbers, columns of the words, and positions of odd words."""
         matrix = self._fast_numbers(lines)
-        odd = []
+        odd: list[tuple[int, int]] = []
         if matrix is None:
             rows = [split(line, self.dialect) for line in lines]
             words = [[row[j] for row in rows] for j in self.words]
@@ -285,7 +285,8 @@ def read_delimited(
     numbers = [j for j in range(len(names)) if j not in words]
     parser = ChunkParser(dialect, numbers, sorted(words), missing)
     columns = {j: _Words() for j in words}
-    blocks, late = [], set()
+    blocks: list[NDArray] = []
+    late: set[int] = set()
     budget.spend(COLUMN * len(names))
     for lines in chunks(dialect):
         matrix, parts, odd = parser.parse(lines)

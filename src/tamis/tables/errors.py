@@ -38,14 +38,14 @@ def counted(number: int, word: str) -> str:
 
 def listed(names: Iterable[object], most: int = 5) -> str:
     """Join the first names, and say how many more there are."""
-    names = [str(name) for name in names]
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+    words = [str(name) for name in names]
+    shown = ", ".join(words[:most])
+    return shown if len(words) <= most else f"{shown} and {len(words) - most:,} more"
 
 
 def nearest(name: object, names: Iterable[object], most: int = 3) -> list[str]:
     """Find the names that look most like `name`, ignoring case."""
-    spelled = {}
+    spelled: dict[str, str] = {}
     for known in names:
         spelled.setdefault(str(known).lower(), str(known))
     matches = get_close_matches(str(name).lower(), list(spelled), n=most, cutoff=0.4)

@@ -7,11 +7,15 @@ training rows. Datum-wise: the features asked for, and the prediction after each
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from tamis.tables.table_model import adjust, decide
+from tamis._array import is_sparse
+from tamis.tables.preparation import Preparation
+from tamis.tables.table import Columns
+from tamis.tables.table_model import TableModel, adjust, decide
 
 __all__ = [
     "Margins",
@@ -97,7 +101,7 @@ class Sequences:
     probabilities: list
 
 
-def explain_margins(model, table):
+def explain_margins(model: TableModel, table: Columns) -> Margins:
     """Contributions of features to the margin of the predicted class over the runner-up.
 
     Parameters
@@ -143,7 +147,7 @@ def explain_margins(model, table):
     )
 
 
-def explain_nearest(model, table, n_nearest):
+def explain_nearest(model: TableModel, table: Columns, n_nearest: int) -> Nearest:
     """Nearest landmarks of each row.
 
     Parameters
@@ -171,7 +175,7 @@ def explain_nearest(model, table, n_nearest):
     )
 
 
-def explain_sequences(model, table):
+def explain_sequences(model: TableModel, table: Columns) -> Sequences:
     """The features each row is asked for, and the prediction after each.
 
     Parameters
@@ -207,10 +211,10 @@ class Values:
     table : Columns
     """
 
-    def __init__(self, preparation, table):
+    def __init__(self, preparation: Preparation, table: Columns) -> None:
         self.table = table
-        self.sources = {}
-        self.words = {}
+        self.sources: dict[str, dict[str, None]] = {}
+        self.words: dict[str, Any] = {}
         n_words = sum(len(text.words) for text in preparation.texts.values())
         first_word = preparation.n_columns - n_words
         features, sources = preparation.features, preparation.sources
@@ -221,7 +225,7 @@ class Values:
             self.words = {features[j]: j for j in range(first_word, preparation.n_columns)}
         self.places = {name: j for j, name in enumerate(table.numeric_names.tolist())}
 
-    def tell(self, row, feature):
+    def tell(self, row: int, feature: str) -> str:
         """The value of a feature in a row; "" where it is missing.
 
         The value of a word is how often it occurs; a feature of several columns shows all of them,
@@ -259,7 +263,7 @@ def _membership(of_column, features):
 
 
 def _dense(X):
-    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return X.toarray() if is_sparse(X) else np.asarray(X)
 
 
 def _short(value):

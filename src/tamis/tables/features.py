@@ -4,11 +4,12 @@ import re
 import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.tables.errors import InputError, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.table import Columns
@@ -77,8 +78,9 @@ def decide_kinds(
         With the categories that look like missing values.
     """
     forced = {*text, *categorical}
-    others, kinds, numbers, dropped = {}, {}, {}, {}
-    odd, mixed = [], {}
+    others, kinds, numbers, odd = {}, {}, {}, []
+    dropped: dict[str, list] = {}
+    mixed: dict[tuple[str, ...], list[str]] = {}
     spotted = None
     for name, values in table.others.items():
         if name in text:
@@ -113,9 +115,8 @@ def decide_kinds(
 
     numeric, names = table.numeric, table.numeric_names.tolist()
     for name in filter(forced.__contains__, names):
-        column = numeric[:, [names.index(name)]]
-        column = column.toarray() if sparse.issparse(column) else np.asarray(column)
-        others[name] = strings(column.ravel())
+        column: Any = numeric[:, [names.index(name)]]
+        others[name] = strings((column.toarray() if is_sparse(column) else column).ravel())
         kinds[name] = "text" if name in text else "categorical"
     guessed = _guess_numeric(numeric, names)
     identifiers = [name for name in guessed["identifiers"] if name not in {*include, *forced}]
@@ -127,7 +128,7 @@ def decide_kinds(
     numeric, names = keep_columns(numeric, keep), [names[j] for j in keep]
     if numbers:
         columns = np.column_stack(list(numbers.values()))
-        if sparse.issparse(numeric):
+        if is_sparse(numeric):
             numeric = sparse.csr_array(sparse.hstack([numeric, sparse.csr_array(columns)]))
         else:
             numeric = np.hstack([numeric, columns]) if names else columns
@@ -239,9 +240,9 @@ def keep_columns(matrix, keep: Collection[int]):
     keep = np.asarray(keep, dtype=np.intp)
     if keep.size == matrix.shape[1]:
         return matrix
-    if keep.size and keep[-1] - keep[0] + 1 == keep.size and not sparse.issparse(matrix):
+    if keep.size and keep[-1] - keep[0] + 1 == keep.size and not is_sparse(matrix):
         return matrix[:, keep[0] : keep[-1] + 1]
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         return matrix.tocsc()[:, keep].tocsr()
     return matrix[:, keep]
 
@@ -264,7 +265,7 @@ class _Guess:
 
     kind: str
     reason: str = ""
-    values: NDArray | None = None
+    values: Any = None
     odd: tuple = ()
 
 
@@ -347,7 +348,7 @@ def _guess_numeric(matrix, names):
     guessed = {"identifiers": [], "codes": [], "owners": [], "constant": [], "empty": []}
     n_columns = matrix.shape[1]
     for start, block in _blocks(matrix):
-        if sparse.issparse(matrix):
+        if is_sparse(matrix):
             lows, highs = block.min(axis=0).toarray().ravel(), block.max(axis=0).toarray().ravel()
             is_whole = np.zeros(block.shape[1], dtype=bool)
         else:
@@ -374,7 +375,7 @@ def _guess_numeric(matrix, names):
 
 
 def _blocks(matrix, n_values=4_000_000):
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         yield 0, matrix.tocsc()
         return
     width = max(1, n_values // max(1, matrix.shape[0]))

@@ -7,14 +7,19 @@ words, None where a value is missing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
+from tamis._array import is_sparse
 from tamis._base import LARGEST_INTEGER, decode_labels, require_unmasked
 from tamis.tables.errors import InputError, listed
+from tamis.tables.missing import MissingWords
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.rows import Wanted
@@ -23,7 +28,7 @@ from tamis.tables.table import Columns, Table
 __all__ = ["as_raw", "as_table", "is_frame", "read_columns"]
 
 
-def is_frame(X) -> bool:
+def is_frame(X: Any) -> bool:
     """Whether X is a data frame that narwhals can read, or an AnnData object."""
     return _is_anndata(X) or (hasattr(X, "columns") and hasattr(X, "shape")) or _is_arrow(X)
 
@@ -36,7 +41,7 @@ def _is_anndata(X):
     return all(hasattr(X, name) for name in ("X", "obs", "var_names", "obs_names"))
 
 
-def as_raw(X) -> RawTable:
+def as_raw(X: Any) -> RawTable:
     """All columns of data in memory, before any of them has a role.
 
     Parameters
@@ -53,7 +58,7 @@ def as_raw(X) -> RawTable:
     if is_frame(X):
         return _from_frame(X)
     X = require_unmasked(X, "X")
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         array = np.asarray(X)
         if array.dtype.kind in "OSU" and array.ndim == 2:
             return _from_objects(array)
@@ -61,7 +66,7 @@ def as_raw(X) -> RawTable:
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
     )
     names = [f"x{j}" for j in range(X.shape[1])]
-    return RawTable(sparse.csr_array(X) if sparse.issparse(X) else X, names, is_named=False)
+    return RawTable(sparse.csr_array(X) if is_sparse(X) else X, names, is_named=False)
 
 
 def _from_objects(array):
@@ -80,7 +85,7 @@ def _from_anndata(X):
         raise InputError(
             "the AnnData object has no X: choose a layer, such as adata.layers['counts']"
         )
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         matrix = sparse.csr_array(matrix, dtype=np.float64)
     else:
         matrix = np.asarray(matrix, dtype=np.float64)
@@ -176,7 +181,13 @@ def _plain(value):
     return None if is_missing else value
 
 
-def read_columns(X, columns, kinds, missing, lacking=None) -> Columns:
+def read_columns(
+    X: Any,
+    columns: Sequence[str],
+    kinds: Mapping[str, str],
+    missing: MissingWords,
+    lacking: list[str] | None = None,
+) -> Columns:
     """Read the columns of X that a model needs, as in training.
 
     Parameters
@@ -202,7 +213,7 @@ def read_columns(X, columns, kinds, missing, lacking=None) -> Columns:
         numeric = raw.numeric
         if wanted.numbers != raw.numeric_names:
             numeric = numeric[:, [place[name] for name in wanted.numbers]]
-        values = numeric.data if sparse.issparse(numeric) else numeric
+        values = numeric.data if is_sparse(numeric) else numeric
         if np.isinf(values).any():
             raise InputError("X contains infinity: every number must be finite")
         others = {name: wanted.words_of(name, _column(raw, name, place)) for name in wanted.words}
@@ -217,10 +228,18 @@ def _column(raw, name, place):
         if name in known:
             return np.asarray(known[name])
     column = raw.numeric[:, [place[name]]]
-    return (column.toarray() if sparse.issparse(column) else column).ravel()
+    return (column.toarray() if is_sparse(column) else column).ravel()
 
 
-def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):
+def as_table(
+    X: Any,
+    y: ArrayLike | str | None = None,
+    *,
+    groups: ArrayLike | str | None = None,
+    batches: ArrayLike | str | None = None,
+    weights: ArrayLike | str | None = None,
+    **wishes: Any,
+) -> tuple[Table, Any]:
     """Make a table from data in memory, and find the library of its frame.
 
     Parameters
@@ -243,7 +262,7 @@ def as_table(X, y=None, *, groups=None, batches=None, weights=None, **wishes):
     if y is None:
         raise InputError("y is missing: give the labels, or the name of their column")
     raw = as_raw(X)
-    names = {}
+    names: dict[str, Any] = {}
     for role, value in roles.items():
         if value is None or isinstance(value, str):
             names[role] = value

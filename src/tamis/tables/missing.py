@@ -1,5 +1,8 @@
 """Words that stand for missing values."""
 
+from __future__ import annotations
+
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -30,24 +33,24 @@ class MissingWords:
     (-999.0,)
     """
 
-    words: list | None = None
-    categories: dict = field(default_factory=dict)
+    words: list[str] | None = None
+    categories: dict[str, list[str]] = field(default_factory=dict)
 
     @property
-    def spellings(self):
+    def spellings(self) -> frozenset[str]:
         """All words that can stand for a missing value."""
         return _spellings(None if self.words is None else tuple(self.words))
 
     @property
-    def numbers(self):
+    def numbers(self) -> tuple[float, ...]:
         """Numbers that stand for a missing value."""
         return _numbers(tuple(self.words or ()))
 
-    def of(self, column):
+    def of(self, column: str) -> frozenset[str]:
         """Words that stand for a missing value in one column."""
         return self.spellings.difference(self.categories.get(column, ()))
 
-    def restrict(self, columns):
+    def restrict(self, columns: Collection[str]) -> MissingWords:
         """The same for some of the columns."""
         return replace(self, categories={c: w for c, w in self.categories.items() if c in columns})
 

@@ -11,13 +11,19 @@ with ``idf = 1 + log((1 + n_rows) / (1 + n_rows_with_the_word))`` and no norm ov
 a model of twenty words needs only these twenty.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from tamis._array import Matrix, is_sparse
 from tamis.tables.missing import MissingWords
-from tamis.tables.words import count_words, find_words
+from tamis.tables.table import Columns
+from tamis.tables.words import TextColumns, count_words, find_words
 
 __all__ = ["N_CATEGORIES", "Preparation", "lay_out", "missing_columns", "weighted_median"]
 
@@ -47,10 +53,10 @@ class Preparation:
         Words that stand for missing values, so that new rows are read as in training.
     """
 
-    numbers: list
-    categories: dict
-    texts: dict
-    groups: dict
+    numbers: list[str]
+    categories: dict[str, list[str]]
+    texts: dict[str, TextColumns]
+    groups: dict[str, str]
     is_sparse: bool
     fill: np.ndarray = field(default_factory=lambda: np.zeros(0))
     missing: MissingWords = field(default_factory=MissingWords)
@@ -58,21 +64,21 @@ class Preparation:
     # Names: the matrix has numbers first, then categories, then words.
 
     @property
-    def columns(self):
+    def columns(self) -> list[str]:
         """Names of the columns of the matrix."""
         dummies = [f"{name}={c}" for name, known in self.categories.items() for c in known]
         words = [f"{name}: {w}" for name, text in self.texts.items() for w in text.words]
         return [*self.numbers, *dummies, *words]
 
     @property
-    def sources(self):
+    def sources(self) -> list[str]:
         """Source column of each column of the matrix."""
         dummies = [name for name, known in self.categories.items() for _ in known]
         words = [name for name, text in self.texts.items() for _ in text.words]
         return [*self.numbers, *dummies, *words]
 
     @property
-    def features(self):
+    def features(self) -> list[str]:
         """Counted feature of each column of the matrix: all dummies of one source are one."""
         n_words = sum(len(text.words) for text in self.texts.values())
         sources, columns = self.sources, self.columns
@@ -81,25 +87,25 @@ class Preparation:
         return counted + columns[first_word:]
 
     @property
-    def required(self):
+    def required(self) -> list[str]:
         """Raw columns that are needed."""
         return list(dict.fromkeys(self.sources))
 
     @property
-    def kinds(self):
+    def kinds(self) -> dict[str, str]:
         """Kind of the raw columns that are not numbers."""
         kinds = dict.fromkeys(self.categories, "categorical")
         return kinds | dict.fromkeys(self.texts, "text")
 
     @property
-    def n_columns(self):
+    def n_columns(self) -> int:
         """Number of columns of the matrix."""
         n_dummies = sum(len(known) for known in self.categories.values())
         return len(self.numbers) + n_dummies + sum(len(t.words) for t in self.texts.values())
 
     # From a table to a matrix.
 
-    def encode(self, table):
+    def encode(self, table: Columns) -> Matrix:
         """Make the matrix, NaN where a value is missing, words as counts; nothing is learned.
 
         Parameters
@@ -124,7 +130,9 @@ class Preparation:
             return np.asarray(parts[0], dtype=np.float64)
         return np.hstack(parts, dtype=np.float64)
 
-    def learn(self, encoded, columns=None, weights=None):
+    def learn(
+        self, encoded: Matrix, columns: NDArray | None = None, weights: NDArray | None = None
+    ) -> Preparation:
         """Learn from training rows what replaces missing values, and how rare words are.
 
         Parameters
@@ -153,7 +161,7 @@ class Preparation:
         for known in self.categories.values():
             # The most frequent category, where all without a column count as one.
             part = encoded[:, start : start + len(known)]
-            part = part.toarray() if sparse.issparse(part) else part
+            part = part.toarray() if is_sparse(part) else part
             is_known = ~np.isnan(part).any(axis=1)
             part, mass = part[is_known], weights[is_known]
             shares = np.append(mass @ part, mass[part.sum(axis=1) == 0].sum())
@@ -166,7 +174,7 @@ class Preparation:
             start += len(text.words)
         return replace(self, fill=fill, texts=texts)
 
-    def finish(self, encoded, impute=True):
+    def finish(self, encoded: Matrix, impute: bool = True) -> Matrix:
         """Make the matrix that a classifier sees: missing values filled, words weighted.
 
         Parameters
@@ -180,14 +188,15 @@ class Preparation:
         X : ndarray or CSR array of shape (n_rows, n_columns)
             `encoded` itself if there is nothing to do.
         """
-        values = encoded.data if sparse.issparse(encoded) else encoded
+        values = encoded.data if is_sparse(encoded) else encoded
         if impute and np.isnan(values).any():
-            if sparse.issparse(encoded):
+            if is_sparse(encoded):
                 encoded = encoded.copy()
                 missing = np.isnan(encoded.data)
                 encoded.data[missing] = self.fill[encoded.indices[missing]]
             else:
-                encoded = np.where(np.isnan(encoded), self.fill, encoded)
+                filled: Matrix = np.where(np.isnan(encoded), self.fill, encoded)
+                encoded = filled
         if any(text.idf is not None for text in self.texts.values()):
             encoded = encoded.copy()
             first = self.n_columns - sum(len(t.words) for t in self.texts.values())
@@ -197,11 +206,11 @@ class Preparation:
             encoded.data[words] = (1 + np.log(counts)) * weights[encoded.indices[words] - first]
         return encoded
 
-    def transform(self, table, impute=True):
+    def transform(self, table: Columns, impute: bool = True) -> Matrix:
         """Matrix of a table: `encode`, then `finish`."""
         return self.finish(self.encode(table), impute)
 
-    def restrict(self, columns):
+    def restrict(self, columns: ArrayLike) -> Preparation:
         """The preparation of some columns of the matrix.
 
         Parameters
@@ -236,7 +245,15 @@ class Preparation:
         return Preparation(numbers, categories, texts, groups, self.is_sparse, fill, missing)
 
 
-def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1), missing=None):
+def lay_out(
+    table: Columns,
+    kinds: Mapping[str, str],
+    *,
+    groups: Mapping[str, str] | None = None,
+    vectorizer: str = "counts",
+    ngrams: tuple[int, int] = (1, 1),
+    missing: MissingWords | None = None,
+) -> tuple[Preparation, Matrix]:
     """Decide which columns the matrix of a table has, without using labels.
 
     Parameters
@@ -294,12 +311,12 @@ def lay_out(table, kinds, *, groups=None, vectorizer="counts", ngrams=(1, 1), mi
     return preparation, encoded
 
 
-def missing_columns(encoded):
+def missing_columns(encoded: Matrix) -> NDArray:
     """Columns of an encoded matrix that have missing values."""
-    values = encoded.data if sparse.issparse(encoded) else encoded
+    values = encoded.data if is_sparse(encoded) else encoded
     if not np.isnan(values).any():
         return np.zeros(0, dtype=np.intp)
-    if sparse.issparse(encoded):
+    if is_sparse(encoded):
         return np.unique(encoded.indices[np.isnan(encoded.data)])
     return np.flatnonzero(np.isnan(encoded).any(axis=0))
 
@@ -334,7 +351,7 @@ def _dummies(values, known):
 
 
 def _medians(part, weights=None):
-    part = part.toarray() if sparse.issparse(part) else part
+    part = part.toarray() if is_sparse(part) else part
     missing = np.isnan(part)
     medians = np.zeros(part.shape[1])
     if weights is not None:
@@ -350,7 +367,7 @@ def _medians(part, weights=None):
     return medians
 
 
-def weighted_median(values, weights):
+def weighted_median(values: NDArray, weights: NDArray) -> float:
     """Weighted median: each value counts as often as its weight says.
 
     Parameters

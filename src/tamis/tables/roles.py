@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
 from tamis.tables.features import decide_kinds, keep_columns, note_words
 from tamis.tables.missing import MissingWords
@@ -162,7 +162,7 @@ class _Columns:
             if name in known:
                 return known[name]
         column = raw.numeric[:, [self.index[name]]]
-        return (column.toarray() if sparse.issparse(column) else np.asarray(column)).ravel()
+        return (column.toarray() if is_sparse(column) else np.asarray(column)).ravel()
 
     def take(self, name, role):
         """Take the values of a column, which is no longer a feature."""
@@ -328,7 +328,7 @@ def _check_values(table, missing, notes):
     """Raise InputError for infinite numbers; count the missing values."""
     numeric, names = table.numeric, table.numeric_names
     counts = {}
-    if sparse.issparse(numeric):
+    if is_sparse(numeric):
         if not np.isfinite(numeric.data).all():
             coo = numeric.tocoo()
             _refuse_infinite(coo.data, coo.coords[0], coo.coords[1], names)

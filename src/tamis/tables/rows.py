@@ -270,8 +270,8 @@ class Wanted:
         self.source = source
         self.missing = missing
         self.lacking = lacking
-        self.odd = {}
-        self.repeated = []
+        self.odd: dict[str, int] = {}
+        self.repeated: list[str] = []
 
     @property
     def columns(self) -> list[str]:

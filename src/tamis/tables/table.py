@@ -4,11 +4,17 @@ A wide table of numbers is one matrix, so 20,000 genes cost no more than their v
 that are not numbers are held one by one.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from tamis._array import Matrix, is_sparse
 from tamis.tables.missing import MissingWords
 
 __all__ = ["Columns", "Table"]
@@ -28,31 +34,31 @@ class Columns:
         The other columns: a str, or None where a value is missing.
     """
 
-    numeric: np.ndarray
+    numeric: Matrix
     numeric_names: np.ndarray
-    others: dict = field(default_factory=dict)
+    others: dict[str, NDArray] = field(default_factory=dict)
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Number of rows."""
         return self.numeric.shape[0]
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
         """Names of all columns, the numeric ones first."""
         return [*self.numeric_names.tolist(), *self.others]
 
     @property
-    def is_sparse(self):
+    def is_sparse(self) -> bool:
         """Whether only the non-zero numbers are stored."""
-        return sparse.issparse(self.numeric)
+        return is_sparse(self.numeric)
 
-    def take(self, rows):
+    def take(self, rows: NDArray | slice) -> Columns:
         """The table of some rows."""
         others = {name: values[rows] for name, values in self.others.items()}
         return Columns(self.numeric[rows], self.numeric_names, others)
 
-    def select(self, names):
+    def select(self, names: Iterable[str]) -> Columns:
         """The table of some columns, in the order of this table."""
         wanted = set(names)
         columns = [j for j, name in enumerate(self.numeric_names.tolist()) if name in wanted]
@@ -62,7 +68,7 @@ class Columns:
         others = {name: values for name, values in self.others.items() if name in wanted}
         return Columns(numeric, self.numeric_names[columns], others)
 
-    def drop(self, names):
+    def drop(self, names: Iterable[str]) -> Columns:
         """The table without some columns."""
         left_out = set(names)
         return self.select([name for name in self.names if name not in left_out])
@@ -93,14 +99,14 @@ class Table:
     """
 
     columns: Columns
-    kinds: dict
+    kinds: dict[str, str]
     y: np.ndarray | None = None
     target: str | None = None
     ids: np.ndarray | None = None
     groups: np.ndarray | None = None
     batches: np.ndarray | None = None
     weights: np.ndarray | None = None
-    notes: list = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     missing: MissingWords = field(default_factory=MissingWords)
 
     @property
@@ -109,7 +115,7 @@ class Table:
         return self.columns.n_rows
 
     @property
-    def frame(self):
+    def frame(self) -> Any:
         """The features as a data frame: of pandas, or else of polars or pyarrow.
 
         Columns keep their names; a missing number is NaN, any other missing value None. Sparse
@@ -117,7 +123,7 @@ class Table:
         """
         return _as_frame(self.columns)
 
-    def take(self, rows):
+    def take(self, rows: NDArray | slice) -> Table:
         """The table of some rows."""
 
         def some(values):
@@ -143,13 +149,13 @@ def _as_frame(columns):
     except ImportError:
         pass
     else:
-        if sparse.issparse(numeric):
+        if is_sparse(numeric):
             frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(numeric), columns=names)
         else:
             frame = pd.DataFrame(numeric, columns=names)
         others = pd.DataFrame(columns.others, index=frame.index)
         return pd.concat([frame, others], axis=1) if columns.others else frame
-    if sparse.issparse(numeric):
+    if is_sparse(numeric):
         raise ImportError("a frame of sparse columns needs pandas: pip install pandas")
     data = {name: numeric[:, j] for j, name in enumerate(names)} | columns.others
     try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
@@ -20,6 +21,7 @@ from sklearn.utils.validation import (
 
 from tamis._array import is_sparse
 from tamis._base import (
+    Explanation,
     TamisEstimator,
     check_weights,
     decode_labels,
@@ -32,6 +34,10 @@ from tamis.tables.preparation import lay_out, missing_columns
 from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.table import Columns
 from tamis.tables.table_model import TableModel
+
+if TYPE_CHECKING:
+    from tamis.datumwise.acquisition import Acquired, Questions
+    from tamis.landmarks._fitted import NearestLandmarks
 
 __all__ = ["TableClassifier"]
 
@@ -93,13 +99,13 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: BaseEstimator | None = None,
         *,
         text: Sequence[str] = (),
         categorical: str | Sequence[str] = "auto",
         drop: Sequence[str] = (),
         missing: str = "impute",
-    ):
+    ) -> None:
         self.estimator = estimator
         self.text = text
         self.categorical = categorical
@@ -121,7 +127,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
 
         return SparseCenterClassifier()
 
-    def fit(self, X, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TableClassifier:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TableClassifier:
         """Detect the kinds of columns, learn how to prepare them, and fit the estimator.
 
         Parameters
@@ -187,6 +193,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
             preparation=preparation,
             estimator=inner,
             priors=counts / counts.sum(),
+            is_dense=not is_sparse(matrix),
         )
         return self
 
@@ -218,7 +225,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         return self.model_.required
 
     @property
-    def estimator_(self):
+    def estimator_(self) -> Any:
         """The fitted estimator."""
         return self.model_.estimator
 
@@ -232,11 +239,11 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
                 check_array(X)  # raises
             validate_data(self, X, reset=False, skip_check_array=True)
         model = self.model_
-        absent = [] if model.asks else None
+        absent: list[str] | None = [] if model.asks else None
         kinds, missing = model.preparation.kinds, model.preparation.missing
         return read_columns(X, model.required, kinds, missing, absent)
 
-    def predict(self, X, priors: ArrayLike | None = None) -> NDArray:
+    def predict(self, X: Any, priors: ArrayLike | None = None) -> NDArray:
         """Labels of new samples.
 
         Parameters
@@ -253,7 +260,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         columns = self._read(X)
         return self.model_.predict(columns, priors)
 
-    def predict_proba(self, X, priors: ArrayLike | None = None) -> NDArray:
+    def predict_proba(self, X: Any, priors: ArrayLike | None = None) -> NDArray:
         """Probabilities of the classes, in the order of `classes_`.
 
         Parameters
@@ -270,7 +277,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         columns = self._read(X)
         return self.model_.predict_proba(columns, priors)
 
-    def explain(self, X, **options):
+    def explain(self, X: Any, **options: Any) -> Explanation | NearestLandmarks | Questions:
         """Why each sample has its label: `explain` of the estimator, on the prepared columns.
 
         Parameters
@@ -287,13 +294,13 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         """
         columns = self._read(X)
         explanation = self.estimator_.explain(self.model_.prepare(columns), **options)
-        names = np.array(self.model_.preparation.columns, dtype=object)
-        if np.shape(explanation.names) != names.shape:
+        if not isinstance(explanation, Explanation):
             return explanation
+        names = np.array(self.model_.preparation.columns, dtype=object)
         return replace(explanation, names=names)
 
     @available_if(_asks)
-    def acquire(self, X):
+    def acquire(self, X: Any) -> Acquired:
         """Ask each sample for its own features, as `DatumWiseClassifier.acquire`.
 
         Parameters

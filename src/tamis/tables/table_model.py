@@ -1,12 +1,15 @@
 """TableModel: a preparation and the fitted classifier behind it, as a model file holds them."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from sklearn.utils import get_tags
+from numpy.typing import ArrayLike, NDArray
 
+from tamis._array import Matrix, is_sparse
 from tamis._base import softmax
 from tamis.tables.preparation import Preparation
+from tamis.tables.table import Columns
 
 __all__ = ["Predicted", "TableModel"]
 
@@ -25,7 +28,7 @@ class Predicted:
 
     labels: np.ndarray
     probabilities: np.ndarray
-    asked: list | None = None
+    asked: list[list[str]] | None = None
 
 
 @dataclass
@@ -46,6 +49,8 @@ class TableModel:
         Fitted, of one of the families.
     priors : ndarray of shape (n_classes,)
         Class frequencies that the probabilities assume.
+    is_dense : bool
+        Whether the classifier was trained on dense columns, and takes no others.
     temperature : float
         What log probabilities are divided by, calibrated on out-of-fold predictions.
     positive : str, int, bool or None
@@ -64,37 +69,39 @@ class TableModel:
     level: float
     target: str
     preparation: Preparation
-    estimator: object
+    estimator: Any
     priors: np.ndarray
+    is_dense: bool = False
     temperature: float = 1.0
-    positive: object = None
+    positive: str | int | bool | None = None
     threshold: float | None = None
-    descriptions: dict = field(default_factory=dict)
-    scores: dict = field(default_factory=dict)
+    descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    scores: dict[str, Any] = field(default_factory=dict)
     version: str = ""
 
     @property
-    def classes_(self):
+    def classes_(self) -> NDArray:
         """Labels, in the order of the probabilities."""
         return self.estimator.classes_
 
     @property
-    def required(self):
+    def required(self) -> list[str]:
         """Raw columns that a prediction needs."""
         return self.preparation.required
 
     @property
-    def asks(self):
+    def asks(self) -> bool:
         """Whether features are asked for one at a time, and missing ones stay missing."""
         return hasattr(self.estimator, "acquire")
 
-    def prepare(self, table):
+    def prepare(self, table: Columns) -> Matrix:
         """Matrix of the classifier's columns."""
         X = self.preparation.transform(table, impute=not self.asks)
-        takes_sparse = get_tags(self.estimator).input_tags.sparse
-        return X.toarray() if hasattr(X, "toarray") and not takes_sparse else X
+        return X.toarray() if self.is_dense and is_sparse(X) else X
 
-    def predict_proba(self, table, priors=None):
+    def predict_proba(
+        self, table: Columns, priors: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Probabilities of the classes.
 
         Parameters
@@ -111,7 +118,7 @@ class TableModel:
         probabilities = self.estimator.predict_proba(self.prepare(table))
         return adjust(probabilities, self.temperature, self.priors, priors)
 
-    def predict_rows(self, table, priors=None):
+    def predict_rows(self, table: Columns, priors: ArrayLike | None = None) -> Predicted:
         """Labels, probabilities, and the features each row was asked for.
 
         Parameters
@@ -147,18 +154,18 @@ class TableModel:
             return Predicted(self.decide(probabilities), probabilities, asked)
         return Predicted(self.decide(adjust(predicted, self.temperature)), probabilities, asked)
 
-    def decide(self, probabilities):
+    def decide(self, probabilities: NDArray) -> NDArray:
         """Labels from probabilities: the largest, or by the threshold."""
         return self.classes_[decide(probabilities, self.positive_index, self.threshold)]
 
     @property
-    def positive_index(self):
+    def positive_index(self) -> int | None:
         """Place of the positive class, or None."""
         if self.positive is None:
             return None
         return int(np.flatnonzero(self.classes_ == self.positive)[0])
 
-    def predict(self, table, priors=None):
+    def predict(self, table: Columns, priors: ArrayLike | None = None) -> NDArray:
         """Labels.
 
         Parameters

@@ -19,7 +19,7 @@ def read_labels(
     path: str | PathLike,
     raw: RawTable,
     *,
-    target: str | None = None,
+    target: str | int | None = None,
     id_column: str | None = None,
     encoding: str | None = None,
     notes: list[str] | None = None,
@@ -33,7 +33,7 @@ def read_labels(
         A delimited file: names of rows and labels, or one label per line in the order of the rows.
     raw : RawTable
         The table.
-    target : str or None
+    target : str, int or None
         Column of the labels, if there are several columns.
     id_column : str or None
         Column of `raw` that holds the names of its rows.

@@ -49,7 +49,8 @@ def read_transposed(
     if not keep:
         raise InputError(f"{source.name}: expected names of features and at least one sample")
     cleaned = Cleaned()
-    heads, blocks, others = [], [], {}
+    heads: list[str] = []
+    blocks, others = [], {}
     for lines in chunks(dialect):
         rows = [split(line, dialect) for line in lines]
         first = len(heads)

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from tamis._array import Matrix, is_sparse
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.errors import InputError
 from tamis.tables.missing import MissingWords
@@ -187,7 +189,7 @@ def parse_numbers(
     return values, odd
 
 
-def canonical(value: object) -> str | None:
+def canonical(value: Any) -> str | None:
     """The spelling of a category: 1, 1.0 and "1.0" are all "1", whatever the file format.
 
     None for a missing value; a word such as "NA" stays a word.
@@ -236,7 +238,7 @@ def strings(values: ArrayLike) -> NDArray:
         unique, inverse = np.unique(values, return_inverse=True)
         words = np.array([canonical(value) for value in unique], dtype=object)
         return words[inverse.reshape(-1)]
-    written = {}
+    written: dict[Any, str | None] = {}
     out = np.empty(len(values), dtype=object)
     for i, value in enumerate(values.tolist()):
         try:
@@ -284,11 +286,11 @@ def as_floats(values: NDArray, source: str = "X") -> NDArray:
     return values.astype(np.float32 if is_small else np.float64)
 
 
-def without_numbers(matrix, numbers: Sequence[float]):
+def without_numbers(matrix: Matrix, numbers: Sequence[float]) -> Matrix:
     """Replace the numbers that stand for a missing value by NaN; dense or sparse."""
     if not numbers or not matrix.shape[1]:
         return matrix
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         if 0.0 in numbers:
             raise InputError(
                 "--missing-values 0: a sparse table stores no zeros, so they cannot be missing"

@@ -1,10 +1,15 @@
 """Free text becomes counts of words, or of sequences of words."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+from tamis._array import Matrix
 
 __all__ = ["N_HASHED", "VECTORIZERS", "TextColumns", "count_words", "find_words"]
 
@@ -36,20 +41,20 @@ class TextColumns:
     words: list
     idf: np.ndarray | None = None
 
-    def learn(self, counts, weights):
+    def learn(self, counts: Matrix, weights: NDArray) -> TextColumns:
         """Learn how rare the words are from the counts, and the weights, of training rows."""
         if self.kind != "tfidf":
             return self
         n_with = np.asarray(weights @ sparse.csr_array(counts != 0)).ravel()
         return replace(self, idf=np.log((1 + weights.sum()) / (1 + n_with)) + 1.0)
 
-    def restrict(self, kept):
+    def restrict(self, kept: NDArray) -> TextColumns:
         """Some of the words."""
         idf = None if self.idf is None else self.idf[kept]
         return replace(self, words=[self.words[at] for at in kept], idf=idf)
 
 
-def find_words(values, kind, ngrams):
+def find_words(values: NDArray, kind: str, ngrams: tuple[int, int]) -> TextColumns:
     """The words of a column, in alphabetical order: those of at least two rows, if any.
 
     Parameters
@@ -77,7 +82,7 @@ def find_words(values, kind, ngrams):
     return TextColumns(kind, tuple(ngrams), counter.get_feature_names_out().tolist())
 
 
-def count_words(values, text):
+def count_words(values: NDArray, text: TextColumns) -> Matrix:
     """Counts of the words of a column, CSR of shape (n_rows, len(text.words))."""
     options = {"token_pattern": _TOKEN_PATTERN, "ngram_range": text.ngrams}
     if text.kind != "hashing":

@@ -1,6 +1,7 @@
 """The finding of a check."""
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 __all__ = ["CHANCE", "Check", "name_some"]
 
@@ -31,7 +32,7 @@ class Check:
     def __str__(self):
         return f"{self.level} ({self.code}): {self.sentence} {self.advice}"
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return asdict(self)
 

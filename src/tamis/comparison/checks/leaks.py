@@ -13,6 +13,7 @@ from scipy import sparse, stats
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
+from tamis._array import is_sparse
 from tamis._compile import compiled
 from tamis.comparison.checks.check import CHANCE, Check, name_some
 
@@ -108,13 +109,13 @@ def _associations(X, codes):
     For sparse columns, it is the variance of being zero or not. Many rows are sampled.
     """
     every = max(1, X.shape[0] * X.shape[1] // _MOST_VALUES)
-    if every > 1 and not sparse.issparse(X):
+    if every > 1 and not is_sparse(X):
         every = min(every, max(1, X.shape[0] // _FEWEST_ROWS))
         rows = np.argsort(codes, kind="stable")[::every]
         X, codes = X[rows], codes[rows]
     n_rows, n_classes = X.shape[0], int(codes.max()) + 1
     counts = np.bincount(codes, minlength=n_classes).astype(np.float64)
-    if sparse.issparse(X):
+    if is_sparse(X):
         mean = sparse.csr_array((1.0 / counts[codes], (codes, np.arange(n_rows))))
         means = (mean @ sparse.csr_array(X != 0).astype(np.float64)).toarray()
         share = counts @ means / n_rows
@@ -164,7 +165,7 @@ def _explained(means, counts, variance):
 def _tree_on(X, codes, columns):
     """Some columns, and a tree for them alone; a sample of each class if there are many rows."""
     part = X[:, np.flatnonzero(columns)]
-    part = part.toarray() if sparse.issparse(part) else np.asarray(part)
+    part = part.toarray() if is_sparse(part) else np.asarray(part)
     if codes.size > _MOST_ROWS:
         rows = np.linspace(0, codes.size - 1, _MOST_ROWS).astype(np.intp)
         part, codes = part[rows], np.unique(codes[rows], return_inverse=True)[1]
@@ -197,7 +198,7 @@ def _balanced_error(codes, labels):
 
 def _one_sided(X, codes, names):
     """Numbers that are 0 except in one class."""
-    marked = sparse.csr_array(X != 0) if sparse.issparse(X) else (X != 0) & ~np.isnan(X)
+    marked = sparse.csr_array(X != 0) if is_sparse(X) else (X != 0) & ~np.isnan(X)
     leaks = [names[j] for j in _exclusive(marked, codes, len(names), _COVERED_BY_NUMBERS)]
     if 0 < len(leaks) <= _MOST_LEAKS:
         yield Check(
@@ -229,7 +230,7 @@ def _exclusive(marked, codes, n_columns, coverage, revealing=np.inf):
     n_rows, sizes = codes.size, np.bincount(codes).astype(np.float64)
     member = sparse.csr_array((np.ones(n_rows), (codes, np.arange(n_rows))))
     counts = member @ marked
-    counts = counts.toarray() if sparse.issparse(counts) else counts
+    counts = counts.toarray() if is_sparse(counts) else counts
     total = counts.sum(axis=0)
     for j in np.flatnonzero((total >= _FEWEST_MARKED) & (total < n_rows)):
         c = int(np.argmax(counts[:, j] / sizes))
@@ -245,7 +246,7 @@ def _exclusive(marked, codes, n_columns, coverage, revealing=np.inf):
 def _revealing_missing(table, rows, codes):
     """Missing values that reveal the class."""
     is_missing, names = [], []
-    if not sparse.issparse(table.numeric) and table.numeric.size:
+    if not is_sparse(table.numeric) and table.numeric.size:
         missing = np.isnan(np.asarray(table.numeric[rows]))
         for j in np.flatnonzero(missing.any(axis=0)):
             is_missing.append(missing[:, j])

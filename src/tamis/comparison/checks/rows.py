@@ -1,8 +1,8 @@
 """Checks of the rows: copies, near-copies, and equal rows with different labels."""
 
 import numpy as np
-from scipy import sparse
 
+from tamis._array import is_sparse
 from tamis.comparison.checks.check import Check
 
 __all__ = ["check_rows"]
@@ -71,7 +71,7 @@ def _near_copies(copies, encoded):
     if n_columns < _WIDE or not 3 <= n_rows <= _MOST_ROWS:
         return
     X = encoded[:, :: -(-n_columns // _MOST_COLUMNS)]
-    X = X.toarray() if sparse.issparse(X) else np.array(X, dtype=np.float64)
+    X = X.toarray() if is_sparse(X) else np.array(X, dtype=np.float64)
     X = np.where(np.isfinite(X), X, np.nan)
     with np.errstate(all="ignore"):
         mean = np.nanmean(X, axis=0)

@@ -1,0 +1,110 @@
+"""What the values of options are converted to; argparse reports what they reject."""
+
+import argparse
+
+__all__ = [
+    "Append",
+    "at_least",
+    "names",
+    "ngrams",
+    "positive",
+    "share",
+    "size",
+    "tolerance",
+    "words",
+]
+
+
+class Append(argparse.Action):
+    """Collect the names of an option that is given several times."""
+
+    def __call__(self, parser, options, values, option=None):
+        """Add `values` to those of earlier uses of the option."""
+        setattr(options, self.dest, (*getattr(options, self.dest), *values))
+
+
+def names(text):
+    """Names separated by commas."""
+    found = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not found:
+        raise argparse.ArgumentTypeError("expected names separated by commas")
+    return found
+
+
+def words(text):
+    """Words separated by commas, each once; possibly none."""
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def size(text):
+    """Bytes of a size such as 8GB."""
+    from tamis.tables.limits import parse_size
+
+    found = parse_size(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"expected a size such as 500MB or 8GB, got {text!r}")
+    return found
+
+
+def ngrams(text):
+    """Shortest and longest sequence of words: 2 means 1 to 2."""
+    try:
+        low, _, high = text.partition("-")
+        low, high = int(low), int(high or low)
+    except ValueError:
+        low = high = 0
+    if not 1 <= low <= high <= 5:
+        raise argparse.ArgumentTypeError(f"expected 1, 2 or 1-3 (at most 5), got {text!r}")
+    return (1, high) if "-" not in text else (low, high)
+
+
+def at_least(smallest):
+    """Converter to integers from `smallest` on."""
+
+    def convert(text):
+        try:
+            value = int(text)
+        except ValueError:
+            value = smallest - 1
+        if value < smallest:
+            raise argparse.ArgumentTypeError(
+                f"expected an integer of at least {smallest}, got {text!r}"
+            )
+        return value
+
+    return convert
+
+
+def positive(text):
+    """A finite number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return value
+
+
+def tolerance(text):
+    """A number of at least 0 and below 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(
+            f"expected a number of at least 0 and below 1, got {text!r}"
+        )
+    return value
+
+
+def share(text):
+    """A number above 0 and at most 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number above 0 and at most 1, got {text!r}")
+    return value

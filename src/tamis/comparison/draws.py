@@ -1,0 +1,89 @@
+"""Bootstrap draws of the rows, whole sample groups at a time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Draws", "n_draws_for"]
+
+# Values per chunk of the bootstrap.
+_CHUNK = 20_000_000
+# If a smaller share of draws than this has all classes on both sides, two classes are enough.
+_FEW_WHOLE = 0.1
+
+
+def n_draws_for(n_rows):
+    """Number of draws: fewer for more rows, whose scores hardly vary."""
+    return 1000 if n_rows <= 5000 else 400 if n_rows <= 50_000 else 50
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Bootstrap draws of the rows; every iteration gives the same draws.
+
+    Attributes
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+    n_classes : int
+    groups : ndarray of int of shape (n_rows,) or None
+        Rows that are drawn together.
+    n_draws, seed : int
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights; a class with only zero weights counts as absent.
+    """
+
+    codes: np.ndarray
+    n_classes: int
+    groups: np.ndarray | None
+    n_draws: int
+    seed: int
+    weights: np.ndarray | None = None
+
+    def __iter__(self):
+        """Yield chunks of shape (n, n_rows): how often each row was drawn.
+
+        Draws in which all or none of the rows of a class were drawn are skipped. With many small
+        classes hardly any draw would remain: then two classes on both sides are enough, and
+        classes without rows are ignored in the scores of that draw.
+        """
+        generator = np.random.default_rng([self.seed, 3])
+        n_rows = self.codes.size
+        units = np.arange(n_rows)
+        if self.groups is not None:
+            units = np.unique(self.groups, return_inverse=True)[1]
+        n_units = int(units.max()) + 1
+        n_needed = self._n_classes_needed(units)
+        size = max(1, min(self.n_draws, _CHUNK // n_rows))
+        for start in range(0, self.n_draws, size):
+            drawn = np.stack(
+                [
+                    np.bincount(generator.integers(n_units, size=n_units), minlength=n_units)
+                    for _ in range(min(size, self.n_draws - start))
+                ]
+            )
+            drawn = drawn[:, units].astype(np.float64)
+            n_both = _classes_on_both_sides(drawn, self.codes, self.n_classes, self.weights)
+            drawn = drawn[n_both >= n_needed]
+            if len(drawn):
+                yield drawn
+
+    def _n_classes_needed(self, units):
+        """Classes that a draw must have on both sides: all, or two where that is too rare.
+
+        A class of m rows or groups is not drawn at all with probability about exp(-m), and drawn
+        completely with about (1 - 1/e)^m.
+        """
+        sizes = [np.unique(units[self.codes == c]).size for c in range(self.n_classes)]
+        m = np.array(sizes, dtype=np.float64)
+        share = np.prod(1 - np.exp(-m) - (1 - np.exp(-1.0)) ** m)
+        return self.n_classes if share >= _FEW_WHOLE else 2
+
+
+def _classes_on_both_sides(drawn, codes, n_classes, weights=None):
+    """Number of classes that are among the rows drawn and among the others, per draw."""
+    n_both = np.zeros(len(drawn), dtype=np.intp)
+    for c in range(n_classes):
+        rows = codes == c if weights is None else (codes == c) & (weights > 0)
+        part = drawn[:, rows] > 0
+        n_both += part.any(axis=1) & ~part.all(axis=1)
+    return n_both
