@@ -221,7 +221,7 @@ BAD = {
     "whose sensitivity": (
         TABLE,
         ["--target", "state", "--min-sensitivity", "0.9"],
-        "must be named by --positive",
+        "name the class whose sensitivity is meant",
     ),
     "a column to drop that is not there": (
         TABLE,
