@@ -23,8 +23,6 @@ from tamis._array import Matrix, is_sparse, take_columns
 from tamis._base import require_class_weights, softmax
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.problem import Part, Problem
-from tamis.datumwise import DatumWiseClassifier
-from tamis.landmarks import LandmarkSearchCV
 from tamis.paths.path import Path, Usage
 from tamis.primal_dual import PrimalDualClassifier
 
@@ -276,6 +274,8 @@ class Landmarks(Method):
 
     def train(self, part, levels):
         """Rank the features once; search configurations for each level."""
+        from tamis.landmarks import LandmarkSearchCV  # here, so that other methods start faster
+
         columns = [part.columns_of(part.best_features(int(k))) for k in levels]
         used = np.unique(np.concatenate(columns))
         estimator = LandmarkSearchCV(
@@ -322,6 +322,8 @@ class DatumWise(Method):
 
     def train(self, part, levels):
         """The forests are shared by all cost weights."""
+        from tamis.datumwise import DatumWiseClassifier  # here for the same reason
+
         problem = part.problem
         features = part.best_features(min(_ASKED_FEATURES, problem.max_features or np.inf))
         columns = part.columns_of(features)
