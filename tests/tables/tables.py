@@ -67,4 +67,5 @@ def table_classifier(name, with_text=True, vectorizer="counts"):
         descriptions={"age": {"question": "How old?", "unit": "years", "min": 0, "max": 120.0}},
         scores={"balanced_accuracy": 0.9, "interval": [0.8, 0.95]},
         version="0.1",
+        is_dense=name == "datum-wise",
     )
