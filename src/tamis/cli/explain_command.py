@@ -8,6 +8,7 @@ from tamis.cli.output import check_output, number, write_rows
 from tamis.comparison.folder import find_model
 from tamis.datumwise.acquisition import Questions
 from tamis.landmarks._fitted import NearestLandmarks
+from tamis.tables.errors import InputError
 from tamis.tables.explanations import (
     Values,
     explain_margins,
@@ -24,7 +25,13 @@ def run(options):
     """Run the command; returns the exit code."""
     output = check_output(options.output, options.data)
     model = find_model(options.run)
-    header, explain = _HOW[model.estimator.explanation_class]
+    kind = getattr(model.estimator, "explanation_class", None)
+    if kind not in _HOW:
+        raise InputError(
+            f"{options.run} has a {type(model.estimator).__name__}, whose predictions have no "
+            "explanation."
+        )
+    header, explain = _HOW[kind]
     # Contributions are held for each class.
     width = model.preparation.n_columns * (2 + len(model.classes_))
     name, chunks = read_new(options, model, width=width)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamis.paths.seeds import make_generator
+
 __all__ = ["Draws", "n_draws_for"]
 
 # Values per chunk of the bootstrap.
@@ -46,7 +48,7 @@ class Draws:
         classes hardly any draw would remain: then two classes on both sides are enough, and
         classes without rows are ignored in the scores of that draw.
         """
-        generator = np.random.default_rng([self.seed, 3])
+        generator = make_generator(self.seed, "bootstrap")
         n_rows = self.codes.size
         units = np.arange(n_rows)
         if self.groups is not None:

@@ -102,7 +102,7 @@ def plan(problem, settings):
         batches = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
         tasks += _tasks(problem, settings, settings.methods, batches, "batch")
     for p in range(settings.permutations):
-        codes = shuffle_labels(problem, [settings.seed, 11, p])
+        codes = shuffle_labels(problem, settings.seed, p)
         shuffled = make_folds(
             codes, problem.groups, settings.n_folds, settings.n_repeats, settings.seed
         )
@@ -281,7 +281,7 @@ def _permute(comparison, tasks, done):
     """P-value of the chosen score, compared with scores for shuffled labels."""
     problem, settings = comparison.problem, comparison.settings
     for p in range(settings.permutations):
-        codes = shuffle_labels(problem, [settings.seed, 11, p])
+        codes = shuffle_labels(problem, settings.seed, p)
         stage = f"shuffled{p}"
         folds = [task.fold for task in tasks if task.stage == stage]
         folds = folds[: settings.n_folds * settings.n_repeats]

@@ -25,6 +25,8 @@ import numpy as np
 from scipy import optimize, sparse
 from sklearn.metrics import roc_auc_score
 
+from tamis.paths.seeds import make_generator
+
 __all__ = [
     "SCORINGS",
     "area_under_curve",
@@ -167,7 +169,7 @@ def cautious_interval(counts, scoring, seed=0):
     low, high : float
         Percentiles over 1,000 confusion matrices from the posterior.
     """
-    generator = np.random.default_rng([seed, 17])
+    generator = make_generator(seed, "limits of a perfect score")
     counts = np.asarray(counts, dtype=np.float64)
     prior = 1 / len(counts)
     drawn = [row.sum() * generator.dirichlet(row + prior, _N_POSTERIOR) for row in counts]

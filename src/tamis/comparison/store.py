@@ -66,6 +66,10 @@ class Store:
         self._sweep()
         self._write_manifest()
 
+    def __getstate__(self):
+        """Workers get no `tell`, which need not be picklable: they only save."""
+        return {**vars(self), "tell": None}
+
     def _read_manifest(self):
         try:
             return json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))

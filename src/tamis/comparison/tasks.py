@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from tamis.comparison.baselines import find_method
 from tamis.paths.folds import Fold
+from tamis.paths.seeds import make_generator
 
 __all__ = ["Outcome", "Task", "run_tasks"]
 
@@ -113,14 +114,26 @@ class Outcome:
         return outcome if is_whole else None
 
 
-def shuffle_labels(problem, seed):
+def shuffle_labels(problem, seed, number):
     """Shuffle the labels.
 
     Rows of a sample group are alike, so a test that treats them as independent would find too many
     effects. Groups with a single label exchange it as a whole; the labels of other groups are
     shuffled within the group.
+
+    Parameters
+    ----------
+    problem : Problem
+    seed : int
+        Of the comparison.
+    number : int
+        Of the permutation.
+
+    Returns
+    -------
+    codes : ndarray of int64 of shape (n_rows,)
     """
-    generator = np.random.default_rng(seed)
+    generator = make_generator(seed, "shuffled labels", number)
     codes, groups = problem.codes, problem.groups
     if groups is None:
         return generator.permutation(codes)
@@ -199,7 +212,7 @@ class Parts:
             return self.known[key]
         codes = problem.codes
         if task.shuffled is not None:
-            codes = shuffle_labels(problem, [seed, 11, task.shuffled])
+            codes = shuffle_labels(problem, seed, task.shuffled)
         part = problem.train_part(task.fold.train, codes, task.fold.seed)
         prepared = part, part.test_rows(task.fold.test)
         size = _bytes(part.X) + _bytes(prepared[1][0])

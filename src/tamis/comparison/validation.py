@@ -27,6 +27,7 @@ from tamis.comparison.scores import (
     score_confusion,
     wilson,
 )
+from tamis.paths.seeds import make_generator
 
 __all__ = ["calibration", "compare_scores", "score_intervals", "validate", "wilson"]
 
@@ -84,7 +85,7 @@ def score_intervals(codes, labels, probabilities, seed=0):
         "score" and "interval_95"; None for the area under the curve if only one class occurs.
     """
     n_classes = probabilities.shape[1]
-    generator = np.random.default_rng([seed, 5])
+    generator = make_generator(seed, "scores of new rows")
     counts = confusion(codes, labels, n_classes)
     drawn = generator.multinomial(codes.size, counts.ravel() / codes.size, size=N_DRAWS)
     drawn = drawn.reshape(N_DRAWS, n_classes, n_classes)

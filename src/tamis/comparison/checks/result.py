@@ -4,6 +4,7 @@ import numpy as np
 
 from tamis.comparison.checks.check import Check
 from tamis.comparison.results import score_rows
+from tamis.paths.seeds import make_generator
 
 __all__ = ["chance_level", "check_result"]
 
@@ -81,7 +82,7 @@ def _disagreement(comparison):
     cell = fold_of * shape[1] + codes
     sizes = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
     hits = np.bincount(cell, weights=right, minlength=shape[0] * shape[1]).reshape(shape)
-    generator = np.random.default_rng([comparison.settings.seed, 19])
+    generator = make_generator(comparison.settings.seed, "folds that disagree")
     dealt = [
         generator.multivariate_hypergeometric(
             sizes[:, c], int(hits[:, c].sum()), _N_SHUFFLES, method="marginals"
