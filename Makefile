@@ -62,6 +62,8 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/landmarks.py
 	$(BIN)/python benchmarks/speed/datumwise.py
 	$(BIN)/python benchmarks/speed/tables.py
+	$(BIN)/python benchmarks/speed/comparison.py
+	$(BIN)/python benchmarks/house/boundaries.py
 
 bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/sparse_centers/run.py
