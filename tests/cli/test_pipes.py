@@ -121,7 +121,7 @@ def test_a_pipe_has_the_limit_of_a_file(run_folder, piped):
     words = ["predict", run_folder, "-", "--max-size", "2MB"]
     code, out, err = piped(rows.encode(), *words)
     assert (code, out) == (2, "")
-    assert "standard input takes more than 2." in err and "--max-size 4MB raises it" in err
+    assert "standard input needs more than 2." in err and "--max-size 4MB raises it" in err
 
 
 def test_an_empty_pipe_is_one_line(run_folder, piped):
@@ -175,4 +175,4 @@ def test_a_large_features_file_is_refused(tmp_path, small, refuses):
     rows = [[f"f{i}", "years"] for i in range(10_000)]
     features = write_csv(tmp_path / "features.csv", ["feature", "unit"], rows)
     words = ["fit", small, "--target", "y", "--features", features, "--max-size", "1MB"]
-    refuses(*words, match="features.csv takes about")
+    refuses(*words, match="features.csv needs about")

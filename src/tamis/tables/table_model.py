@@ -49,8 +49,6 @@ class TableModel:
         Fitted, of one of the families.
     priors : ndarray of shape (n_classes,)
         Class frequencies that the probabilities assume.
-    is_dense : bool
-        Whether the classifier was trained on dense columns, and takes no others.
     temperature : float
         What log probabilities are divided by, calibrated on out-of-fold predictions.
     positive : str, int, bool or None
@@ -63,6 +61,8 @@ class TableModel:
         Scores from cross-validation.
     version : str
         Version of tamis that made it.
+    is_dense : bool
+        Whether the classifier was trained on dense columns, and takes no others.
     """
 
     method: str
@@ -71,13 +71,13 @@ class TableModel:
     preparation: Preparation
     estimator: Any
     priors: np.ndarray
-    is_dense: bool = False
     temperature: float = 1.0
     positive: str | int | bool | None = None
     threshold: float | None = None
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     scores: dict[str, Any] = field(default_factory=dict)
     version: str = ""
+    is_dense: bool = False
 
     @property
     def classes_(self) -> NDArray:
