@@ -55,11 +55,11 @@ def fit_final(comparison, choice):
     if settings.positive is not None:
         model.positive = problem.classes[settings.positive].item()
     if result.thresholds is not None:
-        model.threshold = _tempered(result, place, settings.positive, model.temperature)
+        model.threshold = _tempered(result, place, model.temperature)
     return model, describe_features(comparison, choice, trained)
 
 
-def _tempered(result, at, positive, temperature):
+def _tempered(result, at, temperature):
     """Adjust a threshold to probabilities with a temperature, for the same sensitivity.
 
     Exact for two classes, where a temperature keeps the order of the probabilities; approximate

@@ -143,7 +143,7 @@ class Method(ABC):
 
     def shrink(self, trained: Trained, level: int) -> tuple[NDArray, Any]:
         """Columns of the part that a model needs, and the fitted model reduced to them."""
-        raise NotImplementedError(f"{self.name} is never used as a model")
+        raise ValueError(f"{self.name} is a baseline, which is never used as a model.")
 
 
 def count_levels(n_features, limit, n_rows=0):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 
 import numpy as np
 
+from tamis._base import is_real
 from tamis.comparison.baselines import BASELINES, all_names, find_method
 from tamis.comparison.methods import METHODS
 from tamis.paths.folds import default_repeats, leave_one_batch_out
@@ -59,6 +61,27 @@ class Options:
     vectorizer: str = "counts"
     ngrams: tuple[int, int] = (1, 1)
     seed: int = 0
+
+    def __post_init__(self):
+        limits = {
+            "folds": ("cv", 2, None),
+            "repeats": ("repeats", 1, None),
+            "max_features": ("max_features", 1, None),
+            "tolerance": ("tolerance", 0, None),
+            "min_sensitivity": ("min_sensitivity", 0, 1),
+            "permutations": ("permutations", 0, None),
+            "redundancy": ("redundancy", 0, 1),
+        }
+        for field_name, (parameter, low, high) in limits.items():
+            value = getattr(self, field_name)
+            if value is None and field_name not in ("folds", "tolerance", "permutations"):
+                continue
+            is_whole = field_name in ("folds", "repeats", "max_features", "permutations")
+            is_number = is_real(value) and (isinstance(value, Integral) or not is_whole)
+            if not is_number or not low <= value <= (np.inf if high is None else high):
+                kind = "an integer" if is_whole else "a number"
+                limit = f"of at least {low}" if high is None else f"from {low} to {high}"
+                raise InputError(f"{parameter} must be {kind} {limit}, got {value!r}.")
 
     @property
     def is_balanced(self) -> bool:

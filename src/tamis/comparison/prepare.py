@@ -53,6 +53,7 @@ def prepare(table: Table, options: Options) -> Prepared:
         raise InputError(
             "no feature is left; to use columns that were dropped, name them in --include."
         )
+    _require_known("feature_groups", options.feature_groups, set(table.columns.names))
     preparation, encoded = lay_out(
         table.columns,
         table.kinds,
@@ -67,11 +68,8 @@ def prepare(table: Table, options: Options) -> Prepared:
     if not preparation.n_columns:
         raise InputError("no feature is left: the text columns have no word that occurs twice.")
     known = {*preparation.sources, *preparation.features}
-    for column in options.keep:
-        if column not in known:
-            near = nearest(column, known)
-            advice = f"; did you mean {' or '.join(near)}" if near else ""
-            raise InputError(f"--keep {column}: no such feature{advice}.")
+    _require_known("--keep", options.keep, known)
+    _require_known("costs", options.costs, {*table.columns.names, *preparation.features})
     problem = make_problem(
         table,
         preparation,
@@ -92,3 +90,12 @@ def prepare(table: Table, options: Options) -> Prepared:
         *check_leaks(table.columns, problem),
     ]
     return Prepared(table, problem, checks)
+
+
+def _require_known(option, names, known):
+    """Raise unless all names are known."""
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            advice = f"; did you mean {' or '.join(near)}" if near else ""
+            raise InputError(f"{option} {name}: no such feature{advice}.")

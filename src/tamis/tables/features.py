@@ -232,7 +232,7 @@ def _note_numeric(guessed, notes):
         )
     if constant:
         are = "are" if len(constant) > 1 else "is"
-        notes.append(f"{listed(constant)} {are} constant and will not be used")
+        notes.append(f"{listed(constant)} {are} constant, which tells nothing about the classes")
 
 
 def keep_columns(matrix, keep: Collection[int]):
