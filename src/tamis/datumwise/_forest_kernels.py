@@ -1,129 +1,14 @@
-"""Compiled kernels of the forests: finding cells, and means over them.
+"""Compiled kernels of the forests: means over cells, and what splits gain.
 
-A forest is one table of nodes, tree after tree. Row `v` of ``nodes`` has the column that node `v`
-splits (-1 for a leaf), the first of its two children (the other one follows it), the number of its
-training rows, and whether rows that lack the column go to the first child; ``threshold[v]`` is the
-largest value that goes there. ``counts[v]`` holds the weight of each class in the node, so that
-any node can serve as a leaf.
+See `_descent_kernels` for the nodes.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
 from tamis._compile import compiled
+from tamis.datumwise._descent_kernels import FEATURE, LEFT, next_node
 
-__all__ = [
-    "FEATURE",
-    "LEFT",
-    "MISSING_LEFT",
-    "SIZE",
-    "Trees",
-    "cell_means",
-    "find_cells",
-    "local_means",
-    "mean_rows",
-    "mean_shares",
-    "node_gains",
-    "path_gains",
-]
-
-# Columns of `nodes`.
-FEATURE, LEFT, SIZE, MISSING_LEFT = 0, 1, 2, 3
-# Number of rows that descend a tree together.
-_SIDE_BY_SIDE = 16
-
-
-class Trees(NamedTuple):
-    """What a descent needs: first node of each tree, nodes, thresholds."""
-
-    offsets: np.ndarray
-    nodes: np.ndarray
-    threshold: np.ndarray
-
-
-@compiled
-def _child(trees, v, value):
-    # The next node for a row with this value.
-    if value != value:
-        return trees.nodes[v, LEFT] + 1 - trees.nodes[v, MISSING_LEFT]
-    return trees.nodes[v, LEFT] + np.int32(value > trees.threshold[v])
-
-
-@compiled
-def _descend(XT, rows, begin, count, trees, smallest, at):
-    # Some rows descend a tree side by side, from the nodes `at`, until each is in a leaf or in a
-    # node of fewer than `smallest` rows. Without branches, and with many rows in flight, the
-    # processor need not wait for one row's node before it fetches the next row's.
-    nodes, threshold = trees.nodes, trees.threshold
-    n_moving = count
-    while n_moving > 0:
-        n_moving = 0
-        for j in range(count):
-            node = at[j]
-            v = np.uintp(node)  # unsigned: no check for negative indices
-            column = nodes[v, FEATURE]
-            moves = np.int64((column >= 0) & (nodes[v, SIZE] >= smallest))
-            value = XT[np.uintp(max(column, 0)), np.uintp(rows[begin + j])]
-            right = np.int64(value > threshold[v])
-            right |= np.int64(value != value) & (1 - nodes[v, MISSING_LEFT])
-            at[j] = node + moves * (nodes[v, LEFT] + right - node)
-            n_moving += moves
-
-
-@compiled
-def find_cells(XT, rows, trees, smallest, cells):
-    """Find the node of each tree in which each row ends, at several resolutions.
-
-    Parameters
-    ----------
-    smallest : ndarray of int64 of shape (n_resolutions,), ascending
-        At resolution r nodes with fewer than ``smallest[r]`` rows are leaves.
-    cells : ndarray of int32 of shape (n_resolutions, n_rows, n_trees)
-        Written: the nodes.
-    """
-    at = np.empty(_SIDE_BY_SIDE, np.int64)
-    for t in range(trees.offsets.size - 1):
-        for begin in range(0, rows.size, _SIDE_BY_SIDE):
-            count = min(_SIDE_BY_SIDE, rows.size - begin)
-            at[:] = trees.offsets[t]
-            for r in range(smallest.size - 1, -1, -1):
-                _descend(XT, rows, begin, count, trees, smallest[r], at)
-                for j in range(count):
-                    cells[r, begin + j, t] = at[j]
-
-
-@compiled
-def mean_shares(XT, rows, trees, table, coarse, cells):
-    """Mean over the trees of the table's rows of the leaves: (n_rows, n_values).
-
-    Parameters
-    ----------
-    coarse : int
-        See `cells`.
-    cells : ndarray of int32 of shape (n_rows, n_trees) or (0, 0)
-        Written, unless it is empty: the node in which each row ends when nodes with fewer than
-        `coarse` rows are leaves.
-    """
-    n_trees = trees.offsets.size - 1
-    means = np.zeros((rows.size, table.shape[1]))
-    at = np.empty(_SIDE_BY_SIDE, np.int64)
-    for t in range(n_trees):
-        for begin in range(0, rows.size, _SIDE_BY_SIDE):
-            count = min(_SIDE_BY_SIDE, rows.size - begin)
-            at[:] = trees.offsets[t]
-            if cells.size > 0:
-                _descend(XT, rows, begin, count, trees, coarse, at)
-                for j in range(count):
-                    cells[begin + j, t] = at[j]
-            _descend(XT, rows, begin, count, trees, 0, at)
-            for j in range(count):
-                for c in range(table.shape[1]):
-                    means[begin + j, c] += table[at[j], c]
-    for k in range(rows.size):
-        for c in range(table.shape[1]):
-            means[k, c] /= n_trees
-    return means
+__all__ = ["cell_means", "local_means", "mean_rows", "node_gains", "path_gains"]
 
 
 @compiled
@@ -237,7 +122,7 @@ def path_gains(XT, trees, masses, shares):
             v = trees.offsets[t]
             while nodes[v, FEATURE] >= 0:
                 gains[row, nodes[v, FEATURE]] += decrease[v]
-                v = _child(trees, v, XT[nodes[v, FEATURE], row])
+                v = next_node(trees, v, XT[nodes[v, FEATURE], row])
     return gains
 
 

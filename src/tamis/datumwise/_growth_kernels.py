@@ -1,11 +1,11 @@
-"""Compiled kernels that grow extremely randomised trees; see `_forest_kernels` for the nodes."""
+"""Compiled kernels that grow extremely randomised trees; see `_descent_kernels` for the nodes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from tamis._compile import compiled
-from tamis.datumwise._forest_kernels import FEATURE, LEFT, MISSING_LEFT, SIZE
+from tamis.datumwise._descent_kernels import FEATURE, LEFT, MISSING_LEFT, SIZE, part_rows
 
 __all__ = ["Sample", "grow_forest"]
 
@@ -34,6 +34,30 @@ class Sample(NamedTuple):
     class_mass: np.ndarray
     rows: np.ndarray
     columns: np.ndarray
+
+
+class _Work(NamedTuple):
+    """Room for the search for a split.
+
+    Attributes
+    ----------
+    pool : ndarray of int64
+        Columns, in random order.
+    values, codes : ndarray of shape (n_rows,)
+        Values of one column, and classes, of the rows of a node.
+    part, lost, best : ndarray of int64 of shape (n_classes,)
+        Rows of each class: of the first child, without a value, of the best first child.
+    state : ndarray of uint64 of shape (1,)
+        Random state.
+    """
+
+    pool: np.ndarray
+    values: np.ndarray
+    codes: np.ndarray
+    part: np.ndarray
+    lost: np.ndarray
+    best: np.ndarray
+    state: np.ndarray
 
 
 @compiled
@@ -74,31 +98,53 @@ def _decrease(mass, whole, part):
 @compiled
 def _read_values(values, order, begin, end, out):
     # Values of the rows of a node, side by side; the smallest, the largest, and the number
-    # missing.
+    # missing. Four of each, so that a comparison need not wait for the one before.
     low, high, n_missing = np.inf, -np.inf, 0
-    for i in range(begin, end):
-        v = values[np.uintp(order[i])]
-        out[i - begin] = v
+    low1, low2, low3, high1, high2, high3 = low, low, low, high, high, high
+    size = end - begin
+    for i in range(size):
+        v = values[np.uintp(order[np.uintp(begin + i)])]
+        out[np.uintp(i)] = v
         n_missing += v != v
+    whole = size - size % 4
+    for i in range(0, whole, 4):
+        v, v1 = out[np.uintp(i)], out[np.uintp(i + 1)]
+        v2, v3 = out[np.uintp(i + 2)], out[np.uintp(i + 3)]
         low = v if v < low else low
         high = v if v > high else high
-    return low, high, n_missing
+        low1 = v1 if v1 < low1 else low1
+        high1 = v1 if v1 > high1 else high1
+        low2 = v2 if v2 < low2 else low2
+        high2 = v2 if v2 > high2 else high2
+        low3 = v3 if v3 < low3 else low3
+        high3 = v3 if v3 > high3 else high3
+    for i in range(whole, size):
+        v = out[np.uintp(i)]
+        low = v if v < low else low
+        high = v if v > high else high
+    return (
+        min(min(low, low1), min(low2, low3)),
+        max(max(high, high1), max(high2, high3)),
+        n_missing,
+    )
 
 
 @compiled
-def _gain(values, codes, begin, end, n_missing, cut, mass, whole, part, lost):
-    # Decrease of impurity by a cut, and whether rows that lack the value are better on the left.
-    part[:] = 0
+def _gain(size, n_missing, cut, mass, whole, work):
+    # Decrease of impurity by a cut, and whether rows that lack the value are better on the left;
+    # writes the rows of the first child to `work.part`.
+    values, codes, part, lost = work.values, work.codes, work.part, work.lost
     if mass.size == 2:
         n_left, n_second = 0, 0
-        for i in range(end - begin):
+        for i in range(size):
             goes = np.int64(values[i] <= cut)
             n_left += goes
-            n_second += goes & codes[begin + i]
+            n_second += goes & codes[i]
         part[0], part[1] = n_left - n_second, n_second
     else:
-        for i in range(end - begin):
-            part[codes[begin + i]] += values[i] <= cut
+        part[:] = 0
+        for i in range(size):
+            part[np.uintp(codes[i])] += values[i] <= cut
     gain = _decrease(mass, whole, part)
     if n_missing == 0:
         left, total = 0.0, 0.0
@@ -107,27 +153,35 @@ def _gain(values, codes, begin, end, n_missing, cut, mass, whole, part, lost):
             total += whole[c] * mass[c]
         return gain, left >= 0.5 * total
     lost[:] = 0
-    for i in range(end - begin):
-        lost[codes[begin + i]] += values[i] != values[i]
+    for i in range(size):
+        lost[codes[i]] += values[i] != values[i]
     for c in range(part.size):
         part[c] += lost[c]
     other = _decrease(mass, whole, part)
-    return (other, True) if other > gain else (gain, False)
+    if other > gain and cut < _LARGEST:
+        return other, True
+    for c in range(part.size):
+        part[c] -= lost[c]
+    return max(gain, other), False
 
 
 @compiled
-def _best_split(XT, mass, order, codes, begin, end, whole, pool, n_tries, state, work, buffer):
-    # The best of random cuts of `n_tries` random columns that are not constant in the node.
+def _best_split(sample, order, begin, end, whole, n_tries, work):
+    # The best of random cuts of `n_tries` random columns that are not constant in the node;
+    # writes the rows of the first child to `work.best`.
+    pool, codes = work.pool, sample.codes
+    for i in range(begin, end):
+        work.codes[i - begin] = codes[np.uintp(order[i])]
     best_gain, best = -1.0, (-1, 0.0, False)
     tried, left_over = 0, pool.size
     while tried < n_tries and left_over > 0:
-        pick = _below(state, left_over)
+        pick = _below(work.state, left_over)
         column = pool[pick]
         left_over -= 1
         pool[pick], pool[left_over] = pool[left_over], pool[pick]
-        low, high, n_missing = _read_values(XT[column], order, begin, end, buffer)
+        low, high, n_missing = _read_values(sample.XT[column], order, begin, end, work.values)
         if low < high:
-            u = _uniform(state)
+            u = _uniform(work.state)
             cut = low * (1.0 - u) + high * u
             if not low <= cut < high:
                 cut = low
@@ -136,31 +190,25 @@ def _best_split(XT, mass, order, codes, begin, end, whole, pool, n_tries, state,
         else:
             continue
         tried += 1
-        gain, missing_left = _gain(
-            buffer, codes, begin, end, n_missing, cut, mass, whole, work[0], work[1]
-        )
+        gain, missing_left = _gain(end - begin, n_missing, cut, sample.class_mass, whole, work)
         if gain > best_gain:
-            best_gain, best = gain, (column, cut, missing_left and low < high)
+            best_gain, best = gain, (column, cut, missing_left)
+            for c in range(whole.size):
+                work.best[c] = work.part[c]
     return best
 
 
 @compiled
-def _part_rows(values, order, codes, begin, end, cut, missing_left, counts):
-    # Move the rows of the left child first, count their classes, and return where the others
-    # begin.
-    counts[:] = 0
-    i, j = begin, end - 1
-    while i <= j:
-        row, code = order[i], codes[i]
-        v = values[np.uintp(row)]
-        if v <= cut or (missing_left and v != v):
-            counts[code] += 1
-            i += 1
-        else:
-            order[i], codes[i] = order[j], codes[j]
-            order[j], codes[j] = row, code
-            j -= 1
-    return i
+def _write_shares(of_class, mass, shares):
+    # Shares of the classes; returns how many there are.
+    n_present, total = 0, np.float32(0.0)
+    for c in range(mass.size):
+        shares[c] = of_class[c] * mass[c]
+        total += shares[c]
+        n_present += of_class[c] > 0
+    for c in range(mass.size):
+        shares[c] /= total
+    return n_present
 
 
 @compiled
@@ -185,8 +233,9 @@ def grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells):
 
     Returns
     -------
-    offsets, nodes, threshold, counts
-        The table of nodes; the nodes of tree t are ``offsets[t]`` to ``offsets[t + 1]``.
+    offsets, nodes, threshold, shares
+        The table of nodes; the nodes of tree t are ``offsets[t]`` to ``offsets[t + 1]``. The
+        shares are those of the classes in each node, so that any node can serve as a leaf.
     """
     XT, mass, rows = sample.XT, sample.class_mass, sample.rows
     n_rows, n_classes = rows.size, mass.size
@@ -194,59 +243,61 @@ def grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells):
     offsets = np.zeros(n_trees + 1, np.int64)
     nodes = np.empty((capacity, 4), np.int32)
     threshold = np.empty(capacity)
-    counts = np.empty((capacity, n_classes), np.float32)
-    state = np.zeros(1, np.uint64)
-    order, codes = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    shares = np.empty((capacity, n_classes), np.float32)
+    # Rows sorted by node. The children of a node whose rows are in one have theirs in the other.
+    here, there = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     starts, ends = np.empty(2 * n_rows, np.int64), np.empty(2 * n_rows, np.int64)
-    has_cell = np.zeros(2 * n_rows, np.bool_)
-    of_class, work = (
-        np.empty((2 * n_rows, n_classes), np.int64),
-        np.empty((2, n_classes), np.int64),
+    has_cell, is_there = np.zeros(2 * n_rows, np.bool_), np.zeros(2 * n_rows, np.bool_)
+    of_class = np.empty((2 * n_rows, n_classes), np.int64)
+    work = _Work(
+        sample.columns.copy(),
+        np.empty(n_rows),
+        np.empty(n_rows, np.int32),
+        np.empty(n_classes, np.int64),
+        np.empty(n_classes, np.int64),
+        np.empty(n_classes, np.int64),
+        np.zeros(1, np.uint64),
     )
-    buffer = np.empty(n_rows)
     base = 0
     for tree in range(n_trees):
-        state[0] = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(tree)
+        work.state[0] = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(tree)
+        work.pool[:] = sample.columns
         offsets[tree] = base
-        for i in range(n_rows):
-            order[i] = rows[i]
-            codes[i] = sample.codes[rows[i]]
-        pool = sample.columns.copy()
         starts[0], ends[0] = 0, n_rows
         has_cell[0] = cells.size == 0
         of_class[0] = 0
         for i in range(n_rows):
-            of_class[0, codes[i]] += 1
+            here[i] = rows[i]
+            of_class[0, sample.codes[rows[i]]] += 1
         used, node = 1, 0
         while node < used:
-            begin, end, here, whole = starts[node], ends[node], base + node, of_class[node]
-            n_present = 0
-            for c in range(n_classes):
-                counts[here, c] = whole[c] * mass[c]
-                n_present += whole[c] > 0
+            begin, end, v, whole = starts[node], ends[node], base + node, of_class[node]
+            n_present = _write_shares(whole, mass, shares[v])
+            order, other = (there, here) if is_there[node] else (here, there)
             column, cut, goes_left = -1, 0.0, False
             if n_present > 1 and end - begin >= smallest:
                 column, cut, goes_left = _best_split(
-                    XT, mass, order, codes, begin, end, whole, pool, n_tries, state, work, buffer
+                    sample, order, begin, end, whole, n_tries, work
                 )
             if not has_cell[node] and (column < 0 or end - begin < coarse):
                 for i in range(begin, end):
-                    cells[order[i], tree] = here
+                    cells[order[i], tree] = v
                 has_cell[node] = True
-            nodes[here, FEATURE], nodes[here, SIZE] = column, end - begin
-            nodes[here, LEFT], nodes[here, MISSING_LEFT] = -1, goes_left
-            threshold[here] = cut
+            nodes[v, FEATURE], nodes[v, SIZE] = column, end - begin
+            nodes[v, LEFT], nodes[v, MISSING_LEFT] = -1, goes_left
+            threshold[v] = cut
             if column >= 0:
-                middle = _part_rows(
-                    XT[column], order, codes, begin, end, cut, goes_left, of_class[used]
-                )
-                of_class[used + 1] = whole - of_class[used]
-                nodes[here, LEFT] = base + used
-                starts[used], ends[used] = begin, middle
-                starts[used + 1], ends[used + 1] = middle, end
+                nodes[v, LEFT] = base + used
+                starts[used], ends[used + 1] = begin, end
+                middle = part_rows(XT[column], order, other, begin, end, cut, goes_left)
+                ends[used] = starts[used + 1] = middle
+                for c in range(n_classes):
+                    of_class[used, c] = work.best[c]
+                    of_class[used + 1, c] = whole[c] - work.best[c]
                 has_cell[used] = has_cell[used + 1] = has_cell[node]
+                is_there[used] = is_there[used + 1] = not is_there[node]
                 used += 2
             node += 1
         base += used
     offsets[n_trees] = base
-    return offsets, nodes[:base].copy(), threshold[:base].copy(), counts[:base].copy()
+    return offsets, nodes[:base].copy(), threshold[:base].copy(), shares[:base].copy()

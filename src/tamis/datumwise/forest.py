@@ -17,17 +17,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.datumwise import _descent_kernels as descent
 from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise._growth_kernels import Sample, grow_forest
 
 __all__ = ["Forest", "grow", "grow_with_cells"]
 
 _NO_CELLS = np.empty((0, 0), dtype=np.int32)
+_NO_ROWS, _NO_TABLE = np.empty(0, dtype=np.int32), np.empty((0, 0), dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class Forest:
-    """The nodes of all trees, in one table: see `_forest_kernels`.
+    """The nodes of all trees, in one table: see `_descent_kernels`.
 
     Attributes
     ----------
@@ -60,22 +62,22 @@ class Forest:
     @property
     def feature(self) -> NDArray[np.int32]:
         """Column that each node splits; -1 for a leaf."""
-        return self.nodes[:, kernels.FEATURE]
+        return self.nodes[:, descent.FEATURE]
 
     @property
     def left(self) -> NDArray[np.int32]:
         """First child of each node; the other one follows it."""
-        return self.nodes[:, kernels.LEFT]
+        return self.nodes[:, descent.LEFT]
 
     @property
     def sizes(self) -> NDArray[np.int32]:
         """Number of training rows of each node."""
-        return self.nodes[:, kernels.SIZE]
+        return self.nodes[:, descent.SIZE]
 
     @property
     def missing_left(self) -> NDArray[np.bool_]:
         """Whether missing values go to the first child."""
-        return self.nodes[:, kernels.MISSING_LEFT] != 0
+        return self.nodes[:, descent.MISSING_LEFT] != 0
 
     def cells(self, XT: NDArray, rows: NDArray, *smallest: int) -> NDArray[np.int32]:
         """Cells of some rows, at one or more resolutions.
@@ -95,13 +97,19 @@ class Forest:
             Nodes.
         """
         cells = np.empty((len(smallest), rows.size, self.n_trees), dtype=np.int32)
-        kernels.find_cells(XT, rows, self._trees(), np.array(smallest), cells)
+        descent.find_cells(XT, rows, self._trees(), np.array(smallest), cells)
         return cells
 
-    def mean_shares(
-        self, XT: NDArray, rows: NDArray, coarse: int | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
-        """Mean shares of the classes in the leaves of some rows, and their coarse cells.
+    def mean_shares(self, XT: NDArray, rows: NDArray) -> NDArray[np.float64]:
+        """Mean shares of the classes in the leaves of some rows: (n_rows, n_classes)."""
+        return descent.mean_values(
+            XT, rows, self._trees(), self.shares, np.array([0]), _NO_ROWS, _NO_TABLE
+        )[0]
+
+    def mean_shares_and_values(
+        self, XT: NDArray, rows: NDArray, coarse: int, row_of: NDArray, table: NDArray
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean shares of the classes, and means of the values of coarse cells.
 
         Parameters
         ----------
@@ -109,19 +117,19 @@ class Forest:
             Features in rows.
         rows : ndarray of int64
             Which samples.
-        coarse : int or None
-            Nodes with fewer training rows are leaves, for the cells; None: no cells.
+        coarse : int
+            Nodes with fewer training rows are leaves, for the values.
+        row_of : ndarray of int32 of shape (n_nodes,)
+            Row of the table for each coarse cell.
+        table : ndarray of float32 of shape (n_cells, n_values)
 
         Returns
         -------
         shares : ndarray of shape (n_rows, n_classes)
-        cells : ndarray of int32 of shape (n_rows, n_trees) or None
+        values : ndarray of shape (n_rows, n_values)
         """
-        cells = None
-        if coarse is not None:
-            cells = np.empty((rows.size, self.n_trees), dtype=np.int32)
-        where = _NO_CELLS if cells is None else cells
-        return kernels.mean_shares(XT, rows, self._trees(), self.shares, coarse or 0, where), cells
+        smallest = np.array([0, coarse])
+        return descent.mean_values(XT, rows, self._trees(), self.shares, smallest, row_of, table)
 
     def feature_gains(self, n_features: int, class_mass: NDArray) -> NDArray[np.float64]:
         """Total decrease of impurity by each feature, over all rows and trees."""
@@ -137,7 +145,7 @@ class Forest:
         return self.sizes / (self.shares / class_mass).sum(axis=1)
 
     def _trees(self):
-        return kernels.Trees(self.offsets, self.nodes, self.threshold)
+        return descent.Trees(self.offsets, self.nodes, self.threshold)
 
 
 def grow(sample: Sample, n_trees: int, seed: int, smallest: int = 2) -> Forest:
@@ -184,6 +192,4 @@ def grow_with_cells(
 
 def _grow(sample, n_trees, seed, smallest, coarse, cells):
     n_tries = max(1, round(np.sqrt(sample.columns.size)))
-    *nodes, counts = grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells)
-    counts /= counts.sum(axis=1, keepdims=True)
-    return Forest(*nodes, counts)
+    return Forest(*grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells))
