@@ -51,9 +51,9 @@ class _Tile(NamedTuple):
     ----------
     values, is_read : ndarray of shape (n_columns, n_rows) and (n_columns,)
         Values of the rows, for the columns that were needed so far.
-    here, there : ndarray of int32 of shape (n_rows,)
-        Rows, sorted by node: before a step and after it, or the other way round.
-    waiting : ndarray of int64 of shape (n_rows, 5)
+    order : ndarray of int32 of shape (2 * n_rows,)
+        Rows, sorted by node. The children of a node in one half have their rows in the other.
+    waiting : ndarray of int64 of shape (n_rows, 4)
         Nodes whose rows have yet to go on.
     cells : ndarray of int32 of shape (n_resolutions, n_rows)
         Where each row ends.
@@ -61,8 +61,7 @@ class _Tile(NamedTuple):
 
     values: np.ndarray
     is_read: np.ndarray
-    here: np.ndarray
-    there: np.ndarray
+    order: np.ndarray
     waiting: np.ndarray
     cells: np.ndarray
 
@@ -76,26 +75,28 @@ def next_node(trees, v, value):
 
 
 @compiled
-def part_rows(values, rows, parted, begin, end, cut, missing_left):
-    """Copy the rows of a node to `parted`, those of its first child from the front.
+def part_rows(values, column, order, source, target, size, cut, missing_left):
+    """Copy the `size` rows of a node, from one place of `order` to another, parted.
 
-    The others are copied from the back; returns where they begin. Every row is written to both
-    places, and what is not meant there is overwritten later: no branch depends on a value.
+    Those of the first child are copied to the front, the others from the back; returns the number
+    of the first. Every row is written to both places, and what is not meant there is overwritten
+    later: no branch depends on a value.
     """
-    middle = begin
+    column, n_left = np.uintp(column), 0
+    last = target + size - 1
     if missing_left:  # a missing value is not larger than the cut
-        for i in range(begin, end):
-            row = rows[np.uintp(i)]
-            parted[np.uintp(middle)] = row
-            parted[np.uintp(end - 1 - i + middle)] = row
-            middle += 1 - np.int64(values[np.uintp(row)] > cut)
+        for i in range(size):
+            row = order[np.uintp(source + i)]
+            order[np.uintp(target + n_left)] = row
+            order[np.uintp(last - i + n_left)] = row
+            n_left += 1 - np.int64(values[column, np.uintp(row)] > cut)
     else:
-        for i in range(begin, end):
-            row = rows[np.uintp(i)]
-            parted[np.uintp(middle)] = row
-            parted[np.uintp(end - 1 - i + middle)] = row
-            middle += np.int64(values[np.uintp(row)] <= cut)
-    return middle
+        for i in range(size):
+            row = order[np.uintp(source + i)]
+            order[np.uintp(target + n_left)] = row
+            order[np.uintp(last - i + n_left)] = row
+            n_left += np.int64(values[column, np.uintp(row)] <= cut)
+    return n_left
 
 
 @compiled
@@ -104,9 +105,8 @@ def _make_tile(n_columns, n_rows, n_resolutions):
     return _Tile(
         np.empty((n_columns, n_rows)),
         np.zeros(n_columns, np.bool_),
-        np.empty(n_rows, np.int32),
-        np.empty(n_rows, np.int32),
-        np.empty((n_rows, 5), np.int64),
+        np.empty(2 * n_rows, np.int32),
+        np.empty((n_rows, 4), np.int64),
         np.empty((n_resolutions, n_rows), np.int32),
     )
 
@@ -129,48 +129,44 @@ def _walk_on(XT, row, trees, v, smallest, r, cells, j):
 def _descend(XT, rows, trees, root, smallest, tile):
     # Some rows descend a tree: writes `tile.cells`.
     nodes, threshold = trees.nodes, trees.threshold
-    values, here, there, waiting = tile.values, tile.here, tile.there, tile.waiting
+    values, is_read, order = tile.values, tile.is_read, tile.order
+    waiting, cells = tile.waiting, tile.cells
     for j in range(rows.size):
-        here[j] = j
-    n_waiting = 0
-    v, begin, end, r, is_there = np.int64(root), 0, rows.size, smallest.size - 1, 0
+        order[j] = j
+    n_waiting, half = 0, order.size // 2
+    v, begin, size, r = np.int64(root), 0, rows.size, smallest.size - 1
     while True:
         column = nodes[v, FEATURE]
         while r >= 0 and (column < 0 or nodes[v, SIZE] < smallest[r]):
-            for i in range(begin, end):
-                j = there[i] if is_there else here[i]
-                tile.cells[r, j] = v
+            for i in range(begin, begin + size):
+                cells[r, order[i]] = v
             r -= 1
+        if r >= 0 and size >= _FEW:
+            if not is_read[column]:
+                is_read[column] = True
+                for j in range(rows.size):
+                    values[column, j] = XT[column, rows[j]]
+            target = begin + half if begin < half else begin - half
+            n_left = part_rows(
+                values, column, order, begin, target, size, threshold[v], nodes[v, MISSING_LEFT]
+            )
+            v, begin = np.int64(nodes[v, LEFT]), target
+            if n_left == 0:
+                v += 1
+            elif n_left < size:
+                waiting[n_waiting, 0], waiting[n_waiting, 1] = v + 1, begin + n_left
+                waiting[n_waiting, 2], waiting[n_waiting, 3] = size - n_left, r
+                n_waiting += 1
+                size = n_left
+            continue
         if r >= 0:
-            if end - begin < _FEW:
-                for i in range(begin, end):
-                    j = there[i] if is_there else here[i]
-                    _walk_on(XT, rows[j], trees, v, smallest, r, tile.cells, j)
-            else:
-                if not tile.is_read[column]:
-                    tile.is_read[column] = True
-                    for j in range(rows.size):
-                        values[column, j] = XT[column, rows[j]]
-                cut, missing_left = threshold[v], nodes[v, MISSING_LEFT] != 0
-                if is_there:
-                    middle = part_rows(values[column], there, here, begin, end, cut, missing_left)
-                else:
-                    middle = part_rows(values[column], here, there, begin, end, cut, missing_left)
-                first, is_there = nodes[v, LEFT], 1 - is_there
-                if begin < middle < end:
-                    waiting[n_waiting, 0], waiting[n_waiting, 1] = first + 1, middle
-                    waiting[n_waiting, 2], waiting[n_waiting, 3] = end, r
-                    waiting[n_waiting, 4] = is_there
-                    n_waiting += 1
-                v = np.int64(first + (middle == begin))
-                if begin < middle:
-                    end = middle
-                continue
+            for i in range(begin, begin + size):
+                _walk_on(XT, rows[order[i]], trees, v, smallest, r, cells, order[i])
         if n_waiting == 0:
             break
         n_waiting -= 1
-        v, begin, end = waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2]
-        r, is_there = waiting[n_waiting, 3], waiting[n_waiting, 4]
+        v, begin = waiting[n_waiting, 0], waiting[n_waiting, 1]
+        size, r = waiting[n_waiting, 2], waiting[n_waiting, 3]
 
 
 @compiled

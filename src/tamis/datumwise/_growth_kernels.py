@@ -37,7 +37,7 @@ class Sample(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """Room for the search for a split.
+    """Room to grow a tree.
 
     Attributes
     ----------
@@ -49,6 +49,14 @@ class _Work(NamedTuple):
         Rows of each class: of the first child, without a value, of the best first child.
     state : ndarray of uint64 of shape (1,)
         Random state.
+    order : ndarray of int32 of shape (2 * n_rows,)
+        Rows, sorted by node. The children of a node in one half have their rows in the other.
+    starts, sizes : ndarray of int64 of shape (2 * n_rows,)
+        Where in `order` the rows of each node start, and how many they are.
+    has_cell : ndarray of bool of shape (2 * n_rows,)
+        Whether the cells of the node's rows are known.
+    of_class : ndarray of int64 of shape (2 * n_rows, n_classes)
+        Rows of each class in each node.
     """
 
     pool: np.ndarray
@@ -58,6 +66,27 @@ class _Work(NamedTuple):
     lost: np.ndarray
     best: np.ndarray
     state: np.ndarray
+    order: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+    has_cell: np.ndarray
+    of_class: np.ndarray
+
+
+class _Table(NamedTuple):
+    """The nodes of all trees."""
+
+    nodes: np.ndarray
+    threshold: np.ndarray
+    shares: np.ndarray
+
+
+class _Settings(NamedTuple):
+    """Columns tried at a node; rows of the smallest node that is split, and is no cell."""
+
+    n_tries: int
+    smallest: int
+    coarse: int
 
 
 @compiled
@@ -81,12 +110,12 @@ def _below(state, n):
 
 
 @compiled
-def _decrease(mass, whole, part):
+def _decrease(mass, whole, node, part):
     # Decrease of weight times Gini index when `part` is split off, up to a constant of the node.
     left, right, left_squares, right_squares = 0.0, 0.0, 0.0, 0.0
     for c in range(mass.size):
         one = part[c] * mass[c]
-        rest = (whole[c] - part[c]) * mass[c]
+        rest = (whole[node, c] - part[c]) * mass[c]
         left += one
         right += rest
         left_squares += one * one
@@ -96,68 +125,48 @@ def _decrease(mass, whole, part):
 
 
 @compiled
-def _read_values(values, order, begin, end, out):
+def _read_values(XT, column, order, begin, size, out):
     # Values of the rows of a node, side by side; the smallest, the largest, and the number
-    # missing. Four of each, so that a comparison need not wait for the one before.
+    # missing.
     low, high, n_missing = np.inf, -np.inf, 0
-    low1, low2, low3, high1, high2, high3 = low, low, low, high, high, high
-    size = end - begin
     for i in range(size):
-        v = values[np.uintp(order[np.uintp(begin + i)])]
+        v = XT[np.uintp(column), np.uintp(order[np.uintp(begin + i)])]
         out[np.uintp(i)] = v
         n_missing += v != v
-    whole = size - size % 4
-    for i in range(0, whole, 4):
-        v, v1 = out[np.uintp(i)], out[np.uintp(i + 1)]
-        v2, v3 = out[np.uintp(i + 2)], out[np.uintp(i + 3)]
         low = v if v < low else low
         high = v if v > high else high
-        low1 = v1 if v1 < low1 else low1
-        high1 = v1 if v1 > high1 else high1
-        low2 = v2 if v2 < low2 else low2
-        high2 = v2 if v2 > high2 else high2
-        low3 = v3 if v3 < low3 else low3
-        high3 = v3 if v3 > high3 else high3
-    for i in range(whole, size):
-        v = out[np.uintp(i)]
-        low = v if v < low else low
-        high = v if v > high else high
-    return (
-        min(min(low, low1), min(low2, low3)),
-        max(max(high, high1), max(high2, high3)),
-        n_missing,
-    )
+    return low, high, n_missing
 
 
 @compiled
-def _gain(size, n_missing, cut, mass, whole, work):
+def _gain(values, codes, size, n_missing, cut, mass, whole, node, part, lost):
     # Decrease of impurity by a cut, and whether rows that lack the value are better on the left;
-    # writes the rows of the first child to `work.part`.
-    values, codes, part, lost = work.values, work.codes, work.part, work.lost
+    # writes the rows of the first child to `part`.
     if mass.size == 2:
         n_left, n_second = 0, 0
         for i in range(size):
-            goes = np.int64(values[i] <= cut)
+            goes = np.int32(values[np.uintp(i)] <= cut)
             n_left += goes
-            n_second += goes & codes[i]
+            n_second += goes & codes[np.uintp(i)]
         part[0], part[1] = n_left - n_second, n_second
     else:
-        part[:] = 0
+        for c in range(mass.size):
+            part[c] = 0
         for i in range(size):
             part[np.uintp(codes[i])] += values[i] <= cut
-    gain = _decrease(mass, whole, part)
+    gain = _decrease(mass, whole, node, part)
     if n_missing == 0:
         left, total = 0.0, 0.0
         for c in range(mass.size):
             left += part[c] * mass[c]
-            total += whole[c] * mass[c]
+            total += whole[node, c] * mass[c]
         return gain, left >= 0.5 * total
     lost[:] = 0
     for i in range(size):
         lost[codes[i]] += values[i] != values[i]
     for c in range(part.size):
         part[c] += lost[c]
-    other = _decrease(mass, whole, part)
+    other = _decrease(mass, whole, node, part)
     if other > gain and cut < _LARGEST:
         return other, True
     for c in range(part.size):
@@ -166,49 +175,93 @@ def _gain(size, n_missing, cut, mass, whole, work):
 
 
 @compiled
-def _best_split(sample, order, begin, end, whole, n_tries, work):
-    # The best of random cuts of `n_tries` random columns that are not constant in the node;
-    # writes the rows of the first child to `work.best`.
-    pool, codes = work.pool, sample.codes
-    for i in range(begin, end):
-        work.codes[i - begin] = codes[np.uintp(order[i])]
-    best_gain, best = -1.0, (-1, 0.0, False)
-    tried, left_over = 0, pool.size
-    while tried < n_tries and left_over > 0:
-        pick = _below(work.state, left_over)
-        column = pool[pick]
-        left_over -= 1
-        pool[pick], pool[left_over] = pool[left_over], pool[pick]
-        low, high, n_missing = _read_values(sample.XT[column], order, begin, end, work.values)
-        if low < high:
-            u = _uniform(work.state)
-            cut = low * (1.0 - u) + high * u
-            if not low <= cut < high:
-                cut = low
-        elif 0 < n_missing < end - begin:
-            cut = _LARGEST  # separates rows that have the value from rows that lack it
-        else:
-            continue
-        tried += 1
-        gain, missing_left = _gain(end - begin, n_missing, cut, sample.class_mass, whole, work)
-        if gain > best_gain:
-            best_gain, best = gain, (column, cut, missing_left)
-            for c in range(whole.size):
-                work.best[c] = work.part[c]
-    return best
-
-
-@compiled
-def _write_shares(of_class, mass, shares):
+def _write_shares(of_class, node, mass, shares, v):
     # Shares of the classes; returns how many there are.
     n_present, total = 0, np.float32(0.0)
     for c in range(mass.size):
-        shares[c] = of_class[c] * mass[c]
-        total += shares[c]
-        n_present += of_class[c] > 0
+        shares[v, c] = of_class[node, c] * mass[c]
+        total += shares[v, c]
+        n_present += of_class[node, c] > 0
     for c in range(mass.size):
-        shares[c] /= total
+        shares[v, c] /= total
     return n_present
+
+
+@compiled
+def _grow_tree(sample, table, work, base, settings, tree, cells):
+    # Grow one tree, from node `base` of the table on; returns the number of its nodes. It is one
+    # function because numba counts references wherever arrays go from one to another, and most
+    # nodes have a few rows only: the arrays are named here, once for a tree.
+    XT, codes, mass, rows = sample.XT, sample.codes, sample.class_mass, sample.rows
+    nodes, threshold, shares = table.nodes, table.threshold, table.shares
+    pool, state, values, labels = work.pool, work.state, work.values, work.codes
+    part, lost, best = work.part, work.lost, work.best
+    order, starts, sizes = work.order, work.starts, work.sizes
+    has_cell, of_class = work.has_cell, work.of_class
+    n_rows, n_classes = rows.size, mass.size
+    n_tries, smallest, coarse = settings.n_tries, settings.smallest, settings.coarse
+    for k in range(pool.size):
+        pool[k] = sample.columns[k]
+    starts[0], sizes[0] = 0, n_rows
+    has_cell[0] = cells.size == 0
+    of_class[0] = 0
+    for i in range(n_rows):
+        order[i] = rows[i]
+        of_class[0, codes[rows[i]]] += 1
+    used, node = 1, 0
+    while node < used:
+        begin, size, v = starts[node], sizes[node], base + node
+        n_present = _write_shares(of_class, node, mass, shares, v)
+        # The best of random cuts of random columns that are not constant in the node.
+        best_gain, best_column, best_cut, best_missing = -1.0, -1, 0.0, False
+        tried, left_over = 0, 0
+        if n_present > 1 and size >= smallest:
+            left_over = pool.size
+            for i in range(size):
+                labels[np.uintp(i)] = codes[np.uintp(order[np.uintp(begin + i)])]
+        while tried < n_tries and left_over > 0:
+            pick = _below(state, left_over)
+            column = pool[pick]
+            left_over -= 1
+            pool[pick], pool[left_over] = pool[left_over], pool[pick]
+            low, high, n_missing = _read_values(XT, column, order, begin, size, values)
+            if low < high:
+                u = _uniform(state)
+                cut = low * (1.0 - u) + high * u
+                if not low <= cut < high:
+                    cut = low
+            elif 0 < n_missing < size:
+                cut = _LARGEST  # separates rows that have the value from rows that lack it
+            else:
+                continue
+            tried += 1
+            gain, missing_left = _gain(
+                values, labels, size, n_missing, cut, mass, of_class, node, part, lost
+            )
+            if gain > best_gain:
+                best_gain, best_column, best_cut, best_missing = gain, column, cut, missing_left
+                for c in range(n_classes):
+                    best[c] = part[c]
+        if not has_cell[node] and (best_column < 0 or size < coarse):
+            for i in range(begin, begin + size):
+                cells[order[i], tree] = v
+            has_cell[node] = True
+        nodes[v, FEATURE], nodes[v, SIZE] = best_column, size
+        nodes[v, LEFT], nodes[v, MISSING_LEFT] = -1, best_missing
+        threshold[v] = best_cut
+        if best_column >= 0:
+            target = begin + n_rows if begin < n_rows else begin - n_rows
+            n_left = part_rows(XT, best_column, order, begin, target, size, best_cut, best_missing)
+            nodes[v, LEFT] = base + used
+            starts[used], sizes[used] = target, n_left
+            starts[used + 1], sizes[used + 1] = target + n_left, size - n_left
+            has_cell[used] = has_cell[used + 1] = has_cell[node]
+            for c in range(n_classes):
+                of_class[used, c] = best[c]
+                of_class[used + 1, c] = of_class[node, c] - best[c]
+            used += 2
+        node += 1
+    return used
 
 
 @compiled
@@ -237,67 +290,37 @@ def grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells):
         The table of nodes; the nodes of tree t are ``offsets[t]`` to ``offsets[t + 1]``. The
         shares are those of the classes in each node, so that any node can serve as a leaf.
     """
-    XT, mass, rows = sample.XT, sample.class_mass, sample.rows
-    n_rows, n_classes = rows.size, mass.size
+    n_rows, n_classes = sample.rows.size, sample.class_mass.size
     capacity = 2 * n_rows * n_trees
     offsets = np.zeros(n_trees + 1, np.int64)
-    nodes = np.empty((capacity, 4), np.int32)
-    threshold = np.empty(capacity)
-    shares = np.empty((capacity, n_classes), np.float32)
-    # Rows sorted by node. The children of a node whose rows are in one have theirs in the other.
-    here, there = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
-    starts, ends = np.empty(2 * n_rows, np.int64), np.empty(2 * n_rows, np.int64)
-    has_cell, is_there = np.zeros(2 * n_rows, np.bool_), np.zeros(2 * n_rows, np.bool_)
-    of_class = np.empty((2 * n_rows, n_classes), np.int64)
+    table = _Table(
+        np.empty((capacity, 4), np.int32),
+        np.empty(capacity),
+        np.empty((capacity, n_classes), np.float32),
+    )
     work = _Work(
-        sample.columns.copy(),
+        np.empty(sample.columns.size, np.int64),
         np.empty(n_rows),
         np.empty(n_rows, np.int32),
         np.empty(n_classes, np.int64),
         np.empty(n_classes, np.int64),
         np.empty(n_classes, np.int64),
         np.zeros(1, np.uint64),
+        np.empty(2 * n_rows, np.int32),
+        np.empty(2 * n_rows, np.int64),
+        np.empty(2 * n_rows, np.int64),
+        np.zeros(2 * n_rows, np.bool_),
+        np.empty((2 * n_rows, n_classes), np.int64),
     )
-    base = 0
-    for tree in range(n_trees):
-        work.state[0] = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(tree)
-        work.pool[:] = sample.columns
-        offsets[tree] = base
-        starts[0], ends[0] = 0, n_rows
-        has_cell[0] = cells.size == 0
-        of_class[0] = 0
-        for i in range(n_rows):
-            here[i] = rows[i]
-            of_class[0, sample.codes[rows[i]]] += 1
-        used, node = 1, 0
-        while node < used:
-            begin, end, v, whole = starts[node], ends[node], base + node, of_class[node]
-            n_present = _write_shares(whole, mass, shares[v])
-            order, other = (there, here) if is_there[node] else (here, there)
-            column, cut, goes_left = -1, 0.0, False
-            if n_present > 1 and end - begin >= smallest:
-                column, cut, goes_left = _best_split(
-                    sample, order, begin, end, whole, n_tries, work
-                )
-            if not has_cell[node] and (column < 0 or end - begin < coarse):
-                for i in range(begin, end):
-                    cells[order[i], tree] = v
-                has_cell[node] = True
-            nodes[v, FEATURE], nodes[v, SIZE] = column, end - begin
-            nodes[v, LEFT], nodes[v, MISSING_LEFT] = -1, goes_left
-            threshold[v] = cut
-            if column >= 0:
-                nodes[v, LEFT] = base + used
-                starts[used], ends[used + 1] = begin, end
-                middle = part_rows(XT[column], order, other, begin, end, cut, goes_left)
-                ends[used] = starts[used + 1] = middle
-                for c in range(n_classes):
-                    of_class[used, c] = work.best[c]
-                    of_class[used + 1, c] = whole[c] - work.best[c]
-                has_cell[used] = has_cell[used + 1] = has_cell[node]
-                is_there[used] = is_there[used + 1] = not is_there[node]
-                used += 2
-            node += 1
-        base += used
-    offsets[n_trees] = base
-    return offsets, nodes[:base].copy(), threshold[:base].copy(), shares[:base].copy()
+    settings = _Settings(n_tries, smallest, coarse)
+    for t in range(n_trees):
+        work.state[0] = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(t)
+        used = _grow_tree(sample, table, work, offsets[t], settings, t, cells)
+        offsets[t + 1] = offsets[t] + used
+    end = offsets[n_trees]
+    return (
+        offsets,
+        table.nodes[:end].copy(),
+        table.threshold[:end].copy(),
+        table.shares[:end].copy(),
+    )
