@@ -161,7 +161,8 @@ def _gain(values, codes, size, n_missing, cut, mass, whole, node, part, lost):
             left += part[c] * mass[c]
             total += whole[node, c] * mass[c]
         return gain, left >= 0.5 * total
-    lost[:] = 0
+    for c in range(lost.size):
+        lost[c] = 0
     for i in range(size):
         lost[codes[i]] += values[i] != values[i]
     for c in range(part.size):
@@ -204,7 +205,8 @@ def _grow_tree(sample, table, work, base, settings, tree, cells):
         pool[k] = sample.columns[k]
     starts[0], sizes[0] = 0, n_rows
     has_cell[0] = cells.size == 0
-    of_class[0] = 0
+    for c in range(n_classes):
+        of_class[0, c] = 0
     for i in range(n_rows):
         order[i] = rows[i]
         of_class[0, codes[rows[i]]] += 1
