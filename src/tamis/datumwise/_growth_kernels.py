@@ -1,11 +1,11 @@
-"""Compiled kernels that grow extremely randomised trees; see `_descent_kernels` for the nodes."""
+"""Compiled kernels that grow extremely randomised trees; see `_forest_kernels` for the nodes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from tamis._compile import compiled
-from tamis.datumwise._descent_kernels import FEATURE, LEFT, MISSING_LEFT, SIZE, part_rows
+from tamis.datumwise._forest_kernels import FEATURE, LEFT, MISSING_LEFT, SIZE, part_rows
 
 __all__ = ["Sample", "grow_forest"]
 

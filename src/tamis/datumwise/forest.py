@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.datumwise import _descent_kernels as descent
 from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise._growth_kernels import Sample, grow_forest
 
@@ -29,7 +28,7 @@ _NO_ROWS, _NO_TABLE = np.empty(0, dtype=np.int32), np.empty((0, 0), dtype=np.flo
 
 @dataclass(frozen=True)
 class Forest:
-    """The nodes of all trees, in one table: see `_descent_kernels`.
+    """The nodes of all trees, in one table: see `_forest_kernels`.
 
     Attributes
     ----------
@@ -62,22 +61,22 @@ class Forest:
     @property
     def feature(self) -> NDArray[np.int32]:
         """Column that each node splits; -1 for a leaf."""
-        return self.nodes[:, descent.FEATURE]
+        return self.nodes[:, kernels.FEATURE]
 
     @property
     def left(self) -> NDArray[np.int32]:
         """First child of each node; the other one follows it."""
-        return self.nodes[:, descent.LEFT]
+        return self.nodes[:, kernels.LEFT]
 
     @property
     def sizes(self) -> NDArray[np.int32]:
         """Number of training rows of each node."""
-        return self.nodes[:, descent.SIZE]
+        return self.nodes[:, kernels.SIZE]
 
     @property
     def missing_left(self) -> NDArray[np.bool_]:
         """Whether missing values go to the first child."""
-        return self.nodes[:, descent.MISSING_LEFT] != 0
+        return self.nodes[:, kernels.MISSING_LEFT] != 0
 
     def cells(self, XT: NDArray, rows: NDArray, *smallest: int) -> NDArray[np.int32]:
         """Cells of some rows, at one or more resolutions.
@@ -97,12 +96,12 @@ class Forest:
             Nodes.
         """
         cells = np.empty((len(smallest), rows.size, self.n_trees), dtype=np.int32)
-        descent.find_cells(XT, rows, self._trees(), np.array(smallest), cells)
+        kernels.find_cells(XT, rows, self._trees(), np.array(smallest), cells)
         return cells
 
     def mean_shares(self, XT: NDArray, rows: NDArray) -> NDArray[np.float64]:
         """Mean shares of the classes in the leaves of some rows: (n_rows, n_classes)."""
-        return descent.mean_values(
+        return kernels.mean_values(
             XT, rows, self._trees(), self.shares, np.array([0]), _NO_ROWS, _NO_TABLE
         )[0]
 
@@ -129,7 +128,7 @@ class Forest:
         values : ndarray of shape (n_rows, n_values)
         """
         smallest = np.array([0, coarse])
-        return descent.mean_values(XT, rows, self._trees(), self.shares, smallest, row_of, table)
+        return kernels.mean_values(XT, rows, self._trees(), self.shares, smallest, row_of, table)
 
     def feature_gains(self, n_features: int, class_mass: NDArray) -> NDArray[np.float64]:
         """Total decrease of impurity by each feature, over all rows and trees."""
@@ -145,7 +144,7 @@ class Forest:
         return self.sizes / (self.shares / class_mass).sum(axis=1)
 
     def _trees(self):
-        return descent.Trees(self.offsets, self.nodes, self.threshold)
+        return kernels.Trees(self.offsets, self.nodes, self.threshold)
 
 
 def grow(sample: Sample, n_trees: int, seed: int, smallest: int = 2) -> Forest:
