@@ -200,10 +200,11 @@ def _race(pair, *runners):
     while len(runners) > 1:
         gaps = []
         for runner in runners:
+            gap = np.inf  # of an algorithm that has ended
             for latest, n_steps in _stretch(runner, stretch):
-                pair = pair.better(latest.primal, latest.dual)
+                pair, gap = pair.better(latest.primal, latest.dual), latest.gap
                 yield pair, n_steps
-            gaps.append(latest.gap)
+            gaps.append(gap)
         runners = [r for r, gap in zip(runners, gaps, strict=True) if gap <= 2 * min(gaps)]
         stretch *= 2
     for latest, n_steps in runners[0]:
