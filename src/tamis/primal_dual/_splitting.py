@@ -20,7 +20,6 @@ from itertools import count
 import numpy as np
 from scipy import linalg
 
-from tamis.primal_dual._polish import polish, polish_size
 from tamis.primal_dual._restarts import Restarts
 
 __all__ = ["can_split", "splitting"]
@@ -56,9 +55,8 @@ def splitting(problem, pair):
     system.factorize(a, b)
     R = problem.residual(pair.primal.mu, pair.primal.XW)
     z = anchor = (R + pair.dual.U / a, pair.primal.W + pair.dual.G / b)
-    restarts, spent = Restarts(), 0.0
+    restarts = Restarts()
     for n_iter in count(1):
-        spent += system.cost
         R, U, V = _resolve(problem, z, a)
         mu, W, fitted = system.solve(2 * R - z[0], 2 * V - z[1])
         loose = fitted - R, W - V
@@ -80,14 +78,6 @@ def splitting(problem, pair):
                 system.factorize(a, b)
                 z = new_R + new_U / a, new_V + G / b
             anchor = z
-            size = polish_size(problem, new_V, new_U)
-            if n_iter >= _LOOK and 4 * size**3 * problem.n_classes <= spent:
-                spent = 0.0
-                before = pair.gap
-                pair = polish(problem, pair, new_V, mu, new_U)
-                if pair.gap <= 0.5 * before:
-                    R = problem.residual(pair.primal.mu, pair.primal.XW)
-                    z = anchor = (R + pair.dual.U / a, pair.primal.W + pair.dual.G / b)
             continue
         share = restarts.anchor_weight
         z = tuple(
@@ -119,9 +109,6 @@ class _System:
         self.problem = problem
         n_samples, n_features = problem.matrix.shape
         self.tall = n_features + problem.n_classes <= n_samples or problem.matrix.is_sparse
-        k = problem.n_classes
-        #: Operations of one solution; for small matrices, calls take ten times as long.
-        self.cost = 4.0 * n_samples * n_features * k + 1e6
         if self.tall:
             self.gram = problem.matrix.gram(problem.weights)
             self.crossed = -problem.adjoint(problem.indicator)
