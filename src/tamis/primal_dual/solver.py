@@ -40,7 +40,7 @@ _DENSE_SHARE = 0.25
 # Iterations of an inner algorithm between two checks by the solver.
 _STRIDE = 50
 # A Huber loss with a smaller delta is treated like the l1 loss.
-_SHARP_BEND = 1e-3
+_SHARP_BEND = 3e-3
 # An inner problem whose gap has not fallen by a tenth in this many iterations is postponed.
 _STALLED = 1000
 
