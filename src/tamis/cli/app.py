@@ -30,14 +30,10 @@ def run(argv=None):
         0 success, 1 failure, 2 invalid options or input.
     """
     _prepare_streams()
-    parser = make_parser()
     try:
-        options = parser.parse_args(argv)
+        options = _parse(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else _WRONG
-    if options.command is None:
-        parser.print_help()
-        return _WRONG
     from tamis.cli.spool import spooled
     from tamis.tables.errors import Failure, InputError
 
@@ -70,6 +66,23 @@ def run(argv=None):
         return _say(
             f"error: {line} ({kind}; set TAMIS_DEBUG=1 to see where it comes from)", _FAILED
         )
+
+
+def _parse(words=None):
+    """Options from arguments, by default those of the process.
+
+    Raises SystemExit after --help, for invalid arguments and if no command is named.
+    """
+    option, words = "--missing-values", list(sys.argv[1:] if words is None else words)
+    if option in words[:-1]:  # its value may begin like an option, such as "-,?"
+        place = words.index(option)
+        words[place : place + 2] = [f"{option}={words[place + 1]}"]
+    parser = make_parser()
+    options = parser.parse_args(words)
+    if options.command is None:
+        parser.print_help()
+        parser.exit(2)
+    return options
 
 
 def _tell(error):
