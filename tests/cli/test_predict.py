@@ -15,7 +15,7 @@ from tests.cli.conftest import HEADER, make_rows, write_csv
 def test_the_command_prints_what_the_model_says(run_folder, new, table):
     rows = table("predict", run_folder, new, "--id", "name")
     model = read_model(os.path.join(run_folder, "model.json"))
-    chunk, _ = next(read_rows(new, model.required, model.preparation.kinds))
+    chunk, _ = next(read_rows(new, model.preparation.required, model.preparation.kinds))
     assert list(rows[0]) == ["name", "prediction", "p_ill", "p_well"]
     assert [row["name"] for row in rows] == [f"s{i}" for i in range(41)]
     assert [row["prediction"] for row in rows] == model.predict(chunk).tolist()

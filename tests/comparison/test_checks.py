@@ -8,8 +8,7 @@ from scipy import sparse
 
 from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
 from tamis.comparison.checks.result import chance_level, check_result
-from tamis.comparison.disguised import find_disguised
-from tamis.comparison.duplicates import handle_duplicates
+from tamis.comparison.prepare import find_disguised, handle_duplicates
 from tamis.paths.copies import find_copies
 from tamis.tables import Columns, Table, lay_out
 from tests.comparison.problems import make

@@ -19,6 +19,11 @@ from tamis.tables.errors import InputError
 
 __all__ = ["Progress", "conclude", "reading", "run", "tell_seconds"]
 
+# Seconds between lines if standard error is not a terminal.
+_QUIET = 30.0
+# Bytes up to which reading is silent; seconds before the first message, and between messages.
+_SMALL_FILE, _PATIENT, _READING = 50e6, 3.0, 10.0
+
 
 def run(options):
     """Run the command; returns the exit code."""
@@ -26,8 +31,7 @@ def run(options):
     folder = None
     if options.output:
         folder = RunFolder(options.output)
-        folder.check()
-        folder.check_inputs(options.data, options.target_file, options.features_file)
+        folder.check(options.data, options.target_file, options.features_file)
     _check_words(words)
     with reading(options.data):
         loaded = load(words)
@@ -133,10 +137,9 @@ class _Reporter(Callback):
 
 def conclude(comparison, choice, folder, options, start=None):
     """Write the model of one method and level, and print the results."""
-    metrics = comparison.metrics_of(choice)
+    _, records, metrics = comparison.fitted(choice)
     if start is not None:
         metrics["seconds"] = time.perf_counter() - start
-    records = comparison.records_of(choice)
     in_batch = [r["feature"] for r in records if r.get("tells_batch")]
     if in_batch:
         say(
@@ -160,12 +163,6 @@ def _say_how_to_resume(comparison, folder):
     say(f"{why}; not finished: {', '.join(left) or 'the rest'}")
     if folder is not None:
         say(f"Finished work is in {folder.path}; repeat the command to resume.")
-
-
-# Seconds between lines if standard error is not a terminal.
-_QUIET = 30.0
-# Bytes up to which reading is silent; seconds before the first message, and between messages.
-_SMALL_FILE, _PATIENT, _READING = 50e6, 3.0, 10.0
 
 
 def tell_seconds(seconds):

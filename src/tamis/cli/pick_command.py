@@ -41,6 +41,6 @@ def run(options):
         only_finished=True,
     )
     choice = comparison.find(options.method, options.n_features)
-    target.make()
+    target.check()
     conclude(comparison, choice, target, options)
     return 0

@@ -13,6 +13,10 @@ from tamis.tables.errors import EmptyTableError, InputError, listed
 
 __all__ = ["missing_words", "read_new", "read_priors", "run"]
 
+# Values per chunk; most and fewest rows per chunk.
+_VALUES, _MOST_ROWS, _FEWEST_ROWS = 2_000_000, 10_000, 50
+_TOLERANCE = 1e-6
+
 
 def run(options):
     """Run the command; returns the exit code."""
@@ -45,10 +49,6 @@ def _predict(model, chunks, priors, reject):
             columns.append([len(asked) for asked in predicted.asked])
             columns.append([";".join(asked) for asked in predicted.asked])
         yield from zip(*columns, strict=True)
-
-
-# Values per chunk; most and fewest rows per chunk.
-_VALUES, _MOST_ROWS, _FEWEST_ROWS = 2_000_000, 10_000, 50
 
 
 def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say):
@@ -85,7 +85,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
     wanted = [*extra, *([options.id_column] if options.id_column else [])]
     rows = read_rows(
         options.data,
-        model.required,
+        model.preparation.required,
         model.preparation.kinds,
         format=options.format,
         delimiter=options.delimiter,
@@ -140,9 +140,6 @@ def _plain(value):
     if value is None:
         return ""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-_TOLERANCE = 1e-6
 
 
 def read_priors(text, classes):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -60,6 +60,8 @@ class Problem:
         Features more correlated than this with a better one are dropped.
     max_features : int or None
         Largest overall number of features of a model that asks for them one at a time.
+    n_rows, n_features : int
+        Number of rows, and of features that can be counted.
     """
 
     preparation: Preparation
@@ -78,22 +80,12 @@ class Problem:
     balanced: bool = True
     redundancy: float | None = None
     max_features: int | None = None
+    n_rows: int = field(init=False)
+    n_features: int = field(init=False)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.codes.size
-
-    @property
-    def n_features(self) -> int:
-        """Number of features that can be counted."""
-        return int(np.count_nonzero(~self.kept))
-
-    @property
-    def row_weights(self) -> NDArray:
-        """Weight of each row if the copies of a row count once together, as in calibration."""
-        weights = np.ones(self.n_rows) if self.weights is None else self.weights
-        return weights if self.times is None else weights / self.times
+    def __post_init__(self):
+        object.__setattr__(self, "n_rows", self.codes.size)
+        object.__setattr__(self, "n_features", int(np.count_nonzero(~self.kept)))
 
     def digest(self) -> str:
         """Hash of everything that the outcomes of tasks depend on, apart from the options."""
@@ -172,6 +164,12 @@ class Part:
     weights : ndarray of shape (n_train,) or None
         Sample weights.
     seed : int
+    feature_of : ndarray of int64 of shape (len(columns),)
+        Counted feature of each remaining column.
+    present : ndarray of int64
+        Remaining counted features, ascending.
+    class_weight : {"balanced", None}
+        Value of the estimators' parameter `class_weight`.
     """
 
     problem: Problem
@@ -183,16 +181,15 @@ class Part:
     known: np.ndarray
     weights: np.ndarray | None
     seed: int
+    feature_of: np.ndarray = field(init=False)
+    present: np.ndarray = field(init=False)
+    class_weight: str | None = field(init=False)
 
-    @property
-    def feature_of(self) -> NDArray:
-        """Counted feature of each remaining column."""
-        return self.problem.feature_of[self.columns]
-
-    @property
-    def class_weight(self) -> str | None:
-        """Value of the estimators' parameter `class_weight`."""
-        return "balanced" if self.problem.balanced else None
+    def __post_init__(self):
+        feature_of = self.problem.feature_of[self.columns]
+        object.__setattr__(self, "feature_of", feature_of)
+        object.__setattr__(self, "present", np.unique(feature_of))
+        object.__setattr__(self, "class_weight", "balanced" if self.problem.balanced else None)
 
     def test_rows(self, rows: NDArray) -> tuple[Matrix, Matrix]:
         """Imputed rows, and rows with missing values, of the remaining columns."""
@@ -202,11 +199,6 @@ class Part:
         if not self.problem.missing.size:
             return X, X
         return X, self.preparation.finish(encoded, impute=False)[:, self.columns]
-
-    @property
-    def present(self) -> NDArray:
-        """Remaining counted features, ascending."""
-        return np.unique(self.feature_of)
 
     def columns_of(self, features: NDArray) -> NDArray:
         """Remaining columns of some counted features, ascending."""

@@ -44,6 +44,8 @@ class MethodResult:
         Mean over repeats of the score of the pooled predictions.
     errors : ndarray of shape (n_levels,)
         Standard errors.
+    per_sample : ndarray of shape (n_levels,)
+        Mean number of features per sample.
     """
 
     method: Method
@@ -59,20 +61,8 @@ class MethodResult:
     scores: np.ndarray | None = None
     errors: np.ndarray | None = None
 
-    @property
-    def per_sample(self) -> NDArray:
-        """Mean number of features per sample, for each level."""
-        return self.n_used.mean(axis=(1, 2))
-
-    @property
-    def mean_cost(self) -> NDArray:
-        """Mean cost per sample, for each level."""
-        return self.cost.mean(axis=(1, 2))
-
-    @property
-    def most_per_sample(self) -> NDArray:
-        """95th percentile of the number of features per sample, for each level."""
-        return np.percentile(self.n_used, 95, axis=(1, 2))
+    def __post_init__(self):
+        self.per_sample = self.n_used.mean(axis=(1, 2))
 
     def sparsity(self, minimize: str) -> NDArray:
         """The number of features to minimise: "overall" or "per-sample"."""
@@ -208,7 +198,7 @@ def judge(
     )
 
 
-def calibrate(result, at, codes, balanced, weights):
+def calibrate(result, at, problem):
     """Find the temperature that calibrates the out-of-fold probabilities of a level.
 
     Parameters
@@ -216,12 +206,7 @@ def calibrate(result, at, codes, balanced, weights):
     result : MethodResult
     at : int
         Place of the level.
-    codes : ndarray of int of shape (n_rows,)
-        True classes.
-    balanced : bool
-        Whether all classes have equal weight.
-    weights : ndarray of shape (n_rows,)
-        Weights of the rows: all copies of one row count once together.
+    problem : Problem
 
     Returns
     -------
@@ -231,6 +216,10 @@ def calibrate(result, at, codes, balanced, weights):
     p = result.probabilities[at].astype(np.float64).reshape(-1, n_classes)
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(p), -50.0)
-    if balanced:
+    codes = problem.codes
+    weights = np.ones(codes.size) if problem.weights is None else problem.weights
+    if problem.times is not None:
+        weights = weights / problem.times  # all copies of one row count once together
+    if problem.balanced:
         weights = weights / np.bincount(codes, weights, n_classes)[codes]
     return fit_temperature(logs, np.tile(codes, n_repeats), np.tile(weights, n_repeats))

@@ -196,7 +196,7 @@ def summary(model):
     if not is_estimator(model):
         estimator = model.estimator
         described["target"] = model.target
-        described["required_columns"] = list(model.required)
+        described["required_columns"] = list(model.preparation.required)
         names = np.array(model.preparation.columns, dtype=object)
     else:
         names = getattr(model, "feature_names_in_", None)
