@@ -212,7 +212,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         """
         check_is_fitted(self, "support_")
         other = copy.copy(self)
-        other._select(resolve_n_features(k, self._n_choices, "k"))
+        other._keep(self._model, resolve_n_features(k, self._n_choices, "k"))
         if hasattr(other, "n_features_to_select"):
             other.n_features_to_select = k
         return other
@@ -293,7 +293,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
             raise ValueError(f"ks must be a sequence of numbers of features, or None, got {ks!r}.")
         ks = [resolve_n_features(k, self._n_choices, "Each of ks") for k in ks]
         levels = np.array(ks, dtype=np.int64)
-        return CentersPath(model, levels, self.classes_, self.with_n_features), X
+        return CentersPath(model, levels, self.classes_, self), X
 
 
 def _score_labels(path, X, codes, known, scoring, weights):

@@ -7,7 +7,7 @@ decisions (`tamis.centers.terms`). Levels are numbers of features, or of feature
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from tamis.centers.terms import path_decisions, path_labels
 from tamis.paths.path import Path
 
 if TYPE_CHECKING:
-    from tamis.centers.classifier import SparseCenterClassifier
+    from tamis.centers._fitted import FittedCenters
 
 __all__ = ["CentersPath", "check_levels", "path_grid"]
 
@@ -35,8 +35,8 @@ class CentersPath(Path):
         Numbers of features, or of feature groups if there are groups, without those to keep.
     classes : ndarray of shape (n_classes,)
         Class labels, in the order of the decisions.
-    build : callable
-        ``build(k)`` gives the fitted classifier with k features.
+    template : SparseCenterClassifier or SparseCenterClassifierCV
+        Parameters and input features of the classifiers of the path.
 
     Attributes
     ----------
@@ -52,15 +52,13 @@ class CentersPath(Path):
         model: CenterModel,
         levels: NDArray,
         classes: NDArray,
-        build: Callable[[int], SparseCenterClassifier],
+        template: FittedCenters,
     ) -> None:
         self.levels = levels
         self.classes = classes
-        self.n_features = model.count_choices(levels)
         self._model = model
-        self._build = build
-        self._terms = model.terms(model.ranked())
-        self._stops = model.count_features(levels)
+        self._template = template
+        self._terms, self._stops, self.n_features = model.along(levels)
 
     def features(self, level: int) -> NDArray[np.intp]:
         """Columns that the model at one place of the path uses, ascending.
@@ -119,8 +117,8 @@ class CentersPath(Path):
         ]
         return (parts[0] if len(parts) == 1 else np.concatenate(parts)).T
 
-    def model(self, level: int) -> SparseCenterClassifier:
-        """The fitted `SparseCenterClassifier` at one place of the path; nothing is retrained.
+    def model(self, level: int) -> FittedCenters:
+        """The fitted classifier at one place of the path; nothing is retrained.
 
         Parameters
         ----------
@@ -129,9 +127,15 @@ class CentersPath(Path):
 
         Returns
         -------
-        classifier : SparseCenterClassifier
+        classifier : SparseCenterClassifier or SparseCenterClassifierCV
         """
-        return self._build(int(self.levels[level]))
+        k = int(self.levels[level])
+        classifier = copy.copy(self._template)
+        if hasattr(classifier, "n_features_to_select"):
+            classifier.n_features_to_select = max(k, 1)
+        classifier.classes_ = self.classes
+        classifier._keep(self._model, k)
+        return classifier
 
     def _row_blocks(self, X):
         """Rows as the decisions need them; with a covariance a few at a time, whitened."""
