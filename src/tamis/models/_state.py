@@ -16,7 +16,7 @@ from tamis.models import (
     _check_selectors,
 )
 from tamis.models._checking import integer, is_plain, labels, names, record, require
-from tamis.models._codec import SPLITTERS, Unwritable, splitter_options
+from tamis.models._encoding import SPLITTERS, Unwritable, splitter_options
 from tamis.models._registry import ESTIMATORS, class_named, is_estimator
 from tamis.tables.errors import InputError
 
