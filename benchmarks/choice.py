@@ -28,7 +28,7 @@ from tamis.comparison.comparison import Comparison
 from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.final import fit_final
 from tamis.comparison.options import Settings
-from tamis.comparison.problem import make_problem
+from tamis.comparison.prepare import make_problem
 from tamis.comparison.results import collect, judge
 from tamis.comparison.run import plan
 from tamis.comparison.tasks import run_tasks

@@ -291,14 +291,16 @@ def result(right, codes, fold_of, honest, groups=None):
         SimpleNamespace(repeat=0, number=f, test=np.flatnonzero(fold_of == f))
         for f in range(fold_of.max() + 1)
     ]
-    found = SimpleNamespace(labels=np.where(right, codes, 1 - codes)[None, None])
+    labels = np.where(right, codes, 1 - codes)[None, None]
+    found = SimpleNamespace(labels=labels, method=SimpleNamespace(name="centers"))
     return SimpleNamespace(
         problem=SimpleNamespace(
             codes=codes, classes=np.arange(2), n_rows=codes.size, groups=groups, weights=None
         ),
         settings=SimpleNamespace(scoring="balanced_accuracy", seed=0),
         folds=folds,
-        chosen=(found, 0),
+        results=[found],
+        choice=SimpleNamespace(method="centers", place=0),
         honest_score=honest,
     )
 

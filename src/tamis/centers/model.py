@@ -23,7 +23,7 @@ from tamis._array import Matrix, is_sparse
 from tamis._base import order_by_score
 from tamis.centers.covariance import Whitening
 from tamis.centers.groups import FeatureGroups
-from tamis.centers.ranking import CenterStatistics, in_units_of_X, scaled_by, select_largest
+from tamis.centers.ranking import NOTHING, CenterStatistics, scaled_by, select_largest
 from tamis.centers.terms import PathTerms, bounds_of, path_decisions, require_finite_decisions
 from tamis.centers.units import divide
 
@@ -31,6 +31,9 @@ __all__ = ["CenterModel"]
 
 # Number of values that are made dense at a time.
 _DENSE_VALUES = 1 << 22
+# Decisions that differ by less, relative to their terms, count as equal: sums in another order
+# differ by as much.
+_TIE = 1e-12
 
 
 @dataclass
@@ -77,7 +80,10 @@ class CenterModel:
 
     def in_units_of_X(self, support: NDArray) -> tuple[NDArray, NDArray, float, float]:
         """Scales and gains of all features, dispersion and objective, for X in its own units."""
-        scale = in_units_of_X(self.scale, self.reference, self.statistics)
+        scale, unit = self.scale, self.statistics.unit
+        if unit is not None:  # 1 for constant columns
+            varies = (self.statistics.spread > 0) & (scale < NOTHING)
+            scale = np.where(varies, scale * np.where(varies, unit / self.reference, 1.0), 1.0)
         gains, dispersion = self.gains, self.dispersion(support)
         objective = self.objective(support)
         if self.reference != 1.0:
@@ -158,11 +164,17 @@ class CenterModel:
             omega, factor, origin, common = self._differences(columns)
             slope = np.ascontiguousarray((omega * factor).T)
             shift = np.ascontiguousarray((0.5 * omega**2 + omega * factor * common).T)
-        terms = PathTerms(
-            columns, origin, slope, shift, self.metric == "l1", sharpness, self.log_prior
+        if self.metric == "l1":
+            size = (np.abs(shift) * slope).max(axis=1, initial=0.0)
+        else:
+            size = np.abs(origin[:, None] * slope) + np.abs(shift)
+            size = size.max(axis=1, initial=0.0)
+        total = np.concatenate([[0.0], np.cumsum(size)]) * sharpness
+        tolerance = _TIE * np.maximum(1.0 + total, self.temperature)
+        is_l1 = self.metric == "l1"
+        return PathTerms(
+            columns, origin, slope, shift, is_l1, sharpness, self.log_prior, tolerance
         )
-        terms.set_tolerance(self.temperature)
-        return terms
 
     def _differences(self, support):
         """omega, the factor that converts a value to its units, origin and common center.

@@ -33,17 +33,17 @@ from tamis.centers.segments import ClassMedians
 from tamis.centers.statistics import ClassMoments
 
 __all__ = [
+    "NOTHING",
     "CenterStatistics",
     "from_medians",
     "from_moments",
-    "in_units_of_X",
     "scale_of",
     "scaled_by",
     "select_largest",
 ]
 
 # A column that is smaller than another by this factor is negligible.
-_NOTHING = 2.0**1000
+NOTHING = 2.0**1000
 
 
 @dataclass
@@ -193,18 +193,10 @@ def _in_common_units(scale, scaling, power, statistics):
         else:
             reference = unit[varies].max()
             ratio = reference / unit
-        scale = np.where(varies, scale * np.minimum(ratio, _NOTHING), 1.0)
+        scale = np.where(varies, scale * np.minimum(ratio, NOTHING), 1.0)
         if scaling is None and power == 2:
             _require_squares(scale, reference, statistics)
     return scale, float(reference)
-
-
-def in_units_of_X(scale: NDArray, reference: float, statistics: CenterStatistics) -> NDArray:
-    """Scales for columns in the units of X: 1 for constant columns."""
-    if statistics.unit is None:
-        return scale
-    varies = (statistics.spread > 0) & (scale < _NOTHING)
-    return np.where(varies, scale * np.where(varies, statistics.unit / reference, 1.0), 1.0)
 
 
 def _require_numbers(variance, varies, statistics):

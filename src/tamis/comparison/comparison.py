@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.comparison.choice import Candidates, Choice, Honest
-from tamis.comparison.draws import Draws
 from tamis.comparison.final import fit_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.metrics import path_table, summarise
@@ -311,20 +310,8 @@ class Comparison:
 
     # Shared by the reports.
 
-    @property
-    def draws(self) -> Draws:
-        """Bootstrap draws of the rows."""
-        problem = self.problem
-        return Draws(
-            problem.codes,
-            problem.classes.size,
-            problem.groups,
-            seed=self.settings.seed,
-            weights=problem.weights,
-        )
-
     @cached_property
     def lower_band(self) -> NDArray[np.float64]:
         """Lower limits that hold for the scores of all candidates together."""
         assert self.candidates is not None
-        return self.candidates.lower_band(self.draws)
+        return self.candidates.lower_band()

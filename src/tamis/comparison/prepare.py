@@ -8,13 +8,14 @@ import numpy as np
 
 from tamis.comparison.checks import check_data
 from tamis.comparison.options import Options
-from tamis.comparison.problem import Problem, make_problem
+from tamis.comparison.problem import Problem
 from tamis.paths.copies import find_copies
+from tamis.paths.folds import merge_groups
 from tamis.tables.errors import InputError, nearest
-from tamis.tables.preparation import lay_out
+from tamis.tables.preparation import lay_out, missing_columns
 from tamis.tables.table import Table
 
-__all__ = ["Prepared", "find_disguised", "handle_duplicates", "prepare"]
+__all__ = ["Prepared", "find_disguised", "handle_duplicates", "make_problem", "prepare"]
 
 _FEWEST_ROWS = 20
 _EPOCHS = ((0.6e9, 2.5e9), (0.6e12, 2.5e12))  # seconds and milliseconds since 1970
@@ -97,6 +98,75 @@ def prepare(table: Table, options: Options) -> Prepared:
         counters=counters,
     )
     return Prepared(table, problem, checks)
+
+
+def make_problem(
+    dataset,
+    preparation,
+    encoded,
+    *,
+    keep=(),
+    costs=None,
+    balanced=True,
+    redundancy=None,
+    max_features=None,
+    copies=None,
+):
+    """The problem of a dataset.
+
+    Parameters
+    ----------
+    dataset : Table
+    preparation, encoded : Preparation, array
+        From `tamis.tables.lay_out`.
+    keep : sequence of str
+        Source columns or counted features that are always used.
+    costs : dict of str to float or None
+        Costs of counted features; 1 for the others.
+    balanced : bool
+    redundancy : float or None
+    max_features : int or None
+    copies : Copies or None
+        Copies of rows that form sample groups.
+
+    Returns
+    -------
+    problem : Problem
+    """
+    classes, codes = np.unique(dataset.y, return_inverse=True)
+    counted = preparation.features
+    position = {}
+    feature_of = np.array([position.setdefault(name, len(position)) for name in counted])
+    names = list(position)
+    kept = np.zeros(len(names), dtype=bool)
+    sources = preparation.sources
+    for name in keep:
+        for column, source in enumerate(sources):
+            if name in (source, counted[column]):
+                kept[feature_of[column]] = True
+    feature_costs = np.array([(costs or {}).get(name, 1.0) for name in names])
+    return Problem(
+        preparation=preparation,
+        encoded=encoded,
+        codes=codes.astype(np.int64),
+        classes=classes,
+        feature_of=feature_of.astype(np.int64),
+        names=names,
+        kept=kept,
+        costs=feature_costs,
+        missing=missing_columns(encoded),
+        groups=merge_groups(dataset.groups, None if copies is None else copies.groups),
+        batches=_indices(dataset.batches),
+        weights=dataset.weights,
+        times=None if copies is None or copies.groups is None else copies.times(),
+        balanced=balanced,
+        redundancy=redundancy,
+        max_features=max_features,
+    )
+
+
+def _indices(values):
+    return None if values is None else np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
 def _require_known(option, names, known):

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.redundancy import drop_redundant
-from tamis.paths.folds import merge_groups
 from tamis.tables.preparation import Preparation
 
-__all__ = ["Part", "Problem", "make_problem"]
+__all__ = ["Part", "Problem"]
 
 
 @dataclass(frozen=True)
@@ -223,79 +222,3 @@ class Part:
         if not order.size and not kept.any():
             order = self.present[:k]
         return np.sort(np.concatenate([np.flatnonzero(kept), order]))
-
-
-def make_problem(
-    dataset,
-    preparation,
-    encoded,
-    *,
-    keep=(),
-    costs=None,
-    balanced=True,
-    redundancy=None,
-    max_features=None,
-    copies=None,
-):
-    """The problem of a dataset.
-
-    Parameters
-    ----------
-    dataset : Table
-    preparation, encoded : Preparation, array
-        From `tamis.tables.lay_out`.
-    keep : sequence of str
-        Source columns or counted features that are always used.
-    costs : dict of str to float or None
-        Costs of counted features; 1 for the others.
-    balanced : bool
-    redundancy : float or None
-    max_features : int or None
-    copies : Copies or None
-        Copies of rows that form sample groups.
-
-    Returns
-    -------
-    problem : Problem
-    """
-    classes, codes = np.unique(dataset.y, return_inverse=True)
-    counted = preparation.features
-    position = {}
-    feature_of = np.array([position.setdefault(name, len(position)) for name in counted])
-    names = list(position)
-    kept = np.zeros(len(names), dtype=bool)
-    sources = preparation.sources
-    for name in keep:
-        for column, source in enumerate(sources):
-            if name in (source, counted[column]):
-                kept[feature_of[column]] = True
-    feature_costs = np.array([(costs or {}).get(name, 1.0) for name in names])
-    values = encoded.data if is_sparse(encoded) else encoded
-    missing = np.zeros(0, dtype=np.intp)
-    if np.isnan(values).any():
-        if is_sparse(encoded):
-            missing = np.unique(encoded.indices[np.isnan(encoded.data)])
-        else:
-            missing = np.flatnonzero(np.isnan(encoded).any(axis=0))
-    return Problem(
-        preparation=preparation,
-        encoded=encoded,
-        codes=codes.astype(np.int64),
-        classes=classes,
-        feature_of=feature_of.astype(np.int64),
-        names=names,
-        kept=kept,
-        costs=feature_costs,
-        missing=missing,
-        groups=merge_groups(dataset.groups, None if copies is None else copies.groups),
-        batches=_indices(dataset.batches),
-        weights=dataset.weights,
-        times=None if copies is None or copies.groups is None else copies.times(),
-        balanced=balanced,
-        redundancy=redundancy,
-        max_features=max_features,
-    )
-
-
-def _indices(values):
-    return None if values is None else np.unique(values, return_inverse=True)[1].astype(np.int64)

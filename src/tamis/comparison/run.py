@@ -259,7 +259,6 @@ def _conclude(comparison, tasks, done):
     comparison.choice = comparison.candidates.choice()
     comparison.honest_score = estimate(
         comparison.candidates,
-        comparison.draws,
         positive=settings.positive,
         min_sensitivity=settings.min_sensitivity,
     )
