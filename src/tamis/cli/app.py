@@ -1,19 +1,24 @@
-"""Run the command that the arguments name, and turn errors into one clear line."""
+"""Run the command that the arguments name; data from pipes, and errors as one clear line."""
 
 import contextlib
 import errno
 import os
 import signal
+import stat
 import sys
+import tempfile
 import threading
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 
 from tamis.cli.parser import make_parser
-from tamis.cli.printing import print_lines
+from tamis.cli.printing import STANDARD_INPUT, print_lines
 
 __all__ = ["run"]
 
 _DONE, _FAILED, _WRONG = 0, 1, 2
+_BLOCK = 1 << 20
 
 
 def run(argv=None):
@@ -34,12 +39,11 @@ def run(argv=None):
         options = _parse(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else _WRONG
-    from tamis.cli.spool import spooled
     from tamis.tables.errors import Failure, InputError
 
     try:
         command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")
-        with _sigterm_as_ctrl_c(), spooled(options):
+        with _sigterm_as_ctrl_c(), _spooled(options):
             code = command.run(options) or _DONE
         # Here, not when Python exits: a full disk is reported, and counts as a failure.
         sys.stdout.flush()
@@ -140,3 +144,59 @@ def _prepare_streams():
 def _silence(stream):
     """Discard what is still in the buffer and everything after it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class _Spooled(os.PathLike):
+    """A temporary file that messages call standard input."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __fspath__(self):
+        return str(self.path)
+
+    def __str__(self):
+        return STANDARD_INPUT
+
+
+@contextmanager
+def _spooled(options):
+    """Return options whose `data` can be read as often as needed.
+
+    Standard input ("-"), a named pipe or a process substitution can be read only once, so it is
+    copied to a temporary file, within the limit of `--max-size`.
+    """
+    data = getattr(options, "data", None)
+    if data is None or not _is_pipe(data):
+        yield options
+        return
+    from tamis.tables.errors import InputError
+    from tamis.tables.source import Budget
+
+    if data == "-" and sys.stdin.isatty():
+        raise InputError("standard input is a terminal: pipe the data into the command")
+    # The extension of a file tells its format; "-" and /dev/fd/63 have none.
+    name = Path(data).name if Path(data).suffix else "standard-input"
+    with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
+        path = Path(folder, name)
+        budget = Budget(STANDARD_INPUT, getattr(options, "max_size", None))
+        with _open_pipe(data) as source, open(path, "wb") as file:
+            while block := source.read(_BLOCK):
+                budget.spend(len(block))
+                file.write(block)
+        options.data = _Spooled(path)
+        yield options
+
+
+def _is_pipe(data):
+    if data == "-":
+        return True
+    try:
+        mode = os.stat(data).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _open_pipe(data):
+    return open(sys.stdin.fileno(), "rb", closefd=False) if data == "-" else open(data, "rb")

@@ -9,8 +9,7 @@ import numpy as np
 
 from tamis.comparison.options import Options
 from tamis.tables.errors import InputError
-from tamis.tables.limits import WORD, Budget
-from tamis.tables.source import check_path
+from tamis.tables.source import WORD, Budget, check_path
 from tamis.tables.table import Columns, Table
 
 __all__ = ["EMBEDDED", "READING", "Loaded", "load", "make_options", "read_features_file"]
@@ -121,7 +120,7 @@ def _near(name, known):
 
 
 def _read(words, descriptions):
-    from tamis.tables import read_table
+    from tamis.tables.readers import read_table
 
     options = {name: words[name] for name in READING}
     choices = [n for n, d in descriptions.items() if d.get("type") in ("choice", "yes/no")]

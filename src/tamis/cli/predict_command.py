@@ -8,8 +8,8 @@ import numpy as np
 from tamis.cli.output import check_output, number, write_rows
 from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
-from tamis.tables import MissingWords
 from tamis.tables.errors import EmptyTableError, InputError, listed
+from tamis.tables.missing import MissingWords
 
 __all__ = ["missing_words", "read_new", "read_priors", "run"]
 
@@ -78,7 +78,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
     chunks : iterator of (Columns, list, dict)
         The model's columns; names of the rows, or their numbers from 1; other columns.
     """
-    from tamis.tables import read_rows
+    from tamis.tables.rows import read_rows
 
     width = max(1, model.preparation.n_columns if width is None else width)
     notes, absent = [], ([] if model.asks else None)
