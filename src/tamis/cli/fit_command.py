@@ -8,14 +8,12 @@ import time
 from collections import Counter
 from contextlib import AbstractContextManager, contextmanager
 
-from tamis.cli.data import EMBEDDED, load, make_options
+from tamis.cli.data import EMBEDDED, load
 from tamis.cli.printing import print_lines, say
-from tamis.cli.show import show_features, show_metrics
+from tamis.cli.show import show_results
 from tamis.comparison.baselines import find_method
 from tamis.comparison.comparing import Callback, compare_table
 from tamis.comparison.folder import RunFolder
-from tamis.comparison.options import find_methods
-from tamis.tables.errors import InputError
 
 __all__ = ["Progress", "conclude", "reading", "run", "tell_seconds"]
 
@@ -32,7 +30,6 @@ def run(options):
     if options.output:
         folder = RunFolder(options.output)
         folder.check(options.data, options.target_file, options.features_file)
-    _check_words(words)
     with reading(options.data):
         loaded = load(words)
     start = time.perf_counter()
@@ -59,23 +56,6 @@ def run(options):
     if folder is None:
         say("Nothing was saved because -o RUN was not given.")
     return 1 if comparison.why_stopped or comparison.choice is None else 0
-
-
-def _check_words(words):
-    """Raise InputError for invalid options before anything is read."""
-    find_methods(make_options(words))
-    if words["n_jobs"] == 0 or words["n_jobs"] < -1:
-        raise InputError(f"--n-jobs {words['n_jobs']}: expected 1 or more, or -1 for all cores.")
-    if words["min_sensitivity"] is not None and words["positive"] is None:
-        raise InputError(
-            "--min-sensitivity: name the class whose sensitivity is meant with --positive CLASS."
-        )
-    for name, default in (("vectorizer", "counts"), ("ngrams", (1, 1))):
-        if words[name] != default and not words["text"]:
-            raise InputError(f"--{name} needs --text COL, the column whose words are used.")
-    for name in ("groups", "batch"):
-        if words[name] is not None and words[name] == words["target"]:
-            raise InputError(f"--{name} {words[name]} is the target itself; name another column.")
 
 
 class _Reporter(Callback):
@@ -152,7 +132,7 @@ def conclude(comparison, choice, folder, options, start=None):
     if options.json:
         print_lines(json.dumps(metrics, indent=1, ensure_ascii=False).split("\n"))
         return
-    print_lines([*show_metrics(metrics), "", *show_features(records)])
+    print_lines(show_results(metrics, records))
     if folder is not None:
         print_lines(["", f"written to {folder.path}: {', '.join(folder.results)}"])
 

@@ -69,27 +69,28 @@ class MethodResult:
         return self.overall if minimize == "overall" else self.per_sample
 
 
-def collect(method, pairs, n_rows, n_repeats, kept):
-    """Combine the outcomes of a method's tasks.
+def collect(method, pairs, problem, settings, codes=None):
+    """Combine the outcomes of a method's tasks, and judge them.
 
     Parameters
     ----------
     method : Method
     pairs : list of (Task, Outcome)
         All tasks of the method.
-    n_rows, n_repeats : int
-    kept : ndarray of bool of shape (n_features,)
-        Features that are not counted.
+    problem : Problem
+    settings : Settings
+    codes : ndarray of int of shape (n_rows,) or None
+        True classes, if other than those of the problem.
 
     Returns
     -------
     result : MethodResult
-        Without scores.
     """
     pairs = sorted(pairs, key=lambda pair: (pair[0].fold.repeat, pair[0].fold.number))
     levels = pairs[0][0].levels
     n_classes = pairs[0][1].probabilities.shape[2]
-    shape = (len(levels), n_repeats, n_rows)
+    n_repeats = pairs[-1][0].fold.repeat + 1
+    shape = (len(levels), n_repeats, problem.n_rows)
     probabilities = np.zeros((*shape, n_classes), dtype=np.float32)
     n_used, cost = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     used = np.zeros(pairs[0][1].used.shape)
@@ -100,9 +101,9 @@ def collect(method, pairs, n_rows, n_repeats, kept):
         n_used[:, fold.repeat, fold.test] = outcome.n_used
         cost[:, fold.repeat, fold.test] = outcome.cost
         used += outcome.used
-        overall += np.count_nonzero(outcome.used & ~kept, axis=1)
+        overall += np.count_nonzero(outcome.used & ~problem.kept, axis=1)
     seconds = sum(outcome.seconds for _, outcome in pairs)
-    return MethodResult(
+    result = MethodResult(
         method,
         levels,
         probabilities,
@@ -112,6 +113,15 @@ def collect(method, pairs, n_rows, n_repeats, kept):
         cost,
         seconds,
     )
+    judge(
+        result,
+        problem.codes if codes is None else codes,
+        settings.scoring,
+        settings.positive,
+        settings.min_sensitivity,
+        weights=problem.weights,
+    )
+    return result
 
 
 def find_threshold(scores, positive, wanted):

@@ -202,7 +202,7 @@ def run(
         problem, settings, folds, failed=failed, n_left=n_left, why_stopped=why_stopped
     )
     pairs = [task.method for task in tasks if task.stage == "pair" and task.key not in done]
-    results, unfinished = _gather(comparison, tasks, done, "cv", folds)
+    results, unfinished = _gather(comparison, tasks, done, "cv")
     comparison.results = [r for r in results if r.method.name not in pairs]
     comparison.unfinished = unfinished + [
         r.method.name for r in results if r not in comparison.results
@@ -212,28 +212,17 @@ def run(
     return comparison
 
 
-def _gather(comparison, tasks, done, stage, folds, codes=None):
+def _gather(comparison, tasks, done, stage, codes=None):
     """Results with scores of the methods whose tasks are all done; names of the others."""
     problem, settings = comparison.problem, comparison.settings
-    codes = problem.codes if codes is None else codes
     results, unfinished = [], []
-    n_repeats = max(fold.repeat for fold in folds) + 1
     for name in settings.methods:
         keys = [u.key for u in tasks if u.method == name and u.stage == stage]
         if not all(key in done for key in keys):
             unfinished.append(name)
             continue
         pairs = [done[key] for key in keys]
-        result = collect(find_method(name), pairs, problem.n_rows, n_repeats, problem.kept)
-        judge(
-            result,
-            codes,
-            settings.scoring,
-            settings.positive,
-            settings.min_sensitivity,
-            weights=problem.weights,
-        )
-        results.append(result)
+        results.append(collect(find_method(name), pairs, problem, settings, codes))
     return results, unfinished
 
 
@@ -271,8 +260,7 @@ def _conclude(comparison, tasks, done):
             problem, settings, comparison.results, pairs, comparison.folds, comparison.honest_score
         )
     if problem.batches is not None:
-        folds = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
-        comparison.batches, _ = _gather(comparison, tasks, done, "batch", folds)
+        comparison.batches, _ = _gather(comparison, tasks, done, "batch")
         for result in comparison.batches:
             # The labels of a batch that is held out must not influence the threshold.
             known = comparison.result(result.method.name)
@@ -294,10 +282,7 @@ def _permute(comparison, tasks, done):
     problem, settings = comparison.problem, comparison.settings
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, settings.seed, p)
-        stage = f"shuffled{p}"
-        folds = [task.fold for task in tasks if task.stage == stage]
-        folds = folds[: settings.n_folds * settings.n_repeats]
-        results, unfinished = _gather(comparison, tasks, done, stage, folds, codes)
+        results, unfinished = _gather(comparison, tasks, done, f"shuffled{p}", codes)
         if {*unfinished, *comparison.unfinished} - set(comparison.failed):
             return
         candidates = _candidates(comparison, results, codes)

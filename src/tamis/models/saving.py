@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 import tamis
 from tamis.models._check_tables import check_table_classifier
-from tamis.models._checking import is_plain
 from tamis.models._decoding import decode
 from tamis.models._encoding import SPLITTERS, encode
 from tamis.models._registry import ESTIMATORS, RECORDS, is_estimator, is_record
@@ -316,15 +315,10 @@ def _without_passing(model):
         model = copy.copy(model)
         model.estimator = _without_passing(model.estimator)
         return model
-    parameters, state = describe(model, is_kept=_is_kept)
+    parameters, state = describe(model, as_json=False)
     other = type(model)(**parameters)
     vars(other).update(state)
     return other
-
-
-def _is_kept(value):
-    """Whether a parameter is a plain value, or a splitter with plain parameters."""
-    return is_plain(value) or (type(value).__name__ in SPLITTERS and is_plain(vars(value)))
 
 
 def _check_archive(path, max_bytes):
