@@ -132,7 +132,7 @@ def test_ctrl_c_while_starting_is_one_line(words, tmp_path):
         "    signal.raise_signal(signal.SIGINT)\n"
         "    time.sleep(60)\n"
         "app.import_module = press\n"
-        "sys.exit(app.run(sys.argv[1:]))"
+        "sys.exit(app.main(sys.argv[1:]))"
     )
     found = call(*words, "-o", tmp_path / "run", command=[sys.executable, "-c", code])
     assert found == (1, "", "tamis: stopped.\n")

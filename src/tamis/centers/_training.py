@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -17,12 +16,11 @@ from tamis._base import (
     require_two_classes,
     validate,
 )
-from tamis.centers.covariance import Whitening, pooled_whitening
+from tamis.centers.covariance import pooled_whitening
 from tamis.centers.groups import FeatureGroups, make_groups
 from tamis.centers.medians import class_medians
 from tamis.centers.model import CenterModel
 from tamis.centers.ranking import (
-    CenterStatistics,
     from_medians,
     from_moments,
     scale_of,
@@ -171,106 +169,6 @@ class CenterTraining(TamisEstimator):
             prior = np.where(seen, prior, 0.0)
         with np.errstate(divide="ignore"):
             return np.log(prior / prior.sum())
-
-    def _keep(self, model, k, requested=None):
-        """Keep the arrays of `model`, from which `_model` rebuilds it; use the k best features.
-
-        With groups, k counts groups. Warns if `requested` is not None and fewer are selected.
-        """
-        statistics, selected = model.statistics, model.select(k)
-        scale, gains, dispersion, objective = model.in_units_of_X(selected)
-        self.scale_, self.gains_ = scale, gains
-        self.dispersion_, self.objective_ = dispersion, objective
-        self._metric = model.metric  # the parameter may change after fit
-        self.class_count_ = statistics.weight
-        self._offset = statistics.offset
-        self._class_centers = statistics.centers
-        self._common = statistics.common
-        self._dispersion = statistics.dispersion
-        self._raw_gains = statistics.gain
-        self._units = None
-        if statistics.unit is not None:
-            self._units = {
-                "unit": statistics.unit,
-                "scale": model.scale,
-                "gains": model.gains,
-                "reference": model.reference,
-            }
-        self.class_prior_ = np.exp(model.log_prior)
-        self._log_priors = model.log_prior
-        self._whitening = None
-        if model.whitening is not None:
-            self._whitening = {
-                "vectors": model.whitening.vectors,
-                "roots": model.whitening.roots,
-                "rest": float(model.whitening.rest),
-                "shrinkage": float(model.whitening.shrinkage),
-                "centers": model.whitened_centers,
-                "dispersion": model.whitened_dispersion,
-                "selected": selected,
-            }
-        self.temperature_ = model.temperature
-        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
-        self.support_[selected if model.whitening is None else slice(None)] = True
-        self.n_features_ = int(selected.size)
-        self.n_groups_ = self.n_features_
-        if self._group_of is not None:
-            self.n_groups_ = int(np.unique(self._group_of[selected]).size)
-        if requested is not None:
-            self._warn_of_few_features(k)
-
-    @property
-    def _selected(self):
-        """Indices of the selected features; with a covariance, of the transformed ones."""
-        if self._whitening is None:
-            return np.flatnonzero(self.support_)
-        return self._whitening["selected"]
-
-    def _warn_of_few_features(self, k):
-        n_selected, kind = self.n_features_, "features"
-        if self._group_of is not None:
-            groups = np.unique(self._group_of[self._selected])
-            n_selected = int(np.count_nonzero(~self._kept[groups]))
-            kind = "features" if self.feature_groups is None else "groups"
-            kind += " besides those to keep" if self._kept.any() else ""
-        if n_selected >= k:
-            return
-        warnings.warn(
-            f"{k} {kind} were requested, but only {n_selected} separate the class "
-            f"centers (metric={self.metric!r}); those are selected.",
-            UserWarning,
-            stacklevel=5,
-        )
-
-    @property
-    def _statistics(self):
-        return CenterStatistics(
-            self.class_count_,
-            self._offset,
-            self._class_centers,
-            self._common,
-            self._dispersion,
-            self._raw_gains,
-            None if self._units is None else self._units["unit"],
-        )
-
-    @property
-    def _model(self):
-        scale, gains, reference = self.scale_, self.gains_, 1.0
-        if self._units is not None:
-            scale, gains, reference = (self._units[n] for n in ("scale", "gains", "reference"))
-        model = CenterModel(self._metric, self._statistics, scale, gains, self._log_priors)
-        model.reference = reference
-        model.temperature = self.temperature_
-        model.groups = self._groups
-        if self._whitening is not None:
-            parts = self._whitening
-            model.whitening = Whitening(
-                parts["vectors"], parts["roots"], parts["rest"], parts["shrinkage"]
-            )
-            model.whitened_centers = parts["centers"]
-            model.whitened_dispersion = parts["dispersion"]
-        return model
 
 
 def _scaled_model(metric, statistics, scaling, moments, log_prior):

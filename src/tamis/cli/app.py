@@ -8,6 +8,7 @@ import stat
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -15,13 +16,13 @@ from pathlib import Path
 from tamis.cli.parser import make_parser
 from tamis.cli.printing import STANDARD_INPUT, print_lines
 
-__all__ = ["run"]
+__all__ = ["main"]
 
 _DONE, _FAILED, _WRONG = 0, 1, 2
 _BLOCK = 1 << 20
 
 
-def run(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that `argv` names.
 
     Parameters
