@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tamis.comparison import comparing
+from tamis.comparison import run as running
 from tamis.comparison.store import Store
 from tests.cli.conftest import write_csv
 from tests.cli.processes import RESULTS, call, call_here, outcome, start, units_in, wait_for
@@ -144,7 +145,8 @@ def ticking(monkeypatch):
     """A clock that goes on by a second whenever it is read: so many tasks in so many seconds."""
     ticks = itertools.count()
     clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
-    monkeypatch.setattr(comparing, "time", clock)
+    for module in (comparing, running):
+        monkeypatch.setattr(module, "time", clock)
 
 
 def test_out_of_time_ends_with_what_is_known(words, undisturbed, tmp_path, tamis, ticking):

@@ -164,13 +164,11 @@ def run(
     """
     settings, folds, tasks = planned.settings, planned.folds, planned.tasks
     first = next(u.method for u in tasks if not find_method(u.method).is_baseline)
-
     is_stopped = only_finished
 
     def start(task):
-        is_needed = task.method == first and task.stage in ("cv", "pair")
-        is_late = is_stopped or time.perf_counter() > deadline
-        if is_late and (only_finished or not is_needed):
+        is_needed = task.method == first and task.stage in ("cv", "pair") and not only_finished
+        if not is_needed and (is_stopped or time.perf_counter() > deadline):
             return False
         for callback in callbacks:
             callback.on_task_begin(task)
