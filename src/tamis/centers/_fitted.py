@@ -55,8 +55,6 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         """
         statistics, selected = model.statistics, model.select(k)
         scale, gains, dispersion, objective = model.in_units_of_X(selected)
-        self.scale_, self.gains_ = scale, gains
-        self.dispersion_, self.objective_ = dispersion, objective
         self._metric = model.metric  # the parameter may change after fit
         self.class_count_ = statistics.weight
         self._offset = statistics.offset
@@ -64,6 +62,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         self._common = statistics.common
         self._dispersion = statistics.dispersion
         self._raw_gains = statistics.gain
+        self.gains_, self.scale_ = gains, scale
         self._units = None
         if statistics.unit is not None:
             self._units = {
@@ -92,6 +91,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         self.n_groups_ = self.n_features_
         if self._group_of is not None:
             self.n_groups_ = int(np.unique(self._group_of[selected]).size)
+        self.dispersion_, self.objective_ = dispersion, objective
         if requested is not None:
             self._warn_of_few_features(k)
 
