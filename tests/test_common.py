@@ -58,7 +58,7 @@ KEEPING = [
 ]
 PRIMAL_DUAL = [
     PrimalDualClassifier(0.8, tol=1e-8),
-    PrimalDualClassifier(0.8, loss="l1", tol=1e-8),
+    PrimalDualClassifier(0.8, loss="l1", tol=1e-9),
     PrimalDualClassifier(0.8, loss="frobenius", ball="l21", tol=1e-8),
     PrimalDualClassifier(0.4, ball="l12", adaptive_centers=False, tol=1e-8),
     PrimalDualClassifier(0.4, ball="nuclear", class_weight=None, tol=1e-12),

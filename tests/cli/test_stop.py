@@ -52,6 +52,12 @@ def undisturbed(words, tmp_path_factory):
     return outcome(run)
 
 
+@pytest.fixture(scope="module")
+def warm_workers(words):
+    """What Python and numba cache is written, so that only tamis itself is stopped or limited."""
+    assert call(*words, "--permutations", 1, "--n-jobs", 2)[0] == 0
+
+
 def kept(run):
     """Checkpoints by name, as bytes."""
     return {path.name: path.read_bytes() for path in (run / "checkpoints").iterdir()}
@@ -86,7 +92,7 @@ def test_ctrl_c_keeps_the_work_and_reports_what_is_finished(words, undisturbed, 
 
 @posix
 @pytest.mark.slow
-def test_ctrl_c_with_workers_ends_all_of_them_quietly(words, tmp_path):
+def test_ctrl_c_with_workers_ends_all_of_them_quietly(words, warm_workers, tmp_path):
     run = tmp_path / "run"
     process = start(*words, "--permutations", 1, "--n-jobs", 2, "-o", run)
     assert wait_for(lambda: units_in(run) >= 1)
@@ -101,7 +107,7 @@ def test_ctrl_c_with_workers_ends_all_of_them_quietly(words, tmp_path):
 @posix
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.slow
-def test_sigterm_ends_as_ctrl_c_does(words, tmp_path, n_jobs):
+def test_sigterm_ends_as_ctrl_c_does(words, warm_workers, tmp_path, n_jobs):
     run = tmp_path / "run"
     process = start(*words, "--permutations", 1, "--n-jobs", n_jobs, "-o", run)
     assert wait_for(lambda: units_in(run) >= 1)
@@ -235,13 +241,13 @@ def test_a_full_disk_is_one_line_and_keeps_the_work(
 @posix
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.slow
-def test_files_that_may_not_grow_are_one_line(words, undisturbed, tmp_path, tamis, n_jobs):
+def test_files_that_may_not_grow_are_one_line(
+    words, warm_workers, undisturbed, tmp_path, tamis, n_jobs
+):
     import resource
 
     run = tmp_path / "run"
     most = 6_000  # the manifest is smaller, a checkpoint of the centers larger
-    # What Python and numba cache is written before, so that only tamis writes under the limit.
-    assert call(*words, "--n-jobs", n_jobs)[0] == 0
     code, out, err = call(
         *words,
         "--n-jobs",
