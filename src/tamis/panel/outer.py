@@ -1,0 +1,186 @@
+r"""Outer folds: everything is repeated without the rows that judge it.
+
+In each outer fold the features are screened, chosen and the heads fitted on the other rows; the
+rows of the fold get the decisions of every head, with every setting, at every level. From these
+decisions alone come the head, its ridge or width, and its temperature.
+
+The loss of a head is the log loss at its best temperature, every class with the same say. Linear
+heads can be read, so a kernel must be better by more than one standard error of the paired
+difference. Shapes: L levels, H settings, n rows, C classes; decisions (L, H, n, C).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import Matrix
+from tamis.heads import Head
+from tamis.panel._loss_kernels import tempered_losses
+from tamis.panel.forward import balanced_weights, dense_columns
+from tamis.panel.selection import Selection
+from tamis.panel.settings import Setting, fit_settings
+
+__all__ = ["Chosen", "FittedHeads", "choose_heads", "fit_heads", "outer_decisions"]
+
+# The smallest decision: of classes that a fold has not seen.
+_FAR = -1e3
+
+
+@dataclass(frozen=True)
+class FittedHeads:
+    """Selected features and heads of some rows, at all levels.
+
+    Attributes
+    ----------
+    order : ndarray of int64
+        Groups of columns, first to last.
+    columns : list of ndarray
+        Selected columns of each level, ascending.
+    heads : list of list of Head
+        For each level, one head per setting.
+    """
+
+    order: NDArray
+    columns: list[NDArray]
+    heads: list[list[Head]]
+
+    def decisions(self, X: Matrix, level: int, setting: int) -> NDArray[np.float64]:
+        """Decisions of one head, of shape (n_rows, n_classes)."""
+        head = self.heads[level][setting]
+        return np.maximum(head.decisions(dense_columns(X, self.columns[level])), _FAR)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The head of one level.
+
+    Attributes
+    ----------
+    place : int
+        Of the setting.
+    temperature : float
+        Calibrates its decisions.
+    loss : float
+        Log loss of the outer decisions.
+    """
+
+    place: int
+    temperature: float
+    loss: float
+
+
+def fit_heads(
+    X: Matrix,
+    codes: NDArray,
+    weights: NDArray,
+    n_classes: int,
+    selection: Selection,
+    levels: NDArray,
+    settings: Sequence[Sequence[Setting]],
+    groups: NDArray | None = None,
+) -> FittedHeads:
+    """Select features and fit heads on some rows.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array} of shape (n_rows, n_columns)
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        Sample weights.
+    n_classes : int
+    selection : Selection
+    levels : ndarray of int of shape (n_levels,)
+        Numbers of features, or groups.
+    settings : sequence of sequence of Setting
+        Settings to fit at each level.
+    groups : ndarray of shape (n_rows,) or None
+        Sample groups.
+
+    Returns
+    -------
+    fitted : FittedHeads
+    """
+    order = selection.order(X, codes, weights, n_classes, int(levels.max(initial=0)), groups)
+    columns = [selection.columns(order[:k]) for k in levels]
+    every = np.unique(np.concatenate(columns))
+    values = dense_columns(X, every)
+    heads = [
+        fit_settings(
+            values[:, np.searchsorted(every, some)],
+            codes,
+            weights,
+            n_classes,
+            of_level,
+            selection.seed,
+        )
+        for some, of_level in zip(columns, settings, strict=True)
+    ]
+    return FittedHeads(order, columns, heads)
+
+
+def outer_decisions(fitted: FittedHeads, X: Matrix) -> NDArray[np.float64]:
+    """Decisions of new rows by every head, of shape (n_levels, n_settings, n_rows, n_classes)."""
+    return np.stack(
+        [
+            np.stack([fitted.decisions(X, level, h) for h in range(len(heads))])
+            for level, heads in enumerate(fitted.heads)
+        ]
+    )
+
+
+def choose_heads(
+    decisions: NDArray,
+    codes: NDArray,
+    weights: NDArray,
+    settings: Sequence[Setting],
+    groups: NDArray | None = None,
+) -> list[Chosen]:
+    """Choose the head of each level by the loss of its outer decisions.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_levels, n_settings, n_rows, n_classes)
+    codes : ndarray of int of shape (n_rows,)
+    weights : ndarray of shape (n_rows,)
+        Sample weights.
+    settings : sequence of Setting
+    groups : ndarray of shape (n_rows,) or None
+        Sample groups, which count as one row in the standard error.
+
+    Returns
+    -------
+    chosen : list of Chosen
+    """
+    balanced = balanced_weights(codes, weights, decisions.shape[3])
+    balanced /= balanced.sum()
+    linear = np.array([setting.is_linear for setting in settings])
+    found = []
+    for of_level in decisions:
+        losses = np.empty(of_level.shape[:2])
+        temperatures = [
+            tempered_losses(d, codes, balanced, row)
+            for d, row in zip(of_level, losses, strict=True)
+        ]
+        total = losses @ balanced
+        best = int(np.argmin(total))
+        if linear.any() and not linear[best]:
+            plain = int(np.flatnonzero(linear)[np.argmin(total[linear])])
+            error = _standard_error(losses[plain] - losses[best], balanced, groups)
+            if total[plain] - total[best] <= error:
+                best = plain
+        found.append(Chosen(best, float(temperatures[best]), float(total[best])))
+    return found
+
+
+def _standard_error(gain, share, groups):
+    """Standard error of a weighted mean over rows, or over groups of rows."""
+    parts = share * (gain - share @ gain)
+    if groups is not None:
+        parts = np.bincount(np.unique(groups, return_inverse=True)[1], weights=parts)
+    n = np.count_nonzero(parts)
+    return float(np.sqrt((parts**2).sum() * n / max(n - 1, 1)))

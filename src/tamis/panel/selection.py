@@ -1,0 +1,152 @@
+"""Orders of features: by forward steps, by the gains of the centers, or along the primal-dual path.
+
+Every way returns groups of columns, first to last; a panel of k features uses the first k. A class
+`Selection` holds the parameters, so that it can be repeated on the rows of any fold.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import Matrix
+from tamis._base import order_by_score
+from tamis.centers.train import train
+from tamis.panel.forward import Choices, select_forward
+from tamis.primal_dual import PrimalDualClassifier
+
+__all__ = ["SELECTIONS", "Selection"]
+
+SELECTIONS = ("forward", "centers", "medians", "primal-dual")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How features are selected.
+
+    Attributes
+    ----------
+    kind : {"forward", "centers", "medians", "primal-dual"}
+    choices : Choices
+    alpha : float
+        Ridge of the forward steps.
+    n_screened : int
+        How many groups the gains leave for the forward steps.
+    n_folds : int
+        Folds of the forward steps.
+    seed : int
+    """
+
+    kind: str
+    choices: Choices
+    alpha: float
+    n_screened: int
+    n_folds: int
+    seed: int
+
+    def order(
+        self,
+        X: Matrix,
+        codes: NDArray,
+        weights: NDArray,
+        n_classes: int,
+        n_steps: int,
+        groups: NDArray | None = None,
+    ) -> NDArray[np.int64]:
+        """Groups of columns, first to last.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse array} of shape (n_rows, n_columns)
+        codes : ndarray of int of shape (n_rows,)
+        weights : ndarray of shape (n_rows,)
+        n_classes : int
+        n_steps : int
+            How many groups are wanted at most.
+        groups : ndarray of shape (n_rows,) or None
+            Sample groups.
+
+        Returns
+        -------
+        order : ndarray of int64
+            Without kept groups; groups that cannot help are left out.
+        """
+        if self.kind == "primal-dual":
+            return self._limited(self._along_the_path(X, codes, weights, n_steps), n_steps)
+        gains = self._gains(X, codes, weights, n_classes)
+        order = order_by_score(gains)
+        order = order[(gains[order] > 0) & ~self.choices.kept[order]]
+        if self.kind != "forward":
+            return self._limited(order, n_steps)
+        screened = order[: max(self.n_screened, 2 * n_steps)]
+        if screened.size == 0:
+            return screened
+        return select_forward(
+            X,
+            codes,
+            weights,
+            n_classes,
+            screened,
+            self.choices,
+            n_steps,
+            alpha=self.alpha,
+            n_folds=self.n_folds,
+            groups=groups,
+            seed=self.seed,
+        )
+
+    def columns(self, order: NDArray) -> NDArray[np.intp]:
+        """Columns of some groups and of the kept ones, ascending."""
+        chosen = self.choices.kept.copy()
+        chosen[order] = True
+        return np.flatnonzero(chosen[self.choices.group_of])
+
+    def _gains(self, X, codes, weights, n_classes):
+        model = train(
+            X,
+            codes,
+            n_classes,
+            metric="l1" if self.kind == "medians" else "l2",
+            scaling="spread",
+            covariance=None,
+            log_prior=np.zeros_like,
+            sample_weight=weights,
+        )
+        gains = np.where(np.isfinite(model.gains), model.gains, 0.0)
+        return np.bincount(self.choices.group_of, weights=gains, minlength=self.choices.kept.size)
+
+    def _along_the_path(self, X, codes, weights, n_steps):
+        estimator = PrimalDualClassifier(huber_delta=0.1, tol=1e-3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about convergence: an order of features needs little
+            path = estimator.fit_path(X, codes, max_features=n_steps, sample_weight=weights)
+        found: list[int] = []
+        seen = self.choices.kept.copy()
+        for place in range(len(path)):
+            model = path.model(place)
+            size = (model.weights_**2).sum(axis=1)
+            columns = path.features(place)
+            for j in columns[np.argsort(-size[columns], kind="stable")]:
+                g = self.choices.group_of[j]
+                if not seen[g]:
+                    seen[g] = True
+                    found.append(int(g))
+            if len(found) >= n_steps:
+                break
+        return np.array(found, dtype=np.int64)
+
+    def _limited(self, order, n_steps):
+        """The first groups, with no more of a set than allowed; cheap ones are not preferred."""
+        if self.choices.most < self.choices.set_of.size:
+            taken: dict[int, int] = {}
+            kept = []
+            for g in order:
+                of_set = int(self.choices.set_of[g])
+                taken[of_set] = taken.get(of_set, 0) + 1
+                if taken[of_set] <= self.choices.most:
+                    kept.append(g)
+            order = np.array(kept, dtype=np.int64)
+        return order[:n_steps]
