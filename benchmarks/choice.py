@@ -28,8 +28,8 @@ from tamis.comparison.comparison import Comparison
 from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.final import fit_final
 from tamis.comparison.options import Settings
-from tamis.comparison.problem import make_problem
-from tamis.comparison.results import collect, judge
+from tamis.comparison.prepare import make_problem
+from tamis.comparison.results import collect
 from tamis.comparison.run import plan
 from tamis.comparison.tasks import run_tasks
 from tamis.paths.folds import default_repeats
@@ -152,11 +152,7 @@ def cross_validate(problem, methods, n_jobs):
     comparison = Comparison(problem, settings, planned.folds)
     for method in methods:
         own = [(task, outcome) for task, outcome in done if task.method == method]
-        result = collect(
-            find_method(method), own, problem.n_rows, settings.n_repeats, problem.kept
-        )
-        judge(result, problem.codes, settings.scoring, None, None)
-        comparison.results.append(result)
+        comparison.results.append(collect(find_method(method), own, problem, settings))
     comparison.candidates = Candidates(
         comparison.results, problem.codes, problem.classes.size, scoring=settings.scoring
     )

@@ -20,10 +20,8 @@ from joblib import Parallel, delayed
 
 from choice import load as load_matrix
 from tamis.comparison.checks import check_columns, check_leaks, check_result, check_rows
-from tamis.comparison.disguised import find_disguised
-from tamis.comparison.duplicates import handle_duplicates
 from tamis.comparison.options import Settings
-from tamis.comparison.problem import make_problem
+from tamis.comparison.prepare import find_disguised, handle_duplicates, make_problem
 from tamis.comparison.run import plan, run
 from tamis.tables import Columns, Table, lay_out
 

@@ -6,7 +6,8 @@ from scipy.special import softmax
 from sklearn.metrics import balanced_accuracy_score, f1_score, get_scorer
 
 from tamis import SparseCenterClassifier
-from tamis.centers import _fitted, _path_kernels, terms
+from tamis.centers import _path_kernels, terms
+from tamis.centers import path as path_module
 from tamis.centers.path import CentersPath, path_grid
 
 FORMS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
@@ -204,7 +205,7 @@ def test_chunks_of_rows_give_the_same_scores(monkeypatch):
     calls = []
     labels = CentersPath.labels
     monkeypatch.setattr(CentersPath, "labels", lambda *a: calls.append(1) or labels(*a))
-    monkeypatch.setattr(_fitted, "_BLOCK", 25 * 100)
+    monkeypatch.setattr(path_module, "_BLOCK", 25 * 100)
     assert_allclose(fitted.path_score(X, y, None), whole)
     assert len(calls) == 4
 

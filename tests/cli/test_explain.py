@@ -20,7 +20,7 @@ def sums_of(rows):
 def margins_of(model, data):
     """Logarithms of the largest over the second largest probability, from predictions alone."""
     model = read_model(model)
-    chunk, _ = next(read_rows(data, model.required, model.preparation.kinds))
+    chunk, _ = next(read_rows(data, model.preparation.required, model.preparation.kinds))
     p = np.sort(model.predict_proba(chunk), axis=1)
     return np.log(p[:, -1] / p[:, -2])
 
@@ -98,7 +98,7 @@ def test_a_group_is_one_contribution(small, tmp_path):
 
     path = make_model(small, "centers", tmp_path / "grouped.json")
     model = read_model(path)
-    chunk, _ = next(read_rows(small, model.required, model.preparation.kinds))
+    chunk, _ = next(read_rows(small, model.preparation.required, model.preparation.kinds))
     plain = explain_margins(model, chunk)
     model.preparation = replace(model.preparation, groups={"age": "visit", "color": "visit"})
     grouped = explain_margins(model, chunk)
@@ -110,7 +110,7 @@ def test_a_group_is_one_contribution(small, tmp_path):
 def test_a_threshold_may_give_a_negative_margin(models, new):
     model = read_model(models["centers"])
     model.positive, model.threshold = "ill", 0.05
-    chunk, _ = next(read_rows(new, model.required, model.preparation.kinds))
+    chunk, _ = next(read_rows(new, model.preparation.required, model.preparation.kinds))
     found = explain_margins(model, chunk)
     assert found.labels.tolist() == model.predict(chunk).tolist()
     p = found.probabilities

@@ -15,7 +15,7 @@ from tests.cli.conftest import HEADER, make_rows, write_csv
 def test_the_command_prints_what_the_model_says(run_folder, new, table):
     rows = table("predict", run_folder, new, "--id", "name")
     model = read_model(os.path.join(run_folder, "model.json"))
-    chunk, _ = next(read_rows(new, model.required, model.preparation.kinds))
+    chunk, _ = next(read_rows(new, model.preparation.required, model.preparation.kinds))
     assert list(rows[0]) == ["name", "prediction", "p_ill", "p_well"]
     assert [row["name"] for row in rows] == [f"s{i}" for i in range(41)]
     assert [row["prediction"] for row in rows] == model.predict(chunk).tolist()
@@ -44,10 +44,10 @@ def test_columns_go_by_name_and_others_are_ignored(run_folder, new, table, tmp_p
 
 @pytest.mark.parametrize("method", ["centers", "landmarks", "datum-wise"])
 def test_rows_come_in_order_over_many_chunks(models, method, tmp_path, table, monkeypatch):
-    monkeypatch.setattr("tamis.cli.new_rows._MOST_ROWS", 50)
+    monkeypatch.setattr("tamis.cli.predict_command._MOST_ROWS", 50)
     many = write_csv(tmp_path / "many.csv", HEADER, make_rows(163, 3))
     in_chunks = table("predict", models[method], many)
-    monkeypatch.setattr("tamis.cli.new_rows._MOST_ROWS", 1000)
+    monkeypatch.setattr("tamis.cli.predict_command._MOST_ROWS", 1000)
     assert [row["row"] for row in in_chunks] == [str(i) for i in range(1, 164)]
     assert in_chunks == table("predict", models[method], many)
 
@@ -56,7 +56,7 @@ def test_a_chunk_is_never_larger_than_told(models, tmp_path, table, monkeypatch)
     from tamis.tables import TableModel
 
     sizes, predict = [], TableModel.predict_rows
-    monkeypatch.setattr("tamis.cli.new_rows._MOST_ROWS", 60)
+    monkeypatch.setattr("tamis.cli.predict_command._MOST_ROWS", 60)
     monkeypatch.setattr(
         TableModel,
         "predict_rows",
@@ -183,7 +183,7 @@ def test_wrong_words_are_a_wrong_call(run_folder, new, tamis):
 
 
 def test_a_failure_on_the_way_leaves_the_old_file(run_folder, tmp_path, tamis, monkeypatch):
-    monkeypatch.setattr("tamis.cli.new_rows._MOST_ROWS", 50)
+    monkeypatch.setattr("tamis.cli.predict_command._MOST_ROWS", 50)
     rows = make_rows(120, 5)
     rows[110].append("one too many")
     bad, out = write_csv(tmp_path / "bad.csv", HEADER, rows), tmp_path / "out.csv"

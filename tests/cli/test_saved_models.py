@@ -36,7 +36,7 @@ def test_a_model_that_keeps_no_word_of_a_text_predicts(tmp_path, tamis, table):
 
 FAULTS = {
     "model.json": "tamis.models.saving._from_document",
-    "model.skops": "tamis.models._skops.read_skops",
+    "model.skops": "tamis.models.saving.read_skops",
 }
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tamis.comparison import comparing
+from tamis.comparison import run as running
 from tamis.comparison.store import Store
 from tests.cli.conftest import write_csv
 from tests.cli.processes import (
@@ -141,7 +142,7 @@ def test_ctrl_c_while_starting_is_one_line(words, tmp_path):
         "    signal.raise_signal(signal.SIGINT)\n"
         "    time.sleep(60)\n"
         "app.import_module = press\n"
-        "sys.exit(app.run(sys.argv[1:]))"
+        "sys.exit(app.main(sys.argv[1:]))"
     )
     found = call(*words, "-o", tmp_path / "run", command=[sys.executable, "-c", code])
     assert found == (1, "", "tamis: stopped.\n")
@@ -153,7 +154,8 @@ def ticking(monkeypatch):
     """A clock that goes on by a second whenever it is read: so many tasks in so many seconds."""
     ticks = itertools.count()
     clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
-    monkeypatch.setattr(comparing, "time", clock)
+    for module in (comparing, running):
+        monkeypatch.setattr(module, "time", clock)
 
 
 def test_out_of_time_ends_with_what_is_known(words, undisturbed, tmp_path, tamis, ticking):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tamis.comparison.choice import Choice
-from tamis.comparison.problem import make_problem
+from tamis.comparison.prepare import make_problem
 from tamis.comparison.run import plan, run
 from tamis.tables import Columns, Table, lay_out
 

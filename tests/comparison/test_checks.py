@@ -8,8 +8,7 @@ from scipy import sparse
 
 from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
 from tamis.comparison.checks.result import chance_level, check_result
-from tamis.comparison.disguised import find_disguised
-from tamis.comparison.duplicates import handle_duplicates
+from tamis.comparison.prepare import find_disguised, handle_duplicates
 from tamis.paths.copies import find_copies
 from tamis.tables import Columns, Table, lay_out
 from tests.comparison.problems import make
@@ -292,14 +291,16 @@ def result(right, codes, fold_of, honest, groups=None):
         SimpleNamespace(repeat=0, number=f, test=np.flatnonzero(fold_of == f))
         for f in range(fold_of.max() + 1)
     ]
-    found = SimpleNamespace(labels=np.where(right, codes, 1 - codes)[None, None])
+    labels = np.where(right, codes, 1 - codes)[None, None]
+    found = SimpleNamespace(labels=labels, method=SimpleNamespace(name="centers"))
     return SimpleNamespace(
         problem=SimpleNamespace(
             codes=codes, classes=np.arange(2), n_rows=codes.size, groups=groups, weights=None
         ),
         settings=SimpleNamespace(scoring="balanced_accuracy", seed=0),
         folds=folds,
-        chosen=(found, 0),
+        results=[found],
+        choice=SimpleNamespace(method="centers", place=0),
         honest_score=honest,
     )
 

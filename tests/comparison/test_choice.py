@@ -75,7 +75,7 @@ def test_the_honest_score_is_that_of_the_slow_bootstrap():
     right = np.random.default_rng(3).uniform(size=(5, 40)) < 0.7
     result = given(codes, right, [1, 2, 3, 4, 5])
     candidates = Candidates([result], codes, 2, scoring="balanced_accuracy")
-    honest = estimate(candidates, Draws(codes, 2, None, 1000, 0))
+    honest = estimate(candidates)
     slow = oracle.bootstrap_bias_corrected(
         result.labels[:, 0],
         codes,
@@ -97,8 +97,8 @@ def test_a_point_picked_after_seeing_the_curve_is_above_its_lower_limit():
         rng = np.random.default_rng(seed)
         codes = np.arange(80) % 2
         result = given(codes, rng.random((20, 80)) < 0.5, range(1, 21))
-        candidates = Candidates([result], codes, 2, scoring="balanced_accuracy")
-        limits = candidates.lower_band(Draws(codes, 2, None, 300, seed))
+        candidates = Candidates([result], codes, 2, scoring="balanced_accuracy", seed=seed)
+        limits = candidates.lower_band()
         best = int(np.argmax(candidates.scores))
         above += limits[best] <= 0.5
         naive += candidates.scores[best] - 1.645 * result.errors[best] <= 0.5

@@ -196,7 +196,7 @@ def test_the_final_model_is_the_model_of_the_folds_without_what_it_can_spare(nam
     found = model.estimator.predict_proba(model.prepare(table))
     np.testing.assert_allclose(found, expected, atol=1e-9)
     if name in ("centers", "medians", "landmarks"):
-        assert len(model.required) == comparison.results[0].levels[at]
+        assert len(model.preparation.required) == comparison.results[0].levels[at]
     assert {"rank", "feature", "gain", "stability", "p", "q", "substitutes"} <= set(records[0])
     gains = [record["gain"] for record in records]
     assert gains == sorted(gains, reverse=True)

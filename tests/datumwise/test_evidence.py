@@ -120,12 +120,12 @@ def test_the_final_forest_gives_probabilities_of_new_rows():
     gatherer = make_gatherer()
     own, cells = gatherer.final((0, 1))
     rows = np.array([5, 7])
-    decisions, wide = own.decisions(gatherer.XT, rows)
+    decisions, wide = own.decisions_and_cells(gatherer.XT, rows)
     assert decisions.shape == (2, 3) and np.isfinite(decisions).all()
     assert_array_equal(wide, cells[rows])
+    assert_array_equal(own.decisions(gatherer.XT, rows), decisions)
     assert gatherer.final((0, 1)) is gatherer.final((0, 1))
-    nothing, wide = gatherer.final(())[0].decisions(gatherer.XT, rows)
-    assert wide is None
+    nothing = gatherer.final(())[0].decisions(gatherer.XT, rows)
     assert_allclose(np.exp(nothing), np.tile(gatherer.prior, (2, 1)))
 
 

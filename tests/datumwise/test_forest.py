@@ -93,18 +93,22 @@ def test_growing_tells_the_cells_of_the_training_rows(case):
         assert_array_equal(cells, forest.cells(XT, rows, coarse)[0])
 
 
-def test_mean_shares_are_those_of_the_cells():
+@pytest.mark.parametrize("n_rows", [1, 3, 55, 9_000])
+def test_mean_shares_and_values_are_those_of_the_cells(n_rows):
     X, y = make_rows(missing=0.1)
     forest = grow_on(X, y)
-    others = np.ascontiguousarray(make_rows(1, missing=0.1)[0].T)
-    rows = np.arange(5, 60)
-    fine, wide = forest.cells(others, rows, 2, 16)
-    shares, cells = forest.mean_shares(others, rows, 16)
+    others = np.ascontiguousarray(make_rows(1, 200, missing=0.1)[0].T)
+    rows = np.random.default_rng(0).integers(200, size=n_rows)  # more than fit a tile
+    fine, wide = forest.cells(others, rows, 0, 16)
+    rng = np.random.default_rng(1)
+    row_of = rng.permutation(forest.n_nodes).astype(np.int32)
+    table = rng.random((forest.n_nodes, 2)).astype(np.float32)
+    shares, values = forest.mean_shares_and_values(others, rows, 16, row_of, table)
     assert_array_equal(shares, kernels.mean_rows(fine, forest.shares))
-    assert_array_equal(cells, wide)
-    again, none = forest.mean_shares(others, rows)
-    assert_array_equal(again, shares)
-    assert none is None
+    assert_array_equal(values, kernels.mean_rows(row_of[wide], table))
+    assert_array_equal(forest.mean_shares(others, rows), shares)
+    slow = [[find_node(forest, t, others[:, row], 16) for t in range(6)] for row in rows[-9:]]
+    assert_array_equal(wide[-9:], slow)
 
 
 def test_distinct_rows_end_in_pure_cells():

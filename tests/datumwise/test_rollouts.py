@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tamis._base import order_by_score
 from tamis.datumwise.budgets import budget_digits, draw_masks
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, find_status
-from tamis.datumwise.rollouts import _returns, expected_returns
-from tamis.datumwise.runs import first_largest
+from tamis.datumwise.rollouts import _returns, _Rewards, _States, expected_returns
+from tamis.datumwise.runs import Blocks, Scores, first_largest
 from tests.datumwise.helpers import (
     follow,
     make_policy,
@@ -58,23 +58,14 @@ def test_serial_and_threaded_returns_have_the_same_bits():
     results = []
     for kernel in (_returns.serial, _returns.parallel):
         returns = np.empty(masks.shape)
+        present = ~np.isnan(X)
+        columns = np.argsort(process.block_of)
+        digits = budget_digits(process.costs, process.max_cost)
         kernel(
-            np.nan_to_num(X),
-            ~np.isnan(X),
-            codes,
-            rows,
-            masks,
-            ~np.isnan(X)[:, np.argsort(process.block_of)],
-            bias,
-            for_known,
-            for_value,
-            np.arange(11),
-            np.argsort(process.block_of),
-            *budget_digits(process.costs, process.max_cost),
-            process.max_blocks,
-            process.costs,
-            process.cost_weight,
-            process.class_losses,
+            _States(np.nan_to_num(X), present, codes, rows, masks, present[:, columns]),
+            Scores(bias, for_known, for_value),
+            Blocks(np.arange(11), columns, *digits, process.max_blocks),
+            _Rewards(process.costs, process.cost_weight, process.class_losses),
             returns,
         )
         results.append(returns)

@@ -1,10 +1,9 @@
-"""The interior-point method and the polish end at the optimum, with exact zeros and a proof."""
+"""The interior-point method ends at the optimum, with exact zeros and a proof."""
 
 import numpy as np
 import pytest
 
 from tamis.primal_dual._interior import can_walk_inside, interior
-from tamis.primal_dual._polish import polish
 from tamis.primal_dual.training import make_problem, prepare
 from tests.primal_dual.test_solver import Instance, centers, losses, weighted
 
@@ -63,32 +62,6 @@ def test_few_entries_are_exactly_zero_or_not(loss):
     W = pair.primal.W
     assert 0 < np.count_nonzero(W) < W.size
     assert np.abs(W[W != 0]).min() > 1e-7
-
-
-@weighted
-def test_polishing_the_right_active_set_gives_the_optimum(weighted):
-    instance = Instance("l1", "l1", weighted=weighted, shape=(81, 10), n_classes=2, informative=2)
-    *_, best = interior(instance.problem, instance.start())
-    assert best.gap <= 1e-9 * instance.unit()
-    # The same active set with wrong values, and no better pair to start from.
-    R = instance.problem.residual(best.primal.mu, best.primal.XW)
-    U = np.where(np.abs(R) < 1e-7, 0.5 * best.dual.U, np.sign(R))
-    pair = polish(instance.problem, instance.start(), 0.5 * best.primal.W, best.primal.mu, U)
-    instance.assert_certified(pair)
-    assert pair.gap <= 1e-6 * instance.unit()
-
-
-def test_polishing_a_wrong_active_set_changes_nothing_for_the_worse():
-    instance = Instance("l1", "l1", shape=(60, 12))
-    rng = np.random.default_rng(0)
-    start = instance.start()
-    for _ in range(20):
-        W = np.where(rng.uniform(size=(12, 3)) < 0.3, rng.normal(size=(12, 3)), 0.0)
-        U = np.where(rng.uniform(size=(60, 3)) < 0.8, np.sign(rng.normal(size=(60, 3))), 0.1)
-        pair = polish(instance.problem, start, W, start.primal.mu, U)
-        instance.assert_certified(pair)
-        assert pair.primal.value <= start.primal.value
-        assert pair.dual.value >= start.dual.value
 
 
 def test_it_is_for_few_rows_in_the_l1_ball():

@@ -120,7 +120,7 @@ def test_numbers_as_categories(frame):
 def test_names_of_rows_are_dropped_and_noted(frame):
     X, y = frame
     model = TableClassifier().fit(X.assign(name=[f"patient {i}" for i in range(len(X))]), y)
-    assert "name" not in model.model_.required
+    assert "name" not in model.model_.preparation.required
     assert any("name" in note and "include=" in note for note in model.notes_)
 
 

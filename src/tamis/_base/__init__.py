@@ -7,15 +7,13 @@ from tamis._base.feature_groups import find_feature, name_some, read_groups
 from tamis._base.input import (
     LARGEST_INTEGER,
     FeatureSelectorMixin,
-    decode_labels,
-    require_unmasked,
-    validate,
-)
-from tamis._base.labels import (
     count_classes,
+    decode_labels,
     encode_labels,
     require_class_weights,
     require_two_classes,
+    require_unmasked,
+    validate,
 )
 from tamis._base.order import largest, order_by_score, resolve_n_features
 from tamis._base.weights import check_class_weight, check_finite, check_weights, is_real

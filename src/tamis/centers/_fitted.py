@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -21,16 +22,16 @@ from tamis._base import (
     resolve_n_features,
     validate,
 )
-from tamis.centers._path_kernels import add_hits
 from tamis.centers._training import CenterTraining
+from tamis.centers.covariance import Whitening
+from tamis.centers.groups import FeatureGroups
+from tamis.centers.model import CenterModel
 from tamis.centers.path import CentersPath
+from tamis.centers.ranking import CenterStatistics
 from tamis.centers.terms import require_finite_decisions
-from tamis.paths.scoring import check_scoring, is_counted, score_decisions
+from tamis.paths.scoring import check_scoring
 
 __all__ = ["FittedCenters"]
-
-# Number of labels, or decisions, held in memory at a time.
-_BLOCK = 4_000_000
 
 
 class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, CenterTraining):
@@ -44,6 +45,109 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    # The arrays of a model.
+
+    def _keep(self, model, k, requested=None):
+        """Keep the arrays of `model`, from which `_model` rebuilds it; use the k best features.
+
+        With groups, k counts groups. Warns if `requested` is not None and fewer are selected.
+        """
+        statistics, selected = model.statistics, model.select(k)
+        scale, gains, dispersion, objective = model.in_units_of_X(selected)
+        self._metric = model.metric  # the parameter may change after fit
+        self.class_count_ = statistics.weight
+        self._offset = statistics.offset
+        self._class_centers = statistics.centers
+        self._common = statistics.common
+        self._dispersion = statistics.dispersion
+        self._raw_gains = statistics.gain
+        self.gains_, self.scale_ = gains, scale
+        self._units = None
+        if statistics.unit is not None:
+            self._units = {
+                "unit": statistics.unit,
+                "scale": model.scale,
+                "gains": model.gains,
+                "reference": model.reference,
+            }
+        self.class_prior_ = np.exp(model.log_prior)
+        self._log_priors = model.log_prior
+        self._whitening = None
+        if model.whitening is not None:
+            self._whitening = {
+                "vectors": model.whitening.vectors,
+                "roots": model.whitening.roots,
+                "rest": float(model.whitening.rest),
+                "shrinkage": float(model.whitening.shrinkage),
+                "centers": model.whitened_centers,
+                "dispersion": model.whitened_dispersion,
+                "selected": selected,
+            }
+        self.temperature_ = model.temperature
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        self.support_[selected if model.whitening is None else slice(None)] = True
+        self.n_features_ = int(selected.size)
+        self.n_groups_ = self.n_features_
+        if self._group_of is not None:
+            self.n_groups_ = int(np.unique(self._group_of[selected]).size)
+        self.dispersion_, self.objective_ = dispersion, objective
+        if requested is not None:
+            self._warn_of_few_features(k)
+
+    @property
+    def _selected(self):
+        """Indices of the selected features; with a covariance, of the transformed ones."""
+        if self._whitening is None:
+            return np.flatnonzero(self.support_)
+        return self._whitening["selected"]
+
+    def _warn_of_few_features(self, k):
+        n_selected, kind = self.n_features_, "features"
+        if self._group_of is not None:
+            groups = np.unique(self._group_of[self._selected])
+            n_selected = int(np.count_nonzero(~self._kept[groups]))
+            kind = "features" if self.feature_groups is None else "groups"
+            kind += " besides those to keep" if self._kept.any() else ""
+        if n_selected >= k:
+            return
+        warnings.warn(
+            f"{k} {kind} were requested, but only {n_selected} separate the class "
+            f"centers (metric={self.metric!r}); those are selected.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+    @property
+    def _statistics(self):
+        return CenterStatistics(
+            self.class_count_,
+            self._offset,
+            self._class_centers,
+            self._common,
+            self._dispersion,
+            self._raw_gains,
+            None if self._units is None else self._units["unit"],
+        )
+
+    @property
+    def _model(self):
+        scale, gains, reference = self.scale_, self.gains_, 1.0
+        if self._units is not None:
+            scale, gains, reference = (self._units[n] for n in ("scale", "gains", "reference"))
+        model = CenterModel(self._metric, self._statistics, scale, gains, self._log_priors)
+        model.reference = reference
+        model.temperature = self.temperature_
+        if self._group_of is not None:
+            model.groups = FeatureGroups(self._group_of, self._kept)
+        if self._whitening is not None:
+            parts = self._whitening
+            model.whitening = Whitening(
+                parts["vectors"], parts["roots"], parts["rest"], parts["shrinkage"]
+            )
+            model.whitened_centers = parts["centers"]
+            model.whitened_dispersion = parts["dispersion"]
+        return model
 
     # Fitted attributes, derived from the arrays that training kept.
 
@@ -212,7 +316,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         """
         check_is_fitted(self, "support_")
         other = copy.copy(self)
-        other._select(resolve_n_features(k, self._n_choices, "k"))
+        other._keep(self._model, resolve_n_features(k, self._n_choices, "k"))
         if hasattr(other, "n_features_to_select"):
             other.n_features_to_select = k
         return other
@@ -272,17 +376,7 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         weights = check_weights(sample_weight, X)
         check_scoring(scoring)
         scoring = "accuracy" if scoring is None else scoring
-        if is_counted(scoring):
-            return _score_labels(path, X, codes, known, scoring, weights)
-        scores, y = np.empty(len(path)), every[codes]
-        size = max(1, _BLOCK // max(1, X.shape[0] * len(every)))
-        for start in range(0, len(path), size):
-            some = slice(start, start + size)
-            scores[some] = [
-                score_decisions(scoring, decisions, every, known, X, y, weights)
-                for decisions in path.decisions(X, some)
-            ]
-        return scores
+        return path.score(X, codes, every, known, scoring, weights)
 
     def _path(self, X, ks):
         model = self._fitted_model()
@@ -293,23 +387,4 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
             raise ValueError(f"ks must be a sequence of numbers of features, or None, got {ks!r}.")
         ks = [resolve_n_features(k, self._n_choices, "Each of ks") for k in ks]
         levels = np.array(ks, dtype=np.int64)
-        return CentersPath(model, levels, self.classes_, self.with_n_features), X
-
-
-def _score_labels(path, X, codes, known, scoring, weights):
-    """Accuracy or balanced accuracy of each level, in chunks of rows of bounded size."""
-    weights = np.ones(codes.size) if weights is None else weights
-    n_classes = max(codes.max(initial=0), known.max()) + 1
-    place = np.full(n_classes, -1)
-    place[known] = np.arange(known.size)
-    truth = place[codes]
-    hits = np.zeros((n_classes, len(path)))
-    size = max(1, _BLOCK // max(1, len(path)))
-    for start in range(0, codes.size, size):
-        rows = slice(start, start + size)
-        add_hits(path.labels(X[rows]).T, truth[rows], codes[rows], weights[rows], hits)
-    total = np.bincount(codes, weights=weights, minlength=n_classes)
-    if scoring == "accuracy":
-        return hits.sum(axis=0) / total.sum()
-    present = total > 0
-    return (hits[present] / total[present, None]).mean(axis=0)
+        return CentersPath(model, levels, self.classes_, self), X

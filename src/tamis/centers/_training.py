@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,11 +16,18 @@ from tamis._base import (
     require_two_classes,
     validate,
 )
-from tamis.centers.covariance import Whitening
+from tamis.centers.covariance import pooled_whitening
 from tamis.centers.groups import FeatureGroups, make_groups
+from tamis.centers.medians import class_medians
 from tamis.centers.model import CenterModel
-from tamis.centers.ranking import CenterStatistics
-from tamis.centers.train import train, train_from_moments
+from tamis.centers.ranking import (
+    from_medians,
+    from_moments,
+    scale_of,
+    scaled_by,
+)
+from tamis.centers.statistics import summarise
+from tamis.centers.units import divide
 
 __all__ = ["CenterTraining"]
 
@@ -57,7 +64,8 @@ class CenterTraining(TamisEstimator):
                 )
 
     def _validate(self, X, y, sample_weight, *, reset=True, classes=None, n_classes_needed=2):
-        """Check the data, labels and weights; sets `classes_`."""
+        """Check the parameters, data, labels and weights; sets `classes_`."""
+        self._check_parameters()
         X, y = validate(
             self,
             X,
@@ -75,11 +83,9 @@ class CenterTraining(TamisEstimator):
         self.classes_, codes = encode_labels(y, classes)
         if n_classes_needed > 1:
             require_two_classes(self)
+            if sample_weight is not None:
+                require_class_weights(self.classes_, codes, sample_weight)
         return X, codes, sample_weight
-
-    def _check_class_weights(self, codes, sample_weight):
-        if sample_weight is not None:
-            require_class_weights(self.classes_, codes, sample_weight)
 
     def _set_groups(self):
         """Keep the groups of this fit as arrays, because the parameters may change later."""
@@ -99,23 +105,42 @@ class CenterTraining(TamisEstimator):
         return self.n_features_in_ if self._group_of is None else self._groups.n_choices
 
     def _train_moments(self, moments):
-        model = train_from_moments(moments, scaling=self.scaling, log_prior=self._log_prior)
+        """The l2 model from class moments; classes without weight are ignored."""
+        seen = np.flatnonzero(moments.weight > 0)
+        present = moments if seen.size == moments.weight.size else moments.take(seen)
+        log_prior = self._log_prior(moments.weight)
+        model = _scaled_model("l2", from_moments(present), self.scaling, present, log_prior[seen])
         model.groups = self._groups
-        return model
+        return model if seen.size == log_prior.size else _spread_over(model, seen, log_prior)
 
-    def _train(self, X, codes, n_classes, sample_weight):
-        model = train(
-            X,
-            codes,
-            n_classes,
-            metric=self.metric,
-            scaling=self.scaling,
-            covariance=self.covariance,
-            log_prior=self._log_prior,
-            sample_weight=sample_weight,
-        )
+    def _train(self, X, codes, sample_weight):
+        """Statistics, scales and gains of the data: everything except the choice of k."""
+        n_classes = len(self.classes_)
+        if self.metric == "l2" and self.covariance is None:
+            return self._train_moments(summarise(X, codes, n_classes, sample_weight))
+        weight = np.bincount(codes, weights=sample_weight, minlength=n_classes).astype(np.float64)
+        log_prior = self._log_prior(weight)
+        seen = np.flatnonzero(weight > 0)
+        if seen.size < n_classes:
+            rows = np.flatnonzero(weight[codes] > 0)
+            X, codes = X[rows], np.searchsorted(seen, codes[rows])
+            sample_weight = None if sample_weight is None else sample_weight[rows]
+        moments = None
+        if self.metric == "l2" or self.scaling in ("std", "variance"):
+            moments = summarise(X, codes, seen.size, sample_weight)
+        if self.metric == "l1":
+            unit = None if moments is None else moments.unit
+            medians = class_medians(divide(X, unit), codes, seen.size, sample_weight)
+            statistics = from_medians(medians)
+            statistics.unit = medians.unit if unit is None else unit
+        else:
+            assert moments is not None
+            statistics = from_moments(moments)
+        model = _scaled_model(self.metric, statistics, self.scaling, moments, log_prior[seen])
         model.groups = self._groups
-        return model
+        if self.covariance is not None:
+            _whiten(model, X, codes, self.covariance, sample_weight)
+        return model if seen.size == n_classes else _spread_over(model, seen, log_prior)
 
     def _log_prior(self, weight):
         """Logarithms of the priors; classes that were not seen are ignored."""
@@ -145,106 +170,52 @@ class CenterTraining(TamisEstimator):
         with np.errstate(divide="ignore"):
             return np.log(prior / prior.sum())
 
-    def _store(self, model):
-        """Keep the arrays of `model`; `_model` rebuilds it from them."""
-        statistics = model.statistics
-        self._metric = model.metric  # the parameter may change after fit
-        self.class_count_ = statistics.weight
-        self._offset = statistics.offset
-        self._class_centers = statistics.centers
-        self._common = statistics.common
-        self._dispersion = statistics.dispersion
-        self._raw_gains = statistics.gain
-        self.gains_ = model.in_units_of_X(model.gains)
-        self.scale_ = model.scale_in_units_of_X
-        self._units = None
-        if statistics.unit is not None:
-            self._units = {
-                "unit": statistics.unit,
-                "scale": model.scale,
-                "gains": model.gains,
-                "reference": model.reference,
-            }
-        self.class_prior_ = np.exp(model.log_prior)
-        self._log_priors = model.log_prior
-        self._whitening = None
-        if model.whitening is not None:
-            self._whitening = {
-                "vectors": model.whitening.vectors,
-                "roots": model.whitening.roots,
-                "rest": float(model.whitening.rest),
-                "shrinkage": float(model.whitening.shrinkage),
-                "centers": model.whitened_centers,
-                "dispersion": model.whitened_dispersion,
-            }
-        self.temperature_ = 1.0
 
-    def _select(self, k):
-        """Use the k best features, or groups."""
-        model = self._model
-        selected = model.select(k)
-        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
-        if self._whitening is None:
-            self.support_[selected] = True
-        else:  # a new dict: a copy of this estimator may share the other
-            self.support_[:] = True
-            self._whitening = {**self._whitening, "selected": selected}
-        self.n_features_ = int(selected.size)
-        self.n_groups_ = self.n_features_
-        if self._group_of is not None:
-            self.n_groups_ = int(np.unique(self._group_of[selected]).size)
-        self.dispersion_ = float(model.in_units_of_X(model.dispersion(selected)))
-        self.objective_ = float(model.in_units_of_X(model.objective(selected)))
+def _scaled_model(metric, statistics, scaling, moments, log_prior):
+    power = 1 if metric == "l1" else 2
+    scale, reference = scale_of(statistics, scaling, power, moments)
+    gains = scaled_by(statistics.gain, scale, power)
+    return CenterModel(metric, statistics, scale, gains, log_prior, reference=reference)
 
-    @property
-    def _selected(self):
-        """Indices of the selected features; with a covariance, of the transformed ones."""
-        if self._whitening is None:
-            return np.flatnonzero(self.support_)
-        return self._whitening["selected"]
 
-    def _warn_of_few_features(self, k, requested):
-        n_selected, kind = self.n_features_, "features"
-        if self._group_of is not None:
-            groups = np.unique(self._group_of[self._selected])
-            n_selected = int(np.count_nonzero(~self._kept[groups]))
-            kind = "features" if self.feature_groups is None else "groups"
-            kind += " besides those to keep" if self._kept.any() else ""
-        if n_selected >= k or requested is None:
-            return
-        warnings.warn(
-            f"{k} {kind} were requested, but only {n_selected} separate the class "
-            f"centers (metric={self.metric!r}); those are selected.",
-            UserWarning,
-            stacklevel=4,
-        )
+def _spread_over(model, seen, log_prior):
+    """Extend the model to all classes: those that were not seen are never predicted."""
+    statistics = model.statistics
+    weight = np.zeros(log_prior.size)
+    weight[seen] = statistics.weight
+    centers = np.tile(statistics.common, (log_prior.size, 1))
+    centers[seen] = statistics.centers
+    dispersion = np.zeros_like(centers)
+    dispersion[seen] = statistics.dispersion
+    model.statistics = replace(statistics, weight=weight, centers=centers, dispersion=dispersion)
+    model.log_prior = log_prior
+    if model.whitening is not None:
+        for name in ("whitened_centers", "whitened_dispersion"):
+            full = np.zeros_like(centers)
+            full[seen] = getattr(model, name)
+            setattr(model, name, full)
+    return model
 
-    @property
-    def _statistics(self):
-        return CenterStatistics(
-            self.class_count_,
-            self._offset,
-            self._class_centers,
-            self._common,
-            self._dispersion,
-            self._raw_gains,
-            None if self._units is None else self._units["unit"],
-        )
 
-    @property
-    def _model(self):
-        scale, gains, reference = self.scale_, self.gains_, 1.0
-        if self._units is not None:
-            scale, gains, reference = (self._units[n] for n in ("scale", "gains", "reference"))
-        model = CenterModel(self._metric, self._statistics, scale, gains, self._log_priors)
-        model.reference = reference
-        model.temperature = self.temperature_
-        model.groups = self._groups
-        if self._whitening is not None:
-            parts = self._whitening
-            model.whitening = Whitening(
-                parts["vectors"], parts["roots"], parts["rest"], parts["shrinkage"]
-            )
-            model.whitened_centers = parts["centers"]
-            model.whitened_dispersion = parts["dispersion"]
-        return model
+def _whiten(model, X, codes, kind, sample_weight):
+    statistics = model.statistics
+    whitening = pooled_whitening(
+        divide(X, statistics.unit),
+        codes,
+        statistics.offset,
+        statistics.centers,
+        model.scale,
+        kind,
+        sample_weight,
+    )
+    centers = whitening.apply((statistics.centers - statistics.common) / model.scale)
+    model.whitening = whitening
+    model.whitened_centers = centers
+    model.whitened_dispersion = np.zeros_like(centers)
+    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    for rows in model.row_chunks(X):
+        deviations = model.transform(X[rows]) - centers[codes[rows]]
+        squares = deviations**2 * weights[rows, None]
+        np.add.at(model.whitened_dispersion, codes[rows], squares)
+    model.whitened_dispersion /= statistics.weight[:, None]
+    model.gains = (centers**2).sum(axis=0)

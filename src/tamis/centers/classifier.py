@@ -181,16 +181,11 @@ class SparseCenterClassifier(FittedCenters):
         -------
         self : SparseCenterClassifier
         """
-        self._check_parameters()
         X, codes, sample_weight = self._validate(X, y, sample_weight)
         k = resolve_n_features(self.n_features_to_select, self._n_choices)
-        self._check_class_weights(codes, sample_weight)
         for _ in steps(self, ["centers"], X=X, y=y):
-            model = self._train(X, codes, len(self.classes_), sample_weight)
-            self._store(model)
+            self._keep(self._train(X, codes, sample_weight), k, self.n_features_to_select)
             self._n_rows = X.shape[0]
-            self._select(k)
-        self._warn_of_few_features(k, self.n_features_to_select)
         return self
 
     def fit_path(
@@ -237,11 +232,9 @@ class SparseCenterClassifier(FittedCenters):
         0.96
         """
         trainer = clone(self)
-        trainer._check_parameters()
         X, codes, sample_weight = trainer._validate(X, y, sample_weight)
-        trainer._check_class_weights(codes, sample_weight)
         levels = check_levels(levels, trainer._n_choices, many=not is_sparse(X))
-        model = trainer._train(X, codes, len(trainer.classes_), sample_weight)
+        model = trainer._train(X, codes, sample_weight)
         return make_path(trainer, model, levels, trainer.classes_, X.shape[0])
 
     def _fit_path(self, X, codes, levels=None, sample_weight=None, n_classes=None):
@@ -251,7 +244,7 @@ class SparseCenterClassifier(FittedCenters):
         trainer.n_features_in_, trainer.classes_ = X.shape[1], np.arange(n_classes)
         trainer._set_groups()
         levels = check_levels(levels, trainer._n_choices, many=not is_sparse(X))
-        model = trainer._train(X, codes, n_classes, sample_weight)
+        model = trainer._train(X, codes, sample_weight)
         return make_path(trainer, model, levels, trainer.classes_, X.shape[0])
 
     @available_if(_can_learn_online)
@@ -284,7 +277,6 @@ class SparseCenterClassifier(FittedCenters):
         self : SparseCenterClassifier
         """
         first = "support_" not in vars(self)
-        self._check_parameters()
         if not first and (self._metric != "l2" or self._whitening is not None):
             raise ValueError(
                 "partial_fit cannot continue a fit with medians or a covariance. Call fit with "
@@ -316,10 +308,8 @@ class SparseCenterClassifier(FittedCenters):
             moments = seen.merge(moments)
         if not moments.weight.any():
             raise ValueError("All samples so far have zero weight: give some of them weight.")
-        model = self._train_moments(moments)
-        self._store(model)
+        self._keep(self._train_moments(moments), k)
         self._n_rows = moments.n_rows
-        self._select(k)
         return self
 
 
@@ -343,16 +333,10 @@ def make_path(
     -------
     path : CentersPath
     """
-
-    def build(k):
-        parameters = {name: getattr(estimator, name) for name in _PARAMETERS}
-        classifier = SparseCenterClassifier(max(k, 1), **parameters)
-        known = vars(estimator)
-        vars(classifier).update({name: known[name] for name in _DESCRIPTIONS if name in known})
-        classifier.classes_ = classes
-        classifier._store(model)
-        classifier._n_rows = n_rows
-        classifier._select(k)
-        return classifier
-
-    return CentersPath(model, levels, classes, build)
+    parameters = {name: getattr(estimator, name) for name in _PARAMETERS}
+    template = SparseCenterClassifier(**parameters)
+    for name in _DESCRIPTIONS:
+        if name in vars(estimator):
+            setattr(template, name, getattr(estimator, name))
+    template._n_rows = n_rows
+    return CentersPath(model, levels, classes, template)

@@ -154,11 +154,9 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
         -------
         self : SparseCenterClassifierCV
         """
-        self._check_parameters()
         check_rule(self.rule)
         check_scoring(self.scoring)
         X, codes, weights = self._validate(X, y, sample_weight)
-        self._check_class_weights(codes, weights)
         scoring = "accuracy" if self.scoring is None else self.scoring
         levels = check_levels(
             self.levels, self._n_choices, many=not is_sparse(X) and is_counted(scoring)
@@ -189,14 +187,12 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
         scores = cross_validation.gather(evaluations)
         place = scores.choose(self.rule, self.tolerance)
 
-        self._store(model)
-        self._select(int(levels[place]))
+        self._keep(model, int(levels[place]), levels[place])
         self.path_ = scores.as_path()
         self._fold_scores = scores.fold_scores
         self.best_score_ = float(scores.scores[place])
         self.stability_ = scores.stability(place)
         self.temperature_ = scores.temperature(place, self.class_prior_)
-        self._warn_of_few_features(int(levels[place]), levels[place])
         return self
 
     @property
@@ -218,6 +214,6 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
         if moments is not None:
             return self._train_moments(moments)
         if rows.size == X.shape[0] and np.array_equal(rows, np.arange(rows.size)):
-            return self._train(X, codes, len(self.classes_), weights)
+            return self._train(X, codes, weights)
         part_weights = None if weights is None else weights[rows]
-        return self._train(X[rows], codes[rows], len(self.classes_), part_weights)
+        return self._train(X[rows], codes[rows], part_weights)

@@ -23,14 +23,17 @@ from tamis._array import Matrix, is_sparse
 from tamis._base import order_by_score
 from tamis.centers.covariance import Whitening
 from tamis.centers.groups import FeatureGroups
-from tamis.centers.ranking import CenterStatistics, scaled_by, select_largest
+from tamis.centers.ranking import NOTHING, CenterStatistics, scaled_by, select_largest
 from tamis.centers.terms import PathTerms, bounds_of, path_decisions, require_finite_decisions
-from tamis.centers.units import divide, in_units_of_X
+from tamis.centers.units import divide
 
 __all__ = ["CenterModel"]
 
 # Number of values that are made dense at a time.
 _DENSE_VALUES = 1 << 22
+# Decisions that differ by less, relative to their terms, count as equal: sums in another order
+# differ by as much.
+_TIE = 1e-12
 
 
 @dataclass
@@ -75,18 +78,21 @@ class CenterModel:
         """Exponent of the distances: 1 for l1, 2 for l2."""
         return 1 if self.metric == "l1" else 2
 
-    @property
-    def scale_in_units_of_X(self) -> NDArray:
-        """Divisors of the features in the units of X."""
-        return in_units_of_X(self.scale, self.reference, self.statistics)
-
-    def in_units_of_X(self, values: NDArray | float) -> NDArray | float:
-        """Gains or dispersions of the features scaled as `scale_in_units_of_X` does."""
-        if self.reference == 1.0:
-            return values
-        with np.errstate(under="ignore"):
-            values = values * self.reference
-            return values if self.power == 1 else values * self.reference
+    def in_units_of_X(self, support: NDArray) -> tuple[NDArray, NDArray, float, float]:
+        """Scales and gains of all features, dispersion and objective, for X in its own units."""
+        scale, unit = self.scale, self.statistics.unit
+        if unit is not None:  # 1 for constant columns
+            varies = (self.statistics.spread > 0) & (scale < NOTHING)
+            scale = np.where(varies, scale * np.where(varies, unit / self.reference, 1.0), 1.0)
+        gains, dispersion = self.gains, self.dispersion(support)
+        objective = self.objective(support)
+        if self.reference != 1.0:
+            with np.errstate(under="ignore"):
+                for _ in range(self.power):
+                    gains = gains * self.reference
+                    dispersion *= self.reference
+                    objective *= self.reference
+        return scale, gains, float(dispersion), float(objective)
 
     def _dispersion_of(self, columns):
         """Within-class dispersion of some features, as in the distances; mean over classes."""
@@ -158,11 +164,17 @@ class CenterModel:
             omega, factor, origin, common = self._differences(columns)
             slope = np.ascontiguousarray((omega * factor).T)
             shift = np.ascontiguousarray((0.5 * omega**2 + omega * factor * common).T)
-        terms = PathTerms(
-            columns, origin, slope, shift, self.metric == "l1", sharpness, self.log_prior
+        if self.metric == "l1":
+            size = (np.abs(shift) * slope).max(axis=1, initial=0.0)
+        else:
+            size = np.abs(origin[:, None] * slope) + np.abs(shift)
+            size = size.max(axis=1, initial=0.0)
+        total = np.concatenate([[0.0], np.cumsum(size)]) * sharpness
+        tolerance = _TIE * np.maximum(1.0 + total, self.temperature)
+        is_l1 = self.metric == "l1"
+        return PathTerms(
+            columns, origin, slope, shift, is_l1, sharpness, self.log_prior, tolerance
         )
-        terms.set_tolerance(self.temperature)
-        return terms
 
     def _differences(self, support):
         """omega, the factor that converts a value to its units, origin and common center.
@@ -299,15 +311,26 @@ class CenterModel:
             return order[self.gains[order] > 0]
         return self.order()[: np.count_nonzero(self.gains > 0)]
 
-    def count_features(self, ks: NDArray) -> NDArray:
-        """Number of ranked features in the k best features or groups, for all ks."""
-        return ks if self.groups is None else self.groups.count_features(self.gains, ks)
+    def along(self, ks: NDArray) -> tuple[PathTerms, NDArray, NDArray]:
+        """Terms of the ranked features, and what the k best features or groups are, for all ks.
 
-    def count_choices(self, ks: NDArray) -> NDArray:
-        """Number of features, or groups, selected among the k best, for all ks."""
-        if self.groups is not None:
-            return self.groups.count_choices(self.gains, ks)
-        return np.minimum(ks, np.count_nonzero(self.gains > 0))
+        Parameters
+        ----------
+        ks : ndarray of int of shape (n_levels,)
+
+        Returns
+        -------
+        terms : PathTerms
+        stops : ndarray of int of shape (n_levels,)
+            Number of ranked features among the k best features or groups.
+        n_selected : ndarray of int of shape (n_levels,)
+            Number of features, or groups, that are selected.
+        """
+        ranked = self.ranked()
+        if self.groups is None:
+            return self.terms(ranked), ks, np.minimum(ks, ranked.size)
+        stops = self.groups.count_features(self.gains, ks)
+        return self.terms(ranked), stops, self.groups.count_choices(self.gains, ks)
 
     def select(self, k: int) -> NDArray[np.intp]:
         """The features of the k best features or groups, ascending; never one without gain."""

@@ -7,6 +7,7 @@ decisions (`tamis.centers.terms`). Levels are numbers of features, or of feature
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tamis._array import Matrix
+from tamis.centers._path_kernels import add_hits
 from tamis.centers.model import CenterModel
 from tamis.centers.terms import path_decisions, path_labels
 from tamis.paths.path import Path
+from tamis.paths.scoring import is_counted, score_decisions
 
 if TYPE_CHECKING:
-    from tamis.centers.classifier import SparseCenterClassifier
+    from tamis.centers._fitted import FittedCenters
 
 __all__ = ["CentersPath", "check_levels", "path_grid"]
+
+# Number of labels, or decisions, held in memory at a time.
+_BLOCK = 4_000_000
 
 
 class CentersPath(Path):
@@ -35,8 +41,8 @@ class CentersPath(Path):
         Numbers of features, or of feature groups if there are groups, without those to keep.
     classes : ndarray of shape (n_classes,)
         Class labels, in the order of the decisions.
-    build : callable
-        ``build(k)`` gives the fitted classifier with k features.
+    template : SparseCenterClassifier or SparseCenterClassifierCV
+        Parameters and input features of the classifiers of the path.
 
     Attributes
     ----------
@@ -52,15 +58,13 @@ class CentersPath(Path):
         model: CenterModel,
         levels: NDArray,
         classes: NDArray,
-        build: Callable[[int], SparseCenterClassifier],
+        template: FittedCenters,
     ) -> None:
         self.levels = levels
         self.classes = classes
-        self.n_features = model.count_choices(levels)
         self._model = model
-        self._build = build
-        self._terms = model.terms(model.ranked())
-        self._stops = model.count_features(levels)
+        self._template = template
+        self._terms, self._stops, self.n_features = model.along(levels)
 
     def features(self, level: int) -> NDArray[np.intp]:
         """Columns that the model at one place of the path uses, ascending.
@@ -119,8 +123,8 @@ class CentersPath(Path):
         ]
         return (parts[0] if len(parts) == 1 else np.concatenate(parts)).T
 
-    def model(self, level: int) -> SparseCenterClassifier:
-        """The fitted `SparseCenterClassifier` at one place of the path; nothing is retrained.
+    def model(self, level: int) -> FittedCenters:
+        """The fitted classifier at one place of the path; nothing is retrained.
 
         Parameters
         ----------
@@ -129,9 +133,74 @@ class CentersPath(Path):
 
         Returns
         -------
-        classifier : SparseCenterClassifier
+        classifier : SparseCenterClassifier or SparseCenterClassifierCV
         """
-        return self._build(int(self.levels[level]))
+        k = int(self.levels[level])
+        classifier = copy.copy(self._template)
+        if hasattr(classifier, "n_features_to_select"):
+            classifier.n_features_to_select = max(k, 1)
+        classifier.classes_ = self.classes
+        classifier._keep(self._model, k)
+        return classifier
+
+    def score(
+        self,
+        X: Matrix,
+        codes: NDArray,
+        every: NDArray,
+        known: NDArray,
+        scoring: str | Callable,
+        sample_weight: NDArray | None = None,
+    ) -> NDArray[np.float64]:
+        """Scores of all levels, in one pass.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse array} of shape (n_rows, n_columns)
+            Validated samples.
+        codes : ndarray of int of shape (n_rows,)
+            Index into `every` for each row.
+        every : ndarray
+            Labels: the classes of the path, and possibly others.
+        known : ndarray of int of shape (n_classes,)
+            Index into `every` of each class of the path.
+        scoring : str or callable
+            As in scikit-learn.
+        sample_weight : ndarray of shape (n_rows,) or None
+
+        Returns
+        -------
+        scores : ndarray of shape (n_levels,)
+        """
+        if is_counted(scoring):
+            return self._score_labels(X, codes, known, scoring, sample_weight)
+        scores, y = np.empty(len(self)), every[codes]
+        size = max(1, _BLOCK // max(1, X.shape[0] * len(every)))
+        for start in range(0, len(self), size):
+            some = slice(start, start + size)
+            scores[some] = [
+                score_decisions(scoring, decisions, every, known, X, y, sample_weight)
+                for decisions in self.decisions(X, some)
+            ]
+        return scores
+
+    def _score_labels(self, X, codes, known, scoring, weights):
+        """Accuracy or balanced accuracy of each level, in chunks of rows of bounded size."""
+        weights = np.ones(codes.size) if weights is None else weights
+        n_classes = max(codes.max(initial=0), known.max()) + 1
+        place = np.full(n_classes, -1)
+        place[known] = np.arange(known.size)
+        truth = place[codes]
+        hits = np.zeros((n_classes, len(self)))
+        size = max(1, _BLOCK // max(1, len(self)))
+        for start in range(0, codes.size, size):
+            rows = slice(start, start + size)
+            add_hits(self.labels(X[rows]).T, truth[rows], codes[rows], weights[rows], hits)
+        total = np.bincount(codes, weights=weights, minlength=n_classes)
+        if scoring == "accuracy":
+            return hits.sum(axis=0) / total.sum()
+        present = total > 0
+        return (hits[present] / total[present, None]).mean(axis=0)
 
     def _row_blocks(self, X):
         """Rows as the decisions need them; with a covariance a few at a time, whitened."""

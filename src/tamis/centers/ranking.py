@@ -12,6 +12,12 @@ with :math:`\tilde x` the mean of the class means. For two classes these are the
 Scaling is free: dividing feature i by :math:`s_i` divides its gain by :math:`s_i^2` (l2) or
 :math:`s_i` (l1), and every :math:`s_i` comes from statistics that are already known. Shapes:
 gains and scales (m,), centers and dispersions (C, m).
+
+Features may have different units (`tamis.centers.units`). With the scales "spread" and "std", only
+the units of the fitted attributes depend on them. Without a scale, or with the variance as scale,
+scaled features must still be comparable with each other: :math:`x_i / u_i` is then divided by
+:math:`s_i` times a ratio of units, so that the largest of the scaled features is of ordinary size.
+Multiplying by the `reference` gives values in the units of X.
 """
 
 from __future__ import annotations
@@ -27,6 +33,7 @@ from tamis.centers.segments import ClassMedians
 from tamis.centers.statistics import ClassMoments
 
 __all__ = [
+    "NOTHING",
     "CenterStatistics",
     "from_medians",
     "from_moments",
@@ -34,6 +41,9 @@ __all__ = [
     "scaled_by",
     "select_largest",
 ]
+
+# A column that is smaller than another by this factor is negligible.
+NOTHING = 2.0**1000
 
 
 @dataclass
@@ -136,7 +146,7 @@ def scale_of(
     scaling: str | None,
     power: int,
     moments: ClassMoments | None = None,
-) -> NDArray:
+) -> tuple[NDArray, float]:
     r"""Divisor of each feature.
 
     Parameters
@@ -154,17 +164,66 @@ def scale_of(
     Returns
     -------
     scale : ndarray of shape (n_features,)
-        1 for constant features.
+        Divisors of features in the units of `statistics`; 1 for constant features.
+    reference : float
+        Power of two: a scaled value times the reference is in the units of X.
     """
     if scaling is None:
-        return np.ones_like(statistics.common)
-    if scaling == "spread":
+        scale = np.ones_like(statistics.common)
+    elif scaling == "spread":
         scale = statistics.spread if power == 1 else np.sqrt(statistics.spread)
     else:
         assert moments is not None
         scale = total_variance(moments)
         scale = np.sqrt(scale) if scaling == "std" else scale
-    return np.where(scale > 0, scale, 1.0)
+    return _in_common_units(np.where(scale > 0, scale, 1.0), scaling, power, statistics)
+
+
+def _in_common_units(scale, scaling, power, statistics):
+    """Comparable scales of columns that have different units, and the reference."""
+    unit, spread = statistics.unit, statistics.spread
+    varies = spread > 0
+    if unit is None or scaling in ("spread", "std") or not varies.any():
+        return scale, 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        if scaling == "variance":
+            _require_numbers(scale * unit * unit, varies, statistics)
+            reference = 1.0 / unit[varies].min()
+            ratio = unit * reference
+        else:
+            reference = unit[varies].max()
+            ratio = reference / unit
+        scale = np.where(varies, scale * np.minimum(ratio, NOTHING), 1.0)
+        if scaling is None and power == 2:
+            _require_squares(scale, reference, statistics)
+    return scale, float(reference)
+
+
+def _require_numbers(variance, varies, statistics):
+    fine = (variance >= np.finfo(np.float64).tiny) & np.isfinite(variance)
+    wrong = np.flatnonzero(varies & ~fine)
+    if wrong.size:
+        raise ValueError(
+            f"The variance of column {wrong[0]} of X is too small or too large for a number: the "
+            f"centers of the classes are about {_size(statistics)[wrong[0]]:.3g}. Multiply the "
+            "column by a constant, or use scaling='spread', which does not depend on units."
+        )
+
+
+def _require_squares(scale, reference, statistics):
+    spread = (statistics.spread / scale / scale).max() * reference * reference
+    gain = (statistics.gain / scale / scale).max() * reference * reference
+    if np.isfinite(spread) and (gain >= np.finfo(np.float64).tiny or not statistics.gain.any()):
+        return
+    raise ValueError(
+        f"X has class centers up to {_size(statistics).max():.3g}, and squares of such numbers "
+        "overflow or vanish. Multiply X by a constant, or use scaling='spread', which does "
+        "not depend on units."
+    )
+
+
+def _size(statistics):
+    return np.abs(statistics.centers + statistics.offset).max(axis=0) * statistics.unit
 
 
 def scaled_by(values: NDArray, scale: NDArray, power: int) -> NDArray:

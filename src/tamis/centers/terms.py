@@ -15,7 +15,7 @@ plus the number of levels. For two classes the labels need one sum instead of tw
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,6 @@ __all__ = [
     "require_finite_decisions",
 ]
 
-# Decisions that differ by less, relative to their terms, count as equal: sums in another order
-# differ by as much.
-_TIE = 1e-12
 # Far outside the centers, in multiples of their range.
 _REACH = 2.0**20
 
@@ -80,17 +77,7 @@ class PathTerms:
     absolute: bool
     sharpness: NDArray
     log_prior: NDArray
-    tolerance: NDArray = field(init=False)
-
-    def set_tolerance(self, temperature: float) -> None:
-        """Set `tolerance` for decisions that will be divided by `temperature`."""
-        if self.absolute:
-            size = (np.abs(self.shift) * self.slope).max(axis=1, initial=0.0)
-        else:
-            size = np.abs(self.origin[:, None] * self.slope) + np.abs(self.shift)
-            size = size.max(axis=1, initial=0.0)
-        total = np.concatenate([[0.0], np.cumsum(size)]) * self.sharpness
-        self.tolerance = _TIE * np.maximum(1.0 + total, temperature)
+    tolerance: NDArray
 
     @property
     def bounds(self) -> NDArray:

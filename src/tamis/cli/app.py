@@ -1,22 +1,28 @@
-"""Run the command that the arguments name, and turn errors into one clear line."""
+"""Run the command that the arguments name; data from pipes, and errors as one clear line."""
 
 import contextlib
 import errno
 import os
 import signal
+import stat
 import sys
+import tempfile
 import threading
+from collections.abc import Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 
 from tamis.cli.parser import make_parser
-from tamis.cli.printing import print_lines
+from tamis.cli.printing import STANDARD_INPUT, print_lines
 
-__all__ = ["run"]
+__all__ = ["main"]
 
 _DONE, _FAILED, _WRONG = 0, 1, 2
+_BLOCK = 1 << 20
 
 
-def run(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that `argv` names.
 
     Parameters
@@ -30,20 +36,15 @@ def run(argv=None):
         0 success, 1 failure, 2 invalid options or input.
     """
     _prepare_streams()
-    parser = make_parser()
     try:
-        options = parser.parse_args(argv)
+        options = _parse(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else _WRONG
-    if options.command is None:
-        parser.print_help()
-        return _WRONG
-    from tamis.cli.spool import spooled
     from tamis.tables.errors import Failure, InputError
 
     try:
         command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")
-        with _sigterm_as_ctrl_c(), spooled(options):
+        with _sigterm_as_ctrl_c(), _spooled(options):
             code = command.run(options) or _DONE
         # Here, not when Python exits: a full disk is reported, and counts as a failure.
         sys.stdout.flush()
@@ -70,6 +71,23 @@ def run(argv=None):
         return _say(
             f"error: {line} ({kind}; set TAMIS_DEBUG=1 to see where it comes from)", _FAILED
         )
+
+
+def _parse(words=None):
+    """Options from arguments, by default those of the process.
+
+    Raises SystemExit after --help, for invalid arguments and if no command is named.
+    """
+    option, words = "--missing-values", list(sys.argv[1:] if words is None else words)
+    if option in words[:-1]:  # its value may begin like an option, such as "-,?"
+        place = words.index(option)
+        words[place : place + 2] = [f"{option}={words[place + 1]}"]
+    parser = make_parser()
+    options = parser.parse_args(words)
+    if options.command is None:
+        parser.print_help()
+        parser.exit(2)
+    return options
 
 
 def _tell(error):
@@ -127,3 +145,59 @@ def _prepare_streams():
 def _silence(stream):
     """Discard what is still in the buffer and everything after it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class _Spooled(os.PathLike):
+    """A temporary file that messages call standard input."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __fspath__(self):
+        return str(self.path)
+
+    def __str__(self):
+        return STANDARD_INPUT
+
+
+@contextmanager
+def _spooled(options):
+    """Return options whose `data` can be read as often as needed.
+
+    Standard input ("-"), a named pipe or a process substitution can be read only once, so it is
+    copied to a temporary file, within the limit of `--max-size`.
+    """
+    data = getattr(options, "data", None)
+    if data is None or not _is_pipe(data):
+        yield options
+        return
+    from tamis.tables.errors import InputError
+    from tamis.tables.source import Budget
+
+    if data == "-" and sys.stdin.isatty():
+        raise InputError("standard input is a terminal: pipe the data into the command")
+    # The extension of a file tells its format; "-" and /dev/fd/63 have none.
+    name = Path(data).name if Path(data).suffix else "standard-input"
+    with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
+        path = Path(folder, name)
+        budget = Budget(STANDARD_INPUT, getattr(options, "max_size", None))
+        with _open_pipe(data) as source, open(path, "wb") as file:
+            while block := source.read(_BLOCK):
+                budget.spend(len(block))
+                file.write(block)
+        options.data = _Spooled(path)
+        yield options
+
+
+def _is_pipe(data):
+    if data == "-":
+        return True
+    try:
+        mode = os.stat(data).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _open_pipe(data):
+    return open(sys.stdin.fileno(), "rb", closefd=False) if data == "-" else open(data, "rb")

@@ -4,7 +4,7 @@ import argparse
 
 __all__ = [
     "Append",
-    "at_least",
+    "integer",
     "names",
     "ngrams",
     "positive",
@@ -38,7 +38,7 @@ def words(text):
 
 def size(text):
     """Bytes of a size such as 8GB."""
-    from tamis.tables.limits import parse_size
+    from tamis.tables.source import parse_size
 
     found = parse_size(text)
     if not found:
@@ -58,21 +58,17 @@ def ngrams(text):
     return (1, high) if "-" not in text else (low, high)
 
 
-def at_least(smallest):
-    """Converter to integers from `smallest` on."""
-
-    def convert(text):
-        try:
-            value = int(text)
-        except ValueError:
-            value = smallest - 1
-        if value < smallest:
-            raise argparse.ArgumentTypeError(
-                f"expected an integer of at least {smallest}, got {text!r}"
-            )
-        return value
-
-    return convert
+def integer(smallest, text):
+    """An integer from `smallest` on."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = smallest - 1
+    if value < smallest:
+        raise argparse.ArgumentTypeError(
+            f"expected an integer of at least {smallest}, got {text!r}"
+        )
+    return value
 
 
 def positive(text):

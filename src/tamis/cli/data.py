@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamis.comparison.options import Options
+from tamis.comparison.options import Options, find_methods
 from tamis.tables.errors import InputError
-from tamis.tables.limits import WORD, Budget
-from tamis.tables.source import check_path
+from tamis.tables.source import WORD, Budget, check_path
 from tamis.tables.table import Columns, Table
 
-__all__ = ["EMBEDDED", "READING", "Loaded", "load", "make_options", "read_features_file"]
+__all__ = ["EMBEDDED", "READING", "Loaded", "load", "read_features_file"]
 
 EMBEDDED = "breast cancer (embedded)"
 _FIELDS = ("feature", "question", "unit", "type", "choices", "min", "max", "cost", "group")
@@ -91,6 +90,7 @@ def load(words):
     -------
     loaded : Loaded
     """
+    _check_words(words)
     descriptions = {}
     if words["features_file"]:
         descriptions = read_features_file(words["features_file"], words["max_size"])
@@ -99,10 +99,29 @@ def load(words):
     else:
         table, name = _read(words, descriptions), str(words["data"])
     groups, costs = _check_descriptions(descriptions, table)
-    return Loaded(name, table, make_options(words, groups, costs), descriptions)
+    return Loaded(name, table, _make_options(words, groups, costs), descriptions)
 
 
-def make_options(words, feature_groups=None, costs=None):
+def _check_words(words):
+    """Raise InputError for invalid options before anything is read."""
+    find_methods(_make_options(words))
+    if words["n_jobs"] == 0 or words["n_jobs"] < -1:
+        raise InputError(f"--n-jobs {words['n_jobs']}: expected 1 or more, or -1 for all cores.")
+    if words["min_sensitivity"] is not None and words["positive"] is None:
+        raise InputError(
+            "--min-sensitivity: name the class whose sensitivity is meant with --positive CLASS."
+        )
+    usual = {"vectorizer": "counts", "ngrams": (1, 1)}
+    given = {"vectorizer": words["vectorizer"], "ngrams": tuple(words["ngrams"])}
+    for name, value in given.items():
+        if value != usual[name] and not words["text"]:
+            raise InputError(f"--{name} needs --text COL, the column whose words are used.")
+    for name in ("groups", "batch"):
+        if words[name] is not None and words[name] == words["target"]:
+            raise InputError(f"--{name} {words[name]} is the target itself; name another column.")
+
+
+def _make_options(words, feature_groups=None, costs=None):
     """Make the options of a comparison from those of the command."""
     named = {name: words[name] for name in _COMPARING}
     return Options(
@@ -121,7 +140,7 @@ def _near(name, known):
 
 
 def _read(words, descriptions):
-    from tamis.tables import read_table
+    from tamis.tables.readers import read_table
 
     options = {name: words[name] for name in READING}
     choices = [n for n, d in descriptions.items() if d.get("type") in ("choice", "yes/no")]

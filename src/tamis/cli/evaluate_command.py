@@ -3,11 +3,9 @@
 import numpy as np
 
 from tamis import __version__
-from tamis.cli.new_rows import missing_words, read_new
 from tamis.cli.output import check_output, write_json
-from tamis.cli.printing import print_lines
-from tamis.cli.priors import read_priors
-from tamis.cli.progress import say
+from tamis.cli.predict_command import missing_words, read_new, read_priors
+from tamis.cli.printing import print_lines, say
 from tamis.cli.show import plural, show_table
 from tamis.comparison.baselines import find_method
 from tamis.comparison.folder import find_model

@@ -3,8 +3,8 @@
 import numpy as np
 
 from tamis._base import Explanation
-from tamis.cli.new_rows import read_new
 from tamis.cli.output import check_output, number, write_rows
+from tamis.cli.predict_command import read_new
 from tamis.comparison.folder import find_model
 from tamis.datumwise.acquisition import Questions
 from tamis.landmarks._fitted import NearestLandmarks

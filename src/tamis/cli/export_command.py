@@ -3,7 +3,7 @@
 import warnings
 
 from tamis.cli.output import check_output
-from tamis.cli.progress import say
+from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
 
 __all__ = ["run"]

@@ -1,18 +1,26 @@
 """`tamis fit`: compare, recommend, and write the folder of a run."""
 
 import json
+import os
+import sys
+import threading
 import time
+from collections import Counter
+from contextlib import AbstractContextManager, contextmanager
 
-from tamis.cli.data import EMBEDDED, load, make_options
-from tamis.cli.printing import print_lines
-from tamis.cli.progress import Progress, reading, say, tell_seconds
-from tamis.cli.show import show_features, show_metrics
+from tamis.cli.data import EMBEDDED, load
+from tamis.cli.printing import print_lines, say
+from tamis.cli.show import show_results
+from tamis.comparison.baselines import find_method
 from tamis.comparison.comparing import Callback, compare_table
 from tamis.comparison.folder import RunFolder
-from tamis.comparison.options import find_methods
-from tamis.tables.errors import InputError
 
-__all__ = ["conclude", "run"]
+__all__ = ["Progress", "conclude", "reading", "run", "tell_seconds"]
+
+# Seconds between lines if standard error is not a terminal.
+_QUIET = 30.0
+# Bytes up to which reading is silent; seconds before the first message, and between messages.
+_SMALL_FILE, _PATIENT, _READING = 50e6, 3.0, 10.0
 
 
 def run(options):
@@ -21,9 +29,7 @@ def run(options):
     folder = None
     if options.output:
         folder = RunFolder(options.output)
-        folder.check()
-        folder.check_inputs(options.data, options.target_file, options.features_file)
-    _check_words(words)
+        folder.check(options.data, options.target_file, options.features_file)
     with reading(options.data):
         loaded = load(words)
     start = time.perf_counter()
@@ -50,23 +56,6 @@ def run(options):
     if folder is None:
         say("Nothing was saved because -o RUN was not given.")
     return 1 if comparison.why_stopped or comparison.choice is None else 0
-
-
-def _check_words(words):
-    """Raise InputError for invalid options before anything is read."""
-    find_methods(make_options(words))
-    if words["n_jobs"] == 0 or words["n_jobs"] < -1:
-        raise InputError(f"--n-jobs {words['n_jobs']}: expected 1 or more, or -1 for all cores.")
-    if words["min_sensitivity"] is not None and words["positive"] is None:
-        raise InputError(
-            "--min-sensitivity: name the class whose sensitivity is meant with --positive CLASS."
-        )
-    for name, default in (("vectorizer", "counts"), ("ngrams", (1, 1))):
-        if words[name] != default and not words["text"]:
-            raise InputError(f"--{name} needs --text COL, the column whose words are used.")
-    for name in ("groups", "batch"):
-        if words[name] is not None and words[name] == words["target"]:
-            raise InputError(f"--{name} {words[name]} is the target itself; name another column.")
 
 
 class _Reporter(Callback):
@@ -128,10 +117,9 @@ class _Reporter(Callback):
 
 def conclude(comparison, choice, folder, options, start=None):
     """Write the model of one method and level, and print the results."""
-    metrics = comparison.metrics_of(choice)
+    _, records, metrics = comparison.fitted(choice)
     if start is not None:
         metrics["seconds"] = time.perf_counter() - start
-    records = comparison.records_of(choice)
     in_batch = [r["feature"] for r in records if r.get("tells_batch")]
     if in_batch:
         say(
@@ -144,7 +132,7 @@ def conclude(comparison, choice, folder, options, start=None):
     if options.json:
         print_lines(json.dumps(metrics, indent=1, ensure_ascii=False).split("\n"))
         return
-    print_lines([*show_metrics(metrics), "", *show_features(records)])
+    print_lines(show_results(metrics, records))
     if folder is not None:
         print_lines(["", f"written to {folder.path}: {', '.join(folder.results)}"])
 
@@ -155,3 +143,142 @@ def _say_how_to_resume(comparison, folder):
     say(f"{why}; not finished: {', '.join(left) or 'the rest'}")
     if folder is not None:
         say(f"Finished work is in {folder.path}; repeat the command to resume.")
+
+
+def tell_seconds(seconds):
+    """Format a rough time."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+@contextmanager
+def reading(path):
+    """Report regularly that a large file is still being read."""
+    try:
+        size = os.path.getsize(path)
+    except (OSError, TypeError):
+        size = 0
+    is_over, start = threading.Event(), time.perf_counter()
+
+    def tell():
+        seconds = _PATIENT
+        while not is_over.wait(seconds):
+            spent = tell_seconds(time.perf_counter() - start)
+            say(f"reading {path} ({size / 1e6:,.0f} MB): {spent} so far")
+            seconds = _READING
+
+    if size >= _SMALL_FILE:
+        threading.Thread(target=tell, daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
+
+
+class Progress(AbstractContextManager):
+    """Show finished tasks, and how long the others will take.
+
+    Parameters
+    ----------
+    tasks : list of Task
+        All tasks.
+    estimates : dict of str to float
+        Rough seconds per task of each method.
+    n_jobs : int
+        Tasks that run at the same time.
+    """
+
+    def __init__(self, tasks, estimates, n_jobs):
+        self.estimates, self.n_jobs = estimates, n_jobs
+        self.left = Counter(task.method for task in tasks)
+        self.total = Counter(self._row(task) for task in tasks)
+        self.done = Counter()
+        self.seconds, self.timed = Counter(), Counter()
+        self.running = {}
+        self.bars = None
+        self.is_over = threading.Event()
+
+    @staticmethod
+    def _row(task):
+        titles = {"pair": "honest score: nested folds", "batch": "one batch held out"}
+        if task.stage == "cv":
+            return find_method(task.method).title
+        return titles.get(task.stage, "shuffled labels")
+
+    def __enter__(self):
+        if sys.stderr.isatty():
+            try:
+                from rich import progress
+                from rich.console import Console
+            except ImportError:
+                say("pip install 'tamis[cli]' shows live progress.")
+            else:
+                self.bars = progress.Progress(
+                    progress.TextColumn("{task.description:<32}"),
+                    progress.BarColumn(30),
+                    progress.MofNCompleteColumn(),
+                    progress.TimeElapsedColumn(),
+                    console=Console(stderr=True),
+                    transient=True,
+                )
+                self.tasks = {
+                    row: self.bars.add_task(row, total=n) for row, n in self.total.items()
+                }
+                self.tasks[None] = self.bars.add_task("", total=sum(self.total.values()))
+                self.bars.start()
+        threading.Thread(target=self._tell_regularly, daemon=True).start()
+        return self
+
+    def __exit__(self, *error):
+        self.is_over.set()
+        if self.bars is not None:
+            self.bars.stop()
+
+    def begin(self, task):
+        """Record that a task has started."""
+        self.running[task.key] = (task, time.perf_counter())
+
+    def end(self, task, seconds):
+        """Record that a task has finished; `seconds` is None if it was done before, or failed."""
+        row = self._row(task)
+        self.running.pop(task.key, None)
+        self.done[row] += 1
+        self.left[task.method] -= 1
+        if seconds is not None:
+            self.seconds[task.method] += seconds
+            self.timed[task.method] += 1
+        if self.bars is not None:
+            self.bars.advance(self.tasks[row])
+            self.bars.advance(self.tasks[None])
+        elif self.done[row] == self.total[row]:
+            say(f"{row}: done")
+
+    def remaining(self):
+        """Estimate the remaining seconds from the finished tasks."""
+        known = {name: self.seconds[name] / n for name, n in self.timed.items() if n}
+        # The other methods show how fast this machine is.
+        expected = sum(self.estimates[name] for name in known)
+        factor = sum(known.values()) / expected if expected > 0 else 1.0
+        total = sum(
+            n * known.get(name, factor * self.estimates[name]) for name, n in self.left.items()
+        )
+        return total / self.n_jobs
+
+    def _tell_regularly(self):
+        wait = 1.0 if self.bars is not None else _QUIET
+        while not self.is_over.wait(wait):
+            if self.bars is not None:
+                text = f"about {tell_seconds(self.remaining())} left"
+                self.bars.update(self.tasks[None], description=text)
+                continue
+            share = sum(self.done.values()) / max(1, sum(self.total.values()))
+            now = time.perf_counter()
+            running = [
+                f"{task.method} ({tell_seconds(now - start)})"
+                for task, start in list(self.running.values())
+            ]
+            what = f"; running: {', '.join(running)}" if running else ""
+            say(f"{100 * share:.0f} % done, about {tell_seconds(self.remaining())} left{what}")

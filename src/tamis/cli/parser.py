@@ -1,7 +1,7 @@
 """Commands and options of the command line, with their help texts."""
 
 import argparse
-import sys
+from functools import partial
 
 from tamis import __version__
 from tamis.cli import argument_types
@@ -22,14 +22,6 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message):
         self.exit(2, f"tamis: error: {message} (see {self.prog} --help)\n")
-
-    def parse_known_args(self, args=None, namespace=None):
-        """Let the value of --missing-values begin like an option, such as "-,?"."""
-        args = list(sys.argv[1:] if args is None else args)
-        if _MISSING in args[:-1]:
-            place = args.index(_MISSING)
-            args[place : place + 2] = [f"{_MISSING}={args[place + 1]}"]
-        return super().parse_known_args(args, namespace)
 
 
 def make_parser():
@@ -194,14 +186,14 @@ def _add_fit(commands):
     )
     how.add_argument(
         "--folds",
-        type=argument_types.at_least(2),
+        type=partial(argument_types.integer, 2),
         default=5,
         metavar="N",
         help="number of cross-validation folds (default: 5)",
     )
     how.add_argument(
         "--repeats",
-        type=argument_types.at_least(1),
+        type=partial(argument_types.integer, 1),
         metavar="N",
         help="how often to repeat cross-validation with new folds (default: 3 below 200 rows, 2 "
         "below 500, else 1)",
@@ -260,7 +252,7 @@ def _add_fit(commands):
     )
     how.add_argument(
         "--max-features",
-        type=argument_types.at_least(1),
+        type=partial(argument_types.integer, 1),
         metavar="K",
         help="most features a model may use",
     )
@@ -280,7 +272,7 @@ def _add_fit(commands):
     )
     how.add_argument(
         "--permutations",
-        type=argument_types.at_least(0),
+        type=partial(argument_types.integer, 0),
         default=0,
         metavar="N",
         help="repeat everything N times with shuffled labels, for a p-value (default: 0)",
@@ -296,7 +288,7 @@ def _add_fit(commands):
         "--n-jobs", type=int, default=-1, metavar="N", help="processes (default: all cores)"
     )
     work.add_argument(
-        "--seed", type=argument_types.at_least(0), default=0, metavar="N", help=_SEED
+        "--seed", type=partial(argument_types.integer, 0), default=0, metavar="N", help=_SEED
     )
     work.add_argument(
         "--force", action="store_true", help="discard results of a different run in RUN"
@@ -358,7 +350,7 @@ def _add_evaluate(commands):
     )
     parser.add_argument("--priors", metavar="A=0.1,B=0.9", help=_PRIORS)
     parser.add_argument(
-        "--seed", type=argument_types.at_least(0), default=0, metavar="N", help=_SEED
+        "--seed", type=partial(argument_types.integer, 0), default=0, metavar="N", help=_SEED
     )
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
     _add_reading(parser, training=False)
@@ -373,7 +365,7 @@ def _add_explain(commands):
     )
     parser.add_argument(
         "--top",
-        type=argument_types.at_least(1),
+        type=partial(argument_types.integer, 1),
         default=10,
         metavar="N",
         help="number of contributions, or of nearest landmarks, per row (default: 10)",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tamis.cli.data import load
 from tamis.cli.fit_command import conclude
-from tamis.cli.spool import STANDARD_INPUT
+from tamis.cli.printing import STANDARD_INPUT
 from tamis.comparison.comparing import compare_table
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
@@ -41,6 +41,6 @@ def run(options):
         only_finished=True,
     )
     choice = comparison.find(options.method, options.n_features)
-    target.make()
+    target.check()
     conclude(comparison, choice, target, options)
     return 0

@@ -3,8 +3,10 @@
 import re
 import sys
 
-__all__ = ["print_lines", "printable"]
+__all__ = ["STANDARD_INPUT", "print_lines", "printable", "say"]
 
+#: Name of data from a pipe, in messages and in run.json.
+STANDARD_INPUT = "standard input"
 # Control characters (escape sequences, line ends) and those that change the text direction.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -24,3 +26,8 @@ def printable(line):
 def print_lines(lines, stream=None):
     """Print lines, on standard output unless another stream is given."""
     print("\n".join(map(printable, lines)), file=stream or sys.stdout, flush=True)
+
+
+def say(line):
+    """Print one line of information on standard error."""
+    print_lines([f"tamis: {line}"], sys.stderr)

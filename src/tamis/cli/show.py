@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["count", "plural", "show_features", "show_metrics", "show_table"]
+__all__ = ["count", "plural", "show_results", "show_table"]
 
 _MOST_CLASSES = 6
 _MOST_CATEGORIES = 8
@@ -37,8 +37,12 @@ def score(entry):
     return f"{entry['score']:.3f} ± {entry['standard_error']:.3f}"
 
 
-def show_metrics(metrics):
-    """Lines for standard output: the comparison, then the recommendation."""
+def show_results(metrics, records):
+    """Lines for standard output: the comparison, the recommendation, and its features."""
+    return [*_show_metrics(metrics), "", *_show_features(records)]
+
+
+def _show_metrics(metrics):
     data, settings = metrics["data"], metrics["settings"]
     classes = ", ".join(f"{label} {n:,}" for label, n in list(data["classes"].items())[:8])
     more = len(data["classes"]) - 8
@@ -175,7 +179,7 @@ def _show_baseline(model):
         yield f"  {title} is sparser and about as good: {size}, score {gain}"
 
 
-def show_features(records, limit=15):
+def _show_features(records, limit=15):
     """Lines about the features of a model, best first; one line per category."""
     if not records:
         return ["The model uses no feature."]

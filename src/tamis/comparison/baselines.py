@@ -13,9 +13,42 @@ from sklearn.preprocessing import StandardScaler
 from tamis._array import is_sparse, multiply_transposed, take_columns
 from tamis._base import largest
 from tamis.comparison.methods import METHODS, Method, Trained
-from tamis.comparison.models_path import ModelsPath
+from tamis.paths.path import Path
 
-__all__ = ["BASELINES", "all_names", "find_method"]
+__all__ = ["BASELINES", "ModelsPath", "estimate_seconds", "find_method"]
+
+
+class ModelsPath(Path):
+    """A path of models that were trained one by one.
+
+    Parameters
+    ----------
+    levels : sequence of float
+    models : list of classifier
+        With `predict_proba`.
+    features : list of ndarray of int
+        Columns of every model, ascending.
+    n_classes : int
+    """
+
+    def __init__(self, levels, models, features, n_classes):
+        self.levels, self.classes = np.asarray(levels), np.arange(n_classes)
+        self.n_features = np.array([columns.size for columns in features])
+        self._models, self._features = models, features
+
+    def features(self, level):
+        """Columns of one model."""
+        return self._features[level]
+
+    def decisions(self, X, places=slice(None)):
+        """Logarithms of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(np.stack([model.predict_proba(X) for model in self._models[places]]))
+
+    def model(self, level):
+        """One model."""
+        return self._models[level]
+
 
 # Most rows that each tree of a forest is grown from.
 _TREE_ROWS = 10_000
@@ -196,9 +229,11 @@ def find_method(name):
     return next(method for method in (*METHODS, *BASELINES) if method.name == name)
 
 
-def all_names() -> list[str]:
-    """Names of all methods, baselines last."""
-    return [method.name for method in (*METHODS, *BASELINES)]
+def estimate_seconds(problem, name):
+    """Rough seconds of one task of a method on one core: its rule for the size of the data."""
+    n_rows, n_columns = problem.encoded.shape
+    n_stored = getattr(problem.encoded, "nnz", n_rows * n_columns)
+    return find_method(name).seconds(n_rows, n_columns, n_stored, problem.classes.size)
 
 
 def _balance(is_class, part):

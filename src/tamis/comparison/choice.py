@@ -19,7 +19,7 @@ References
    efficient and accurate cross-validation", Machine Learning 107, 2018.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from tamis.comparison.scores import (
     confusion,
     score_confusion,
 )
-from tamis.paths.rule import TOLERANCE, Counted, Drawn, best_of, choose, smoothing
+from tamis.paths.rule import TOLERANCE, Counted, Drawn, choose, choose_drawn, smoothing
 from tamis.tables.table_model import decide
 
 __all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_draws_for"]
@@ -148,6 +148,7 @@ class Candidates:
         self.results, self.codes, self.n_classes = results, codes, n_classes
         self.scoring, self.tolerance = scoring, tolerance
         self.groups, self.weights = groups, weights
+        self.draws = Draws(codes, n_classes, groups, seed=seed, weights=weights)
         self.ends = np.cumsum([len(r.levels) for r in results])
         self.scores = np.concatenate([r.scores for r in results])
         self.sparsity = np.concatenate([r.sparsity(minimize) for r in results])
@@ -195,41 +196,25 @@ class Candidates:
         which = next(i for i, r in enumerate(self.results) if r.method.name == method)
         return int(self.ends[which]) - len(self.results[which].levels) + at
 
-    def choose(self, drawn=None, scores=None):
-        """Places of the choice of the rule and of the best, for all rows or for rows drawn."""
-        errors = self.errors
-        if drawn is not None and self.is_counted:
-            errors = errors.drawn(drawn)
+    def choose(self, scores=None):
+        """Places of the choice of the rule and of the best, by these or other scores."""
         scores = self.scores if scores is None else scores
-        return choose(scores, self.sparsity, errors, tolerance=self.tolerance, allowed=self.ours)
+        return choose(
+            scores, self.sparsity, self.errors, tolerance=self.tolerance, allowed=self.ours
+        )
 
     def choose_all(self, drawn):
-        """`choose` for each draw of rows.
-
-        Candidates that are more than ten standard errors behind the best are skipped: no draw
-        makes them good enough.
-        """
+        """`choose` for each draw of rows."""
         if not self.is_counted:
-            scores = self.scores_of(drawn)
-            return [self.choose(row, own) for row, own in zip(drawn, scores, strict=True)]
-        best = best_of(self.scores, self.sparsity)
-        behind = 10 * np.maximum(self.errors.against(best), self.tolerance)
-        ours = np.where(self.ours, self.scores, -np.inf)
-        is_near = (self.scores >= self.scores[best] - behind) | (ours >= ours.max() - behind)
-        near = np.flatnonzero(is_near)
-        few = replace(self.errors, right=np.ascontiguousarray(self.errors.right[near]))
-        chosen = []
-        for row in drawn:
-            errors = few.drawn(row)
-            places = choose(
-                errors.scores(),
-                self.sparsity[near],
-                errors,
-                tolerance=self.tolerance,
-                allowed=self.ours[near],
-            )
-            chosen.append(tuple(near[list(places)]))
-        return chosen
+            return [self.choose(scores) for scores in self.scores_of(drawn)]
+        return choose_drawn(
+            drawn,
+            self.scores,
+            self.sparsity,
+            self.errors,
+            tolerance=self.tolerance,
+            allowed=self.ours,
+        )
 
     def choice(self):
         """The recommendation."""
@@ -253,7 +238,7 @@ class Candidates:
         )
         return chosen - first
 
-    def lower_band(self, draws):
+    def lower_band(self):
         """Lower limits that hold for all scores together with 95 % confidence.
 
         Whichever candidate is picked after seeing all of them, its true score is above its limit.
@@ -261,7 +246,9 @@ class Candidates:
         ``(S*_a - S_a) / se_a``.
         """
         errors = self.errors.alone()
-        largest = [((self.scores_of(drawn) - self.scores) / errors).max(axis=1) for drawn in draws]
+        largest = [
+            ((self.scores_of(drawn) - self.scores) / errors).max(axis=1) for drawn in self.draws
+        ]
         if not largest:
             return np.full(self.scores.size, np.nan)
         return self.scores - np.percentile(np.concatenate(largest), 95) * errors
@@ -275,13 +262,12 @@ class Candidates:
         return np.hstack([_score_all(r, self.codes, weights, self.scoring) for r in self.results])
 
 
-def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
+def estimate(candidates, *, positive=None, min_sensitivity=None):
     """Honest score of the rule's choice.
 
     Parameters
     ----------
     candidates : Candidates
-    draws : Draws
     positive, min_sensitivity : int, float, or None
 
     Returns
@@ -290,7 +276,7 @@ def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
     """
     left_out = _LeftOut(candidates, positive, min_sensitivity)
     out, behind, rates = [], [], []
-    for drawn in draws:
+    for drawn in candidates.draws:
         for row, (chosen, best) in zip(drawn, candidates.choose_all(drawn), strict=True):
             score, rate = left_out.score(chosen, row)
             out.append(score)
@@ -300,7 +286,7 @@ def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
         nothing = float("nan")
         return Honest(nothing, nothing, nothing, nothing)
     low, high = np.percentile(out, [2.5, 97.5])
-    low = min(low, _cautious_low(candidates, draws.seed))
+    low = min(low, _cautious_low(candidates))
     rates = None if min_sensitivity is None else np.mean(rates, axis=0)
     return Honest(
         float(np.mean(out)),
@@ -313,7 +299,7 @@ def estimate(candidates, draws, *, positive=None, min_sensitivity=None):
     )
 
 
-def _cautious_low(candidates, seed):
+def _cautious_low(candidates):
     """Lower limit of the score of the recommended model, from its own predictions."""
     result, place = candidates.find(candidates.choose()[0])
     codes, n_classes = candidates.codes, candidates.n_classes
@@ -326,7 +312,7 @@ def _cautious_low(candidates, seed):
         return cautious_area(result.scores[place], share * sizes)[0]
     repeats = [confusion(codes, labels, n_classes) for labels in result.labels[place]]
     counts = np.mean(repeats, axis=0)
-    return cautious_interval(share * counts, candidates.scoring, seed)[0]
+    return cautious_interval(share * counts, candidates.scoring, candidates.draws.seed)[0]
 
 
 def _score_all(result, codes, weights, scoring):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,17 +11,15 @@ from os import PathLike
 from typing import Any
 
 import joblib
-import numpy as np
 from numpy.typing import ArrayLike
 
-from tamis.comparison.baselines import find_method
 from tamis.comparison.checks import check_result
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.effort import time_methods
 from tamis.comparison.metrics import versions
 from tamis.comparison.options import Options, make_settings
 from tamis.comparison.prepare import prepare
-from tamis.comparison.run import Plan, leave_out, plan, run
+from tamis.comparison.run import Plan, drop_slow, plan, run
 from tamis.comparison.store import ManifestMismatch, Store
 from tamis.comparison.tasks import Task
 from tamis.paths.rule import TOLERANCE
@@ -305,7 +304,7 @@ def compare_table(
     if methods is not None:
         planned = planned.without([m for m in settings.methods if m not in methods])
     elif options.named != ("all",):
-        planned, left_out = _leave_out(planned, problem, options, notes)
+        planned, left_out = drop_slow(planned, problem, options.named, notes)
     store = None
     if checkpoints is not None:
         store = _open_store(checkpoints, problem, options, planned.settings, force, callbacks)
@@ -314,27 +313,14 @@ def compare_table(
         was_cleared = store is not None and store.was_cleared
         for callback in callbacks:
             callback.on_start(Start(planned, seconds, notes, prepared.checks, n_jobs, was_cleared))
-    deadline = np.inf if max_seconds is None else start + max_seconds
-    is_stopped = only_finished
-
-    def begin(task):
-        for callback in callbacks:
-            callback.on_task_begin(task)
-
-    def end(task, seconds):
-        nonlocal is_stopped
-        answers = [callback.on_task_end(task, seconds) for callback in callbacks]
-        is_stopped = is_stopped or any(answers)
-
     comparison = run(
         problem,
         planned,
         store=store,
         n_jobs=n_jobs,
-        stop=lambda: is_stopped or time.perf_counter() > deadline,
-        at_least_one=not only_finished,
-        begin=begin,
-        report=end,
+        deadline=math.inf if max_seconds is None else start + max_seconds,
+        only_finished=only_finished,
+        callbacks=callbacks,
     )
     comparison.data, comparison.name = prepared.table, name
     comparison.descriptions, comparison.left_out = dict(descriptions or {}), left_out
@@ -353,29 +339,6 @@ def _count_jobs(n_jobs):
         raise InputError(f"--n-jobs {n_jobs}: expected 1 or more, or -1 for all cores.")
     # Cores that this process may use: containers and batch systems may allow fewer than exist.
     return joblib.cpu_count() if n_jobs == -1 else n_jobs
-
-
-def _leave_out(planned, problem, options, notes):
-    """Drop the methods that would take too long from the plan, with a note."""
-    methods = planned.settings.methods
-    n_tasks = sum(task.method == methods[0] for task in planned.tasks)
-    left_out = {
-        name: seconds
-        for name, seconds in leave_out(problem, methods, n_tasks).items()
-        if name not in options.named
-    }
-    for name, seconds in left_out.items():
-        minutes = f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-        notes.append(f"{name} is not run: it would take about {minutes} (--methods all runs it)")
-    planned = planned.without(left_out)
-    added = [
-        name
-        for name in planned.settings.methods
-        if find_method(name).is_baseline and name not in options.named
-    ]
-    if options.named != ("auto",) and added:
-        notes.append(f"also running the baselines: {', '.join(added)}")
-    return planned, left_out
 
 
 def _open_store(folder, problem, options, settings, force, callbacks):

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.comparison.choice import Candidates, Choice, Honest
-from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.final import fit_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.metrics import path_table, summarise
 from tamis.comparison.options import Settings
-from tamis.comparison.problem import Part, Problem
+from tamis.comparison.problem import Problem
 from tamis.comparison.results import MethodResult
 from tamis.paths.folds import Fold
 from tamis.tables.errors import InputError
@@ -97,9 +96,7 @@ class Comparison:
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
     backend: Any = None
-
-    def __post_init__(self):
-        self._models = {}
+    _models: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # Results.
 
@@ -162,7 +159,7 @@ class Comparison:
 
     def features_of(self, choice: Choice) -> Any:
         """The features of one method and level: see `features`."""
-        records = self.records_of(choice)
+        records = self.fitted(choice)[1]
         names = list(records[0]) if records else ["rank", "feature"]
         return self._as_frame({name: [record[name] for record in records] for name in names})
 
@@ -221,10 +218,10 @@ class Comparison:
 
     def table_model(self, choice: Choice) -> TableModel:
         """The fitted `TableModel` of one method and level."""
-        return self._fitted(choice)[0]
+        return self.fitted(choice)[0]
 
-    def _fitted(self, choice):
-        """Model and feature records of one method and level, fitted once."""
+    def fitted(self, choice: Choice) -> tuple[TableModel, list[dict], dict]:
+        """Model, feature records and metrics of one method and level, fitted once."""
         if choice not in self._models:
             model, records = fit_final(self, choice)
             metrics = summarise(self, choice, records)
@@ -249,15 +246,7 @@ class Comparison:
         """All results as plain values: the content of `metrics.json`."""
         if self.choice is None:
             return summarise(self, None, [])
-        return self._fitted(self.choice)[2]
-
-    def metrics_of(self, choice: Choice) -> dict:
-        """As `metrics`, with another method or level as the model."""
-        return self._fitted(choice)[2]
-
-    def records_of(self, choice: Choice) -> list[dict]:
-        """The features of one method and level, best first: one dict per feature."""
-        return self._fitted(choice)[1]
+        return self.fitted(self.choice)[2]
 
     def save(
         self, folder: str | PathLike, choice: Choice | None = None, guard: bool = True
@@ -278,14 +267,9 @@ class Comparison:
         messages : list of str
             Messages about the files.
         """
-        model, records, metrics = self._fitted(choice or self._require_choice())
+        model, records, metrics = self.fitted(choice or self._require_choice())
         assert self.data is not None
-        run = RunFolder(folder)
-        run.make()
-        messages = run.write_model(model, self.data.columns)
-        run.write_features(records, guard)
-        run.write_json("metrics.json", metrics)
-        return messages
+        return RunFolder(folder).write_results(model, records, metrics, self.data.columns, guard)
 
     def __repr__(self):
         if self.choice is None:
@@ -327,26 +311,7 @@ class Comparison:
     # Shared by the reports.
 
     @cached_property
-    def whole(self) -> Part:
-        """All rows as a `Part`, for the final model and the description of its features."""
-        rows = np.arange(self.problem.n_rows)
-        return self.problem.train_part(rows, self.problem.codes, self.settings.seed)
-
-    @property
-    def draws(self) -> Draws:
-        """Bootstrap draws of the rows."""
-        problem = self.problem
-        return Draws(
-            problem.codes,
-            problem.classes.size,
-            problem.groups,
-            n_draws_for(problem.n_rows),
-            self.settings.seed,
-            problem.weights,
-        )
-
-    @cached_property
     def lower_band(self) -> NDArray[np.float64]:
         """Lower limits that hold for the scores of all candidates together."""
         assert self.candidates is not None
-        return self.candidates.lower_band(self.draws)
+        return self.candidates.lower_band()

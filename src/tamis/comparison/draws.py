@@ -29,7 +29,9 @@ class Draws:
     n_classes : int
     groups : ndarray of int of shape (n_rows,) or None
         Rows that are drawn together.
-    n_draws, seed : int
+    n_draws : int or None
+        None: by the number of rows (`n_draws_for`).
+    seed : int
     weights : ndarray of shape (n_rows,) or None
         Sample weights; a class with only zero weights counts as absent.
     """
@@ -37,8 +39,8 @@ class Draws:
     codes: np.ndarray
     n_classes: int
     groups: np.ndarray | None
-    n_draws: int
-    seed: int
+    n_draws: int | None = None
+    seed: int = 0
     weights: np.ndarray | None = None
 
     def __iter__(self):
@@ -55,12 +57,13 @@ class Draws:
             units = np.unique(self.groups, return_inverse=True)[1]
         n_units = int(units.max()) + 1
         n_needed = self._n_classes_needed(units)
-        size = max(1, min(self.n_draws, _CHUNK // n_rows))
-        for start in range(0, self.n_draws, size):
+        n_draws = n_draws_for(n_rows) if self.n_draws is None else self.n_draws
+        size = max(1, min(n_draws, _CHUNK // n_rows))
+        for start in range(0, n_draws, size):
             drawn = np.stack(
                 [
                     np.bincount(generator.integers(n_units, size=n_units), minlength=n_units)
-                    for _ in range(min(size, self.n_draws - start))
+                    for _ in range(min(size, n_draws - start))
                 ]
             )
             drawn = drawn[:, units].astype(np.float64)

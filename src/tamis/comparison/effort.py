@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tamis.comparison.baselines import find_method
+from tamis.comparison.baselines import estimate_seconds, find_method
 from tamis.comparison.tasks import compute
 from tamis.paths.folds import Fold
 
@@ -36,7 +36,7 @@ def time_methods(problem, tasks):
     first = {}
     for task in tasks:
         first.setdefault(task.method, task)
-    seconds = {name: _rule(problem, name) for name in first}
+    seconds = {name: estimate_seconds(problem, name) for name in first}
     if sum(seconds[task.method] for task in tasks) < _WORTH_TIMING:
         return seconds
     small = _shrink(problem)
@@ -50,14 +50,8 @@ def time_methods(problem, tasks):
         except Exception:
             continue  # the method itself will report the error
         taken = time.perf_counter() - start
-        seconds[name] *= taken / _rule(small, name)
+        seconds[name] *= taken / estimate_seconds(small, name)
     return seconds
-
-
-def _rule(problem, name):
-    n_rows, n_columns = problem.encoded.shape
-    n_stored = getattr(problem.encoded, "nnz", n_rows * n_columns)
-    return find_method(name).seconds(n_rows, n_columns, n_stored, problem.classes.size)
 
 
 def _shrink(problem):

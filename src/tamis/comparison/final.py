@@ -1,13 +1,222 @@
-"""Train the model of one level on all rows, reduced to the columns it needs."""
+"""The model of one level, trained on all rows and reduced to its columns, and its features."""
+
+import warnings
 
 import numpy as np
+from scipy import sparse, stats
+from sklearn.feature_selection import f_classif
 
 from tamis import __version__
-from tamis.comparison.features import describe_features
+from tamis._array import is_sparse
+from tamis.comparison.redundancy import correlations
 from tamis.comparison.results import calibrate
+from tamis.tables.preparation import weighted_median
 from tamis.tables.table_model import TableModel
 
-__all__ = ["fit_final"]
+__all__ = [
+    "SUBSTITUTE",
+    "describe_features",
+    "feature_p_values",
+    "find_batch_features",
+    "fit_final",
+]
+
+# Features this much correlated with a selected one could replace it.
+SUBSTITUTE = 0.8
+_N_SUBSTITUTES = 3
+_N_DESCRIBED = 200
+_SUBSTITUTE_ROWS = 20_000
+# A feature reveals the batch if this share of its variance is between batches.
+_BATCH_SHARE = 0.1
+
+
+def feature_p_values(X, codes, feature_of, n_features):
+    """P-values of an F test for each counted feature, and Benjamini-Hochberg q-values.
+
+    A feature of several columns has the smallest of their p-values, times their number.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of constant columns: their p-value is 1
+        p = f_classif(X, codes)[1]
+    p = np.where(np.isnan(p), 1.0, p)
+    smallest = np.ones(n_features)
+    np.minimum.at(smallest, feature_of, p)
+    sizes = np.bincount(feature_of, minlength=n_features)
+    p_values = np.minimum(smallest * np.maximum(sizes, 1), 1.0)
+    return p_values, stats.false_discovery_control(p_values)
+
+
+def find_batch_features(X, batches, feature_of, features):
+    """Find the features, among those given, that reveal the batch of a row.
+
+    Those with a q-value below 0.05 of which at least a tenth of the variance is between batches.
+    """
+    columns = np.flatnonzero(np.isin(feature_of, features))
+    position = np.searchsorted(np.sort(features), feature_of[columns])
+    part = X[:, columns]
+    part = part.toarray() if is_sparse(part) else part
+    _, q_values = feature_p_values(part, batches, position, len(features))
+    means = part.mean(axis=0)
+    total = ((part - means) ** 2).sum(axis=0)
+    between = sum(
+        (batches == b).sum() * (part[batches == b].mean(axis=0) - means) ** 2
+        for b in np.unique(batches)
+    )
+    share = np.divide(between, total, out=np.zeros_like(total), where=total > 0)
+    largest = np.zeros(len(features))
+    np.maximum.at(largest, position, share)
+    return np.sort(features)[(q_values < 0.05) & (largest >= _BATCH_SHARE)].tolist()
+
+
+def describe_features(result, place, trained, substitute=SUBSTITUTE):
+    """One record per feature of a model, best first.
+
+    Parameters
+    ----------
+    result : MethodResult
+    place : int
+        Place of the level.
+    trained : Trained
+        The path on all rows.
+    substitute : float
+        Correlation from which a feature could replace another.
+
+    Returns
+    -------
+    records : list of dict
+        With "rank", "feature", "source", "gain", "centers" (by class a number, or a dict from
+        categories to shares), "speaks_for", "stability", "p", "q", "substitutes" and "kept".
+    """
+    part, problem = trained.part, trained.part.problem
+    X, codes = _one_row_a_group(part.X, part.codes, problem.groups)
+    p_values, q_values = feature_p_values(X, codes, part.feature_of, len(problem.names))
+    features = trained.features(place)
+    gains = result.method.gains(trained, place)[features]
+    order = np.argsort(-gains, kind="stable")
+    features = features[order]
+    others = _substitutes(part, features, substitute)
+    revealing = set()
+    if problem.batches is not None and features.size:
+        revealing = set(find_batch_features(part.X, problem.batches, part.feature_of, features))
+    sources, names = problem.preparation.sources, problem.preparation.columns
+    categories = problem.preparation.categories
+    used = np.flatnonzero(np.isin(problem.feature_of, features))
+    centers = _class_centers(problem, used, result.method.has_medians)
+    dummies = np.array([sources[j] in categories for j in used], dtype=bool)
+    if result.method.has_medians and dummies.any():  # shares, whatever the method
+        centers[:, dummies] = _class_centers(problem, used[dummies], False)
+    records = []
+    for rank, (feature, gain) in enumerate(zip(features, gains[order], strict=True), 1):
+        of_feature = np.flatnonzero(problem.feature_of[used] == feature)
+        columns = used[of_feature]
+        parts = _part_names([names[j] for j in columns], [sources[j] for j in columns], categories)
+        record = {
+            "rank": rank,
+            "feature": problem.names[feature],
+            "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
+            "gain": float(gain),
+            "centers": _tell_centers(problem.classes, centers[:, of_feature], parts),
+            "speaks_for": _speaks_for(problem.classes, centers[:, of_feature], parts),
+            "stability": float(result.selected[place, feature]),
+            "p": float(p_values[feature]),
+            "q": float(q_values[feature]),
+            "substitutes": "; ".join(others[feature]),
+            "kept": bool(problem.kept[feature]),
+        }
+        if problem.batches is not None:
+            record["tells_batch"] = int(feature) in revealing
+        records.append(record)
+    return records
+
+
+def _one_row_a_group(X, codes, groups):
+    """Means of the rows with the same sample group and class: they are not independent."""
+    if groups is None:
+        return X, codes
+    cells, cell = np.unique(groups * (codes.max() + 1) + codes, return_inverse=True)
+    sizes = np.bincount(cell)
+    mean = sparse.csr_array((1.0 / sizes[cell], (cell, np.arange(cell.size))))
+    return mean @ X, cells % (codes.max() + 1)
+
+
+def _class_centers(problem, columns, use_median):
+    """Means (or medians) of some columns in each class, over known values: (n_classes, n)."""
+    values = problem.encoded[:, columns]
+    weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
+    if is_sparse(values):
+        if not use_median and not np.isnan(values.data).any():
+            share = weights / np.bincount(problem.codes, weights)[problem.codes]
+            member = sparse.csr_array((share, (problem.codes, np.arange(problem.n_rows))))
+            return (member @ values).toarray()
+        values = values.tocsc()
+    centers = np.full((problem.classes.size, columns.size), np.nan)
+    for j in range(columns.size):
+        column = values[:, [j]].toarray().ravel() if is_sparse(values) else values[:, j]
+        for c in range(problem.classes.size):
+            known = (problem.codes == c) & ~np.isnan(column) & (weights > 0)
+            # A column without any value in a class has no center there.
+            if known.any():
+                centers[c, j] = _center(column[known], weights[known], use_median)
+    return centers
+
+
+def _center(values, weights, use_median):
+    """Weighted mean or median."""
+    if not use_median:
+        return np.average(values, weights=weights)
+    return weighted_median(values, weights)
+
+
+def _part_names(names, sources, categories):
+    """Names of the columns of one feature, categories alone; None for a single number."""
+    if len(names) == 1 and sources[0] not in categories:
+        return None
+    return [
+        name.removeprefix(f"{source}=") if source in categories else name
+        for name, source in zip(names, sources, strict=True)
+    ]
+
+
+def _tell_centers(classes, centers, parts):
+    """Centers of one feature by class; by part as well if it has several columns."""
+    by_class = {}
+    for label, middle in zip(classes.tolist(), centers.tolist(), strict=True):
+        by_part = middle[0] if parts is None else dict(zip(parts, middle, strict=True))
+        by_class[str(label)] = by_part
+    return by_class
+
+
+def _speaks_for(classes, centers, parts):
+    """The class whose centers are furthest from the mean of all, and on which side."""
+    away = np.nan_to_num(centers - np.nanmean(centers, axis=0))
+    c, column = np.unravel_index(np.abs(away).argmax(), away.shape)
+    side = f"{'high' if away[c, column] > 0 else 'low'} in {classes[c]}"
+    return side if parts is None else f"{parts[column]} {side}"
+
+
+def _substitutes(part, features, limit):
+    """Names of features that are correlated with a selected one, with correlations.
+
+    For the best features only, and from every n-th row if there are many.
+    """
+    names, feature_of = part.problem.names, part.feature_of
+    sizes = np.bincount(feature_of, minlength=len(names))
+    substitutes = {feature: [] for feature in features}
+    single = np.array([f for f in features if sizes[f] == 1], dtype=np.intp)[:_N_DESCRIBED]
+    if not single.size:
+        return substitutes
+    X = part.X[:: -(-part.X.shape[0] // _SUBSTITUTE_ROWS)]
+    place = np.full(len(names), -1)
+    place[feature_of] = np.arange(feature_of.size)
+    free = np.flatnonzero(~np.isin(feature_of, features) & (sizes[feature_of] == 1))
+    for start in range(0, single.size, 64):
+        some = single[start : start + 64]
+        r = correlations(X, place[some])[:, free]
+        for feature, row in zip(some, r, strict=True):
+            near = np.flatnonzero(np.abs(row) >= limit)
+            near = near[np.argsort(-np.abs(row[near]), kind="stable")][:_N_SUBSTITUTES]
+            substitutes[feature] = [f"{names[feature_of[free[j]]]} ({row[j]:.2f})" for j in near]
+    return substitutes
 
 
 def fit_final(comparison, choice):
@@ -25,9 +234,9 @@ def fit_final(comparison, choice):
         Descriptions of its features: see `describe_features`.
     """
     problem, settings = comparison.problem, comparison.settings
-    result, place = comparison.result(choice.method), choice.place
-    method, level = result.method, result.levels[place]
-    part = comparison.whole
+    result = next(r for r in comparison.results if r.method.name == choice.method)
+    place, method = choice.place, result.method
+    part = problem.train_part(np.arange(problem.n_rows), problem.codes, settings.seed)
     # All levels, as in the folds: a level may depend on the others of its path.
     trained = method.train(part, list(result.levels))
     columns, estimator = method.shrink(trained, place)
@@ -42,13 +251,13 @@ def fit_final(comparison, choice):
     descriptions = comparison.descriptions
     model = TableModel(
         method=choice.method,
-        level=float(level),
+        level=float(result.levels[place]),
         target=comparison.data.target or "target",
         preparation=preparation,
         estimator=estimator,
         priors=shares,
         is_dense=trained.columns is not None,
-        temperature=calibrate(result, place, problem.codes, problem.balanced, problem.row_weights),
+        temperature=calibrate(result, place, problem),
         descriptions={k: v for k, v in descriptions.items() if k in preparation.required},
         version=__version__,
     )
@@ -56,7 +265,7 @@ def fit_final(comparison, choice):
         model.positive = problem.classes[settings.positive].item()
     if result.thresholds is not None:
         model.threshold = _tempered(result, place, model.temperature)
-    return model, describe_features(comparison, choice, trained)
+    return model, describe_features(result, place, trained)
 
 
 def _tempered(result, at, temperature):

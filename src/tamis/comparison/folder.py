@@ -28,35 +28,18 @@ class RunFolder:
 
     def __init__(self, path):
         self.path = Path(path)
-
-    @property
-    def checkpoints(self):
-        """Folder of the finished tasks."""
-        return self.path / "checkpoints"
+        self.checkpoints = self.path / "checkpoints"
 
     @property
     def results(self):
         """Names of the existing result files."""
         return [name for name in _RESULTS if (self.path / name).exists()]
 
-    def check(self):
-        """Raise InputError if the path is not a folder."""
+    def check(self, *read):
+        """Raise InputError if the path is not a folder, or an input file would be replaced."""
         for path in (self.path, *self.path.parents):
             if path.exists() and not path.is_dir():
                 raise InputError(f"-o {self.path}: {path} is a file; name a folder.")
-
-    def make(self):
-        """Create the folder; raises an error if a file is in the way."""
-        self.check()
-        self.path.mkdir(parents=True, exist_ok=True)
-
-    def clear(self):
-        """Remove the results of a different run."""
-        for name in self.results:
-            (self.path / name).unlink()
-
-    def check_inputs(self, *read):
-        """Raise InputError if an input file in the folder would be replaced."""
         for name in (*_RESULTS, "run.json"):
             path = self.path / name
             for other in read:
@@ -64,6 +47,36 @@ class RunFolder:
                     raise InputError(
                         f"-o {self.path} would replace the input {other}; name another folder."
                     )
+
+    def clear(self):
+        """Remove the results of a different run."""
+        for name in self.results:
+            (self.path / name).unlink()
+
+    def write_results(self, model, records, metrics, table, guard):
+        """Create the folder, write the results, and return messages about the model.
+
+        Parameters
+        ----------
+        model : TableModel
+        records : list of dict
+            The features.
+        metrics : dict
+        table : Columns
+            Training data.
+        guard : bool
+            Whether to quote cells of `features.csv` that a spreadsheet would read as formulas.
+
+        Returns
+        -------
+        messages : list of str
+        """
+        self.check()
+        self.path.mkdir(parents=True, exist_ok=True)
+        messages = self.write_model(model, table)
+        self.write_features(records, guard)
+        self.write_json("metrics.json", metrics)
+        return messages
 
     def write_json(self, name, value):
         """Write plain values."""
@@ -103,7 +116,7 @@ class RunFolder:
         Both files are read again and must predict rows of `table`, the training data, as the model
         does; otherwise they are removed.
         """
-        from tamis.models import save_model
+        from tamis.models.saving import save_model
 
         said = []
         with warnings.catch_warnings(record=True) as caught:
@@ -143,7 +156,7 @@ def _check_saved(paths, model, table):
     from tamis.models.saving import read_model
 
     rows = np.linspace(0, table.n_rows - 1, min(table.n_rows, _CHECKED_ROWS)).astype(np.intp)
-    table = table.select(model.required).take(rows)
+    table = table.select(model.preparation.required).take(rows)
     try:
         expected = model.predict_rows(table)
         for path in paths:
@@ -163,7 +176,7 @@ def _check_saved(paths, model, table):
 def find_model(path):
     """Load the model of a run's folder, or of a model file."""
     from tamis.models.saving import read_model
-    from tamis.tables import TableModel
+    from tamis.tables.table_model import TableModel
 
     path = Path(path)
     if path.is_dir():

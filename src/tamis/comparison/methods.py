@@ -191,9 +191,13 @@ class Centers(Method):
         """Centers are computed column by column, so dropping columns changes none of them."""
         part, columns = trained.part, trained.columns_of(level)
         columns = columns if columns.size else np.zeros(1, dtype=np.intp)
-        template = trained.model(level)
-        estimator = SparseCenterClassifier(None, metric=self.metric, priors=template.priors)
-        return columns, estimator.fit(part.X[:, columns], part.codes, part.weights)
+        priors = "uniform" if part.problem.balanced else "empirical"
+        path = SparseCenterClassifier(None, metric=self.metric, priors=priors)._fit_path(
+            part.X[:, columns], part.codes, [columns.size], part.weights
+        )
+        estimator = path.model(0)
+        estimator.n_features_to_select = None
+        return columns, estimator
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """One pass over the values, and one more for all levels."""

@@ -25,12 +25,12 @@ def versions():
 
 def path_table(result, candidates):
     """The path of a method, its best level, and its sparsest level that is good enough."""
-    per_sample, most, cost = result.per_sample, result.most_per_sample, result.mean_cost
+    most, cost = np.percentile(result.n_used, 95, axis=(1, 2)), result.cost.mean(axis=(1, 2))
     path = [
         {
             "level": float(level),
             "features_overall": float(result.overall[place]),
-            "features_per_sample": float(per_sample[place]),
+            "features_per_sample": float(result.per_sample[place]),
             "features_per_sample_95th_percentile": float(most[place]),
             "cost_per_sample": float(cost[place]),
             "score": float(result.scores[place]),
@@ -106,7 +106,8 @@ def summarise(comparison, choice, records):
         "versions": versions(),
     }
     if choice is not None:
-        metrics["model"] = describe_model(comparison, choice)
+        point = metrics["methods"][choice.method]["path"][choice.place]
+        metrics["model"] = describe_model(comparison, choice, point)
         counted = [r["feature"] for r in records if not r["kept"]]
         metrics["model"]["features"] = len(counted)
         if metrics["data"]["has_costs"]:
@@ -115,11 +116,11 @@ def summarise(comparison, choice, records):
     return metrics
 
 
-def describe_model(comparison, choice):
-    """How good one level of a method is."""
+def describe_model(comparison, choice, point):
+    """How good one level of a method is; `point` is its row of the path."""
     problem, settings = comparison.problem, comparison.settings
-    result, at = comparison.result(choice.method), choice.place
-    recommended = choice == comparison.choice
+    result = next(r for r in comparison.results if r.method.name == choice.method)
+    at, recommended = choice.place, choice == comparison.choice
     classes, weights = problem.classes, problem.weights
     # Each repeat predicts every row once; the predictions of all repeats are pooled.
     n_repeats = result.labels.shape[1]
@@ -132,15 +133,15 @@ def describe_model(comparison, choice):
         "title": result.method.title,
         "recommended": recommended,
         "asks": result.method.asks,
-        "level": float(result.levels[at]),
+        "level": point["level"],
         "level_is": result.method.level_name,
-        "features_overall": float(result.overall[at]),
-        "features_per_sample": float(result.per_sample[at]),
-        "features_per_sample_95th_percentile": float(result.most_per_sample[at]),
+        "features_overall": point["features_overall"],
+        "features_per_sample": point["features_per_sample"],
+        "features_per_sample_95th_percentile": point["features_per_sample_95th_percentile"],
         "selection_score": {
             "scoring": settings.scoring,
-            "score": float(result.scores[at]),
-            "standard_error": float(result.errors[at]),
+            "score": point["score"],
+            "standard_error": point["standard_error"],
             "is": "used to select the model; optimistic, so do not report it",
         },
         "best_baseline": _best_baseline(comparison, choice),

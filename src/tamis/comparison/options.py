@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral
 
 import numpy as np
 
 from tamis._base import is_real
-from tamis.comparison.baselines import BASELINES, all_names, find_method
+from tamis.comparison.baselines import BASELINES, find_method
 from tamis.comparison.methods import METHODS
 from tamis.paths.folds import default_repeats, leave_one_batch_out
 from tamis.paths.rule import TOLERANCE
 from tamis.tables.errors import InputError
 
-__all__ = ["Options", "Settings", "find_methods", "make_settings", "without_methods"]
+__all__ = ["Options", "Settings", "find_methods", "make_settings"]
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,6 @@ class Options:
                 raise InputError(f"{parameter} must be {kind} {limit}, got {value!r}.")
 
     @property
-    def is_balanced(self) -> bool:
-        """Whether the scoring gives all classes equal weight."""
-        return self.scoring not in ("accuracy", "mcc")
-
-    @property
     def named(self) -> tuple[str, ...]:
         """Methods that the user named."""
         if isinstance(self.methods, str):
@@ -133,7 +128,7 @@ class Settings:
 
 def find_methods(options: Options) -> tuple[str, ...]:
     """Names of the methods to compare; baselines are added if none is named."""
-    names, wanted = all_names(), options.named
+    names, wanted = [method.name for method in (*METHODS, *BASELINES)], options.named
     if wanted in (("auto",), ("all",)):
         return tuple(names)
     unknown = [name for name in wanted if name not in names]
@@ -245,8 +240,3 @@ def _find_positive(options, problem):
             f"--positive {options.positive}: the classes are {', '.join(labels[:10])}."
         )
     return labels.index(str(options.positive))
-
-
-def without_methods(settings: Settings, names) -> Settings:
-    """Settings without some methods."""
-    return replace(settings, methods=tuple(n for n in settings.methods if n not in names))

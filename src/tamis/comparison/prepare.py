@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
-from tamis.comparison.disguised import find_disguised
-from tamis.comparison.duplicates import handle_duplicates
+import numpy as np
+
+from tamis.comparison.checks import check_data
 from tamis.comparison.options import Options
-from tamis.comparison.problem import Problem, make_problem
+from tamis.comparison.problem import Problem
+from tamis.paths.copies import find_copies
+from tamis.paths.folds import merge_groups
 from tamis.tables.errors import InputError, nearest
-from tamis.tables.preparation import lay_out
+from tamis.tables.preparation import lay_out, missing_columns
 from tamis.tables.table import Table
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "find_disguised", "handle_duplicates", "make_problem", "prepare"]
+
+_FEWEST_ROWS = 20
+_EPOCHS = ((0.6e9, 2.5e9), (0.6e12, 2.5e12))  # seconds and milliseconds since 1970
 
 
 @dataclass
@@ -76,20 +81,92 @@ def prepare(table: Table, options: Options) -> Prepared:
         encoded,
         keep=options.keep,
         costs=options.costs,
-        balanced=options.is_balanced,
+        balanced=options.scoring not in ("accuracy", "mcc"),
         redundancy=options.redundancy,
         max_features=options.max_features,
         copies=copies if options.duplicates == "group" else None,
     )
     if not problem.n_features:
         raise InputError("--keep: every feature is kept, so there is nothing to select.")
-    checks = [
-        *check_rows(copies, problem.codes, encoded, options.duplicates, n_dropped),
-        *check_labels(problem.codes, problem.classes, table.target, problem.groups),
-        *check_columns(table.columns, times, counters),
-        *check_leaks(table.columns, problem),
-    ]
+    checks = check_data(
+        table,
+        problem,
+        copies=copies,
+        duplicates=options.duplicates,
+        n_dropped=n_dropped,
+        times=times,
+        counters=counters,
+    )
     return Prepared(table, problem, checks)
+
+
+def make_problem(
+    dataset,
+    preparation,
+    encoded,
+    *,
+    keep=(),
+    costs=None,
+    balanced=True,
+    redundancy=None,
+    max_features=None,
+    copies=None,
+):
+    """The problem of a dataset.
+
+    Parameters
+    ----------
+    dataset : Table
+    preparation, encoded : Preparation, array
+        From `tamis.tables.lay_out`.
+    keep : sequence of str
+        Source columns or counted features that are always used.
+    costs : dict of str to float or None
+        Costs of counted features; 1 for the others.
+    balanced : bool
+    redundancy : float or None
+    max_features : int or None
+    copies : Copies or None
+        Copies of rows that form sample groups.
+
+    Returns
+    -------
+    problem : Problem
+    """
+    classes, codes = np.unique(dataset.y, return_inverse=True)
+    counted = preparation.features
+    position = {}
+    feature_of = np.array([position.setdefault(name, len(position)) for name in counted])
+    names = list(position)
+    kept = np.zeros(len(names), dtype=bool)
+    sources = preparation.sources
+    for name in keep:
+        for column, source in enumerate(sources):
+            if name in (source, counted[column]):
+                kept[feature_of[column]] = True
+    feature_costs = np.array([(costs or {}).get(name, 1.0) for name in names])
+    return Problem(
+        preparation=preparation,
+        encoded=encoded,
+        codes=codes.astype(np.int64),
+        classes=classes,
+        feature_of=feature_of.astype(np.int64),
+        names=names,
+        kept=kept,
+        costs=feature_costs,
+        missing=missing_columns(encoded),
+        groups=merge_groups(dataset.groups, None if copies is None else copies.groups),
+        batches=_indices(dataset.batches),
+        weights=dataset.weights,
+        times=None if copies is None or copies.groups is None else copies.times(),
+        balanced=balanced,
+        redundancy=redundancy,
+        max_features=max_features,
+    )
+
+
+def _indices(values):
+    return None if values is None else np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
 def _require_known(option, names, known):
@@ -99,3 +176,92 @@ def _require_known(option, names, known):
             near = nearest(name, known)
             advice = f"; did you mean {' or '.join(near)}" if near else ""
             raise InputError(f"{option} {name}: no such feature{advice}.")
+
+
+def find_disguised(table):
+    """Find numeric columns that are not measurements.
+
+    Parameters
+    ----------
+    table : Columns
+        Raw columns.
+
+    Returns
+    -------
+    times, counters : list of str
+        Columns that look like dates or times, and columns that number the rows.
+    """
+    times, counters = [], []
+    if table.is_sparse or table.n_rows < _FEWEST_ROWS:
+        return times, counters
+    for j, name in enumerate(table.numeric_names.tolist()):
+        column = np.asarray(table.numeric[:, j], dtype=np.float64)
+        if np.isnan(column).any() or column[0] == column[-1]:
+            continue
+        if not (column == np.floor(column)).all():
+            continue
+        if _is_time(column):
+            times.append(name)
+        elif _counts_rows(column):
+            counters.append(name)
+    return times, counters
+
+
+def _is_time(column):
+    """Seconds or milliseconds since 1970, or dates such as 20240131."""
+    low, high = column.min(), column.max()
+    if np.unique(column).size < 10:
+        return False
+    if any(start <= low and high <= end for start, end in _EPOCHS):
+        return True
+    if not 19000101 <= low <= high <= 21001231:
+        return False
+    month, day = column // 100 % 100, column % 100
+    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
+
+
+def _counts_rows(column):
+    """Whether numbers rise (or fall) from row to row, nearly always by the same step."""
+    steps = np.diff(column)
+    if not ((steps > 0).all() or (steps < 0).all()):
+        return False
+    return bool((steps == np.median(steps)).mean() >= 0.9)
+
+
+def handle_duplicates(dataset, duplicates="group", ignored=()):
+    """Find copies of rows, and drop them if requested.
+
+    Parameters
+    ----------
+    dataset : Table
+    duplicates : {"group", "keep", "drop"}
+        "drop" keeps the first of the copies that have the same label.
+    ignored : sequence of str
+        Columns that are not compared: identifiers and dates differ between copies.
+
+    Returns
+    -------
+    dataset : Table
+        Without copies if they are dropped.
+    copies : Copies
+        Copies among the remaining rows.
+    n_dropped : int
+    """
+    copies = _find(dataset.columns, ignored)
+    if duplicates != "drop" or copies.groups is None:
+        return dataset, copies, 0
+    codes = np.unique(dataset.y, return_inverse=True)[1]
+    rows = np.unique(copies.groups * (codes.max() + 1) + codes, return_index=True)[1]
+    n_dropped = codes.size - rows.size
+    dataset = dataset.take(np.sort(rows))
+    return dataset, _find(dataset.columns, ignored), n_dropped
+
+
+def _find(table, ignored):
+    if ignored and len(ignored) < len(table.names):
+        table = table.drop(ignored)
+    columns = [table.numeric]
+    for values in table.others.values():
+        words = np.array(["" if value is None else value for value in values.tolist()])
+        columns.append(np.unique(words, return_inverse=True)[1].astype(np.float64)[:, None])
+    return find_copies(columns, table.n_rows)

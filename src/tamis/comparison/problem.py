@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.redundancy import drop_redundant
-from tamis.paths.folds import merge_groups
 from tamis.tables.preparation import Preparation
 
-__all__ = ["Part", "Problem", "make_problem"]
+__all__ = ["Part", "Problem"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,8 @@ class Problem:
         Features more correlated than this with a better one are dropped.
     max_features : int or None
         Largest overall number of features of a model that asks for them one at a time.
+    n_rows, n_features : int
+        Number of rows, and of features that can be counted.
     """
 
     preparation: Preparation
@@ -78,22 +79,12 @@ class Problem:
     balanced: bool = True
     redundancy: float | None = None
     max_features: int | None = None
+    n_rows: int = field(init=False)
+    n_features: int = field(init=False)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.codes.size
-
-    @property
-    def n_features(self) -> int:
-        """Number of features that can be counted."""
-        return int(np.count_nonzero(~self.kept))
-
-    @property
-    def row_weights(self) -> NDArray:
-        """Weight of each row if the copies of a row count once together, as in calibration."""
-        weights = np.ones(self.n_rows) if self.weights is None else self.weights
-        return weights if self.times is None else weights / self.times
+    def __post_init__(self):
+        object.__setattr__(self, "n_rows", self.codes.size)
+        object.__setattr__(self, "n_features", int(np.count_nonzero(~self.kept)))
 
     def digest(self) -> str:
         """Hash of everything that the outcomes of tasks depend on, apart from the options."""
@@ -172,6 +163,12 @@ class Part:
     weights : ndarray of shape (n_train,) or None
         Sample weights.
     seed : int
+    feature_of : ndarray of int64 of shape (len(columns),)
+        Counted feature of each remaining column.
+    present : ndarray of int64
+        Remaining counted features, ascending.
+    class_weight : {"balanced", None}
+        Value of the estimators' parameter `class_weight`.
     """
 
     problem: Problem
@@ -183,16 +180,15 @@ class Part:
     known: np.ndarray
     weights: np.ndarray | None
     seed: int
+    feature_of: np.ndarray = field(init=False)
+    present: np.ndarray = field(init=False)
+    class_weight: str | None = field(init=False)
 
-    @property
-    def feature_of(self) -> NDArray:
-        """Counted feature of each remaining column."""
-        return self.problem.feature_of[self.columns]
-
-    @property
-    def class_weight(self) -> str | None:
-        """Value of the estimators' parameter `class_weight`."""
-        return "balanced" if self.problem.balanced else None
+    def __post_init__(self):
+        feature_of = self.problem.feature_of[self.columns]
+        object.__setattr__(self, "feature_of", feature_of)
+        object.__setattr__(self, "present", np.unique(feature_of))
+        object.__setattr__(self, "class_weight", "balanced" if self.problem.balanced else None)
 
     def test_rows(self, rows: NDArray) -> tuple[Matrix, Matrix]:
         """Imputed rows, and rows with missing values, of the remaining columns."""
@@ -202,11 +198,6 @@ class Part:
         if not self.problem.missing.size:
             return X, X
         return X, self.preparation.finish(encoded, impute=False)[:, self.columns]
-
-    @property
-    def present(self) -> NDArray:
-        """Remaining counted features, ascending."""
-        return np.unique(self.feature_of)
 
     def columns_of(self, features: NDArray) -> NDArray:
         """Remaining columns of some counted features, ascending."""
@@ -231,79 +222,3 @@ class Part:
         if not order.size and not kept.any():
             order = self.present[:k]
         return np.sort(np.concatenate([np.flatnonzero(kept), order]))
-
-
-def make_problem(
-    dataset,
-    preparation,
-    encoded,
-    *,
-    keep=(),
-    costs=None,
-    balanced=True,
-    redundancy=None,
-    max_features=None,
-    copies=None,
-):
-    """The problem of a dataset.
-
-    Parameters
-    ----------
-    dataset : Table
-    preparation, encoded : Preparation, array
-        From `tamis.tables.lay_out`.
-    keep : sequence of str
-        Source columns or counted features that are always used.
-    costs : dict of str to float or None
-        Costs of counted features; 1 for the others.
-    balanced : bool
-    redundancy : float or None
-    max_features : int or None
-    copies : Copies or None
-        Copies of rows that form sample groups.
-
-    Returns
-    -------
-    problem : Problem
-    """
-    classes, codes = np.unique(dataset.y, return_inverse=True)
-    counted = preparation.features
-    position = {}
-    feature_of = np.array([position.setdefault(name, len(position)) for name in counted])
-    names = list(position)
-    kept = np.zeros(len(names), dtype=bool)
-    sources = preparation.sources
-    for name in keep:
-        for column, source in enumerate(sources):
-            if name in (source, counted[column]):
-                kept[feature_of[column]] = True
-    feature_costs = np.array([(costs or {}).get(name, 1.0) for name in names])
-    values = encoded.data if is_sparse(encoded) else encoded
-    missing = np.zeros(0, dtype=np.intp)
-    if np.isnan(values).any():
-        if is_sparse(encoded):
-            missing = np.unique(encoded.indices[np.isnan(encoded.data)])
-        else:
-            missing = np.flatnonzero(np.isnan(encoded).any(axis=0))
-    return Problem(
-        preparation=preparation,
-        encoded=encoded,
-        codes=codes.astype(np.int64),
-        classes=classes,
-        feature_of=feature_of.astype(np.int64),
-        names=names,
-        kept=kept,
-        costs=feature_costs,
-        missing=missing,
-        groups=merge_groups(dataset.groups, None if copies is None else copies.groups),
-        batches=_indices(dataset.batches),
-        weights=dataset.weights,
-        times=None if copies is None or copies.groups is None else copies.times(),
-        balanced=balanced,
-        redundancy=redundancy,
-        max_features=max_features,
-    )
-
-
-def _indices(values):
-    return None if values is None else np.unique(values, return_inverse=True)[1].astype(np.int64)

@@ -44,6 +44,8 @@ class MethodResult:
         Mean over repeats of the score of the pooled predictions.
     errors : ndarray of shape (n_levels,)
         Standard errors.
+    per_sample : ndarray of shape (n_levels,)
+        Mean number of features per sample.
     """
 
     method: Method
@@ -59,47 +61,36 @@ class MethodResult:
     scores: np.ndarray | None = None
     errors: np.ndarray | None = None
 
-    @property
-    def per_sample(self) -> NDArray:
-        """Mean number of features per sample, for each level."""
-        return self.n_used.mean(axis=(1, 2))
-
-    @property
-    def mean_cost(self) -> NDArray:
-        """Mean cost per sample, for each level."""
-        return self.cost.mean(axis=(1, 2))
-
-    @property
-    def most_per_sample(self) -> NDArray:
-        """95th percentile of the number of features per sample, for each level."""
-        return np.percentile(self.n_used, 95, axis=(1, 2))
+    def __post_init__(self):
+        self.per_sample = self.n_used.mean(axis=(1, 2))
 
     def sparsity(self, minimize: str) -> NDArray:
         """The number of features to minimise: "overall" or "per-sample"."""
         return self.overall if minimize == "overall" else self.per_sample
 
 
-def collect(method, pairs, n_rows, n_repeats, kept):
-    """Combine the outcomes of a method's tasks.
+def collect(method, pairs, problem, settings, codes=None):
+    """Combine the outcomes of a method's tasks, and judge them.
 
     Parameters
     ----------
     method : Method
     pairs : list of (Task, Outcome)
         All tasks of the method.
-    n_rows, n_repeats : int
-    kept : ndarray of bool of shape (n_features,)
-        Features that are not counted.
+    problem : Problem
+    settings : Settings
+    codes : ndarray of int of shape (n_rows,) or None
+        True classes, if other than those of the problem.
 
     Returns
     -------
     result : MethodResult
-        Without scores.
     """
     pairs = sorted(pairs, key=lambda pair: (pair[0].fold.repeat, pair[0].fold.number))
     levels = pairs[0][0].levels
     n_classes = pairs[0][1].probabilities.shape[2]
-    shape = (len(levels), n_repeats, n_rows)
+    n_repeats = pairs[-1][0].fold.repeat + 1
+    shape = (len(levels), n_repeats, problem.n_rows)
     probabilities = np.zeros((*shape, n_classes), dtype=np.float32)
     n_used, cost = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     used = np.zeros(pairs[0][1].used.shape)
@@ -110,9 +101,9 @@ def collect(method, pairs, n_rows, n_repeats, kept):
         n_used[:, fold.repeat, fold.test] = outcome.n_used
         cost[:, fold.repeat, fold.test] = outcome.cost
         used += outcome.used
-        overall += np.count_nonzero(outcome.used & ~kept, axis=1)
+        overall += np.count_nonzero(outcome.used & ~problem.kept, axis=1)
     seconds = sum(outcome.seconds for _, outcome in pairs)
-    return MethodResult(
+    result = MethodResult(
         method,
         levels,
         probabilities,
@@ -122,6 +113,15 @@ def collect(method, pairs, n_rows, n_repeats, kept):
         cost,
         seconds,
     )
+    judge(
+        result,
+        problem.codes if codes is None else codes,
+        settings.scoring,
+        settings.positive,
+        settings.min_sensitivity,
+        weights=problem.weights,
+    )
+    return result
 
 
 def find_threshold(scores, positive, wanted):
@@ -208,7 +208,7 @@ def judge(
     )
 
 
-def calibrate(result, at, codes, balanced, weights):
+def calibrate(result, at, problem):
     """Find the temperature that calibrates the out-of-fold probabilities of a level.
 
     Parameters
@@ -216,12 +216,7 @@ def calibrate(result, at, codes, balanced, weights):
     result : MethodResult
     at : int
         Place of the level.
-    codes : ndarray of int of shape (n_rows,)
-        True classes.
-    balanced : bool
-        Whether all classes have equal weight.
-    weights : ndarray of shape (n_rows,)
-        Weights of the rows: all copies of one row count once together.
+    problem : Problem
 
     Returns
     -------
@@ -231,6 +226,10 @@ def calibrate(result, at, codes, balanced, weights):
     p = result.probabilities[at].astype(np.float64).reshape(-1, n_classes)
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(p), -50.0)
-    if balanced:
+    codes = problem.codes
+    weights = np.ones(codes.size) if problem.weights is None else problem.weights
+    if problem.times is not None:
+        weights = weights / problem.times  # all copies of one row count once together
+    if problem.balanced:
         weights = weights / np.bincount(codes, weights, n_classes)[codes]
     return fit_temperature(logs, np.tile(codes, n_repeats), np.tile(weights, n_repeats))

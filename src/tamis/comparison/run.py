@@ -1,54 +1,25 @@
 """Run a comparison: plan its tasks, and conclude from their outcomes."""
 
+import math
+import time
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tamis.comparison.baselines import find_method
+from tamis.comparison.baselines import estimate_seconds, find_method
 from tamis.comparison.choice import Candidates, estimate
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.methods import METHODS
 from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
-from tamis.comparison.options import Settings, without_methods
+from tamis.comparison.options import Settings
 from tamis.comparison.results import collect, judge
 from tamis.comparison.tasks import Task, run_tasks, shuffle_labels
 from tamis.paths.folds import leave_one_batch_out, make_folds
 
-__all__ = ["Plan", "estimate_seconds", "leave_out", "plan", "run"]
+__all__ = ["PATIENCE", "Plan", "drop_slow", "plan", "run"]
 
 # By default, methods that would take longer than this are skipped, whatever the machine.
 PATIENCE = 600.0
-_NOMINAL_CORES = 2
-
-
-def estimate_seconds(problem, method, n_tasks):
-    """Rough seconds of a method on one core: its rule for this size, times its tasks."""
-    n_rows, n_columns = problem.encoded.shape
-    n_stored = getattr(problem.encoded, "nnz", n_rows * n_columns)
-    return n_tasks * find_method(method).seconds(n_rows, n_columns, n_stored, problem.classes.size)
-
-
-def leave_out(problem, names, n_tasks):
-    """Find the methods that would take too long, with their estimated seconds.
-
-    They depend on the sizes alone, so that the result does not depend on the machine.
-
-    Parameters
-    ----------
-    problem : Problem
-    names : sequence of str
-    n_tasks : int
-        Number of tasks of each.
-
-    Returns
-    -------
-    left_out : dict of str to float
-    """
-    seconds = {name: estimate_seconds(problem, name, n_tasks) / _NOMINAL_CORES for name in names}
-    left_out = {name: t for name, t in seconds.items() if t > PATIENCE}
-    ours = [method.name for method in METHODS if method.name in seconds]
-    if ours and all(name in left_out for name in ours):
-        del left_out[min(ours, key=seconds.get)]  # keep at least one that is not a baseline
-    return left_out
+_CORES = 2
 
 
 @dataclass(frozen=True)
@@ -69,11 +40,9 @@ class Plan:
 
     def without(self, methods):
         """The plan without some methods."""
-        return Plan(
-            without_methods(self.settings, methods),
-            self.folds,
-            [task for task in self.tasks if task.method not in methods],
-        )
+        left = tuple(name for name in self.settings.methods if name not in methods)
+        tasks = [task for task in self.tasks if task.method in left]
+        return Plan(replace(self.settings, methods=left), self.folds, tasks)
 
 
 def plan(problem, settings):
@@ -95,7 +64,7 @@ def plan(problem, settings):
     if is_nested(problem.n_rows, settings.n_folds):
         pairs = pair_folds(folds, settings.seed)
     tasks = []
-    for name in sorted(settings.methods, key=lambda name: estimate_seconds(problem, name, 1)):
+    for name in sorted(settings.methods, key=lambda name: estimate_seconds(problem, name)):
         tasks += _tasks(problem, settings, [name], folds, "cv")
         tasks += _tasks(problem, settings, [name], pairs, "pair")
     if problem.batches is not None:
@@ -110,14 +79,51 @@ def plan(problem, settings):
     return Plan(settings, folds, tasks)
 
 
+def drop_slow(planned, problem, named, notes):
+    """Drop the methods that would take too long from a plan, with a note.
+
+    They depend on the sizes alone, so that the result does not depend on the machine. Methods that
+    the user named are kept, and so is at least one that is not a baseline.
+
+    Parameters
+    ----------
+    planned : Plan
+    problem : Problem
+    named : tuple of str
+        Methods that the user named.
+    notes : list of str
+        Receives messages for the user.
+
+    Returns
+    -------
+    planned : Plan
+    left_out : dict of str to float
+        Estimated seconds of the methods that were dropped.
+    """
+    methods = planned.settings.methods
+    n_tasks = sum(task.method == methods[0] for task in planned.tasks)
+    seconds = {name: n_tasks * estimate_seconds(problem, name) / _CORES for name in methods}
+    left_out = {name: t for name, t in seconds.items() if t > PATIENCE}
+    ours = [method.name for method in METHODS if method.name in seconds]
+    if ours and all(name in left_out for name in ours):
+        del left_out[min(ours, key=seconds.get)]
+    left_out = {name: t for name, t in left_out.items() if name not in named}
+    for name, t in left_out.items():
+        told = f"{t / 60:.0f} min" if t < 5400 else f"{t / 3600:.1f} h"
+        notes.append(f"{name} is not run: it would take about {told} (--methods all runs it)")
+    planned = planned.without(left_out)
+    baselines = [name for name in planned.settings.methods if find_method(name).is_baseline]
+    added = [name for name in baselines if name not in named]
+    if named != ("auto",) and added:
+        notes.append(f"also running the baselines: {', '.join(added)}")
+    return planned, left_out
+
+
 def _tasks(problem, settings, names, folds, stage, shuffled=None):
     tasks = []
     for name in names:
         levels = tuple(find_method(name).levels(problem, settings.max_features))
-        tasks += [
-            Task(f"{stage}-{name}-r{fold.repeat}-f{fold.number}", name, levels, fold, shuffled)
-            for fold in folds
-        ]
+        tasks += [Task(stage, name, levels, fold, shuffled) for fold in folds]
     return tasks
 
 
@@ -127,14 +133,13 @@ def run(
     *,
     store=None,
     n_jobs=1,
-    stop=lambda: False,
-    at_least_one=True,
-    begin=None,
-    report=None,
+    deadline=math.inf,
+    only_finished=False,
+    callbacks=(),
 ):
     """Compare methods by cross-validation, and recommend one.
 
-    Ctrl-C or `stop` ends the run with the methods finished by then.
+    Ctrl-C, the deadline or a callback ends the run with the methods finished by then.
 
     Parameters
     ----------
@@ -144,12 +149,13 @@ def run(
         Where finished tasks are saved and found again.
     n_jobs : int
         Number of processes. Results do not depend on it.
-    stop : callable
-        Returns True to start no more tasks.
-    at_least_one : bool
-        Whether the tasks of the cheapest method are always started, so that there is a model.
-    begin, report : callable or None
-        Called with each task that starts, and with each finished task and its seconds.
+    deadline : float
+        Time (`time.perf_counter`) after which no task starts, except those of the cheapest method,
+        so that there is a model.
+    only_finished : bool
+        Start no task; use the finished ones only.
+    callbacks : sequence of Callback
+        Told of each task that starts or ends; may stop the run.
 
     Returns
     -------
@@ -158,10 +164,15 @@ def run(
     """
     settings, folds, tasks = planned.settings, planned.folds, planned.tasks
     first = next(u.method for u in tasks if not find_method(u.method).is_baseline)
+    is_stopped = only_finished
 
-    def skip(task):
-        is_needed = task.method == first and task.stage in ("cv", "pair")
-        return not (at_least_one and is_needed) and stop()
+    def start(task):
+        is_needed = task.method == first and task.stage in ("cv", "pair") and not only_finished
+        if not is_needed and (is_stopped or time.perf_counter() > deadline):
+            return False
+        for callback in callbacks:
+            callback.on_task_begin(task)
+        return True
 
     done, failed, why_stopped = {}, {}, None
     try:
@@ -171,15 +182,15 @@ def run(
             seed=settings.seed,
             store=store,
             n_jobs=n_jobs,
-            skip=skip,
-            begin=begin,
+            start=start,
         ):
             if isinstance(outcome, str):
                 failed.setdefault(task.method, outcome)
             else:
                 done[task.key] = (task, outcome)
-            if report is not None:
-                report(task, None if isinstance(outcome, str) else outcome.seconds)
+            seconds = None if isinstance(outcome, str) else outcome.seconds
+            for callback in callbacks:
+                is_stopped |= bool(callback.on_task_end(task, seconds))
     except KeyboardInterrupt:
         why_stopped = "stopped"
     except BrokenProcessPool:
@@ -189,7 +200,7 @@ def run(
         problem, settings, folds, failed=failed, n_left=n_left, why_stopped=why_stopped
     )
     pairs = [task.method for task in tasks if task.stage == "pair" and task.key not in done]
-    results, unfinished = _gather(comparison, tasks, done, "cv", folds)
+    results, unfinished = _gather(comparison, tasks, done, "cv")
     comparison.results = [r for r in results if r.method.name not in pairs]
     comparison.unfinished = unfinished + [
         r.method.name for r in results if r not in comparison.results
@@ -199,28 +210,17 @@ def run(
     return comparison
 
 
-def _gather(comparison, tasks, done, stage, folds, codes=None):
+def _gather(comparison, tasks, done, stage, codes=None):
     """Results with scores of the methods whose tasks are all done; names of the others."""
     problem, settings = comparison.problem, comparison.settings
-    codes = problem.codes if codes is None else codes
     results, unfinished = [], []
-    n_repeats = max(fold.repeat for fold in folds) + 1
     for name in settings.methods:
         keys = [u.key for u in tasks if u.method == name and u.stage == stage]
         if not all(key in done for key in keys):
             unfinished.append(name)
             continue
         pairs = [done[key] for key in keys]
-        result = collect(find_method(name), pairs, problem.n_rows, n_repeats, problem.kept)
-        judge(
-            result,
-            codes,
-            settings.scoring,
-            settings.positive,
-            settings.min_sensitivity,
-            weights=problem.weights,
-        )
-        results.append(result)
+        results.append(collect(find_method(name), pairs, problem, settings, codes))
     return results, unfinished
 
 
@@ -246,7 +246,6 @@ def _conclude(comparison, tasks, done):
     comparison.choice = comparison.candidates.choice()
     comparison.honest_score = estimate(
         comparison.candidates,
-        comparison.draws,
         positive=settings.positive,
         min_sensitivity=settings.min_sensitivity,
     )
@@ -259,8 +258,7 @@ def _conclude(comparison, tasks, done):
             problem, settings, comparison.results, pairs, comparison.folds, comparison.honest_score
         )
     if problem.batches is not None:
-        folds = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
-        comparison.batches, _ = _gather(comparison, tasks, done, "batch", folds)
+        comparison.batches, _ = _gather(comparison, tasks, done, "batch")
         for result in comparison.batches:
             # The labels of a batch that is held out must not influence the threshold.
             known = comparison.result(result.method.name)
@@ -282,10 +280,7 @@ def _permute(comparison, tasks, done):
     problem, settings = comparison.problem, comparison.settings
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, settings.seed, p)
-        stage = f"shuffled{p}"
-        folds = [task.fold for task in tasks if task.stage == stage]
-        folds = folds[: settings.n_folds * settings.n_repeats]
-        results, unfinished = _gather(comparison, tasks, done, stage, folds, codes)
+        results, unfinished = _gather(comparison, tasks, done, f"shuffled{p}", codes)
         if {*unfinished, *comparison.unfinished} - set(comparison.failed):
             return
         candidates = _candidates(comparison, results, codes)

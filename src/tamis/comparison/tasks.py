@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 import numpy as np
@@ -33,25 +33,27 @@ class Task:
 
     Attributes
     ----------
-    key : str
-        Name of its checkpoint.
+    stage : str
+        Purpose of the task: "cv", "pair", "batch" or "shuffled" with a number.
     method : str
     levels : tuple of float
     fold : Fold
     shuffled : int or None
         Number of the permutation of the labels; None for the labels themselves.
+    key : str
+        Name of its checkpoint.
     """
 
-    key: str
+    stage: str
     method: str
     levels: tuple[float, ...]
     fold: Fold
     shuffled: int | None = None
+    key: str = field(init=False)
 
-    @property
-    def stage(self) -> str:
-        """Purpose of the task: "cv", "pair", "batch" or "shuffled" with a number."""
-        return self.key.split("-", 1)[0]
+    def __post_init__(self):
+        at = f"r{self.fold.repeat}-f{self.fold.number}"
+        object.__setattr__(self, "key", f"{self.stage}-{self.method}-{at}")
 
 
 @dataclass
@@ -271,7 +273,7 @@ def _watch(parent):
     threading.Thread(target=look, daemon=True).start()
 
 
-def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, skip=lambda task: False, begin=None):
+def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, start=lambda task: True):
     """Run tasks that are not done yet, and yield every task with its outcome.
 
     Parameters
@@ -282,10 +284,8 @@ def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, skip=lambda task: F
     store : Store or None
     n_jobs : int
         Number of processes.
-    skip : callable
-        Called before each task starts; True skips it.
-    begin : callable or None
-        Called with each task that starts.
+    start : callable
+        Called before each task starts; False skips it.
 
     Yields
     ------
@@ -309,9 +309,7 @@ def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, skip=lambda task: F
 
     def started():
         for task in left:
-            if not skip(task):
-                if begin is not None:
-                    begin(task)
+            if start(task):
                 yield task
 
     if n_jobs == 1 or len(left) < 2:

@@ -79,12 +79,22 @@ class SetForest:
         """Number of trees."""
         return 0 if self.forest is None else self.forest.n_trees
 
-    def decisions(self, XT, rows, with_cells=True):
-        """Log probabilities of the classes, up to a constant, and the coarse cells of the rows."""
+    def decisions(self, XT, rows):
+        """Log probabilities of the classes, up to a constant."""
         if self.forest is None:
-            return np.tile(_logarithm(self.prior, 1.0), (rows.size, 1)), None
-        shares, cells = self.forest.mean_shares(XT, rows, self.coarse if with_cells else None)
-        return _logarithm(shares, self.temperature), cells
+            return np.tile(_logarithm(self.prior, 1.0), (rows.size, 1))
+        return _logarithm(self.forest.mean_shares(XT, rows), self.temperature)
+
+    def decisions_and_cells(self, XT, rows):
+        """The decisions and the coarse cells of the rows."""
+        fine, coarse = self.forest.cells(XT, rows, 0, self.coarse)
+        shares = kernels.mean_rows(fine, self.forest.shares)
+        return _logarithm(shares, self.temperature), coarse
+
+    def decisions_and_values(self, XT, rows, row_of, table):
+        """The decisions and the means over the table's rows of the coarse cells."""
+        shares, values = self.forest.mean_shares_and_values(XT, rows, self.coarse, row_of, table)
+        return _logarithm(shares, self.temperature), values
 
 
 class FoldCells(NamedTuple):

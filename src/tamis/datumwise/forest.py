@@ -23,6 +23,7 @@ from tamis.datumwise._growth_kernels import Sample, grow_forest
 __all__ = ["Forest", "grow", "grow_with_cells"]
 
 _NO_CELLS = np.empty((0, 0), dtype=np.int32)
+_NO_ROWS, _NO_TABLE = np.empty(0, dtype=np.int32), np.empty((0, 0), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -98,10 +99,16 @@ class Forest:
         kernels.find_cells(XT, rows, self._trees(), np.array(smallest), cells)
         return cells
 
-    def mean_shares(
-        self, XT: NDArray, rows: NDArray, coarse: int | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
-        """Mean shares of the classes in the leaves of some rows, and their coarse cells.
+    def mean_shares(self, XT: NDArray, rows: NDArray) -> NDArray[np.float64]:
+        """Mean shares of the classes in the leaves of some rows: (n_rows, n_classes)."""
+        return kernels.mean_values(
+            XT, rows, self._trees(), self.shares, np.array([0]), _NO_ROWS, _NO_TABLE
+        )[0]
+
+    def mean_shares_and_values(
+        self, XT: NDArray, rows: NDArray, coarse: int, row_of: NDArray, table: NDArray
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean shares of the classes, and means of the values of coarse cells.
 
         Parameters
         ----------
@@ -109,19 +116,19 @@ class Forest:
             Features in rows.
         rows : ndarray of int64
             Which samples.
-        coarse : int or None
-            Nodes with fewer training rows are leaves, for the cells; None: no cells.
+        coarse : int
+            Nodes with fewer training rows are leaves, for the values.
+        row_of : ndarray of int32 of shape (n_nodes,)
+            Row of the table for each coarse cell.
+        table : ndarray of float32 of shape (n_cells, n_values)
 
         Returns
         -------
         shares : ndarray of shape (n_rows, n_classes)
-        cells : ndarray of int32 of shape (n_rows, n_trees) or None
+        values : ndarray of shape (n_rows, n_values)
         """
-        cells = None
-        if coarse is not None:
-            cells = np.empty((rows.size, self.n_trees), dtype=np.int32)
-        where = _NO_CELLS if cells is None else cells
-        return kernels.mean_shares(XT, rows, self._trees(), self.shares, coarse or 0, where), cells
+        smallest = np.array([0, coarse])
+        return kernels.mean_values(XT, rows, self._trees(), self.shares, smallest, row_of, table)
 
     def feature_gains(self, n_features: int, class_mass: NDArray) -> NDArray[np.float64]:
         """Total decrease of impurity by each feature, over all rows and trees."""
@@ -184,6 +191,4 @@ def grow_with_cells(
 
 def _grow(sample, n_trees, seed, smallest, coarse, cells):
     n_tries = max(1, round(np.sqrt(sample.columns.size)))
-    *nodes, counts = grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells)
-    counts /= counts.sum(axis=1, keepdims=True)
-    return Forest(*nodes, counts)
+    return Forest(*grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells))

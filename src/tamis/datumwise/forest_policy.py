@@ -54,12 +54,6 @@ class Stage:
     row_of: np.ndarray | None = None
     table: np.ndarray | None = None
 
-    def expected_costs(self, wide, n_rows):
-        """Expected cost of each move for each row, (n_rows, n_moves)."""
-        if self.table is None:
-            return np.tile(self.means, (n_rows, 1))
-        return kernels.mean_rows(self.row_of[wide], self.table)
-
 
 @dataclass(frozen=True)
 class ForestPolicy:
@@ -132,11 +126,23 @@ class _Rows:
             if stage.table is not None
         }
 
-    def ask(self, forest, rows):
-        """Decisions for some rows by the forest of a set, and their coarse cells or None."""
+    def ask(self, stage, rows):
+        """Decisions for some rows at a stage, and the expected cost of each of its moves."""
+        decisions, cells = self._answer(stage, rows)
+        if stage.table is None:
+            return decisions, np.tile(stage.means, (rows.size, 1))
+        if not self._is_shared:
+            return decisions, cells
+        return decisions, kernels.mean_rows(stage.row_of[cells], stage.table)
+
+    def _answer(self, stage, rows):
+        """Decisions, and coarse cells where a local rule needs them; values if not shared."""
+        forest = stage.forest
         has_cells = id(forest) in self._with_cells
         if not self._is_shared:
-            return forest.decisions(self.XT, rows, has_cells)
+            if has_cells:
+                return forest.decisions_and_values(self.XT, rows, stage.row_of, stage.table)
+            return forest.decisions(self.XT, rows), None
         if id(forest) not in self._answers:
             decisions = np.empty((self.n_rows, forest.prior.size))
             cells = np.empty((self.n_rows, forest.n_trees), dtype=np.int32) if has_cells else None
@@ -145,9 +151,10 @@ class _Rows:
         new = rows[~is_known[rows]]
         if new.size:
             is_known[new] = True
-            decisions[new], new_cells = forest.decisions(self.XT, new, has_cells)
             if has_cells:
-                cells[new] = new_cells
+                decisions[new], cells[new] = forest.decisions_and_cells(self.XT, new)
+            else:
+                decisions[new] = forest.decisions(self.XT, new)
         return decisions[rows], cells[rows] if has_cells else None
 
 
@@ -179,10 +186,10 @@ class _Walk:
                     rows = self._pass_through(stage, rows)
                     if not rows.size:
                         continue
-                rows, wide = self._decide(stage, rows)
+                rows, expected = self._decide(stage, rows)
                 if trace:
                     steps[rows, self.n_bought[rows]] = self.decisions[rows]
-                self._move(stage, rows, wide)
+                self._move(stage, rows, expected)
         length = int(self.n_bought.max(initial=0))
         order = np.full((n_samples, length), -1, dtype=np.int32)
         bought = self.order[:, :length]
@@ -216,25 +223,27 @@ class _Walk:
         return rows[~sure]
 
     def _decide(self, stage, rows):
-        """Set the decisions of the rows at a stage, except those that can go on for free."""
+        """Set the decisions of the rows at a stage, except those that can go on for free.
+
+        Returns these rows and the expected costs of their moves.
+        """
         for target, new in zip(stage.targets, stage.new, strict=True):
             free = (self.status[np.ix_(rows, new)] == KNOWN).all(axis=1)
             self.at[rows[free]] = target
             self.learned[rows[free]] = True
             rows = rows[~free]
-        decisions, wide = self.rows.ask(stage.forest, rows)
+        decisions, expected = self.rows.ask(stage, rows)
         decisions -= decisions.max(axis=1, keepdims=True)
         decisions = np.where(decisions > -_EQUAL, 0.0, decisions)
         learned = self.learned[rows]
         self.decisions[rows[learned]] = decisions[learned]
-        return rows, wide
+        return rows, expected
 
-    def _move(self, stage, rows, wide):
+    def _move(self, stage, rows, expected):
         """Stop, or buy what the best move needs."""
         if stage.rule.kind == "stop" or not stage.targets.size:
             self.active[rows] = False
             return
-        expected = stage.expected_costs(wide, rows.size)
         in_vain = np.empty(expected.shape, dtype=bool)
         for move, new in enumerate(stage.new):
             status = self.status[np.ix_(rows, new)]

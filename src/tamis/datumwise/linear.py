@@ -31,7 +31,16 @@ from tamis.datumwise.costs import mean_paid
 from tamis.datumwise.process import ASK, Run, find_status
 from tamis.datumwise.regression import fit_scores
 from tamis.datumwise.rollouts import expected_returns
-from tamis.datumwise.runs import blocks_as_lists, chain_of_blocks, run_batch
+from tamis.datumwise.runs import (
+    Blocks,
+    Chain,
+    Rows,
+    Scores,
+    Taken,
+    blocks_as_lists,
+    chain_of_blocks,
+    run_batch,
+)
 from tamis.paths.temperature import fit_temperature
 
 __all__ = ["LinearPolicy", "learn_linear_path"]
@@ -151,24 +160,11 @@ class LinearPolicy:
         order = np.full((n_samples, most), -1, dtype=np.int32)
         request = np.empty(n_samples, dtype=np.int32)
         run_batch.choose(n_samples * self.bias.size)(
-            X,
-            np.ascontiguousarray(status),
-            self.columns,
-            self.blocks,
-            self.scaling,
-            self.bias,
-            self.for_known,
-            self.for_value,
-            start,
-            columns,
-            *budget_digits(self.costs, self.max_cost),
-            self.max_blocks,
-            self.chain,
-            self.chain_scores,
-            scores,
-            order,
-            request,
-            np.empty((0, 0, 0)) if trace is None else trace,
+            Rows(X, np.ascontiguousarray(status), self.columns, self.blocks, self.scaling),
+            Scores(self.bias, self.for_known, self.for_value),
+            Blocks(start, columns, *budget_digits(self.costs, self.max_cost), self.max_blocks),
+            Chain(self.chain, self.chain_scores),
+            Taken(scores, order, request, np.empty((0, 0, 0)) if trace is None else trace),
         )
         length = int((order >= 0).sum(axis=1).max(initial=0))
         return scores, order[:, :length], request

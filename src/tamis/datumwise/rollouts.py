@@ -33,12 +33,14 @@ reached continues as that one did, so its return is known. The set is recognised
 blocks that all come before position k in the other rollout are its first k.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tamis._compile import compiled, prange, twins
 from tamis.datumwise.budgets import budget_digits, forbid_dear, is_dear, pay
 from tamis.datumwise.costs import whole_costs
-from tamis.datumwise.runs import blocks_as_lists, first_largest
+from tamis.datumwise.runs import Blocks, Scores, blocks_as_lists, first_largest
 
 __all__ = ["expected_returns"]
 
@@ -117,27 +119,33 @@ def _add_block(gain, x, present, b, start, columns, for_known, for_value):
                 gain[k] += known[k] + of * value[k]
 
 
+class _States(NamedTuple):
+    """States: rows, their classes, and which blocks are bought; and what each block may bring."""
+
+    X: np.ndarray
+    present: np.ndarray
+    codes: np.ndarray
+    rows: np.ndarray
+    masks: np.ndarray
+    available: np.ndarray
+
+
+class _Rewards(NamedTuple):
+    """Costs of the blocks, what a unit of them is worth, and the losses of the classes."""
+
+    costs: np.ndarray
+    cost_weight: float
+    losses: np.ndarray
+
+
 @twins
-def _returns(
-    X,
-    present,
-    codes,
-    rows,
-    masks,
-    available,
-    bias,
-    for_known,
-    for_value,
-    start,
-    columns,
-    digits,
-    budget,
-    max_blocks,
-    costs,
-    cost_weight,
-    losses,
-    returns,
-):
+def _returns(states, policy, limits, rewards, returns):
+    X, present, codes, rows = states.X, states.present, states.codes, states.rows
+    masks, available = states.masks, states.available
+    bias, for_known, for_value = policy.bias, policy.for_known, policy.for_value
+    start, columns, max_blocks = limits.start, limits.columns, limits.max_blocks
+    digits, budget = limits.digits, limits.budget
+    costs, cost_weight, losses = rewards.costs, rewards.cost_weight, rewards.losses
     n_states, n_blocks = masks.shape
     n_actions = bias.size
     n_classes = n_actions - n_blocks
@@ -239,27 +247,15 @@ def expected_returns(X, present, codes, rows, masks, scores, process):
     available = np.zeros((X.shape[0], process.n_blocks), dtype=bool)
     for b in range(process.n_blocks):
         available[:, b] = present[:, columns[start[b] : start[b + 1]]].any(axis=1)
-    bias, for_known, for_value = scores
     costs, unit = whole_costs(process.costs)
     returns = np.empty(masks.shape)
-    work = rows.size * process.n_blocks * bias.size
+    work = rows.size * process.n_blocks * scores[0].size
+    digits = budget_digits(process.costs, process.max_cost)
     _returns.choose(work)(
-        X,
-        present,
-        codes,
-        rows,
-        masks,
-        available,
-        bias,
-        for_known,
-        for_value,
-        start,
-        columns,
-        *budget_digits(process.costs, process.max_cost),
-        process.max_blocks,
-        costs,
-        process.cost_weight * unit,
-        process.class_losses,
+        _States(X, present, codes, rows, masks, available),
+        Scores(*scores),
+        Blocks(start, columns, *digits, process.max_blocks),
+        _Rewards(costs, process.cost_weight * unit, process.class_losses),
         returns,
     )
     return returns

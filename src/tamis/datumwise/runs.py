@@ -1,12 +1,24 @@
 """Run a linear policy on batches of samples: see the definitions in `rollouts`."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tamis._compile import compiled, prange, twins
 from tamis.datumwise.budgets import forbid_dear, pay
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
 
-__all__ = ["blocks_as_lists", "chain_of_blocks", "first_largest", "run_batch"]
+__all__ = [
+    "Blocks",
+    "Chain",
+    "Rows",
+    "Scores",
+    "Taken",
+    "blocks_as_lists",
+    "chain_of_blocks",
+    "first_largest",
+    "run_batch",
+]
 
 # Standardized training values are far below this; new ones beyond it are clipped, so that no score
 # overflows.
@@ -15,6 +27,70 @@ _LOWEST = np.iinfo(np.int64).min
 _MAGNITUDE = np.iinfo(np.int64).max
 _N_CHUNKS = 64
 _SHORT = 96
+
+
+class Scores(NamedTuple):
+    """Linear scores of all actions: see `rollouts`."""
+
+    bias: np.ndarray
+    for_known: np.ndarray
+    for_value: np.ndarray
+
+
+class Blocks(NamedTuple):
+    """Blocks and budgets.
+
+    Attributes
+    ----------
+    start, columns : ndarray of int64
+        Columns of all blocks, concatenated, and where each block starts.
+    digits, budget : ndarray of int64
+        Costs and their limit: see `budgets.budget_digits`.
+    max_blocks : int
+        How many may be bought.
+    """
+
+    start: np.ndarray
+    columns: np.ndarray
+    digits: np.ndarray
+    budget: np.ndarray
+    max_blocks: int
+
+
+class Rows(NamedTuple):
+    """Raw rows, and what the policy uses of them.
+
+    Attributes
+    ----------
+    X, status : ndarray
+        Values, and the status of each block.
+    where, blocks : ndarray of int64
+        Numbers of the policy's columns and blocks among those of `X` and `status`.
+    scaling : ndarray of shape (3, n_columns)
+        How values are standardized.
+    """
+
+    X: np.ndarray
+    status: np.ndarray
+    where: np.ndarray
+    blocks: np.ndarray
+    scaling: np.ndarray
+
+
+class Chain(NamedTuple):
+    """The order of a fixed-order policy, and the score of each block at its turn."""
+
+    order: np.ndarray
+    scores: np.ndarray
+
+
+class Taken(NamedTuple):
+    """What a run writes: class scores, order, requests, and class scores after each purchase."""
+
+    decisions: np.ndarray
+    order: np.ndarray
+    request: np.ndarray
+    trace: np.ndarray
 
 
 @compiled
@@ -52,50 +128,42 @@ def blocks_as_lists(block_of, n_blocks):
 
 
 @compiled
-def _buy(scores, gain, X, i, b, start, columns, where, scaling, for_known, for_value, n_actions):
-    """Add the contribution of block b of row i of raw X to the first `n_actions` scores."""
-    gain[:n_actions] = 0.0
-    for c in range(start[b], start[b + 1]):
-        raw = X[i, where[columns[c]]]
+def _buy(now, gain, rows, i, scores, blocks, b, n_actions):
+    """Add the contribution of block b of row i to the first `n_actions` scores of this moment."""
+    scaling = rows.scaling
+    for k in range(n_actions):
+        gain[k] = 0.0
+    for c in range(blocks.start[b], blocks.start[b + 1]):
+        j = blocks.columns[c]
+        raw = rows.X[i, rows.where[j]]
         if raw == raw:
-            j = columns[c]
             of = (0.25 * raw - scaling[0, j]) / scaling[1, j] - scaling[2, j]
             of = min(max(of, -_FAR), _FAR)
-            known, value = for_known[j], for_value[j]
             for k in range(n_actions):
-                gain[k] += known[k] + of * value[k]
+                gain[k] += scores.for_known[j, k] + of * scores.for_value[j, k]
     for k in range(n_actions):
-        scores[k] += gain[k]
+        now[k] += gain[k]
 
 
 @twins
-def run_batch(
-    X,
-    status,
-    where,
-    blocks,
-    scaling,
-    bias,
-    for_known,
-    for_value,
-    start,
-    columns,
-    digits,
-    budget,
-    max_blocks,
-    chain,
-    chain_scores,
-    decisions,
-    order,
-    request,
-    trace,
-):
-    """Run a policy on raw rows; write the class scores, the order and the requests.
+def run_batch(rows, policy, limits, chain, taken):
+    """Run a policy on raw rows; write what it decides.
 
-    `blocks` and `where` are the numbers of the policy's blocks and columns among those of `status`
-    and X. With a `chain` (fixed order), samples for which all blocks are available follow it, in
-    O(classes) per step. `trace` is written unless it is empty.
+    Parameters
+    ----------
+    rows : Rows
+    policy : Scores
+    limits : Blocks
+    chain : Chain
+        Fixed order: samples for which all blocks are available follow it, in O(classes) per step.
+        Empty for free order.
+    taken : Taken
+        Written; the trace unless it is empty.
     """
+    X, status, where, blocks = rows.X, rows.status, rows.where, rows.blocks
+    bias, columns = policy.bias, limits.columns
+    digits, budget, max_blocks = limits.digits, limits.budget, limits.max_blocks
+    decisions, order, request, trace = taken.decisions, taken.order, taken.request, taken.trace
     n_samples, n_blocks = X.shape[0], blocks.size
     n_actions = bias.size
     n_classes = n_actions - n_blocks
@@ -107,7 +175,7 @@ def run_batch(
         for i in range(chunk, n_samples, _N_CHUNKS):
             request[i] = -1
             length = 0
-            plain = chain.size > 0
+            plain = chain.order.size > 0
             if plain:
                 for b in range(n_blocks):
                     plain = plain and status[i, blocks[b]] == ASK
@@ -118,15 +186,14 @@ def run_batch(
                 scores[:n_classes] = bias[:n_classes]
                 if tracing:
                     trace[i, 0] = scores[:n_classes]
-                for t in range(chain.size):
+                for t in range(chain.order.size):
                     best = scores[0]
                     for k in range(1, n_classes):
                         best = max(best, scores[k])
-                    if best >= chain_scores[t]:
+                    if best >= chain.scores[t]:
                         break
-                    b = chain[t]
-                    _buy(scores, gain, X, i, b, start, columns, where, scaling, for_known,
-                         for_value, n_classes)  # fmt: skip
+                    b = chain.order[t]
+                    _buy(scores, gain, rows, i, policy, limits, b, n_classes)
                     order[i, length] = blocks[b]
                     length += 1
                     if tracing:
@@ -136,8 +203,7 @@ def run_batch(
             scores[:] = bias
             for b in range(n_blocks):
                 if status[i, blocks[b]] == KNOWN:
-                    _buy(scores, gain, X, i, b, start, columns, where, scaling, for_known,
-                         for_value, n_actions)  # fmt: skip
+                    _buy(scores, gain, rows, i, policy, limits, b, n_actions)
             for b in range(n_blocks):
                 now = status[i, blocks[b]]
                 if now in (KNOWN, MISSING):
@@ -156,8 +222,7 @@ def run_batch(
                 if status[i, blocks[b]] == OPEN:
                     request[i] = blocks[b]
                     break
-                _buy(scores, gain, X, i, b, start, columns, where, scaling, for_known, for_value,
-                     n_actions)  # fmt: skip
+                _buy(scores, gain, rows, i, policy, limits, b, n_actions)
                 scores[action] = -np.inf
                 if limited:
                     pay(left, digits, b)

@@ -16,7 +16,7 @@ from tamis.models import (
     _check_selectors,
 )
 from tamis.models._checking import integer, is_plain, labels, names, record, require
-from tamis.models._codec import SPLITTERS, Unwritable, splitter_options
+from tamis.models._encoding import SPLITTERS, Unwritable, splitter_options
 from tamis.models._registry import ESTIMATORS, class_named, is_estimator
 from tamis.tables.errors import InputError
 
@@ -81,7 +81,7 @@ _CONFIGURED = "_sklearn_output_config"  # what set_output was called with
 _PASSING = ("_metadata_request", "_skl_callbacks", "_callback", "_parent_callback")
 
 
-def describe(estimator, is_kept=None):
+def describe(estimator, as_json=True):
     """Parameters and state of a fitted estimator, two dicts; the state has small values first.
 
     Parameters that cannot be written, such as functions, are left at their default, with a
@@ -89,7 +89,7 @@ def describe(estimator, is_kept=None):
     """
     parameters = estimator.get_params(deep=False)
     for name, value in parameters.items():
-        if not (is_kept or _is_writable)(value):
+        if not _is_writable(value, as_json):
             default = _default_of(type(estimator), name)
             warnings.warn(
                 f"{name}={value!r:.60} of {type(estimator).__name__} cannot be written to a model "
@@ -149,8 +149,11 @@ def require_fitted(estimator):
         ) from error
 
 
-def _is_writable(value):
+def _is_writable(value, as_json):
+    """Whether a parameter is a plain value, or a splitter with plain parameters."""
     if type(value).__name__ in SPLITTERS:
+        if not as_json:
+            return is_plain(vars(value))
         try:
             splitter_options(value)
         except Unwritable:

@@ -20,7 +20,7 @@ sorting n integers.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,15 +50,17 @@ class Copies:
         Rows with the same number are equal.
     groups : ndarray of int64 of shape (n_rows,) or None
         Rows with the same number are copies of each other; None if there are no copies.
+    n_copies : int
+        Number of rows that repeat another one.
     """
 
     equal: np.ndarray
     groups: np.ndarray | None
+    n_copies: int = field(init=False)
 
-    @property
-    def n_copies(self) -> int:
-        """Number of rows that repeat another one."""
-        return 0 if self.groups is None else int(self.groups.size - self.groups.max() - 1)
+    def __post_init__(self):
+        n_copies = 0 if self.groups is None else int(self.groups.size - self.groups.max() - 1)
+        object.__setattr__(self, "n_copies", n_copies)
 
     def times(self) -> NDArray:
         """How often each row occurs, including itself."""

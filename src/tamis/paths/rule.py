@@ -44,6 +44,7 @@ __all__ = [
     "PerFold",
     "best_of",
     "choose",
+    "choose_drawn",
     "good_enough",
     "smoothing",
 ]
@@ -93,6 +94,45 @@ def choose(
     sizes = np.where(enough, sparsity, np.inf)
     fewest = sizes <= sizes.min() + 1e-9
     return int(np.argmax(np.where(fewest, scores, -np.inf))), best
+
+
+def choose_drawn(
+    draws: NDArray,
+    scores: NDArray,
+    sparsity: NDArray,
+    errors: Counted,
+    *,
+    tolerance: float = TOLERANCE,
+    allowed: NDArray[np.bool_],
+) -> list[tuple[int, int]]:
+    """`choose` again for each of several draws of the rows.
+
+    Candidates that are more than ten standard errors behind the best are skipped: no draw makes
+    them good enough.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_draws, n_rows)
+        How often each row was drawn.
+    scores, sparsity, errors, tolerance, allowed
+        As in `choose`; scores and errors are those of all rows.
+
+    Returns
+    -------
+    chosen : list of (int, int)
+    """
+    best = best_of(scores, sparsity)
+    behind = 10 * np.maximum(errors.against(best), tolerance)
+    ours = np.where(allowed, scores, -np.inf)
+    near = np.flatnonzero((scores >= scores[best] - behind) | (ours >= ours.max() - behind))
+    few = replace(errors, right=np.ascontiguousarray(errors.right[near]))
+    sparsity, allowed = sparsity[near], allowed[near]
+    chosen = []
+    for row in draws:
+        drawn = few.drawn(row)
+        one, other = choose(drawn.scores(), sparsity, drawn, tolerance=tolerance, allowed=allowed)
+        chosen.append((int(near[one]), int(near[other])))
+    return chosen
 
 
 def best_of(scores: NDArray, sparsity: NDArray) -> int:

@@ -32,6 +32,7 @@ from tamis.primal_dual._kernels import (
     same_support,
     uphill,
 )
+from tamis.primal_dual._restarts import next_momentum
 from tamis.primal_dual.problem import Dual, Pair, Primal
 
 __all__ = ["can_descend", "descent"]
@@ -163,7 +164,7 @@ def _descend(data, terms, state, aim, n_steps):
                 break
         n_iter += 1
         momentum = numbers[_MOMENTUM]
-        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+        following = next_momentum(momentum)
         weight = (momentum - 1.0) / following
         extrapolate(current, previous, weight, ahead)
         value, square = gradient(data, terms, ahead, U, Z, sums)
@@ -192,7 +193,7 @@ def _descend(data, terms, state, aim, n_steps):
         upwards = uphill(data, terms, numbers[_STEP], lipschitz, ahead, new, current)
         numbers[_STEP] = max(0.9 * numbers[_STEP], 1e-3)
         if upwards > 0:
-            following = 0.5 * (1.0 + np.sqrt(5.0))
+            following = next_momentum(1.0)
         numbers[_MOMENTUM] = following
         same, used = same_support(new.W, current.W)
         assign(previous, current)

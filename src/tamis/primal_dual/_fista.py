@@ -10,6 +10,7 @@ while, Newton steps on it (`_newton`) finish the work.
 import numpy as np
 
 from tamis.primal_dual._newton import newton_cost, newton_step
+from tamis.primal_dual._restarts import Restarts
 
 __all__ = ["fista"]
 
@@ -33,13 +34,13 @@ def fista(problem, pair):
     spent = newton_spent = 0.0
     same_face, face, patience = 0, None, _SAME_FACE
     current = previous = pair.primal
-    momentum = 1.0
+    restarts = Restarts()
     while True:
-        following, dual, uphill = steps.descend(current, previous, momentum)
+        following, dual, uphill = steps.descend(current, previous, restarts.extrapolation)
         spent += iteration_cost
         if uphill:
-            momentum = 1.0
-        momentum = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+            restarts.restart()
+        restarts.advance()
         previous, current = current, following
         pair = pair.better(current, dual)
 
@@ -56,7 +57,7 @@ def fista(problem, pair):
                     gap = pair.gap
                     pair = pair.better(better, problem.dual_of(better))
                     previous = current = better
-                    momentum = 1.0
+                    restarts.restart()
                     # A successful step is not counted, so the next may follow at once.
                     pays = pair.gap <= 0.5 * gap
                     newton_spent -= cost if pays else 0.0
@@ -76,10 +77,9 @@ class _Steps:
         self.of_mu = problem.class_sizes[:, None] / curvature
         self.factor = 1.0
 
-    def descend(self, current, previous, momentum):
+    def descend(self, current, previous, weight):
         """One accelerated step: the next point, the dual point, and whether to restart."""
         problem = self.problem
-        weight = (momentum - 1.0) / (0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)))
         W = current.W + weight * (current.W - previous.W)
         mu = current.mu + weight * (current.mu - previous.mu)
         XW = current.XW + weight * (current.XW - previous.XW)

@@ -10,23 +10,21 @@ products must vanish at the optimum (half the squares have no bound on Z, and no
 
 Newton's method makes them equal and small (Mehrotra, 1992). A step solves one system per class, of
 the size of its rows and centers, whatever the conditioning: about 20 steps are enough. Interior
-points have no zeros, so an iterate is yielded with the entries that tend to 0 set to 0, and the
-active set that they show is polished (`_polish`).
+points have no zeros, so an iterate is yielded with the entries that tend to 0 set to 0; for smooth
+losses, a Newton step on the face that they show follows (`_newton`).
 """
 
 import numpy as np
 from scipy import linalg
 
 from tamis.primal_dual._newton import newton_step
-from tamis.primal_dual._polish import polish, polish_size
 
 __all__ = ["can_walk_inside", "interior"]
 
 _MOST_ROWS = 400
 _SAFE_STEP = 0.995
 _MOST_STEPS = 60
-_LARGEST_POLISH = 800
-# The active set is visible when the gap is this share of the objective.
+# The face is visible when the gap is this share of the objective.
 _NEAR = 3e-3
 
 
@@ -56,19 +54,11 @@ def interior(problem, pair):
         W, mu, U = walk.snapshot()
         primal = problem.primal(problem.ball.project(W), mu)
         pair = pair.better(primal, problem.dual(U))
-        if pair.gap <= _NEAR * abs(pair.primal.value):
-            pair = _finish(problem, pair, primal, U)
+        if problem.loss.is_smooth and pair.gap <= _NEAR * abs(pair.primal.value):
+            better = newton_step(problem, primal)
+            if better is not None:
+                pair = pair.better(better, problem.dual_of(better))
         yield pair
-
-
-def _finish(problem, pair, primal, U):
-    """The pair, improved by the optimum of the visible active set if that is better."""
-    if problem.loss.is_smooth:
-        better = newton_step(problem, primal)
-        return pair if better is None else pair.better(better, problem.dual_of(better))
-    if polish_size(problem, primal.W, U) <= _LARGEST_POLISH:
-        return polish(problem, pair, primal.W, primal.mu, U)
-    return pair
 
 
 class _Walk:

@@ -22,12 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["pdhg"]
+from tamis.primal_dual._restarts import Restarts
 
-# Restart when the fixed-point residual is at most this share of that at the anchor ...
-_SUFFICIENT, _NECESSARY = 0.2, 0.8
-# ... or when the iterations since the last restart are this share of all.
-_LONGEST_STRETCH = 0.36
+__all__ = ["pdhg"]
 
 
 @dataclass(frozen=True)
@@ -65,27 +62,19 @@ def pdhg(problem, pair):
     primal, dual = pair.primal, pair.dual
     point = anchor = _Point(primal.W, primal.mu, dual.U, primal.XW, dual.G)
     balance = 1.0  # the root of sigma / (tau ||X||^2)
-    stretch, n_iter, first, last = 0, 0, np.inf, np.inf
+    restarts = Restarts()
     while True:
-        n_iter += 1
         following, residual = _step(problem, point, balance)
         better = problem.primal(following.W, following.mu, following.XW)
         pair = pair.better(better, problem.dual(following.U, following.G))
         yield pair
 
-        if stretch == 0:
-            first = residual
-        drop = residual <= _SUFFICIENT * first
-        stall = residual <= _NECESSARY * first and residual > last
-        last = residual
-        if stretch > 0 and (drop or stall or stretch >= _LONGEST_STRETCH * n_iter):
+        if restarts.restarts_at(residual):
             balance = _rebalance(problem, balance, following, anchor)
             point = anchor = following
-            stretch, last = 0, np.inf
-            continue
-        share = 1.0 / (stretch + 2)
-        point = following.mix(point, anchor, 2 * (1 - share), -(1 - share), share)
-        stretch += 1
+        else:
+            share = restarts.anchor_weight
+            point = following.mix(point, anchor, 2 * (1 - share), -(1 - share), share)
 
 
 def _step(problem, z, balance):

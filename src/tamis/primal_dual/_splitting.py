@@ -15,10 +15,12 @@ As in `_pdhg`, points are reflected, drawn towards an anchor and restarted; the 
 the residuals at restarts.
 """
 
+from itertools import count
+
 import numpy as np
 from scipy import linalg
 
-from tamis.primal_dual._polish import polish, polish_size
+from tamis.primal_dual._restarts import Restarts
 
 __all__ = ["can_split", "splitting"]
 
@@ -26,7 +28,6 @@ __all__ = ["can_split", "splitting"]
 _LARGEST_SYSTEM = 2000
 # Computing the gap needs two more products, so it is done every this many iterations.
 _LOOK = 10
-_SUFFICIENT, _NECESSARY, _LONGEST_STRETCH = 0.2, 0.8, 0.36
 _FIRST_PENALTY = 20.0
 _LARGEST_CHANGE = 5.0
 
@@ -54,10 +55,8 @@ def splitting(problem, pair):
     system.factorize(a, b)
     R = problem.residual(pair.primal.mu, pair.primal.XW)
     z = anchor = (R + pair.dual.U / a, pair.primal.W + pair.dual.G / b)
-    stretch, n_iter, first, last, spent = 0, 0, np.inf, np.inf, 0.0
-    while True:
-        n_iter += 1
-        spent += system.cost
+    restarts = Restarts()
+    for n_iter in count(1):
         R, U, V = _resolve(problem, z, a)
         mu, W, fitted = system.solve(2 * R - z[0], 2 * V - z[1])
         loose = fitted - R, W - V
@@ -67,13 +66,7 @@ def splitting(problem, pair):
 
         reflected = z[0] + 2 * loose[0], z[1] + 2 * loose[1]
         sizes = problem.weights @ np.einsum("ij,ij->i", loose[0], loose[0]), np.sum(loose[1] ** 2)
-        residual = a * sizes[0] + b * sizes[1]
-        if stretch == 0:
-            first = residual
-        drop = residual <= _SUFFICIENT**2 * first
-        stall = residual <= _NECESSARY**2 * first and residual > last
-        last = residual
-        if stretch > 0 and (drop or stall or stretch >= _LONGEST_STRETCH * n_iter):
+        if restarts.restarts_at(np.sqrt(a * sizes[0] + b * sizes[1])):
             z = reflected
             new_R, new_U, new_V = _resolve(problem, z, a)
             moved = new_R - R
@@ -84,21 +77,12 @@ def splitting(problem, pair):
                 a, b = a * change[0], b * change[1]
                 system.factorize(a, b)
                 z = new_R + new_U / a, new_V + G / b
-            anchor, stretch, last = z, 0, np.inf
-            size = polish_size(problem, new_V, new_U)
-            if n_iter >= _LOOK and 4 * size**3 * problem.n_classes <= spent:
-                spent = 0.0
-                before = pair.gap
-                pair = polish(problem, pair, new_V, mu, new_U)
-                if pair.gap <= 0.5 * before:
-                    R = problem.residual(pair.primal.mu, pair.primal.XW)
-                    z = anchor = (R + pair.dual.U / a, pair.primal.W + pair.dual.G / b)
+            anchor = z
             continue
-        share = 1.0 / (stretch + 2)
+        share = restarts.anchor_weight
         z = tuple(
             share * start + (1 - share) * new for start, new in zip(anchor, reflected, strict=True)
         )
-        stretch += 1
 
 
 def _resolve(problem, z, a):
@@ -125,9 +109,6 @@ class _System:
         self.problem = problem
         n_samples, n_features = problem.matrix.shape
         self.tall = n_features + problem.n_classes <= n_samples or problem.matrix.is_sparse
-        k = problem.n_classes
-        #: Operations of one solution; for small matrices, calls take ten times as long.
-        self.cost = 4.0 * n_samples * n_features * k + 1e6
         if self.tall:
             self.gram = problem.matrix.gram(problem.weights)
             self.crossed = -problem.adjoint(problem.indicator)

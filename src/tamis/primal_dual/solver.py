@@ -7,12 +7,13 @@ product of the full X' with it gives the certificate of the whole problem and sh
 be added (their score is above that of the rows in use). A row that is absent at the end provably
 changes the objective by no more than the gap.
 
-Inner algorithms, one after the other or side by side until one is ahead: for smooth losses
-accelerated gradients and Newton steps (compiled in `_descent` for dense data in the l1 ball,
-`_fista` and `_newton` elsewhere); on few rows in the l1 ball an
-interior-point method (`_interior`); Douglas-Rachford splitting (`_splitting`) where its linear
-system is small; the restarted primal-dual method (`_pdhg`). Algorithm 1 of the paper as printed is
-in `paper`.
+Inner algorithms, one after the other: on few rows in the l1 ball an interior-point method
+(`_interior`), for smooth losses after some gradient steps; then, for smooth losses, accelerated
+gradients and Newton steps (compiled in `_descent` for dense data in the l1 ball, `_fista` and
+`_newton` elsewhere); for the l1 loss and for Huber losses that are nearly as sharp,
+Douglas-Rachford splitting (`_splitting`) where its linear system is small, else the restarted
+primal-dual method (`_pdhg`). What each of them is worth: `benchmarks/speed/ablation.py`. Algorithm
+1 of the paper as printed is in `paper`.
 """
 
 from dataclasses import dataclass, replace
@@ -38,8 +39,8 @@ _COMPILED_INNER_GAP = 0.003
 _DENSE_SHARE = 0.25
 # Iterations of an inner algorithm between two checks by the solver.
 _STRIDE = 50
-# Gradient steps before another algorithm is tried alongside.
-_FIRST_ORDER = 300
+# A Huber loss with a smaller delta is treated like the l1 loss.
+_SHARP_BEND = 3e-3
 # An inner problem whose gap has not fallen by a tenth in this many iterations is postponed.
 _STALLED = 1000
 
@@ -125,27 +126,26 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
 
 def _improve(problem, pair, aim, limit):
     """Run the inner algorithms for a problem: pairs, and how many iterations each took."""
-    inside, split = can_walk_inside(problem), can_split(problem)
 
     def first_order(p):
         if can_descend(problem):
             return descent(problem, p, aim, limit)
         return _count(fista(problem, p))
 
+    # Gradient steps in a loss with a sharp bend are too short.
+    bent = problem.loss.curvature < _SHARP_BEND and can_split(problem)
+    smooth = problem.loss.is_smooth and not bent
     makers = []
-    if problem.loss.is_smooth:
-        first = _patience(problem) if inside else _first_order(problem) if split else np.inf
-        makers.append(lambda p: _stretch(first_order(p), first))
-    if inside:
+    if can_walk_inside(problem):
+        if smooth:
+            makers.append(lambda p: _stretch(first_order(p), _patience(problem)))
         makers.append(lambda p: _count(interior(problem, p)))
-    if not split:
-        makers.append(lambda p: _count(pdhg(problem, p)))
-    elif problem.loss.is_smooth:
-        makers.append(lambda p: _race(p, _count(splitting(problem, p)), first_order(p)))
-    elif problem.matrix.shape[1] <= problem.matrix.shape[0]:
+    if smooth:
+        makers.append(first_order)
+    elif can_split(problem):
         makers.append(lambda p: _count(splitting(problem, p)))
     else:
-        makers.append(lambda p: _race(p, _count(splitting(problem, p)), _count(pdhg(problem, p))))
+        makers.append(lambda p: _count(pdhg(problem, p)))
     return _in_turn(pair, makers)
 
 
@@ -160,11 +160,6 @@ def _patience(problem):
     step = calls + 4.0 * n_samples * n_features * k / 2e3
     system = 2.0 * n_samples * n_features**2 + n_features**3
     return int(15 * (1000.0 + k * (100.0 + system / 1e4)) / step)
-
-
-def _first_order(problem):
-    """Gradient steps before splitting is tried alongside; compiled ones are cheap."""
-    return 10 * _FIRST_ORDER if can_descend(problem) else _FIRST_ORDER
 
 
 def _count(pairs):
@@ -189,26 +184,6 @@ def _in_turn(pair, makers):
         for better, n_steps in make(pair):
             pair = better
             yield pair, n_steps
-
-
-def _race(pair, *runners):
-    """Run two algorithms in turn until one is clearly ahead; yields the best of both.
-
-    Either may be several times faster than the other, which cannot be known beforehand.
-    """
-    stretch = _STRIDE
-    while len(runners) > 1:
-        gaps = []
-        for runner in runners:
-            for latest, n_steps in _stretch(runner, stretch):
-                pair = pair.better(latest.primal, latest.dual)
-                yield pair, n_steps
-            gaps.append(latest.gap)
-        runners = [r for r, gap in zip(runners, gaps, strict=True) if gap <= 2 * min(gaps)]
-        stretch *= 2
-    for latest, n_steps in runners[0]:
-        pair = pair.better(latest.primal, latest.dual)
-        yield pair, n_steps
 
 
 class _WorkingSet:

@@ -11,9 +11,8 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 from tamis.tables.errors import InputError, listed
-from tamis.tables.limits import COLUMN, WORD, tell_size
 from tamis.tables.raw import RawTable, unique_names
-from tamis.tables.source import Source
+from tamis.tables.source import COLUMN, WORD, Source, tell_size
 from tamis.tables.values import TOO_LARGE, as_floats, large_columns, row_names, strings
 
 __all__ = ["checked_csr", "read_npy", "read_npz", "table_bytes"]

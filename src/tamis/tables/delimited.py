@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.errors import EmptyTableError, InputError
-from tamis.tables.limits import COLUMN, WORD
 from tamis.tables.raw import RawTable, find_column
-from tamis.tables.source import Source
+from tamis.tables.source import COLUMN, WORD, Source
 from tamis.tables.text import Dialect, records, sniff, split
 from tamis.tables.values import as_objects, is_large_integer, is_number
 
@@ -149,6 +148,13 @@ class ChunkParser:
         self.seen_missing: set[str] = set()
         self.large: set[int] = set()  # columns with integers beyond 2**53
         self.n_failures = 0
+
+    def parse_chunks(
+        self, n_rows: int | None = None
+    ) -> Iterator[tuple[NDArray[np.float64], list[list[str]], list[tuple[int, int]]]]:
+        """As `parse`, for each chunk of the file; at most `n_rows` rows at a time."""
+        for lines in chunks(self.dialect, n_rows):
+            yield self.parse(lines)
 
     def parse(
         self, lines: list[str]
@@ -288,8 +294,7 @@ def read_delimited(
     blocks: list[NDArray] = []
     late: set[int] = set()
     budget.spend(COLUMN * len(names))
-    for lines in chunks(dialect):
-        matrix, parts, odd = parser.parse(lines)
+    for matrix, parts, odd in parser.parse_chunks():
         blocks.append(matrix)
         late.update(numbers[j] for _, j in odd)
         n_bytes = sum(columns[j].add(part) for j, part in zip(parser.words, parts, strict=True))
@@ -332,8 +337,8 @@ def _second_reading(dialect, columns_to_read):
     """Words of some columns, for which the file is opened again."""
     parser = ChunkParser(dialect, [], columns_to_read)
     columns = {j: _Words() for j in columns_to_read}
-    for lines in chunks(dialect):
-        for j, part in zip(columns_to_read, parser.parse(lines)[1], strict=True):
+    for _, parts, _ in parser.parse_chunks():
+        for j, part in zip(columns_to_read, parts, strict=True):
             dialect.lines.source.budget.spend(columns[j].add(part))
     return columns
 

@@ -5,9 +5,8 @@ from scipy import sparse
 
 from tamis.tables.arrays import checked_csr, table_bytes
 from tamis.tables.errors import InputError, listed
-from tamis.tables.limits import COLUMN, WORD
 from tamis.tables.raw import RawTable, unique_names
-from tamis.tables.source import Source
+from tamis.tables.source import COLUMN, WORD, Source
 from tamis.tables.values import as_floats, as_objects, row_names
 
 __all__ = ["read_h5ad"]

@@ -148,7 +148,7 @@ def _checked(chunks, source, wanted, notes):
 
 
 def _text_rows(source, wanted, delimiter, encoding, chunk_rows):
-    from tamis.tables.delimited import ChunkParser, chunks
+    from tamis.tables.delimited import ChunkParser
     from tamis.tables.text import sniff
 
     dialect = sniff(source, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
@@ -164,8 +164,7 @@ def _text_rows(source, wanted, delimiter, encoding, chunk_rows):
     names = np.array(wanted.numbers, dtype=str)
     # Chunks of a wide file have fewer rows, because whole lines are held.
     n_rows = min(chunk_rows, max(1, _CHUNK_FIELDS // len(dialect.names)))
-    for lines in chunks(dialect, n_rows):
-        matrix, columns, odd = parser.parse(lines)
+    for matrix, columns, odd in parser.parse_chunks(n_rows):
         for _, j in odd:
             wanted.count_odd(order[j], 1)
         for name in order:

@@ -32,26 +32,24 @@ class Columns:
         Their names.
     others : dict of str to ndarray of object of shape (n_rows,)
         The other columns: a str, or None where a value is missing.
+    n_rows : int
+    names : list of str
+        Names of all columns, the numeric ones first.
+    is_sparse : bool
+        Whether only the non-zero numbers are stored.
     """
 
     numeric: Matrix
     numeric_names: np.ndarray
     others: dict[str, NDArray] = field(default_factory=dict)
+    n_rows: int = field(init=False)
+    names: list[str] = field(init=False)
+    is_sparse: bool = field(init=False)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.numeric.shape[0]
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all columns, the numeric ones first."""
-        return [*self.numeric_names.tolist(), *self.others]
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether only the non-zero numbers are stored."""
-        return is_sparse(self.numeric)
+    def __post_init__(self):
+        object.__setattr__(self, "n_rows", self.numeric.shape[0])
+        object.__setattr__(self, "names", [*self.numeric_names.tolist(), *self.others])
+        object.__setattr__(self, "is_sparse", is_sparse(self.numeric))
 
     def take(self, rows: NDArray | slice) -> Columns:
         """The table of some rows."""

@@ -222,7 +222,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
     @property
     def required_(self) -> list[str]:
         """Names of the columns that a prediction needs; x0, x1, ... for arrays."""
-        return self.model_.required
+        return self.model_.preparation.required
 
     @property
     def estimator_(self) -> Any:
@@ -241,7 +241,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         model = self.model_
         absent: list[str] | None = [] if model.asks else None
         kinds, missing = model.preparation.kinds, model.preparation.missing
-        return read_columns(X, model.required, kinds, missing, absent)
+        return read_columns(X, model.preparation.required, kinds, missing, absent)
 
     def predict(self, X: Any, priors: ArrayLike | None = None) -> NDArray:
         """Labels of new samples.

@@ -85,11 +85,6 @@ class TableModel:
         return self.estimator.classes_
 
     @property
-    def required(self) -> list[str]:
-        """Raw columns that a prediction needs."""
-        return self.preparation.required
-
-    @property
     def asks(self) -> bool:
         """Whether features are asked for one at a time, and missing ones stay missing."""
         return hasattr(self.estimator, "acquire")
@@ -107,7 +102,7 @@ class TableModel:
         Parameters
         ----------
         table : Columns
-            With all `required` columns.
+            With all columns that the preparation requires.
         priors : ndarray of shape (n_classes,) or None
             Class frequencies where the model is used, if different from training.
 
@@ -124,7 +119,7 @@ class TableModel:
         Parameters
         ----------
         table : Columns
-            With all `required` columns.
+            With all columns that the preparation requires.
         priors : ndarray of shape (n_classes,) or None
             As in `predict_proba`.
 
@@ -171,7 +166,7 @@ class TableModel:
         Parameters
         ----------
         table : Columns
-            With all `required` columns.
+            With all columns that the preparation requires.
         priors : ndarray of shape (n_classes,) or None
             As in `predict_proba`.
 

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.tables.errors import InputError, counted, listed, require_names
-from tamis.tables.limits import WORD
 from tamis.tables.raw import RawTable
-from tamis.tables.source import Source, readable
+from tamis.tables.source import WORD, Source, readable
 from tamis.tables.text import records, sniff, split
 from tamis.tables.values import canonical
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from tamis.tables.delimited import Cleaned, chunks, number_rows
 from tamis.tables.errors import EmptyTableError, InputError
-from tamis.tables.limits import COLUMN
 from tamis.tables.raw import RawTable, tell_repeated, unique_names
-from tamis.tables.source import Source
+from tamis.tables.source import COLUMN, Source
 from tamis.tables.text import sniff, split
 from tamis.tables.values import as_objects, is_large_integer
 

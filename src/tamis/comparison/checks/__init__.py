@@ -6,10 +6,16 @@ data without any relation to the classes is below 0.01.
 """
 
 from tamis.comparison.checks.check import Check
-from tamis.comparison.checks.columns import check_columns
-from tamis.comparison.checks.labels import check_labels
+from tamis.comparison.checks.data import check_columns, check_data, check_labels, check_rows
 from tamis.comparison.checks.leaks import check_leaks
 from tamis.comparison.checks.result import check_result
-from tamis.comparison.checks.rows import check_rows
 
-__all__ = ["Check", "check_columns", "check_labels", "check_leaks", "check_result", "check_rows"]
+__all__ = [
+    "Check",
+    "check_columns",
+    "check_data",
+    "check_labels",
+    "check_leaks",
+    "check_result",
+    "check_rows",
+]

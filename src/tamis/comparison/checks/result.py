@@ -67,9 +67,10 @@ def _disagreement(comparison):
 
     A sample group is in one fold: it counts as one row, correct if most of its rows are.
     """
-    problem, (result, place) = comparison.problem, comparison.chosen
+    problem, choice = comparison.problem, comparison.choice
+    result = next(r for r in comparison.results if r.method.name == choice.method)
     folds = [fold for fold in comparison.folds if fold.repeat == 0]
-    right = result.labels[place, 0] == problem.codes
+    right = result.labels[choice.place, 0] == problem.codes
     codes = problem.codes
     fold_of = np.empty(problem.n_rows, dtype=np.intp)
     for fold in folds:

@@ -1,0 +1,322 @@
+"""Checks of the data: rows, labels, columns, and columns that reveal the class."""
+
+import re
+
+import numpy as np
+
+from tamis._array import is_sparse
+from tamis.comparison.checks.check import Check, name_some
+from tamis.comparison.checks.leaks import check_leaks
+
+__all__ = ["check_columns", "check_data", "check_labels", "check_rows"]
+
+# Rows of wide data that are correlated more than this could be the same sample.
+_NEAR = 0.99
+_WIDE = 50
+_MOST_ROWS, _MOST_COLUMNS = 2000, 5000
+# Contradictory labels matter if they make this share of the rows wrong.
+_COST = 0.02
+_FEW_ROWS = 10
+_MANY_CLASSES = 20
+# A label this much rarer than one it resembles may be a misspelling of it.
+_RARER = 0.2
+_WEIGHT_NAME = re.compile(
+    r"(^|[_\W])(fnlwgt|p?wgt|p?wt|pweights?|sample[_ ]?weights?|survey[_ ]?weights?"
+    r"|final[_ ]?weights?|design[_ ]?weights?)([_\W]|$)",
+    re.IGNORECASE,
+)
+_PLAIN_WEIGHT = re.compile(r"^weights?$", re.IGNORECASE)
+
+
+def check_data(table, problem, *, copies, duplicates, n_dropped, times, counters):
+    """All checks of the data.
+
+    Parameters
+    ----------
+    table : Table
+    problem : Problem
+        The same rows, encoded.
+    copies, duplicates, n_dropped
+        As in `check_rows`.
+    times, counters : list of str
+        As in `check_columns`.
+
+    Returns
+    -------
+    checks : list of Check
+    """
+    return [
+        *check_rows(copies, problem.codes, problem.encoded, duplicates, n_dropped),
+        *check_labels(problem.codes, problem.classes, table.target, problem.groups),
+        *check_columns(table.columns, times, counters),
+        *check_leaks(table.columns, problem),
+    ]
+
+
+def check_rows(copies, codes, encoded, duplicates, n_dropped=0):
+    """Find copies and near-copies of rows, and labels that contradict each other.
+
+    Parameters
+    ----------
+    copies : Copies
+    codes : ndarray of int of shape (n_rows,)
+    encoded : ndarray or CSR array of shape (n_rows, n_columns)
+    duplicates : {"group", "keep", "drop"}
+        How copies are handled.
+    n_dropped : int
+        Copies that were dropped.
+
+    Returns
+    -------
+    checks : list of Check
+    """
+    return [
+        *_copies(copies, duplicates, n_dropped),
+        *_near_copies(copies, encoded),
+        *_conflicts(copies, codes),
+    ]
+
+
+def _copies(copies, duplicates, n_dropped):
+    n = copies.n_copies
+    if n_dropped:
+        yield Check(
+            "copies",
+            "note",
+            f"{_rows(n_dropped)} repeated an earlier row and {_were(n_dropped)} dropped.",
+            "--duplicates group keeps them together in the folds instead.",
+        )
+    elif n and duplicates == "group":
+        yield Check(
+            "copies",
+            "warning",
+            f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row; copies of a row stay "
+            "together in every fold and count as one sample.",
+            "If they are different samples, use --duplicates keep; to remove copies, drop.",
+        )
+    elif n:
+        yield Check(
+            "copies",
+            "warning",
+            f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row and may be in training "
+            "and test at once, so scores are optimistic.",
+            "Use --duplicates group.",
+        )
+
+
+def _near_copies(copies, encoded):
+    n_rows, n_columns = encoded.shape
+    if n_columns < _WIDE or not 3 <= n_rows <= _MOST_ROWS:
+        return
+    X = encoded[:, :: -(-n_columns // _MOST_COLUMNS)]
+    X = X.toarray() if is_sparse(X) else np.array(X, dtype=np.float64)
+    X = np.where(np.isfinite(X), X, np.nan)
+    with np.errstate(all="ignore"):
+        mean = np.nanmean(X, axis=0)
+        spread = np.nanstd(X, axis=0)
+    X = np.divide(X - mean, spread, out=np.zeros_like(X), where=spread > 0)
+    X = np.where(np.isnan(X), 0.0, X)
+    X -= X.mean(axis=1, keepdims=True)
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    X = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
+    near = np.triu(X @ X.T > _NEAR, 1) & (copies.equal[:, None] != copies.equal)
+    n = int(np.count_nonzero(near.any(axis=0)))
+    if n:
+        one, other = np.argwhere(near)[0] + 1
+        yield Check(
+            "near-copies",
+            "warning",
+            f"{_rows(n)} {'is' if n == 1 else 'are'} nearly equal to another one (correlation "
+            f"above {_NEAR}), such as rows {one} and {other}.",
+            "If they are measurements of the same sample, name the sample with --groups COL.",
+        )
+
+
+def _conflicts(copies, codes):
+    n_classes = int(codes.max()) + 1
+    cell = np.bincount(copies.equal * n_classes + codes)
+    counts = np.zeros((int(copies.equal.max()) + 1, n_classes), dtype=np.int64)
+    counts.ravel()[: cell.size] = cell
+    mixed = (counts > 0).sum(axis=1) > 1
+    if not mixed.any():
+        return
+    are_copies = copies.groups is not None
+    cost = 1 - counts.max(axis=1).sum() / codes.size
+    if not are_copies and cost < _COST:
+        return
+    n = int(counts[mixed].sum())
+    yield Check(
+        "conflicting-labels",
+        "warning" if are_copies else "note",
+        f"{_rows(n)} {'has' if n == 1 else 'have'} the same features as another row with a "
+        f"different label, so no model can be right on more than {100 * (1 - cost):.1f} % of all "
+        "rows.",
+        "Check these labels, or add the column that tells the rows apart.",
+    )
+
+
+def _rows(n):
+    return f"{n:,} row{'' if n == 1 else 's'}"
+
+
+def _were(n):
+    return "was" if n == 1 else "were"
+
+
+def check_labels(codes, classes, target, groups=None):
+    """Find small classes, numbers that may not be classes, and labels that may be the same.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+    classes : ndarray of shape (n_classes,)
+    target : str
+        Name of the labels.
+    groups : ndarray of int of shape (n_rows,) or None
+        Sample groups; the rows of one count once.
+
+    Returns
+    -------
+    checks : list of Check
+    """
+    labels = [str(label) for label in classes.tolist()]
+    rows = np.bincount(codes, minlength=classes.size)
+    sizes, kind = rows, "rows"
+    if groups is not None:
+        cells = np.unique(codes * (groups.max() + 1) + groups) // (groups.max() + 1)
+        sizes, kind = np.bincount(cells, minlength=classes.size), "independent rows or groups"
+    return [
+        *_small_classes(labels, sizes, kind),
+        *_numeric_classes(classes, target),
+        *_similar_labels(labels, rows),
+    ]
+
+
+def _small_classes(labels, sizes, kind):
+    small = np.flatnonzero(sizes < _FEW_ROWS)
+    if not small.size:
+        return
+    shown = name_some([f"{labels[c]} ({sizes[c]})" for c in small])
+    word = "Class" if small.size == 1 else "Classes"
+    yield Check(
+        "small-class",
+        "warning",
+        f"{word} with fewer than {_FEW_ROWS} {kind}: {shown}.",
+        "Scores of so few are unreliable; collect more, or merge classes that belong together.",
+    )
+
+
+def _numeric_classes(classes, target):
+    if classes.size > _MANY_CLASSES and classes.dtype.kind in "iuf":
+        yield Check(
+            "numeric-target",
+            "warning",
+            f"{target!r} is a number with {classes.size} values, each treated as a class.",
+            "If it is a quantity, bin it into a few classes first.",
+        )
+
+
+def _similar_labels(labels, rows):
+    pairs = []
+    for a in range(len(labels)):
+        for b in range(len(labels)):
+            # The rarer label is named first; of equally frequent ones, the later.
+            if (rows[a], -a) < (rows[b], -b) and _look_alike(labels[a], labels[b], rows[[a, b]]):
+                pairs.append(f"{labels[a]!r} and {labels[b]!r}")
+    if pairs:
+        yield Check(
+            "similar-labels",
+            "warning",
+            f"Labels that may mean the same: {name_some(pairs)}.",
+            "Spell each class in one way.",
+        )
+
+
+def _look_alike(one, other, rows):
+    if _folded(one) == _folded(other):
+        return True
+    is_rare = rows[0] <= _RARER * rows[1]
+    return is_rare and _is_misspelt(_folded(one), _folded(other))
+
+
+def _folded(label):
+    return "".join(label.casefold().split())
+
+
+def _is_misspelt(one, other):
+    """Whether two words differ by one letter: changed, added, omitted or swapped with the next.
+
+    Digits do not count as misspelt: grade1 and grade2 are different labels.
+    """
+    if min(len(one), len(other)) < 3 or abs(len(one) - len(other)) > 1:
+        return False
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    end = 0
+    while end < min(len(one), len(other)) - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    a, b = one[start : len(one) - end], other[start : len(other) - end]
+    if not all(letter.isalpha() for letter in a + b):
+        return False
+    return max(len(a), len(b)) <= 1 or (len(a) == len(b) == 2 and a == b[::-1])
+
+
+def check_columns(table, times, counters):
+    """Find identifiers, times and survey weights among the features.
+
+    Parameters
+    ----------
+    table : Columns
+        Raw columns.
+    times, counters : list of str
+        From `tamis.comparison.prepare.find_disguised`.
+
+    Returns
+    -------
+    checks : list of Check
+    """
+    if table.is_sparse:
+        return []
+    return [*_identifiers(times, counters), *_weights(table)]
+
+
+def _identifiers(times, counters):
+    if times:
+        yield Check(
+            "time-in-disguise",
+            "warning",
+            f"{name_some(times)} look{'s' if len(times) == 1 else ''} like a date or time "
+            "written as a number.",
+            f"Unless the class depends on the time, remove it with --drop {','.join(times)}.",
+        )
+    if counters:
+        yield Check(
+            "identifier-in-disguise",
+            "warning",
+            f"{name_some(counters)} number{'s' if len(counters) == 1 else ''} the rows of the "
+            "table.",
+            "Rows are often sorted by class, and then their number reveals it; remove it with "
+            f"--drop {','.join(counters)}.",
+        )
+
+
+def _weights(table):
+    names = []
+    for j, name in enumerate(table.numeric_names.tolist()):
+        if not (_WEIGHT_NAME.search(name) or _PLAIN_WEIGHT.match(name)):
+            continue
+        column = np.asarray(table.numeric[:, j], dtype=np.float64)
+        column = column[~np.isnan(column)]
+        if not column.size or column.min() < 0 or np.unique(column).size < 3:
+            continue
+        # A plain "weight" is a body weight, unless its mean is 1.
+        if _WEIGHT_NAME.search(name) or abs(column.mean() - 1) < 0.05:
+            names.append(name)
+    if names:
+        yield Check(
+            "survey-weights",
+            "note",
+            f"{name_some(names)} look{'s' if len(names) == 1 else ''} like survey weights.",
+            f"If so, use --weights {names[0]}; they are treated as a feature now.",
+        )
