@@ -4,12 +4,12 @@
     python benchmarks/accuracy/at_k.py --data DIR --splits 10 --jobs 2
 
 Every set is split several times into three quarters for training and one quarter for testing;
-everything is selected, fitted and tuned on training rows. Selections of others get a ridge-logistic
-head whose ridge is tuned, as their users would run them, and, in a second table, the automatic
-head of the panel. Seconds are CPU seconds, those of selections and of heads apart.
+everything is selected, fitted and tuned on training rows. Selections of others get a
+ridge-logistic head whose ridge is tuned, as their users would run them, and, in a second table,
+the automatic head of the panel. Seconds are CPU seconds, those of selections and of heads apart.
 
-Every split of a set is saved to at_k.json as it is done; an interrupted run resumes when you repeat
-the command. Tables are written to at_k.md and the picture to at_k.png (`at_k_tables.py`).
+Every split of a set is saved to at_k.json as it is done; an interrupted run resumes when you
+repeat the command. Tables are written to at_k.md and the picture to at_k.png (`at_k_tables.py`).
 """
 
 import argparse

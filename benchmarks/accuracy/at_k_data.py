@@ -36,7 +36,7 @@ def load(name, data):
         raise SystemExit(f"{path} is missing: give the data folder with --data or TAMIS_DATA.")
     with np.load(path, allow_pickle=False) as file:
         X, y = file["X"].astype(np.float64), file["y"]
-        groups = file["bag"] if "bag" in file else None
+        groups = file.get("bag")
     y = np.unique(y, return_inverse=True)[1]
     rows = np.flatnonzero(np.bincount(y)[y] >= FEWEST)
     if rows.size > MAX_ROWS:

@@ -141,11 +141,15 @@ def automatic(X, y, X_test):
     settings, ones, n_classes = settings_of("auto"), np.ones(y.size), y.max() + 1
     decisions = np.empty((1, len(settings), y.size, n_classes))
     for train, test in _inner_folds(y):
-        heads = fit_settings(X[train], y[train], ones[train], n_classes, settings, 0)
+        heads = fit_settings(X[train], y[train], ones[train], n_classes, settings, "balanced", 0)
         for h, head in enumerate(heads):
             decisions[0, h, test] = np.maximum(head.decisions(X[test]), -1e3)
     best = settings[choose_heads(decisions, y, ones, settings)[0].place]
-    return fit_settings(X, y, ones, n_classes, [best], 0)[0].decisions(X_test).argmax(axis=1)
+    return (
+        fit_settings(X, y, ones, n_classes, [best], "balanced", 0)[0]
+        .decisions(X_test)
+        .argmax(axis=1)
+    )
 
 
 HEADS = {"logistic": tuned_logistic, "auto": automatic}

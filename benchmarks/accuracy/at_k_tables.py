@@ -1,2 +1,5 @@
 """Tables and a picture of `at_k.py`."""
-def write_tables(records, output): pass
+
+
+def write_tables(records, output):
+    pass

@@ -2,10 +2,10 @@ r"""Linear discriminant analysis whose covariance is shrunk as far as the rows d
 
 With class means :math:`\mu_c` and covariances :math:`\Sigma_c`, the decision of class c is
 
-.. math:: x^\top \Sigma^{-1} \mu_c - \tfrac12 \mu_c^\top \Sigma^{-1} \mu_c, \qquad
-   \Sigma = \frac1C \sum_c \Sigma_c,
+.. math:: x^\top \Sigma^{-1} \mu_c - \tfrac12 \mu_c^\top \Sigma^{-1} \mu_c + \log \pi_c,
+   \qquad \Sigma = \sum_c \pi_c \Sigma_c.
 
-so every class has the same say, in the covariance and, by equal priors, in the decision. Each
+With equal priors :math:`\pi_c` every class has the same say, in the covariance too. Each
 :math:`\Sigma_c` is shrunk towards its diagonal by the formula of Ledoit and Wolf, in units in
 which the features of the class have variance one. A weight of 2 counts as two rows.
 Shapes: X (n, k), coef (C, k).
@@ -21,7 +21,7 @@ from tamis.heads.head import LinearHead
 __all__ = ["fit_lda"]
 
 
-def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, n_classes: int) -> LinearHead:
+def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> LinearHead:
     """Fit linear discriminant analysis with shrinkage.
 
     Parameters
@@ -32,13 +32,14 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, n_classes: int) -> Lin
         Class indices; a class without rows gets decisions of minus infinity.
     weights : ndarray of shape (n_samples,)
         Sample weights.
-    n_classes : int
+    priors : ndarray of shape (n_classes,)
+        Probabilities of the classes.
 
     Returns
     -------
     head : LinearHead
     """
-    n_features = X.shape[1]
+    n_features, n_classes = X.shape[1], priors.size
     covariance = np.zeros((n_features, n_features))
     means = np.zeros((n_classes, n_features))
     seen = np.zeros(n_classes, dtype=bool)
@@ -47,8 +48,8 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, n_classes: int) -> Lin
         seen[c] = rows.any()
         if seen[c]:
             means[c], of_class = _shrunk_covariance(X[rows], weights[rows])
-            covariance += of_class
-    covariance /= seen.sum()
+            covariance += priors[c] * of_class
+    covariance /= priors[seen].sum()
     scale = np.sqrt(covariance.diagonal())
     scale[scale == 0] = 1.0
     unit = covariance / np.outer(scale, scale)
@@ -57,6 +58,8 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, n_classes: int) -> Lin
     center = means[seen].mean(axis=0)
     coef = np.linalg.solve(unit, ((means - center) / scale).T).T / scale
     intercept = -0.5 * np.einsum("ck,ck->c", coef, means - center) - coef @ center
+    with np.errstate(divide="ignore"):
+        intercept += np.log(priors)
     intercept[~seen] = -np.inf
     coef[~seen] = 0.0
     return LinearHead(coef, intercept)

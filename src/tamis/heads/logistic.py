@@ -3,12 +3,11 @@ r"""Ridge-logistic regression on few features, by Newton's method.
 .. math:: \min_B \sum_i w_i \Bigl(\log \sum_c e^{z_i^\top b_c} - z_i^\top b_{y_i}\Bigr)
    + \frac\alpha2 \sum_c \|b_c\|^2
 
-on standardised features z; intercepts are not penalised. Weights are those of the classes, equal
-in sum, so every class has the same say. Two classes: one margin and Newton's method. More: L-BFGS
-in coordinates in which the upper bound :math:`\tfrac12 Z^\top W Z + \alpha I` of the curvature,
-the same for every class, is the identity; about ten passes are enough then. Several ridges are
-fitted from the largest to the smallest, each starting from the one before. Shapes: Z (n, k), coef
-(C, k + 1).
+on standardised features z; intercepts are not penalised. Two classes: one margin and Newton's
+method. More: L-BFGS in coordinates in which the upper bound
+:math:`\tfrac12 Z^\top W Z + \alpha I` of the curvature, the same for every class, is the identity;
+about ten passes are enough then. Several ridges are fitted from the largest to the smallest, each
+starting from the one before. Shapes: Z (n, k), coef (C, k + 1).
 """
 
 from __future__ import annotations

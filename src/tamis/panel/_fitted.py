@@ -15,6 +15,7 @@ from tamis._base import (
     Explanation,
     FeatureSelectorMixin,
     TamisEstimator,
+    check_class_weight,
     check_weights,
     encode_labels,
     is_real,
@@ -123,6 +124,7 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
             float(self.alpha),
             int(self.n_screened),
             _INNER_FOLDS,
+            check_class_weight(self.class_weight, self.classes_),
             as_seed(self.random_state),
         )
 
@@ -141,6 +143,12 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         self._head_state = {name: np.asarray(value) for name, value in vars(head).items()}
         self._head_state["values"] = np.asarray(setting.values, dtype=np.float64)
         self._importance = _importances(head, dense_columns(X, columns))
+
+    def _take_over(self, model):
+        """Become the fitted `model`; the parameters stay."""
+        for name, value in vars(model).items():
+            if name.endswith("_") or name in ("_head_state", "_importance"):
+                setattr(self, name, value)
 
     # Decisions.
 

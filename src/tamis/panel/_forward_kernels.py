@@ -26,7 +26,7 @@ class Problems(NamedTuple):
     is_class : ndarray of shape (n_problems, n_rows)
         1 for rows of the class, 0 for others.
     weights : ndarray of shape (n_rows,)
-        Weights of the rows; every class has the same sum.
+        Weights of the rows, those of the classes included.
     fold_starts : ndarray of int of shape (n_folds + 1,)
         Where the test rows of each fold begin.
     alpha : float

@@ -1,4 +1,4 @@
-"""PanelClassifier: few features, each chosen by what it adds, with a head that makes them count."""
+"""PanelClassifier: few features, each chosen by what it adds, and a head that fits them."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ _PARAMETERS = (
     "max_per_group",
     "keep",
     "feature_costs",
+    "class_weight",
     "cv",
     "random_state",
 )
@@ -41,9 +42,9 @@ class PanelClassifier(FittedPanel):
     r"""Classifier of a few features, chosen together, with a head fitted on them alone.
 
     Two stages. The *selection* screens all features by the gain of the sparse centers and then
-    chooses one after the other, each by how much it lowers the out-of-fold loss of a ridge-logistic
-    model of the features chosen so far (`tamis.panel.forward`); ten features that tell the same
-    thing are not chosen together. The *head* is a small classifier of the chosen features; which
+    chooses one after the other, each by how much it lowers the out-of-fold loss of a
+    ridge-logistic model of the features chosen so far (`tamis.panel.forward`); ten features that
+    tell the same thing are not chosen together. The *head* is a small classifier of the chosen features; which
     one, and how much it is regularised, is decided in folds in which the selection is repeated.
 
     Parameters
@@ -73,6 +74,8 @@ class PanelClassifier(FittedPanel):
         Features (names or indices) that are always selected and not counted, or names of groups.
     feature_costs : array-like of shape (n_features,) or None, default=None
         Cost of each feature; forward steps choose by the decrease of the loss per cost.
+    class_weight : {"balanced"}, dict or None, default="balanced"
+        Weights of the classes; "balanced" gives all of them the same say.
     cv : int, splitter or iterable of (train, test), default=5
         Outer folds that choose and calibrate the head. An integer: folds of distinct rows.
     random_state : int, RandomState instance or None, default=0
@@ -133,6 +136,7 @@ class PanelClassifier(FittedPanel):
         max_per_group: int | None = None,
         keep: ArrayLike | None = None,
         feature_costs: ArrayLike | None = None,
+        class_weight: str | Mapping[Any, float] | None = "balanced",
         cv: int | BaseCrossValidator | Iterable = 5,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
@@ -145,6 +149,7 @@ class PanelClassifier(FittedPanel):
         self.max_per_group = max_per_group
         self.keep = keep
         self.feature_costs = feature_costs
+        self.class_weight = class_weight
         self.cv = cv
         self.random_state = random_state
 
@@ -182,13 +187,7 @@ class PanelClassifier(FittedPanel):
             path = self._make_path(
                 X, codes, weights, np.array([k]), self.classes_, choices, groups
             )
-        vars(self).update(
-            {
-                name: value
-                for name, value in vars(path.model(0)).items()
-                if name not in _PARAMETERS and name != "n_features_to_select"
-            }
-        )
+        self._take_over(path.model(0))
         return self
 
     def fit_path(
@@ -276,6 +275,7 @@ class PanelClassifier(FittedPanel):
             codes[rows],
             weights[rows],
             settings,
+            selection.class_weight,
             None if groups is None else groups[rows],
         )
         return make_path(

@@ -12,7 +12,7 @@ from sklearn.model_selection import BaseCrossValidator
 
 from tamis._base import steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
-from tamis.panel.classifier import _PARAMETERS, check_levels, make_path, outer_splits, path_of
+from tamis.panel.classifier import check_levels, make_path, outer_splits, path_of
 from tamis.panel.outer import FittedHeads, choose_heads, fit_heads, outer_decisions
 from tamis.panel.settings import settings_of
 from tamis.paths.engine import CrossValidation, check_rule, evaluate, tabulate_folds
@@ -51,6 +51,8 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
         Features, or groups, that are always selected and not counted.
     feature_costs : array-like of shape (n_features,) or None, default=None
         Cost of each feature.
+    class_weight : {"balanced"}, dict or None, default="balanced"
+        Weights of the classes; "balanced" gives all of them the same say.
     cv : int, splitter or iterable of (train, test), default=5
         Outer folds. An integer: stratified folds of distinct rows.
     scoring : str or callable, default="balanced_accuracy"
@@ -104,6 +106,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
         max_per_group: int | None = None,
         keep: ArrayLike | None = None,
         feature_costs: ArrayLike | None = None,
+        class_weight: str | Mapping[Any, float] | None = "balanced",
         cv: int | BaseCrossValidator | Iterable = 5,
         scoring: str | Callable | None = "balanced_accuracy",
         rule: str = "best",
@@ -120,6 +123,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
         self.max_per_group = max_per_group
         self.keep = keep
         self.feature_costs = feature_costs
+        self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
@@ -190,6 +194,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
             codes[rows],
             weights[rows],
             settings,
+            selection.class_weight,
             None if groups is None else groups[rows],
         )
         cross_validation = CrossValidation(
@@ -236,13 +241,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
             chosen[place : place + 1],
             groups,
         ).model(0)
-        vars(self).update(
-            {
-                name: value
-                for name, value in vars(model).items()
-                if name not in _PARAMETERS and name != "n_features_to_select"
-            }
-        )
+        self._take_over(model)
         heads = np.array([settings[c.place].head for c in chosen])
         self.path_ = scores.as_path(head=heads)
         self._fold_scores = scores.fold_scores

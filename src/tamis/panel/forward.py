@@ -1,17 +1,17 @@
 r"""Forward selection: each feature by what it adds to those already chosen, out of fold.
 
-The features are screened first by the gain of the sparse centers (one pass over the data). Let z be
-the screened features, standardised, and S those chosen so far. In every fold f, and for every class
-c against the rest, there is a ridge-logistic model of the features S, fitted on the other folds,
+The features are screened first by the gain of the sparse centers (one pass over the data). Let z
+be the screened features, standardised, and S those chosen so far. In every fold f, and for every
+class c against the rest, there is a ridge-logistic model of S, fitted on the other folds,
 
 .. math:: \min_b \sum_{i \notin f} w_i \log(1 + e^{-t_{ci} (b_0 + z_{iS}^\top b)})
    + \frac\alpha2 \|b\|^2,
 
-with :math:`t_{ci} = \pm 1` and weights of equal sum for all classes. The next feature is the one
-for which the loss of the rows of the folds themselves, summed over folds and classes, is smallest.
+with :math:`t_{ci} = \pm 1` and, by default, weights of equal sum for all classes. The next feature
+is the one for which the loss of the left-out rows, summed over folds and classes, is smallest.
 
-The idea that makes it fast: a candidate j is judged by one Newton step from the optimum for S. There
-the slope is zero except in j, so the step only borders the Hessian
+The idea that makes it fast: a candidate j is judged by one Newton step from the optimum for S.
+There the slope is zero except in j, so the step only borders the Hessian
 :math:`H = Z_S^\top D Z_S + \alpha I`:
 
 .. math:: \delta_j = \frac{z_j^\top r}{z_j^\top D z_j + \alpha - h_j^\top H^{-1} h_j}, \qquad
@@ -39,7 +39,7 @@ from tamis._array import Matrix, is_sparse, take_columns
 from tamis.heads.head import standardize
 from tamis.panel._forward_kernels import Candidates, Limits, Problems, forward_steps
 
-__all__ = ["Choices", "balanced_weights", "content_folds", "select_forward"]
+__all__ = ["Choices", "content_folds", "dense_columns", "select_forward", "weigh_classes"]
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,34 @@ class Choices:
         return int(np.count_nonzero(~self.kept))
 
 
-def balanced_weights(codes: NDArray, weights: NDArray, n_classes: int) -> NDArray:
-    """Weights of the rows times those of the classes: equal sums, the same total."""
+def weigh_classes(
+    codes: NDArray, weights: NDArray, n_classes: int, class_weight: str | NDArray | None
+) -> NDArray:
+    """Weights of the rows times those of the classes; the total stays the same.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        Sample weights.
+    n_classes : int
+    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
+        "balanced": equal sums for all classes.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_rows,)
+    """
+    if class_weight is None:
+        return weights
     of_class = np.bincount(codes, weights=weights, minlength=n_classes)
-    seen = np.count_nonzero(of_class)
-    factor = np.divide(weights.sum() / seen, of_class, out=np.zeros(n_classes), where=of_class > 0)
-    return weights * factor[codes]
+    if isinstance(class_weight, str):
+        factor = np.divide(1.0, of_class, out=np.zeros(n_classes), where=of_class > 0)
+    else:
+        factor = class_weight
+    weighed = weights * factor[codes]
+    return weighed * (weights.sum() / weighed.sum())
 
 
 def content_folds(
@@ -148,6 +170,7 @@ def select_forward(
     *,
     alpha: float,
     n_folds: int,
+    class_weight: str | NDArray | None = "balanced",
     groups: NDArray | None = None,
     seed: int = 0,
 ) -> NDArray[np.int64]:
@@ -169,6 +192,7 @@ def select_forward(
     alpha : float
         Ridge.
     n_folds : int
+    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
     groups : ndarray of shape (n_rows,) or None
         Sample groups.
     seed : int
@@ -188,9 +212,9 @@ def select_forward(
     rows = np.lexsort((np.arange(codes.size), folds))
     rows = rows[weights[rows] > 0]
     fold_starts = np.searchsorted(folds[rows], np.arange(n_folds + 1))
-    balanced = balanced_weights(codes[rows], weights[rows], n_classes)
+    weighed = weigh_classes(codes[rows], weights[rows], n_classes, class_weight)
     values = values[rows]
-    Z = np.ascontiguousarray(standardize(values, balanced)(values))
+    Z = np.ascontiguousarray(standardize(values, weighed)(values))
     n_free = columns.size - kept.size
     is_class = codes[rows] == (
         np.array([[1]]) if n_classes == 2 else np.arange(n_classes)[:, None]
@@ -204,7 +228,7 @@ def select_forward(
             np.cumsum([0, *(block.size for block in blocks)]),
             choices.cost[screened],
         ),
-        Problems(is_class.astype(np.float64), balanced, fold_starts, float(alpha)),
+        Problems(is_class.astype(np.float64), weighed, fold_starts, float(alpha)),
         Limits(np.unique(choices.set_of[screened], return_inverse=True)[1], choices.most),
         min(n_steps, len(blocks)),
     )

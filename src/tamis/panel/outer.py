@@ -4,7 +4,7 @@ In each outer fold the features are screened, chosen and the heads fitted on the
 rows of the fold get the decisions of every head, with every setting, at every level. From these
 decisions alone come the head, its ridge or width, and its temperature.
 
-The loss of a head is the log loss at its best temperature, every class with the same say. Linear
+The loss of a head is the log loss at its best temperature, weighted like the training. Linear
 heads can be read, so a kernel must be better by more than one standard error of the paired
 difference. Shapes: L levels, H settings, n rows, C classes; decisions (L, H, n, C).
 """
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tamis._array import Matrix
 from tamis.heads import Head
 from tamis.panel._loss_kernels import tempered_losses
-from tamis.panel.forward import balanced_weights, dense_columns
+from tamis.panel.forward import dense_columns, weigh_classes
 from tamis.panel.selection import Selection
 from tamis.panel.settings import Setting, fit_settings
 
@@ -116,6 +116,7 @@ def fit_heads(
             weights,
             n_classes,
             of_level,
+            selection.class_weight,
             selection.seed,
         )
         for some, of_level in zip(columns, settings, strict=True)
@@ -138,6 +139,7 @@ def choose_heads(
     codes: NDArray,
     weights: NDArray,
     settings: Sequence[Setting],
+    class_weight: str | NDArray | None = "balanced",
     groups: NDArray | None = None,
 ) -> list[Chosen]:
     """Choose the head of each level by the loss of its outer decisions.
@@ -149,6 +151,7 @@ def choose_heads(
     weights : ndarray of shape (n_rows,)
         Sample weights.
     settings : sequence of Setting
+    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
     groups : ndarray of shape (n_rows,) or None
         Sample groups, which count as one row in the standard error.
 
@@ -156,21 +159,20 @@ def choose_heads(
     -------
     chosen : list of Chosen
     """
-    balanced = balanced_weights(codes, weights, decisions.shape[3])
-    balanced /= balanced.sum()
+    share = weigh_classes(codes, weights, decisions.shape[3], class_weight)
+    share = share / share.sum()
     linear = np.array([setting.is_linear for setting in settings])
     found = []
     for of_level in decisions:
         losses = np.empty(of_level.shape[:2])
         temperatures = [
-            tempered_losses(d, codes, balanced, row)
-            for d, row in zip(of_level, losses, strict=True)
+            tempered_losses(d, codes, share, row) for d, row in zip(of_level, losses, strict=True)
         ]
-        total = losses @ balanced
+        total = losses @ share
         best = int(np.argmin(total))
         if linear.any() and not linear[best]:
             plain = int(np.flatnonzero(linear)[np.argmin(total[linear])])
-            error = _standard_error(losses[plain] - losses[best], balanced, groups)
+            error = _standard_error(losses[plain] - losses[best], share, groups)
             if total[plain] - total[best] <= error:
                 best = plain
         found.append(Chosen(best, float(temperatures[best]), float(total[best])))

@@ -1,6 +1,6 @@
-"""Orders of features: by forward steps, by the gains of the centers, or along the primal-dual path.
+"""Orders of features: forward steps, gains of the centers, or the primal-dual path.
 
-Every way returns groups of columns, first to last; a panel of k features uses the first k. A class
+Every way returns groups of columns, first to last; a panel of k features uses the first k.
 `Selection` holds the parameters, so that it can be repeated on the rows of any fold.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tamis._array import Matrix
 from tamis._base import order_by_score
-from tamis.centers.train import train
+from tamis.centers import SparseCenterClassifier
 from tamis.panel.forward import Choices, select_forward
 from tamis.primal_dual import PrimalDualClassifier
 
@@ -37,6 +37,7 @@ class Selection:
         How many groups the gains leave for the forward steps.
     n_folds : int
         Folds of the forward steps.
+    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
     seed : int
     """
 
@@ -45,6 +46,7 @@ class Selection:
     alpha: float
     n_screened: int
     n_folds: int
+    class_weight: str | NDArray | None
     seed: int
 
     def order(
@@ -76,7 +78,7 @@ class Selection:
         """
         if self.kind == "primal-dual":
             return self._limited(self._along_the_path(X, codes, weights, n_steps), n_steps)
-        gains = self._gains(X, codes, weights, n_classes)
+        gains = self._gains(X, codes, weights)
         order = order_by_score(gains)
         order = order[(gains[order] > 0) & ~self.choices.kept[order]]
         if self.kind != "forward":
@@ -94,6 +96,7 @@ class Selection:
             n_steps,
             alpha=self.alpha,
             n_folds=self.n_folds,
+            class_weight=self.class_weight,
             groups=groups,
             seed=self.seed,
         )
@@ -104,18 +107,11 @@ class Selection:
         chosen[order] = True
         return np.flatnonzero(chosen[self.choices.group_of])
 
-    def _gains(self, X, codes, weights, n_classes):
-        model = train(
-            X,
-            codes,
-            n_classes,
-            metric="l1" if self.kind == "medians" else "l2",
-            scaling="spread",
-            covariance=None,
-            log_prior=np.zeros_like,
-            sample_weight=weights,
-        )
-        gains = np.where(np.isfinite(model.gains), model.gains, 0.0)
+    def _gains(self, X, codes, weights):
+        metric = "l1" if self.kind == "medians" else "l2"
+        path = SparseCenterClassifier(metric=metric).fit_path(X, codes, 1, weights)
+        model = path.model(0)
+        gains = np.where(np.isfinite(model.gains_), model.gains_, 0.0)
         return np.bincount(self.choices.group_of, weights=gains, minlength=self.choices.kept.size)
 
     def _along_the_path(self, X, codes, weights, n_steps):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.heads import Head, fit_kernel, fit_lda, fit_logistic
-from tamis.panel.forward import balanced_weights, content_folds
+from tamis.panel.forward import content_folds, weigh_classes
 
 __all__ = ["HEADS", "Setting", "fit_settings", "settings_of"]
 
@@ -46,7 +46,7 @@ def settings_of(head: str) -> list[Setting]:
         "logistic": [Setting("logistic", (alpha,)) for alpha in _ALPHAS],
         "kernel": [Setting("kernel", (width, ridge)) for width in _WIDTHS for ridge in _RIDGES],
     }
-    settings["auto"] = sum(settings.values(), [])
+    settings["auto"] = [setting for some in settings.values() for setting in some]
     return settings[head]
 
 
@@ -56,6 +56,7 @@ def fit_settings(
     weights: NDArray,
     n_classes: int,
     settings: Sequence[Setting],
+    class_weight: str | NDArray | None,
     seed: int,
 ) -> list[Head]:
     """Fit heads with several settings on the same features.
@@ -70,6 +71,7 @@ def fit_settings(
         Sample weights.
     n_classes : int
     settings : sequence of Setting
+    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
     seed : int
         Of the choice of landmarks.
 
@@ -81,22 +83,27 @@ def fit_settings(
     used = weights > 0
     if not used.all():
         X, codes, weights = X[used], codes[used], weights[used]
-    balanced = balanced_weights(codes, weights, n_classes)
+    weighed = weigh_classes(codes, weights, n_classes, class_weight)
     fitted: dict[Setting, Head] = {}
     if any(setting.head == "lda" for setting in settings):
-        fitted[Setting("lda")] = fit_lda(X, codes, weights, n_classes)
+        fitted[Setting("lda")] = fit_lda(X, codes, weights, _shares(codes, weighed, n_classes))
     logistic = [setting for setting in settings if setting.head == "logistic"]
     if logistic:
         alphas = [setting.values[0] for setting in logistic]
-        heads = fit_logistic(X, codes, balanced, n_classes, alphas)
+        heads = fit_logistic(X, codes, weighed, n_classes, alphas)
         fitted.update(zip(logistic, heads, strict=True))
     kernel = [setting for setting in settings if setting.head == "kernel"]
     if kernel:
         pairs = [(setting.values[0], setting.values[1]) for setting in kernel]
         landmarks = _choose_landmarks(X, codes, n_classes, seed)
-        bumps = fit_kernel(X, codes, balanced, n_classes, pairs, landmarks)
+        bumps = fit_kernel(X, codes, weighed, n_classes, pairs, landmarks)
         fitted.update(zip(kernel, bumps, strict=True))
     return [fitted[setting] for setting in settings]
+
+
+def _shares(codes, weights, n_classes):
+    """Share of each class in the total weight."""
+    return np.bincount(codes, weights=weights, minlength=n_classes) / weights.sum()
 
 
 def _choose_landmarks(X, codes, n_classes, seed):
