@@ -43,9 +43,10 @@ class PanelClassifier(FittedPanel):
 
     Two stages. The *selection* screens all features by the gain of the sparse centers and then
     chooses one after the other, each by how much it lowers the out-of-fold loss of a
-    ridge-logistic model of the features chosen so far (`tamis.panel.forward`); ten features that
-    tell the same thing are not chosen together. The *head* is a small classifier of the chosen features; which
-    one, and how much it is regularised, is decided in folds in which the selection is repeated.
+    ridge-logistic model of the features chosen so far (`tamis.panel.forward`), so that features
+    that tell the same thing are not chosen together. The *head* is a small classifier of the
+    chosen features; which one, and how much it is regularised, is decided in folds in which the
+    selection is repeated.
 
     Parameters
     ----------
