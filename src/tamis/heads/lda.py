@@ -40,6 +40,9 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> Li
     head : LinearHead
     """
     n_features, n_classes = X.shape[1], priors.size
+    if n_features == 0:
+        with np.errstate(divide="ignore"):
+            return LinearHead(np.zeros((n_classes, 0)), np.log(priors))
     covariance = np.zeros((n_features, n_features))
     means = np.zeros((n_classes, n_features))
     seen = np.zeros(n_classes, dtype=bool)

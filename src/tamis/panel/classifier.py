@@ -270,15 +270,18 @@ class PanelClassifier(FittedPanel):
             )
             decisions.append(outer_decisions(fitted, X[test]))
             tests.append(test)
-        rows = np.concatenate(tests)
-        chosen = choose_heads(
-            np.concatenate(decisions, axis=2),
-            codes[rows],
-            weights[rows],
-            settings,
-            selection.class_weight,
-            None if groups is None else groups[rows],
-        )
+        if tests:
+            rows = np.concatenate(tests)
+            chosen = choose_heads(
+                np.concatenate(decisions, axis=2),
+                codes[rows],
+                weights[rows],
+                settings,
+                selection.class_weight,
+                None if groups is None else groups[rows],
+            )
+        else:  # too few distinct rows, or groups, for a fold
+            chosen = [Chosen(0, 1.0, np.nan)] * levels.size
         return make_path(
             self, X, codes, weights, levels, classes, selection, settings, chosen, groups
         )
@@ -304,7 +307,10 @@ def outer_splits(
     groups: NDArray | None,
     seed: int,
 ) -> list[tuple[NDArray, NDArray]]:
-    """Training and test rows of the outer folds; rows of weight 0 are in none of them."""
+    """Training and test rows of the outer folds; rows of weight 0 are in none of them.
+
+    Folds that leave a single class for training are left out.
+    """
     used = np.flatnonzero(weights > 0)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if cv < 2:
@@ -321,7 +327,9 @@ def outer_splits(
             (train[weights[train] > 0], test[weights[test] > 0])
             for train, test in make_splits(cv, X, codes, groups)
         ]
-    return [(train, test) for train, test in splits if train.size and test.size]
+    return [
+        (train, test) for train, test in splits if test.size and np.unique(codes[train]).size > 1
+    ]
 
 
 def make_path(
