@@ -94,7 +94,9 @@ class Method(ABC):
     name, title : str
         Name for the command line, and title for people.
     is_baseline : bool
-        Whether it is only a baseline, which is never recommended.
+        Whether it is only a baseline, which is not recommended.
+    can_be_allowed : bool
+        Whether a baseline may be recommended if the user allows it.
     asks : bool
         Whether each sample is asked for its own features.
     takes_weights : bool
@@ -107,6 +109,7 @@ class Method(ABC):
 
     name = title = ""
     is_baseline = False
+    can_be_allowed = False
     asks = False
     takes_weights = False
     has_medians = False

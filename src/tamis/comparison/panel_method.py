@@ -14,16 +14,31 @@ from tamis.comparison.method import Method, Trained, count_levels
 from tamis.comparison.problem import Part, Problem
 from tamis.panel import PanelClassifier
 
-__all__ = ["Panel", "keep_columns"]
+__all__ = ["Panel", "PanelModels", "keep_columns"]
 
-_PANEL_FEATURES = 50
+_PANEL_FEATURES, _SCREENED = 50, 100
 # Outer folds that choose the head, inside each fold of the comparison.
 _OUTER_FOLDS = 3
 # A cost of 0 would make a feature infinitely good; this share of the largest cost is small enough.
 _LEAST_COST = 1e-6
 
 
-class Panel(Method):
+class PanelModels(Method):
+    """Base of the methods whose models are `PanelClassifier`."""
+
+    def gains(self, trained: Trained, level: int) -> NDArray:
+        """How much the decisions change when a feature is set to its mean."""
+        part, importances = trained.part, trained.model(level).feature_importances_
+        return np.bincount(part.feature_of, weights=importances, minlength=len(part.problem.names))
+
+    def shrink(self, trained: Trained, level: int) -> tuple[NDArray, Any]:
+        """Keep the selected columns."""
+        columns = trained.columns_of(level)
+        columns = columns if columns.size else np.zeros(1, dtype=np.intp)
+        return columns, keep_columns(trained.model(level), columns)
+
+
+class Panel(PanelModels):
     """Panel: features chosen one after the other by what each adds, and a head fitted on them."""
 
     name, title = "panel", "panel, forward selection"
@@ -58,20 +73,9 @@ class Panel(Method):
         most = np.minimum(np.asarray(levels, dtype=np.int64), path.levels[-1])
         return Trained(path, part, np.searchsorted(path.levels, most))
 
-    def gains(self, trained: Trained, level: int) -> NDArray:
-        """How much the decisions change when a feature is set to its mean."""
-        part, importances = trained.part, trained.model(level).feature_importances_
-        return np.bincount(part.feature_of, weights=importances, minlength=len(part.problem.names))
-
-    def shrink(self, trained: Trained, level: int) -> tuple[NDArray, Any]:
-        """Keep the selected columns."""
-        columns = trained.columns_of(level)
-        columns = columns if columns.size else np.zeros(1, dtype=np.intp)
-        return columns, keep_columns(trained.model(level), columns)
-
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
         """Four selections (three in folds), with heads of up to 200 bumps at every level."""
-        return 0.3 + 1.5e-7 * n_stored + 1e-3 * n_rows * max(n_classes, 2)
+        return 0.5 + 5e-7 * n_stored + 2e-5 * n_rows * n_classes * min(n_columns, _SCREENED)
 
 
 def keep_columns(model: PanelClassifier, columns: NDArray) -> PanelClassifier:
