@@ -5,6 +5,8 @@ They are not recommended, unless the user allows it for the sparse ones.
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
@@ -140,9 +142,25 @@ BASELINES = (MostFrequent(), L1Logistic(), RelaxedL1(), Rfe(), Forest())
 KEPT_ALONE = KeptAlone()
 
 
-def find_method(name):
-    """Find a method or baseline by its name."""
-    return next(method for method in (*METHODS, *BASELINES, KEPT_ALONE) if method.name == name)
+def find_method(name: str, allow_baselines: bool = False) -> Method:
+    """Find a method or baseline by its name.
+
+    Parameters
+    ----------
+    name : str
+    allow_baselines : bool
+        Whether sparse baselines are returned as methods that may be recommended.
+
+    Returns
+    -------
+    method : Method
+    """
+    known = (*METHODS, *BASELINES, KEPT_ALONE)
+    method = next(method for method in known if method.name == name)
+    if allow_baselines and method.can_be_allowed:
+        method = copy.copy(method)
+        method.is_baseline = False
+    return method
 
 
 def estimate_seconds(problem, name):

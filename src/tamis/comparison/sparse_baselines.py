@@ -27,7 +27,7 @@ from tamis.panel.record import VERSION
 __all__ = ["L1Logistic", "RelaxedL1", "Rfe", "SparseBaseline", "fit_l1_logistic"]
 
 # Ridges of relaxed l1, the folds that choose one, and how many features are refitted at most.
-_RIDGES, _RIDGE_FOLDS, _REFITTED = (0.1, 1.0, 3.0, 10.0, 30.0), 5, 200
+_RIDGES, _RIDGE_FOLDS, _REFITTED = (0.3, 3.0, 30.0), 3, 100
 # Most features of a model of the elimination, and the share that is dropped in one step: of more
 # than so many features, and of fewer.
 _ELIMINATION_FEATURES, _MANY = 128, 120
@@ -88,10 +88,10 @@ class RelaxedL1(SparseBaseline):
         return linear_path(part, levels, refitted, columns, ridges)
 
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
-        """Coordinate descent, eight times per class, and five ridges in five folds."""
-        rate = 4e-6 if n_stored < 0.5 * n_rows * n_columns else 5e-7
+        """Coordinate descent, eight times per class, and three ridges in three folds."""
+        rate = 5e-6 if n_stored < 0.5 * n_rows * n_columns else 2e-7
         n_problems = 1 if n_classes == 2 else n_classes
-        return 0.3 + 1.3 * rate * n_stored * n_problems + 2e-4 * n_rows * n_problems
+        return 0.2 + (rate * n_stored + 2e-4 * n_rows) * n_problems
 
 
 class Rfe(SparseBaseline):
@@ -144,7 +144,7 @@ class Rfe(SparseBaseline):
 
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
         """About fifty fits, most of them on few features."""
-        return 0.2 + 3e-7 * n_stored * n_classes + 1e-4 * n_rows * n_classes
+        return 0.1 + 2e-7 * n_stored + 2e-5 * n_rows * n_classes
 
 
 def linear_path(
