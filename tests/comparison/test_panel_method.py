@@ -142,3 +142,15 @@ def test_the_kept_columns_alone_are_scored_and_what_is_added_to_them():
     # Of the kept column alone: a model of any other column would be near chance or near 0.93.
     single = PanelClassifier(1, head="lda").fit(X[:, [0]], y)
     assert told["score"] == pytest.approx((single.predict(X[:, [0]]) == y).mean(), abs=0.05)
+
+
+def test_landmarks_use_the_features_that_the_panel_chooses_first():
+    X, y = blobs(90, 8, shift=1.0)
+    X[:, 2] = X[:, 0] + 0.1 * X[:, 2]  # a copy has much gain and adds little
+    problem = make(X, y, keep=["x7"])
+    trained, levels = train(problem, "landmarks")
+    panel = find_method("panel").train(trained.part, levels)
+    for place in range(len(levels)):
+        assert_array_equal(trained.features(place), panel.features(place))
+    two = levels.index(2)
+    assert trained.features(two).tolist() != trained.part.best_features(2).tolist()

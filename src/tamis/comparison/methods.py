@@ -17,7 +17,7 @@ from tamis._array import take_columns
 from tamis._base import require_class_weights
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.method import MANY_ROWS, Method, Trained, count_levels, dense
-from tamis.comparison.panel_method import Panel
+from tamis.comparison.panel_method import Panel, forward_features
 from tamis.comparison.problem import Problem
 from tamis.primal_dual import PrimalDualClassifier
 
@@ -143,7 +143,7 @@ class PrimalDual(Method):
 
 
 class Landmarks(Method):
-    """Landmarks on the features of largest gain: one ensemble of configurations per k."""
+    """Landmarks on the features the panel chooses first: one ensemble of configurations per k."""
 
     name, title = "landmarks", "landmarks on the best features"
 
@@ -156,7 +156,7 @@ class Landmarks(Method):
         """Rank the features once; search configurations for each level."""
         from tamis.landmarks import LandmarkSearchCV  # here, so that other methods start faster
 
-        columns = [part.columns_of(part.best_features(int(k))) for k in levels]
+        columns = [part.columns_of(forward_features(part, int(k))) for k in levels]
         used = np.unique(np.concatenate(columns))
         estimator = LandmarkSearchCV(
             space={"scaling": ["standard"]},
@@ -175,7 +175,7 @@ class Landmarks(Method):
         return Trained(path, part, np.arange(len(levels)), used)
 
     def gains(self, trained, level):
-        """Gains of sparse centers, by which the features were chosen."""
+        """Gains of sparse centers."""
         gains = np.zeros(len(trained.part.problem.names))
         features = trained.features(level)
         gains[features] = trained.part.gains[features]

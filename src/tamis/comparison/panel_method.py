@@ -14,7 +14,7 @@ from tamis.comparison.method import Method, Trained, count_levels
 from tamis.comparison.problem import Part, Problem
 from tamis.panel import PanelClassifier
 
-__all__ = ["Panel", "PanelModels", "keep_columns"]
+__all__ = ["Panel", "PanelModels", "forward_features", "keep_columns"]
 
 _PANEL_FEATURES, _SCREENED = 50, 100
 # Outer folds that choose the head, inside each fold of the comparison.
@@ -51,22 +51,14 @@ class Panel(PanelModels):
 
     def train(self, part: Part, levels: Sequence[float]) -> Trained:
         """One selection for all levels; the head of each is chosen in folds of its own."""
-        problem = part.problem
-        if part.weights is not None:
-            require_class_weights(problem.classes[part.known], part.codes, part.weights)
-        kept = np.flatnonzero(problem.kept[part.feature_of])
-        path = PanelClassifier(
-            feature_groups=part.feature_of if part.present.size < part.columns.size else None,
-            keep=kept.tolist() if kept.size else None,
-            feature_costs=_costs_of_columns(part),
-            class_weight=part.class_weight,
-            cv=_OUTER_FOLDS,
-            random_state=part.seed,
-        )._fit_path(
+        weights, problem = part.weights, part.problem
+        if weights is not None:
+            require_class_weights(problem.classes[part.known], part.codes, weights)
+        path = _make_panel(part)._fit_path(
             part.X,
             part.codes,
             np.asarray(levels, dtype=np.int64),
-            part.weights,
+            weights,
             part.known.size,
             part.groups,
         )
@@ -76,6 +68,48 @@ class Panel(PanelModels):
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
         """Four selections (three in folds), with heads of up to 200 bumps at every level."""
         return 0.5 + 5e-7 * n_stored + 2e-5 * n_rows * n_classes * min(n_columns, _SCREENED)
+
+
+def forward_features(part: Part, k: int) -> NDArray:
+    """The kept features and the k others that forward selection chooses first, ascending.
+
+    The first 50 come from forward selection, as in the panel; those after it, from the gains.
+
+    Parameters
+    ----------
+    part : Part
+    k : int
+
+    Returns
+    -------
+    features : ndarray of int
+    """
+    order = vars(part).get("_forward_order")
+    if order is None:
+        order = _make_panel(part)._order(
+            part.X, part.codes, _PANEL_FEATURES, part.weights, part.known.size, part.groups
+        )
+        order = part.feature_of[order]
+        vars(part)["_forward_order"] = order  # all levels, and all who ask, share it
+    chosen = order[:k]
+    if chosen.size < k:
+        by_gain = part.best_features(len(part.problem.names))
+        rest = np.setdiff1d(by_gain, np.append(order, np.flatnonzero(part.problem.kept)))
+        rest = rest[np.argsort(-part.gains[rest], kind="stable")]
+        chosen = np.concatenate([chosen, rest[: k - chosen.size]])
+    return np.sort(np.concatenate([np.flatnonzero(part.problem.kept), chosen]))
+
+
+def _make_panel(part):
+    kept = np.flatnonzero(part.problem.kept[part.feature_of])
+    return PanelClassifier(
+        feature_groups=part.feature_of if part.present.size < part.columns.size else None,
+        keep=kept.tolist() if kept.size else None,
+        feature_costs=_costs_of_columns(part),
+        class_weight=part.class_weight,
+        cv=_OUTER_FOLDS,
+        random_state=part.seed,
+    )
 
 
 def keep_columns(model: PanelClassifier, columns: NDArray) -> PanelClassifier:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, Self
@@ -130,6 +131,20 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
             check_class_weight(self.class_weight, self.classes_),
             as_seed(self.random_state),
         )
+
+    def _order(self, X, codes, n_steps, sample_weight=None, n_classes=None, groups=None):
+        """First columns of the groups that are selected on all rows, first to last."""
+        trainer = copy.copy(self)
+        n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
+        trainer.n_features_in_, trainer.classes_ = X.shape[1], np.arange(n_classes)
+        choices = trainer._make_choices()
+        weights = np.ones(codes.size) if sample_weight is None else sample_weight
+        n_steps = min(n_steps, choices.n_choices)
+        order = trainer._make_selection(choices).order(
+            X, codes, weights, n_classes, n_steps, groups
+        )
+        first = np.unique(choices.group_of, return_index=True)[1]
+        return first[order]
 
     def _store(self, X, choices, order, columns, head, temperature, setting):
         """Keep one fitted head for the selected columns."""
