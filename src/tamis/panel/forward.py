@@ -207,10 +207,12 @@ def select_forward(
     kept = np.flatnonzero(choices.kept[choices.group_of])
     columns = np.concatenate([*blocks, kept]).astype(np.int64)
     values = dense_columns(X, columns)
-    sorted_columns = np.argsort(columns)
-    folds = content_folds(values[:, sorted_columns], codes, n_folds, groups, seed)
-    rows = np.lexsort((np.arange(codes.size), folds))
-    rows = rows[weights[rows] > 0]
+    used = np.flatnonzero(weights > 0)  # a row of weight 0 must not take a turn in the folds
+    if used.size < codes.size:
+        values, codes, weights = values[used], codes[used], weights[used]
+        groups = None if groups is None else groups[used]
+    folds = content_folds(values[:, np.argsort(columns)], codes, n_folds, groups, seed)
+    rows = np.argsort(folds, kind="stable")
     fold_starts = np.searchsorted(folds[rows], np.arange(n_folds + 1))
     weighed = weigh_classes(codes[rows], weights[rows], n_classes, class_weight)
     values = values[rows]
