@@ -306,8 +306,8 @@ def outer_splits(
 ) -> list[tuple[NDArray, NDArray]]:
     """Training and test rows of the outer folds; rows of weight 0 are in none of them."""
     used = np.flatnonzero(weights > 0)
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        if cv < 2:
+    if isinstance(cv, int | np.integer):
+        if cv < 2:  # True too
             raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}.")
         columns = np.unique(np.linspace(0, X.shape[1] - 1, 64).astype(np.intp))
         values = X[:, columns]
