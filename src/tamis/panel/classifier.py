@@ -122,7 +122,7 @@ class PanelClassifier(FittedPanel):
     >>> data = load_breast_cancer(as_frame=True)
     >>> model = PanelClassifier(n_features_to_select=3).fit(data.data, data.target)
     >>> model.get_feature_names_out().tolist()
-    ['mean concave points', 'worst radius', 'worst texture']
+    ['worst radius', 'worst texture', 'worst concave points']
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class PanelClassifier(FittedPanel):
         >>> path.levels.tolist()
         [1, 2, 3, 4]
         >>> path.features(1).tolist()
-        [2, 3]
+        [1, 2]
         """
         trainer = clone(self)
         trainer._check_parameters()

@@ -86,12 +86,14 @@ coef_, intercept_, n_features_in_, feature_names_in_
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
     >>> from tamis import PanelClassifierCV
-    >>> data = load_iris(as_frame=True)
-    >>> model = PanelClassifierCV(head="lda", rule="1se").fit(data.data, data.target)
+    >>> data = load_wine(as_frame=True)
+    >>> model = PanelClassifierCV([1, 2, 3, 4], head="lda").fit(data.data, data.target)
+    >>> model.path_["score"].round(3).tolist()
+    [0.815, 0.888, 0.913, 0.953]
     >>> model.get_feature_names_out().tolist()
-    ['petal width (cm)']
+    ['alcohol', 'flavanoids', 'hue', 'proline']
     """
 
     def __init__(
