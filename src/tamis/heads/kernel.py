@@ -62,7 +62,7 @@ def fit_kernel(
     targets[np.arange(X.shape[0]), codes] += 1.0
     heads: list[KernelHead | None] = [None] * len(settings)
     for width in dict.fromkeys(width for width, _ in settings):
-        gamma = width / X.shape[1]
+        gamma = width / max(X.shape[1], 1)
         kernel = np.exp(-gamma * distances)
         weighted = kernel * weights[:, None]
         gram, product = weighted.T @ kernel, weighted.T @ targets

@@ -78,6 +78,8 @@ def _shrunk_covariance(X, weights):
     deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0
     centered /= deviation
     k = X.shape[1]
+    if k == 0:
+        return mean, np.empty((0, 0))
     sample = (centered * weights[:, None]).T @ centered / total
     level = np.trace(sample) / k
     square = (sample**2).sum()
