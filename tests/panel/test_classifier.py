@@ -249,9 +249,10 @@ def test_every_level_of_the_path_is_a_model(n_classes, head):
         assert set(path.features(small)) <= set(path.features(large))
 
 
-def test_features_without_gain_are_left_out():
-    X, y = make_data(2, p=8)
-    X = np.column_stack([X, np.ones((y.size, 3))])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_features_without_gain_are_left_out(n_classes):
+    X, y = make_data(n_classes, p=8)
+    X = np.column_stack([X, np.full((y.size, 3), 0.1)])
     path = PanelClassifier(head="lda").fit_path(X, y)
     assert path.n_features.max() == 8
     assert path.features(len(path) - 1).max() < 8

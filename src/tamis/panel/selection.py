@@ -119,7 +119,9 @@ class Selection:
         model = SparseCenterClassifier(metric=metric).fit_path(X, codes, 1, weights).model(0)
         gains = [model.gains_]
         if self.kind == "forward" and len(model.classes_) > 2:
-            gains += list(((model.class_centers_ - model.common_center_) / model.scale_) ** 2)
+            shares = ((model.class_centers_ - model.common_center_) / model.scale_) ** 2
+            # A gain within rounding error of zero is zero; so are its shares.
+            gains += list(np.where(model.gains_ > 0, shares, 0.0))
         return [
             np.bincount(
                 self.choices.group_of,
