@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from tamis._array import take_columns
 from tamis.comparison.method import Method, Trained, dense
 from tamis.comparison.methods import METHODS
+from tamis.comparison.panel_method import choose_folds
 from tamis.comparison.sparse_baselines import L1Logistic, RelaxedL1, Rfe
 from tamis.panel import PanelClassifier
 from tamis.paths.path import Path
@@ -121,7 +122,7 @@ class KeptAlone(Method):
         path = PanelClassifier(
             keep=list(range(columns.size)),
             class_weight=part.class_weight,
-            cv=3,
+            cv=choose_folds(part),
             random_state=part.seed,
         )._fit_path(
             dense(take_columns(part.X, columns)),

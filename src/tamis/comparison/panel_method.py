@@ -13,8 +13,9 @@ from tamis._base import require_class_weights
 from tamis.comparison.method import Method, Trained, count_levels
 from tamis.comparison.problem import Part, Problem
 from tamis.panel import PanelClassifier
+from tamis.panel.outer import outer_splits
 
-__all__ = ["Panel", "PanelModels", "forward_features", "keep_columns"]
+__all__ = ["Panel", "PanelModels", "choose_folds", "forward_features", "keep_columns"]
 
 _PANEL_FEATURES, _SCREENED = 50, 100
 # Outer folds that choose the head, inside each fold of the comparison.
@@ -107,9 +108,20 @@ def _make_panel(part):
         keep=kept.tolist() if kept.size else None,
         feature_costs=_costs_of_columns(part),
         class_weight=part.class_weight,
-        cv=_OUTER_FOLDS,
+        cv=choose_folds(part),
         random_state=part.seed,
     )
+
+
+def choose_folds(part: Part) -> int | list[tuple[NDArray, NDArray]]:
+    """Outer folds for a panel: three, or all rows where no fold would leave two classes."""
+    weights = np.ones(part.codes.size) if part.weights is None else part.weights
+    try:
+        outer_splits(_OUTER_FOLDS, part.X, part.codes, weights, part.groups, part.seed)
+    except ValueError:
+        rows = np.arange(part.codes.size)
+        return [(rows, rows)]
+    return _OUTER_FOLDS
 
 
 def keep_columns(model: PanelClassifier, columns: NDArray) -> PanelClassifier:
@@ -135,6 +147,7 @@ def keep_columns(model: PanelClassifier, columns: NDArray) -> PanelClassifier:
     small.feature_order_ = order[order >= 0]
     small.n_features_in_ = int(columns.size)
     small.n_features_to_select = int(columns.size)
+    small.cv = _OUTER_FOLDS
     small.feature_groups = small.keep = small.feature_costs = None
     return small
 

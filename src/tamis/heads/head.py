@@ -22,7 +22,7 @@ class Standardization:
     Attributes
     ----------
     center, scale : ndarray of shape (n_features,)
-        Mean, and standard deviation (1 for constant features).
+        Mean, and standard deviation (for constant features their size, or 1 if that is larger).
     """
 
     center: NDArray
@@ -39,7 +39,9 @@ def standardize(X: NDArray, weights: NDArray) -> Standardization:
     center = weights @ X / total
     variance = weights @ (X - center) ** 2 / total
     constant = variance <= (1e-12 * np.abs(center)) ** 2
-    return Standardization(center, np.where(constant, 1.0, np.sqrt(variance)))
+    # The mean of equal values is rounded, so the size of a constant matters.
+    size = np.maximum(np.abs(center), 1.0)
+    return Standardization(center, np.where(constant, size, np.sqrt(variance)))
 
 
 class Head:

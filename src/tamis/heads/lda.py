@@ -7,7 +7,8 @@ With class means :math:`\mu_c` and covariances :math:`\Sigma_c`, the decision of
 
 With equal priors :math:`\pi_c` every class has the same say, in the covariance too. Each
 :math:`\Sigma_c` is shrunk towards its diagonal by the formula of Ledoit and Wolf, in units in
-which the features of the class have variance one. A weight of 2 counts as two rows.
+which the features of the class have variance one; a feature that is constant in the class keeps
+the units of all rows. A weight of 2 counts as two rows.
 Shapes: X (n, k), coef (C, k).
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.heads.head import LinearHead
+from tamis.heads.head import LinearHead, standardize
 
 __all__ = ["fit_lda"]
 
@@ -40,9 +41,8 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> Li
     head : LinearHead
     """
     n_features, n_classes = X.shape[1], priors.size
-    if n_features == 0:
-        with np.errstate(divide="ignore"):
-            return LinearHead(np.zeros((n_classes, 0)), np.log(priors))
+    unit_of = standardize(X, weights).scale
+    X = X / unit_of
     covariance = np.zeros((n_features, n_features))
     means = np.zeros((n_classes, n_features))
     seen = np.zeros(n_classes, dtype=bool)
@@ -65,7 +65,7 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> Li
         intercept += np.log(priors)
     intercept[~seen] = -np.inf
     coef[~seen] = 0.0
-    return LinearHead(coef, intercept)
+    return LinearHead(coef / unit_of, intercept)
 
 
 def _shrunk_covariance(X, weights):
@@ -74,9 +74,12 @@ def _shrunk_covariance(X, weights):
     mean = weights @ X / total
     centered = X - mean
     deviation = np.sqrt(weights @ centered**2 / total)
-    deviation[deviation == 0] = 1.0
+    # The mean of equal values is rounded, so their deviation may not be 0.
+    deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0
     centered /= deviation
     k = X.shape[1]
+    if k == 0:
+        return mean, np.empty((0, 0))
     sample = (centered * weights[:, None]).T @ centered / total
     level = np.trace(sample) / k
     square = (sample**2).sum()

@@ -24,13 +24,18 @@ from tamis.heads.head import LinearHead, standardize
 
 __all__ = ["fit_logistic"]
 
-_MAX_ITER, _TOL = 100, 1e-6
+_MAX_ITER = 100
 # Relative ridge of the intercepts, for classes without rows.
 _INTERCEPT = 1e-6
 
 
 def fit_logistic(
-    X: NDArray, codes: NDArray, weights: NDArray, n_classes: int, alphas: Sequence[float]
+    X: NDArray,
+    codes: NDArray,
+    weights: NDArray,
+    n_classes: int,
+    alphas: Sequence[float],
+    tol: float = 1e-6,
 ) -> list[LinearHead]:
     """Fit ridge-logistic regression with several ridges.
 
@@ -45,6 +50,8 @@ def fit_logistic(
     n_classes : int
     alphas : sequence of float
         Ridges.
+    tol : float
+        Largest step (two classes) or slope (more) at the end.
 
     Returns
     -------
@@ -64,16 +71,14 @@ def fit_logistic(
         penalty[0] = _INTERCEPT * weights.sum()
         if n_classes == 2:
             is_second = (codes == 1).astype(np.float64)
-            fit_binary(
-                design, is_second, weights, penalty, coef[0], margins[:, 0], _MAX_ITER, _TOL
-            )
+            fit_binary(design, is_second, weights, penalty, coef[0], margins[:, 0], _MAX_ITER, tol)
         else:
-            coef = _fit_softmax(design, codes, weights, penalty, coef)
+            coef = _fit_softmax(design, codes, weights, penalty, coef, tol)
         heads[alpha] = _in_units_of_X(coef, standardization, n_classes)
     return [heads[alpha] for alpha in alphas]
 
 
-def _fit_softmax(design, codes, weights, penalty, start):
+def _fit_softmax(design, codes, weights, penalty, start, tol):
     """Coefficients of the multinomial loss, of shape (C, m), from those of another ridge."""
     bound = (design * (0.5 * weights)[:, None]).T @ design
     bound[np.diag_indices_from(bound)] += penalty
@@ -99,7 +104,7 @@ def _fit_softmax(design, codes, weights, penalty, start):
         (factor.T @ start.T).ravel(),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": _MAX_ITER, "gtol": _TOL * np.sqrt(weights.sum()), "ftol": 1e-10},
+        options={"maxiter": _MAX_ITER, "gtol": tol * np.sqrt(weights.sum()), "ftol": tol * 1e-3},
     )
     return solve_triangular(factor, found.x.reshape(start.T.shape), lower=True, trans="T").T
 

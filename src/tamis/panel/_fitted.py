@@ -112,8 +112,13 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
             set_of, most = read_groups(self.feature_groups, names)[0], int(self.max_per_group)
         cost = np.ones(n_groups)
         if self.feature_costs is not None:
-            given = np.asarray(self.feature_costs, dtype=np.float64)
-            if given.shape != (n_features,) or not np.all((given > 0) & np.isfinite(given)):
+            given = np.asarray(self.feature_costs)
+            is_number = given.dtype.kind in "iuf"
+            if not (
+                is_number
+                and given.shape == (n_features,)
+                and np.all((given > 0) & (given < np.inf))
+            ):
                 raise ValueError(
                     f"feature_costs must be {n_features} positive numbers, one per feature, got "
                     f"{self.feature_costs!r}."

@@ -13,14 +13,20 @@ from sklearn.model_selection import BaseCrossValidator
 
 from tamis._base import resolve_n_features, steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
-from tamis.panel.forward import content_folds
-from tamis.panel.outer import Chosen, FittedHeads, choose_heads, fit_heads, outer_decisions
+from tamis.panel.outer import (
+    Chosen,
+    FittedHeads,
+    check_groups,
+    choose_heads,
+    fit_heads,
+    outer_decisions,
+    outer_splits,
+)
 from tamis.panel.path import PanelPath, default_levels
 from tamis.panel.selection import Selection
 from tamis.panel.settings import Setting, settings_of
-from tamis.paths.splits import make_splits
 
-__all__ = ["PanelClassifier", "make_path", "outer_splits"]
+__all__ = ["PanelClassifier", "make_path"]
 
 _PARAMETERS = (
     "selection",
@@ -122,7 +128,7 @@ class PanelClassifier(FittedPanel):
     >>> data = load_breast_cancer(as_frame=True)
     >>> model = PanelClassifier(n_features_to_select=3).fit(data.data, data.target)
     >>> model.get_feature_names_out().tolist()
-    ['mean concave points', 'worst radius', 'worst texture']
+    ['worst radius', 'worst texture', 'worst concave points']
     """
 
     def __init__(
@@ -183,7 +189,7 @@ class PanelClassifier(FittedPanel):
         X, codes, weights = self._validate(X, y, sample_weight)
         choices = self._make_choices()
         k = resolve_n_features(self.n_features_to_select, choices.n_choices)
-        groups = None if groups is None else np.asarray(groups)
+        groups = check_groups(groups, codes)
         for _ in steps(self, ["panel"], X=X, y=y):
             path = self._make_path(
                 X, codes, weights, np.array([k]), self.classes_, choices, groups
@@ -232,14 +238,14 @@ class PanelClassifier(FittedPanel):
         >>> path.levels.tolist()
         [1, 2, 3, 4]
         >>> path.features(1).tolist()
-        [2, 3]
+        [1, 2]
         """
         trainer = clone(self)
         trainer._check_parameters()
         X, codes, weights = trainer._validate(X, y, sample_weight)
         choices = trainer._make_choices()
         levels = check_levels(levels, choices.n_choices)
-        groups = None if groups is None else np.asarray(groups)
+        groups = check_groups(groups, codes)
         return trainer._make_path(X, codes, weights, levels, trainer.classes_, choices, groups)
 
     def _fit_path(self, X, codes, levels=None, sample_weight=None, n_classes=None, groups=None):
@@ -270,18 +276,15 @@ class PanelClassifier(FittedPanel):
             )
             decisions.append(outer_decisions(fitted, X[test]))
             tests.append(test)
-        if tests:
-            rows = np.concatenate(tests)
-            chosen = choose_heads(
-                np.concatenate(decisions, axis=2),
-                codes[rows],
-                weights[rows],
-                settings,
-                selection.class_weight,
-                None if groups is None else groups[rows],
-            )
-        else:  # too few distinct rows, or groups, for a fold
-            chosen = [Chosen(0, 1.0, np.nan)] * levels.size
+        rows = np.concatenate(tests)
+        chosen = choose_heads(
+            np.concatenate(decisions, axis=2),
+            codes[rows],
+            weights[rows],
+            settings,
+            selection.class_weight,
+            None if groups is None else groups[rows],
+        )
         return make_path(
             self, X, codes, weights, levels, classes, selection, settings, chosen, groups
         )
@@ -297,39 +300,6 @@ def check_levels(levels: ArrayLike | None, n_choices: int) -> NDArray[np.int64]:
     if given.ndim > 1 or given.dtype.kind not in "iu" or given.size == 0 or given.min() < 1:
         raise ValueError(f"levels must be a list of integers >= 1 or None, got {levels!r}.")
     return np.unique(np.minimum(given, n_choices)).astype(np.int64)
-
-
-def outer_splits(
-    cv: int | BaseCrossValidator | Iterable,
-    X: Any,
-    codes: NDArray,
-    weights: NDArray,
-    groups: NDArray | None,
-    seed: int,
-) -> list[tuple[NDArray, NDArray]]:
-    """Training and test rows of the outer folds; rows of weight 0 are in none of them.
-
-    Folds that leave a single class for training are left out.
-    """
-    used = np.flatnonzero(weights > 0)
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        if cv < 2:
-            raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}.")
-        columns = np.unique(np.linspace(0, X.shape[1] - 1, 64).astype(np.intp))
-        values = X[:, columns]
-        values = values.toarray() if hasattr(values, "toarray") else values
-        folds = content_folds(
-            values[used], codes[used], int(cv), None if groups is None else groups[used], seed + 1
-        )
-        splits = [(used[folds != f], used[folds == f]) for f in range(int(cv))]
-    else:
-        splits = [
-            (train[weights[train] > 0], test[weights[test] > 0])
-            for train, test in make_splits(cv, X, codes, groups)
-        ]
-    return [
-        (train, test) for train, test in splits if test.size and np.unique(codes[train]).size > 1
-    ]
 
 
 def make_path(

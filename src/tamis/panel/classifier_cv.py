@@ -12,8 +12,15 @@ from sklearn.model_selection import BaseCrossValidator
 
 from tamis._base import steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
-from tamis.panel.classifier import check_levels, make_path, outer_splits, path_of
-from tamis.panel.outer import FittedHeads, choose_heads, fit_heads, outer_decisions
+from tamis.panel.classifier import check_levels, make_path, path_of
+from tamis.panel.outer import (
+    FittedHeads,
+    check_groups,
+    choose_heads,
+    fit_heads,
+    outer_decisions,
+    outer_splits,
+)
 from tamis.panel.settings import settings_of
 from tamis.paths.engine import CrossValidation, check_rule, evaluate, tabulate_folds
 from tamis.paths.rule import TOLERANCE
@@ -86,12 +93,14 @@ coef_, intercept_, n_features_in_, feature_names_in_
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
     >>> from tamis import PanelClassifierCV
-    >>> data = load_iris(as_frame=True)
-    >>> model = PanelClassifierCV(head="lda", rule="1se").fit(data.data, data.target)
+    >>> data = load_wine(as_frame=True)
+    >>> model = PanelClassifierCV([1, 2, 3, 4], head="lda").fit(data.data, data.target)
+    >>> model.path_["score"].round(3).tolist()
+    [0.815, 0.888, 0.913, 0.953]
     >>> model.get_feature_names_out().tolist()
-    ['petal width (cm)']
+    ['alcohol', 'flavanoids', 'hue', 'proline']
     """
 
     def __init__(
@@ -161,7 +170,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
         check_rule(self.rule)
         check_scoring(self.scoring)
         X, codes, weights = self._validate(X, y, sample_weight)
-        groups = None if groups is None else np.asarray(groups)
+        groups = check_groups(groups, codes)
         choices = self._make_choices()
         selection, settings = self._make_selection(choices), settings_of(self.head)
         levels = check_levels(self.levels, choices.n_choices)

@@ -202,15 +202,16 @@ def select_forward(
     order : ndarray of int64
         Chosen groups, first to last; at most `n_steps`.
     """
-    members = _members(choices.group_of)
-    blocks = [members[g] for g in screened]
+    blocks = _members(choices.group_of, screened)
     kept = np.flatnonzero(choices.kept[choices.group_of])
     columns = np.concatenate([*blocks, kept]).astype(np.int64)
     values = dense_columns(X, columns)
-    sorted_columns = np.argsort(columns)
-    folds = content_folds(values[:, sorted_columns], codes, n_folds, groups, seed)
-    rows = np.lexsort((np.arange(codes.size), folds))
-    rows = rows[weights[rows] > 0]
+    used = np.flatnonzero(weights > 0)  # a row of weight 0 must not take a turn in the folds
+    if used.size < codes.size:
+        values, codes, weights = values[used], codes[used], weights[used]
+        groups = None if groups is None else groups[used]
+    folds = content_folds(values[:, np.argsort(columns)], codes, n_folds, groups, seed)
+    rows = np.argsort(folds, kind="stable")
     fold_starts = np.searchsorted(folds[rows], np.arange(n_folds + 1))
     weighed = weigh_classes(codes[rows], weights[rows], n_classes, class_weight)
     values = values[rows]
@@ -242,7 +243,8 @@ def dense_columns(X: Matrix, columns: NDArray) -> NDArray[np.float64]:
     return np.asarray(part, dtype=np.float64)
 
 
-def _members(group_of):
-    """Columns of each group, ascending."""
+def _members(group_of, some):
+    """Columns of some groups, ascending."""
     order = np.argsort(group_of, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(group_of))[:-1])
+    starts = np.searchsorted(group_of[order], np.stack([some, some + 1]))
+    return [order[first:last] for first, last in starts.T]

@@ -11,20 +11,31 @@ difference. Shapes: L levels, H settings, n rows, C classes; decisions (L, H, n,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_consistent_length
 
 from tamis._array import Matrix
 from tamis.heads import Head
 from tamis.panel._loss_kernels import tempered_losses
-from tamis.panel.forward import dense_columns, weigh_classes
+from tamis.panel.forward import content_folds, dense_columns, weigh_classes
 from tamis.panel.selection import Selection
 from tamis.panel.settings import Setting, fit_settings
+from tamis.paths.splits import make_splits
 
-__all__ = ["Chosen", "FittedHeads", "choose_heads", "fit_heads", "outer_decisions"]
+__all__ = [
+    "Chosen",
+    "FittedHeads",
+    "check_groups",
+    "choose_heads",
+    "fit_heads",
+    "outer_decisions",
+    "outer_splits",
+]
 
 # The smallest decision: of classes that a fold has not seen.
 _FAR = -1e3
@@ -71,6 +82,64 @@ class Chosen:
     place: int
     temperature: float
     loss: float
+
+
+def check_groups(groups: ArrayLike | None, codes: NDArray) -> NDArray | None:
+    """Sample groups, one per row."""
+    if groups is None:
+        return None
+    check_consistent_length(codes, groups)
+    return np.asarray(groups)
+
+
+def outer_splits(
+    cv: int | BaseCrossValidator | Iterable,
+    X: Matrix,
+    codes: NDArray,
+    weights: NDArray,
+    groups: NDArray | None,
+    seed: int,
+) -> list[tuple[NDArray, NDArray]]:
+    """Training and test rows of the outer folds.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test)
+    X : {ndarray, sparse array} of shape (n_rows, n_columns)
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        Rows of weight 0 are in no fold.
+    groups : ndarray of shape (n_rows,) or None
+        Sample groups.
+    seed : int
+
+    Returns
+    -------
+    splits : list of (train, test)
+        Without folds whose training rows are all of one class.
+    """
+    used = np.flatnonzero(weights > 0)
+    if isinstance(cv, int | np.integer):
+        if cv < 2:  # True too
+            raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}.")
+        columns = np.unique(np.linspace(0, X.shape[1] - 1, 64).astype(np.intp))
+        of_used = None if groups is None else groups[used]
+        values = dense_columns(X, columns)[used]
+        folds = content_folds(values, codes[used], int(cv), of_used, seed + 1)
+        splits = [(used[folds != f], used[folds == f]) for f in range(int(cv))]
+    else:
+        splits = [
+            (train[weights[train] > 0], test[weights[test] > 0])
+            for train, test in make_splits(cv, X, codes, groups)
+        ]
+    splits = [(a, b) for a, b in splits if b.size and np.unique(codes[a]).size > 1]
+    if not splits:
+        raise ValueError(
+            "No outer fold leaves two classes to train on. At least two distinct rows of two "
+            "classes are needed, in different sample groups if there are any."
+        )
+    return splits
 
 
 def fit_heads(

@@ -1,6 +1,9 @@
-"""Orders of features: forward steps, gains of the centers, or the primal-dual path.
+r"""Orders of features: forward steps, gains of the centers, or the primal-dual path.
 
-Every way returns groups of columns, first to last; a panel of k features uses the first k.
+Every way returns groups of columns, first to last; a panel of k features uses the first k. The
+gain of the sparse centers is a sum over classes, :math:`g_i = \sum_c g_{ci}`. Screening takes the
+groups of largest gain and, with more than two classes, those of the largest share of each class in
+turn: otherwise the classes that are easy to tell apart would take all places.
 `Selection` holds the parameters, so that it can be repeated on the rows of any fold.
 """
 
@@ -79,11 +82,14 @@ class Selection:
         if self.kind == "primal-dual":
             return self._limited(self._along_the_path(X, codes, weights, n_steps), n_steps)
         gains = self._gains(X, codes, weights)
-        order = order_by_score(gains)
-        order = order[(gains[order] > 0) & ~self.choices.kept[order]]
+        orders = [order_by_score(of_class) for of_class in gains]
+        orders = [
+            order[(g[order] > 0) & ~self.choices.kept[order]]
+            for g, order in zip(gains, orders, strict=True)
+        ]
         if self.kind != "forward":
-            return self._limited(order, n_steps)
-        screened = order[: max(self.n_screened, 2 * n_steps)]
+            return self._limited(orders[0], n_steps)
+        screened = _in_turn(orders, max(self.n_screened, 2 * n_steps))
         if screened.size == 0:
             return screened
         return select_forward(
@@ -108,11 +114,22 @@ class Selection:
         return np.flatnonzero(chosen[self.choices.group_of])
 
     def _gains(self, X, codes, weights):
+        """Gain of each group; with more than two classes also the share of each class in it."""
         metric = "l1" if self.kind == "medians" else "l2"
-        path = SparseCenterClassifier(metric=metric).fit_path(X, codes, 1, weights)
-        model = path.model(0)
-        gains = np.where(np.isfinite(model.gains_), model.gains_, 0.0)
-        return np.bincount(self.choices.group_of, weights=gains, minlength=self.choices.kept.size)
+        model = SparseCenterClassifier(metric=metric).fit_path(X, codes, 1, weights).model(0)
+        gains = [model.gains_]
+        if self.kind == "forward" and len(model.classes_) > 2:
+            shares = ((model.class_centers_ - model.common_center_) / model.scale_) ** 2
+            # A gain within rounding error of zero is zero; so are its shares.
+            gains += list(np.where(model.gains_ > 0, shares, 0.0))
+        return [
+            np.bincount(
+                self.choices.group_of,
+                weights=np.where(np.isfinite(g), g, 0.0),
+                minlength=self.choices.kept.size,
+            )
+            for g in gains
+        ]
 
     def _along_the_path(self, X, codes, weights, n_steps):
         estimator = PrimalDualClassifier(huber_delta=0.1, tol=1e-3)
@@ -146,3 +163,15 @@ class Selection:
                     kept.append(g)
             order = np.array(kept, dtype=np.int64)
         return order[:n_steps]
+
+
+def _in_turn(orders, n):
+    """The first n different groups of several orders, taken from each in turn."""
+    longest = max(order.size for order in orders)
+    table = np.full((longest, len(orders)), -1, dtype=np.int64)
+    for column, order in enumerate(orders):
+        table[: order.size, column] = order
+    listed = table.ravel()
+    listed = listed[listed >= 0]
+    _, first = np.unique(listed, return_index=True)
+    return listed[np.sort(first)[:n]]

@@ -17,6 +17,8 @@ HEADS = ("auto", "lda", "logistic", "kernel")
 _ALPHAS = (0.1, 1.0, 3.0, 10.0, 30.0)
 _WIDTHS, _RIDGES = (0.3, 1.0, 3.0), (0.1, 1.0, 10.0)
 _N_LANDMARKS = 200
+# Of ridge-logistic heads: to choose among them, and of the one that is chosen.
+_LOOSE, _TIGHT = 1e-3, 1e-6
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ def fit_settings(
     logistic = [setting for setting in settings if setting.head == "logistic"]
     if logistic:
         alphas = [setting.values[0] for setting in logistic]
-        heads = fit_logistic(X, codes, weighed, n_classes, alphas)
+        tol = _LOOSE if len(settings) > 1 else _TIGHT
+        heads = fit_logistic(X, codes, weighed, n_classes, alphas, tol)
         fitted.update(zip(logistic, heads, strict=True))
     kernel = [setting for setting in settings if setting.head == "kernel"]
     if kernel:
