@@ -154,3 +154,12 @@ def test_landmarks_use_the_features_that_the_panel_chooses_first():
         assert_array_equal(trained.features(place), panel.features(place))
     two = levels.index(2)
     assert trained.features(two).tolist() != trained.part.best_features(2).tolist()
+
+
+def test_importances_are_changes_of_the_decision_function():
+    X, y = blobs(90, 5)
+    model = PanelClassifier(3, head="lda").fit(X, y)
+    assert model.temperature_ != 1.0
+    away = np.abs(X - X.mean(axis=0)).mean(axis=0)
+    # Of two classes each has half of the change.
+    assert_allclose(model.feature_importances_, away * np.abs(model.coef_[0]) / 2)

@@ -166,7 +166,7 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         # In C order, as after reading a file, so that the decisions have the same bits.
         self._head_state = {name: np.array(value, order="C") for name, value in vars(head).items()}
         self._head_state["values"] = np.asarray(setting.values, dtype=np.float64)
-        self._importance = _importances(head, dense_columns(X, columns))
+        self._importance = _importances(head, dense_columns(X, columns)) / self.temperature_
 
     def _take_over(self, model):
         """Become the fitted `model`; the parameters stay."""
