@@ -186,8 +186,9 @@ class Landmarks(Method):
         return trained.columns_of(level), trained.path.narrow_model(trained.places[level])
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Distances of the rows to a few hundred landmarks, for eight levels."""
-        return 0.5 + 1e-3 * n_rows + 2e-7 * n_rows**2 * n_classes
+        """One forward selection, and distances to a few hundred landmarks for eight levels."""
+        forward = 1e-7 * n_stored + 5e-6 * n_rows * n_classes * min(n_columns, 100)
+        return 0.5 + forward + 1e-3 * n_rows + 2e-7 * n_rows**2 * n_classes
 
 
 class DatumWise(Method):
