@@ -82,6 +82,26 @@ def test_steps_are_those_of_the_definition(n_classes, case, seed):
         assert len(order) == 2  # one of each set
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_among_features_that_harm_a_dear_one_is_no_better(seed):
+    rng = np.random.default_rng(seed)
+    free, kept = rng.normal(size=(40, 6)), np.empty((40, 0))
+    codes, weights, folds = np.arange(40) % 2, np.ones(40), np.sort(np.arange(40) % N_FOLDS)
+    cost = (9.0, 0.5, 4.0, 1.0, 0.2, 2.0)
+    arguments = compiled_arguments(
+        *(free, kept, codes, 2, weights, folds, 0.01, (1,) * 6, cost), ((0,) * 6, 6)
+    )
+    order, losses = forward_steps(*arguments, 6)
+    assert losses[-1] > losses[0]
+    expected, _ = oracle.select_forward(
+        *(kept, np.split(free, 6, axis=1), codes, 2, weights, folds, 0.01, 6),
+        cost=cost,
+        set_of=(0,) * 6,
+        most=6,
+    )
+    assert order.tolist() == expected
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("sizes", [(1,) * 6, (2, 1, 3)], ids=["single", "blocks"])
 def test_a_bordered_step_is_the_newton_step_of_the_enlarged_model(n_classes, sizes):
@@ -254,6 +274,15 @@ def test_groups_stay_whole_and_are_dealt_evenly(dtype):
     rows = np.random.default_rng(1).permutation(120)
     again = content_folds(X[rows], codes[rows], 5, groups[rows].astype(dtype))
     assert_array_equal(again, folds[rows])
+
+
+def test_groups_of_each_class_are_dealt_evenly():
+    X, _ = make_rows(n=120)
+    groups = np.repeat(np.arange(40), 3)
+    codes = (groups % 8 == 0).astype(int)  # 5 of 40 groups
+    folds = content_folds(X, codes, 5, groups)
+    for c in range(2):
+        assert np.ptp(np.bincount(folds[codes == c][::3], minlength=5)) <= 1
 
 
 def test_small_integers_are_dealt_like_any_other_values():

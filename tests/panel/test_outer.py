@@ -62,8 +62,8 @@ def test_perfect_decisions_have_a_finite_temperature_and_hardly_any_loss():
 SETTINGS = [Setting("lda"), Setting("logistic", (1.0,)), Setting("kernel", (1.0, 1.0))]
 
 
-def choose(gain_of_kernel, groups=None, n=200, **options):
-    """The head that is chosen if each row of the kernel has a larger margin by some gain."""
+def make_gain(gain_of_kernel, n=200):
+    """Decisions of three heads; each row of the kernel has a larger margin by some gain."""
     rng = np.random.default_rng(0)
     codes = np.arange(n) % 2
     signs = np.where(codes == 1, 1.0, -1.0)
@@ -71,15 +71,30 @@ def choose(gain_of_kernel, groups=None, n=200, **options):
         [rng.normal(size=n), rng.normal(size=n) + signs, rng.normal(size=n) + signs]
     )
     margins[2] = margins[1] + signs * gain_of_kernel + 0.5 * rng.normal(size=n)
-    decisions = np.stack([-margins / 2, margins / 2], axis=2)[None]
-    chosen = choose_heads(decisions, codes, np.ones(n), SETTINGS, groups=groups, **options)
+    return np.stack([-margins / 2, margins / 2], axis=2), codes
+
+
+def choose(gain_of_kernel, groups=None):
+    """The head that is chosen."""
+    decisions, codes = make_gain(gain_of_kernel)
+    chosen = choose_heads(decisions[None], codes, np.ones(codes.size), SETTINGS, groups=groups)
     return SETTINGS[chosen[0].place].head
 
 
 def test_the_head_with_the_least_loss_is_chosen_and_a_kernel_must_be_clearly_better():
     assert choose(-0.5) == "logistic"
-    assert choose(0.15) == "logistic"  # less than one standard error
     assert choose(1.0) == "kernel"
+    losses, share = np.empty((3, 200)), np.full(200, 1 / 200)
+    n_close = 0
+    for gain in np.linspace(0, 1, 41):
+        decisions, codes = make_gain(gain)
+        for d, row in zip(decisions, losses, strict=True):
+            tempered_losses(d, codes, share, row)
+        difference = losses[1] - losses[2]
+        error = difference.std(ddof=1) / np.sqrt(200)
+        n_close += 0 < difference.mean() < error
+        assert (choose(gain) == "kernel") == (difference.mean() > error)
+    assert n_close > 0
 
 
 def test_sample_groups_count_as_one_row_in_the_standard_error():
