@@ -20,6 +20,8 @@ from tamis import (
     LandmarkClassifier,
     LandmarkSearchCV,
     LandmarkTransformer,
+    PanelClassifier,
+    PanelClassifierCV,
     PrimalDualClassifier,
     PrimalDualClassifierCV,
     SparseCenterClassifier,
@@ -36,10 +38,16 @@ DEFAULTS = [
     LandmarkTransformer(),
     LandmarkClassifier(),
     DatumWiseClassifier(),
+    PanelClassifier(),
     OddsRatioSelector(),
     SparseNaiveBayesSelector(),
 ]
-SLOW_DEFAULTS = [PrimalDualClassifierCV(), LandmarkSearchCV(), DatumWiseClassifierCV()]
+SLOW_DEFAULTS = [
+    PrimalDualClassifierCV(),
+    LandmarkSearchCV(),
+    DatumWiseClassifierCV(),
+    PanelClassifierCV(),
+]
 CENTERS = [
     SparseCenterClassifier(3),
     SparseCenterClassifier(3, metric="l1"),
@@ -64,6 +72,12 @@ PRIMAL_DUAL = [
     PrimalDualClassifier(0.4, ball="nuclear", class_weight=None, tol=1e-12),
     PrimalDualClassifierCV([0.3, 0.8], cv=3, tol=1e-8),
     PrimalDualClassifierCV([0.3, 0.8], cv=3, ball="l21", rule="1se", tol=1e-8),
+]
+PANELS = [
+    PanelClassifier(3, head="lda"),
+    PanelClassifier(3, head="logistic", selection="medians", class_weight=None),
+    PanelClassifierCV([1, 3], cv=3, head="lda"),
+    PanelClassifierCV([1, 3], cv=3, head="logistic", selection="centers", rule="1se"),
 ]
 # Their landmarks are rows, so that neither weights nor the order of rows leave them alone. Five
 # neighbours of one class cannot honour class weights, 21 can.
@@ -99,7 +113,7 @@ MAPS = [
     LandmarkTransformer("kmeans", 5, random_state=0),
     LandmarkTransformer("density", 6, per_class=True, kernel="linear", random_state=0),
 ]
-CLASSIFIERS = CENTERS + KEEPING + PRIMAL_DUAL
+CLASSIFIERS = CENTERS + KEEPING + PRIMAL_DUAL + PANELS
 SELECTORS = [
     OddsRatioSelector(3),
     SparseNaiveBayesSelector(3),
@@ -124,6 +138,7 @@ QUICK = [
     PrimalDualClassifierCV([0.3, 0.8], cv=3, tol=1e-8),
     LandmarkSearchCV(n_configurations=4, random_state=0),
     DatumWiseClassifierCV([0.03, 0.003], learner="linear", cv=3, **_SMALL),
+    PanelClassifierCV([1, 3], cv=3, head="lda"),
 ]
 OTHERS = [
     e
@@ -249,7 +264,7 @@ def test_row_order_does_not_matter(estimator):
     assert_allclose(answers(one, X), answers(other, X), rtol=1e-5, atol=1e-9)
 
 
-@pytest.mark.parametrize("estimator", CENTERS + PRIMAL_DUAL + SELECTORS, ids=str)
+@pytest.mark.parametrize("estimator", CENTERS + PRIMAL_DUAL + PANELS + SELECTORS, ids=str)
 def test_column_order_does_not_matter(estimator):
     X, y = data_for(estimator)
     order = np.random.default_rng(0).permutation(X.shape[1])

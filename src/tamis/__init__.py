@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # what type checkers see of the names below
     from tamis.datumwise import DatumWiseClassifier, DatumWiseClassifierCV
     from tamis.landmarks import LandmarkClassifier, LandmarkSearchCV, LandmarkTransformer
     from tamis.models import load_model, save_model
+    from tamis.panel import PanelClassifier, PanelClassifierCV
     from tamis.primal_dual import PrimalDualClassifier, PrimalDualClassifierCV
     from tamis.tables import TableClassifier, read_table
 
@@ -23,6 +24,8 @@ _ROOM_OF_NAME = {
     "LandmarkClassifier": "tamis.landmarks",
     "LandmarkSearchCV": "tamis.landmarks",
     "LandmarkTransformer": "tamis.landmarks",
+    "PanelClassifier": "tamis.panel",
+    "PanelClassifierCV": "tamis.panel",
     "PrimalDualClassifier": "tamis.primal_dual",
     "PrimalDualClassifierCV": "tamis.primal_dual",
     "SparseCenterClassifier": "tamis.centers",
@@ -40,6 +43,8 @@ __all__ = [
     "LandmarkClassifier",
     "LandmarkSearchCV",
     "LandmarkTransformer",
+    "PanelClassifier",
+    "PanelClassifierCV",
     "PrimalDualClassifier",
     "PrimalDualClassifierCV",
     "SparseCenterClassifier",

@@ -8,6 +8,7 @@ import pytest
 from tamis import (
     DatumWiseClassifier,
     LandmarkSearchCV,
+    PanelClassifier,
     PrimalDualClassifier,
     SparseCenterClassifier,
 )
@@ -58,6 +59,8 @@ def make_model(data, method, path, **options):
         "centers": SparseCenterClassifier(None),
         "medians": SparseCenterClassifier(None, metric="l1"),
         "primal-dual": PrimalDualClassifier(radius=3.0),
+        "panel": PanelClassifier(2, head="lda", feature_groups=preparation.features),
+        "kernel": PanelClassifier(2, head="kernel", feature_groups=preparation.features),
         "landmarks": LandmarkSearchCV(n_configurations=8, ensemble_size=3, random_state=0),
         "datum-wise": DatumWiseClassifier(feature_groups=members, n_trees=10, random_state=0),
     }[method].fit(X, dataset.y)
@@ -65,7 +68,7 @@ def make_model(data, method, path, **options):
     model = TableModel(
         method, 5.0, "y", preparation, estimator, np.full(n_classes, 1 / n_classes), 1.5
     )
-    with pytest.warns() if method == "landmarks" else _quiet():
+    with pytest.warns() if method in ("landmarks", "kernel") else _quiet():
         save_model(model, path)
     return str(path)
 
@@ -105,7 +108,7 @@ def run_folder(small, folder):
 @pytest.fixture(scope="session")
 def models(small, folder):
     """Model files of two classes, by method."""
-    names = ("centers", "medians", "primal-dual", "landmarks", "datum-wise")
+    names = ("centers", "medians", "primal-dual", "panel", "kernel", "landmarks", "datum-wise")
     return {name: make_model(small, name, folder / f"{name}.json") for name in names}
 
 
@@ -114,7 +117,7 @@ def three(folder):
     """Model files of three classes, by method, and their data."""
     rows = make_rows(90, 2, ("well", "ill", "worse"))
     data = write_csv(folder / "three.csv", HEADER, rows)
-    names = ("centers", "medians", "primal-dual")
+    names = ("centers", "medians", "primal-dual", "panel")
     return data, {n: make_model(data, n, folder / f"three_{n}.json") for n in names}
 
 

@@ -26,13 +26,13 @@ def margins_of(model, data):
 
 
 @pytest.mark.parametrize("top", ["1", "2", "10"])
-@pytest.mark.parametrize("method", ["centers", "medians", "primal-dual"])
+@pytest.mark.parametrize("method", ["centers", "medians", "primal-dual", "panel"])
 def test_contributions_sum_to_the_margin(models, new, table, method, top):
     rows = table("explain", models[method], new, "--top", top)
     np.testing.assert_allclose(sums_of(rows), margins_of(models[method], new), atol=1e-6)
 
 
-@pytest.mark.parametrize("method", ["centers", "medians", "primal-dual"])
+@pytest.mark.parametrize("method", ["centers", "medians", "primal-dual", "panel"])
 def test_contributions_of_three_classes_sum_to_the_margin(three, table, method):
     data, models = three
     rows = table("explain", models[method], data, "--top", "2")
@@ -56,6 +56,10 @@ def test_contributions_of_words_sum_to_the_margin(tmp_path, table, method):
         word = row["feature"].removeprefix("review: ")
         assert int(row["value"]) == rows[int(row["row"]) - 1][1].split().count(word)
     assert len(told) > 60
+
+
+def test_a_kernel_is_not_explained_feature_by_feature(models, new, refuses):
+    refuses("explain", models["kernel"], new, match="a panel with a kernel")
 
 
 def test_the_largest_contributions_come_first(models, new, table):

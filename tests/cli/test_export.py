@@ -1,5 +1,7 @@
+import csv
 import json
 
+import numpy as np
 import pytest
 
 
@@ -27,8 +29,42 @@ def test_onnx_is_written(run_folder, tmp_path, tamis):
     onnx.checker.check_model(onnx.load(path))
 
 
-def test_training_rows_in_a_model_are_told(models, tmp_path, tamis):
-    code, _, err = tamis("export", models["landmarks"], "--to", "json", "-o", tmp_path / "m.json")
+@pytest.mark.parametrize("method", ["panel", "kernel"])
+@pytest.mark.parametrize("format", ["json", "skops"])
+def test_an_exported_panel_predicts_the_same(models, new, tmp_path, tamis, table, method, format):
+    pytest.importorskip("skops")
+    path = tmp_path / f"model.{format}"
+    assert tamis("export", models[method], "--to", format, "-o", path)[0] == 0
+    assert table("predict", path, new) == table("predict", models[method], new)
+
+
+@pytest.mark.parametrize("method", ["panel", "kernel"])
+def test_the_graph_of_a_panel_agrees_with_its_predictions(
+    models, new, tmp_path, tamis, table, method
+):
+    runtime = pytest.importorskip("onnxruntime")
+    path = tmp_path / "model.onnx"
+    assert tamis("export", models[method], "--to", "onnx", "-o", path)[0] == 0
+    with open(new, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    given = {}
+    for item in session.get_inputs():
+        values = [row[item.name] for row in rows]
+        if "string" not in item.type:
+            values = [float(value or "nan") for value in values]
+        kind = object if "string" in item.type else np.float64
+        given[item.name] = np.array(values, dtype=kind)[:, None]
+    labels, shares = session.run(["label", "probabilities"], given)
+    predicted = table("predict", models[method], new)
+    assert labels.tolist() == [row["prediction"] for row in predicted]
+    told = [float(row["p_ill"]) for row in predicted]
+    np.testing.assert_allclose(shares[:, 0], told, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["landmarks", "kernel"])
+def test_training_rows_in_a_model_are_told(models, tmp_path, tamis, method):
+    code, _, err = tamis("export", models[method], "--to", "json", "-o", tmp_path / "m.json")
     assert code == 0 and "training rows" in err and err.count("\n") == 1
 
 

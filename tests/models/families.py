@@ -13,6 +13,8 @@ from tamis import (
     LandmarkClassifier,
     LandmarkSearchCV,
     LandmarkTransformer,
+    PanelClassifier,
+    PanelClassifierCV,
     PrimalDualClassifier,
     PrimalDualClassifierCV,
     SparseCenterClassifier,
@@ -38,6 +40,12 @@ MODELS = {
     ),
     "primal-dual nuclear": PrimalDualClassifier(2.0, ball="nuclear", rho=30.0),
     "primal-dual cv": PrimalDualClassifierCV([0.1, 0.5, 2.0], cv=3),
+    "panel lda": PanelClassifier(3, head="lda"),
+    "panel logistic": PanelClassifier(
+        2, head="logistic", keep="age", feature_costs=[1, 2, 1, 1, 3, 1], cv=3
+    ),
+    "panel kernel": PanelClassifier(3, head="kernel", cv=3),
+    "panel cv": PanelClassifierCV([1, 2, 4], head="auto", cv=3),
     "landmark map": LandmarkTransformer("fft", 4, scaling="minmax", random_state=0),
     "landmark given": LandmarkTransformer([0, 3, 7], kernel="linear", distance="angle"),
     "landmarks nb": LandmarkClassifier("fft", 4, kernel="gaussian", random_state=0),

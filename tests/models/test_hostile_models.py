@@ -5,6 +5,7 @@ from tests.models.fuzzing import campaign, raw_files
 FAMILIES = {
     "centers": ["centers", "centers l1", "centers groups", "centers cv"],
     "primal-dual": ["primal-dual", "primal-dual cv"],
+    "panel": ["panel lda", "panel kernel", "panel cv"],
     "landmarks": ["landmarks nb", "landmarks knn", "landmarks lda", "landmark soft"],
     "datum-wise": ["datum-wise groups", "datum-wise fixed", "datum-wise cv"],
     "selectors": ["odds ratio", "naive Bayes", "landmark map"],

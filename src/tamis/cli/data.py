@@ -130,6 +130,7 @@ def _make_options(words, feature_groups=None, costs=None):
         keep=tuple(words["keep"]),
         feature_groups=feature_groups or {},
         costs=costs or {},
+        allow_baselines=words.get("allow_baselines", False),  # older runs do not have it
     )
 
 

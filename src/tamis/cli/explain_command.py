@@ -31,6 +31,12 @@ def run(options):
             f"{options.run} has a {type(model.estimator).__name__}, whose predictions have no "
             "explanation."
         )
+    if not hasattr(model.estimator, "explain"):
+        raise InputError(
+            f"{options.run} has a panel with a kernel, whose predictions cannot be explained "
+            "feature by feature. Pick another model of the run with tamis pick: with fewer "
+            "features the head may be linear."
+        )
     header, explain = _HOW[kind]
     # Contributions are held for each class.
     width = model.preparation.n_columns * (2 + len(model.classes_))

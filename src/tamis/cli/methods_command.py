@@ -16,12 +16,16 @@ _PAPERS = {
     "medians": _CENTERS,
     "primal-dual": 'Barlaud, Chambolle and Caillau, "Classification and feature selection using a '
     'primal-dual method and projection on structured constraints", arXiv 1902.01600',
+    "panel": "the two stages of the experiments in arXiv 1911.07320 (screening by sparse centers, "
+    "then a classifier of the features left), with forward selection in between",
     "landmarks": 'Ortiz-Bejar, Tellez and Graff, "Improving classification performance by feature '
     'space transformations and model selection", arXiv 1907.06258',
     "datum-wise": 'Dulac-Arnold, Denoyer, Preux and Gallinari, "Datum-wise classification: a '
     'sequential approach to sparsity", ECML PKDD 2011',
     "most-frequent": "scikit-learn, DummyClassifier",
     "l1-logistic": "scikit-learn, LogisticRegression",
+    "relaxed-l1": "scikit-learn, LogisticRegression; refitted with a ridge",
+    "rfe": "scikit-learn, LogisticRegression; the smallest weights are dropped step by step",
     "random-forest": "scikit-learn, RandomForestClassifier",
 }
 _LEVELS = {

@@ -8,13 +8,13 @@ from tamis.cli import argument_types
 
 __all__ = ["make_parser"]
 
-_METHODS = "centers, medians, primal-dual, landmarks, datum-wise"
+_METHODS = "centers, medians, primal-dual, panel, landmarks, datum-wise"
 _MISSING = "--missing-values"
 _DATA = "table to read: a file, or - for standard input"
 _RUN = "folder of a run, or a model file"
 _PRIORS = "class frequencies where the model is used, one per class; they sum to 1"
 _SEED = "seed of the random numbers (default: 0)"
-_BASELINES = "most-frequent, l1-logistic, random-forest"
+_BASELINES = "most-frequent, l1-logistic, relaxed-l1, rfe, random-forest"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -185,6 +185,11 @@ def _add_fit(commands):
         f"baselines: {_BASELINES} (default: auto)",
     )
     how.add_argument(
+        "--allow-baselines",
+        action="store_true",
+        help="the sparse baselines (l1-logistic, relaxed-l1, rfe) may be recommended, too",
+    )
+    how.add_argument(
         "--folds",
         type=partial(argument_types.integer, 2),
         default=5,
@@ -262,7 +267,8 @@ def _add_fit(commands):
         action=argument_types.Append,
         default=(),
         metavar="COLS",
-        help="columns that are always available; they are not counted as features",
+        help="columns that are always available; they are not counted as features, and their own "
+        "score is shown",
     )
     how.add_argument(
         "--redundancy",

@@ -5,6 +5,7 @@ from pathlib import Path
 from tamis.cli.data import load
 from tamis.cli.fit_command import conclude
 from tamis.cli.printing import STANDARD_INPUT
+from tamis.comparison.baselines import BASELINES
 from tamis.comparison.comparing import compare_table
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
@@ -16,12 +17,18 @@ __all__ = ["run"]
 def run(options):
     """Run the command; returns the exit code."""
     names = [method.name for method in METHODS]
-    if options.method not in names:
+    allowed = [method.name for method in BASELINES if method.can_be_allowed]
+    if options.method not in (*names, *allowed):
         raise InputError(f"--method {options.method}: the methods are {', '.join(names)}.")
     source, target = RunFolder(options.run), RunFolder(options.output)
     if source.path.resolve() == target.path.resolve():
         raise InputError(f"-o {target.path} is the run itself; name another folder.")
     words = source.read_json("run.json")
+    if options.method in allowed and not words.get("allow_baselines"):
+        raise InputError(
+            f"--method {options.method} is a baseline in this run; repeat tamis fit with "
+            "--allow-baselines to use its models."
+        )
     if options.data is not None:
         words["data"] = options.data
     elif words["data"] == STANDARD_INPUT:

@@ -136,6 +136,7 @@ def _show_model(model, settings):
             "confidence for all points of the curve together (chosen after seeing the curve)"
         )
     lines += _show_threshold(model)
+    lines += _show_kept(model)
     lines += _show_baseline(model)
     if model.get("left_out_batches"):
         batches = model["left_out_batches"]
@@ -161,6 +162,16 @@ def _show_threshold(model):
         f"({threshold['min_sensitivity']:.3f} requested), "
         f"specificity {threshold['specificity']:.3f} "
         f"({threshold['specificity_without']:.3f} without the threshold)"
+    )
+
+
+def _show_kept(model):
+    kept = model.get("kept_alone")
+    if kept is None:
+        return
+    yield (
+        f"  kept columns alone {score(kept)}; the other features add {kept['added']:+.3f} ± "
+        f"{kept['added_standard_error']:.3f} (paired)"
     )
 
 

@@ -1,21 +1,25 @@
-"""Baselines that every method is compared with, from scikit-learn; never recommended."""
+"""Baselines that every method is compared with; the sparse ones are in `sparse_baselines`.
+
+They are not recommended, unless the user allows it for the sparse ones.
+"""
 
 from __future__ import annotations
 
-import warnings
+import copy
 
 import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 
-from tamis._array import is_sparse, multiply_transposed, take_columns
-from tamis._base import largest
-from tamis.comparison.methods import METHODS, Method, Trained
+from tamis._array import take_columns
+from tamis.comparison.method import Method, Trained, dense
+from tamis.comparison.methods import METHODS
+from tamis.comparison.panel_method import choose_folds
+from tamis.comparison.sparse_baselines import L1Logistic, RelaxedL1, Rfe
+from tamis.panel import PanelClassifier
 from tamis.paths.path import Path
 
-__all__ = ["BASELINES", "ModelsPath", "estimate_seconds", "find_method"]
+__all__ = ["BASELINES", "KEPT_ALONE", "ModelsPath", "estimate_seconds", "find_method"]
 
 
 class ModelsPath(Path):
@@ -75,125 +79,6 @@ class MostFrequent(Method):
         return 0.01
 
 
-class L1Logistic(Method):
-    """Logistic regression with an l1 penalty, from scikit-learn, at several penalties."""
-
-    name, title, is_baseline = "l1-logistic", "l1 logistic regression", True
-    takes_weights = True
-    level_name = "C"
-
-    def levels(self, problem, limit):
-        """Inverse penalties, from the strongest penalty; 0.01 to 10 for 500 rows."""
-        return [c * 500 / problem.n_rows for c in (0.01, 0.03, 0.1, 0.3, 1.0, 10.0)]
-
-    def train(self, part, levels):
-        """One class against the rest, for every penalty."""
-        scaler = StandardScaler(with_mean=not is_sparse(part.X))
-        X = scaler.fit_transform(part.X, sample_weight=part.weights)
-        chosen = [1] if part.known.size == 2 else range(part.known.size)
-        fits = [
-            fit_l1_logistic(X, part.codes == c, _balance(part.codes == c, part), levels, part.seed)
-            for c in chosen
-        ]
-        models = [OneAgainstRest(scaler, list(one)) for one in zip(*fits, strict=True)]
-        path = ModelsPath(levels, models, [m.columns for m in models], part.known.size)
-        return Trained(path, part, np.arange(len(levels)))
-
-    def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Coordinate descent, six times per class."""
-        rate = 4e-6 if n_stored < 0.5 * n_rows * n_columns else 5e-7
-        return 0.1 + rate * n_stored * (1 if n_classes == 2 else n_classes)
-
-
-def fit_l1_logistic(X, is_class, weights, penalties, seed):
-    """Coefficients and intercepts of l1 logistic regressions, each on the columns it may need.
-
-    With the inverse penalty C, the coefficient of a column is 0 where the slope of the loss along
-    it is below 1 / C. So scikit-learn solves a problem of a few columns only: those that have a
-    coefficient for the last penalty, and the steepest of the others. Columns that turn out to be
-    needed are added until there are none left. The result is the solution for all columns.
-
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_rows, n_columns)
-        Standardised.
-    is_class : ndarray of bool of shape (n_rows,)
-    weights : ndarray of shape (n_rows,)
-    penalties : sequence of float
-        Values of C, ascending.
-    seed : int
-
-    Returns
-    -------
-    solutions : list of (ndarray of shape (n_columns,), float)
-    """
-    solutions, coef = [], np.zeros(X.shape[1])
-    residual = weights * (is_class - weights @ is_class / weights.sum())
-    slopes = _slopes(X, residual)
-    for C in penalties:
-        n_active = np.count_nonzero(coef)
-        working = np.union1d(np.flatnonzero(coef), _steepest(slopes, 20 + 2 * n_active))
-        while True:
-            model = LogisticRegression(
-                l1_ratio=1.0, C=C, solver="liblinear", max_iter=200, random_state=seed
-            )
-            some = take_columns(X, working)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about iterations; they show in the score
-                model.fit(some, is_class, weights)
-            slopes = _slopes(X, weights * (is_class - model.predict_proba(some)[:, 1]))
-            needed = np.where(slopes > 1.001 / C, slopes, 0.0)
-            needed[working] = 0.0
-            if not needed.any():
-                break
-            working = np.union1d(working, _steepest(needed, 20 + working.size))
-        coef = np.zeros(X.shape[1])
-        coef[working] = model.coef_[0]
-        solutions.append((coef, float(model.intercept_[0])))
-    return solutions
-
-
-def _slopes(X, residual):
-    """Absolute slope of the loss along each column."""
-    return np.abs(multiply_transposed(X, residual[:, None])[:, 0])
-
-
-def _steepest(slopes, count):
-    """Columns with the largest slopes, at most `count`; columns with slope 0 are left out."""
-    chosen = largest(slopes, min(count, slopes.size))
-    chosen = chosen[slopes[chosen] > 0]
-    return chosen if chosen.size else np.zeros(1, dtype=np.intp)
-
-
-class OneAgainstRest:
-    """Logistic regressions of one class against the rest; one for two classes.
-
-    Parameters
-    ----------
-    scaler : StandardScaler
-    solutions : list of (ndarray of shape (n_columns,), float)
-        Coefficients and intercept of each class.
-    """
-
-    def __init__(self, scaler, solutions):
-        coef = np.stack([coef for coef, _ in solutions], axis=1)
-        self.columns = np.flatnonzero(coef.any(axis=1))
-        scale = scaler.scale_[self.columns]
-        self.coef = coef[self.columns] / scale[:, None]
-        self.intercept = np.array([intercept for _, intercept in solutions])
-        if scaler.with_mean:
-            self.intercept = self.intercept - scaler.mean_[self.columns] @ self.coef
-
-    def predict_proba(self, X):
-        """Probabilities, normalised over the classes."""
-        logits = np.asarray(take_columns(X, self.columns) @ self.coef) + self.intercept
-        shares = np.exp(-np.logaddexp(0.0, -logits))
-        if shares.shape[1] == 1:
-            return np.column_stack([1 - shares, shares])
-        total = shares.sum(axis=1, keepdims=True)
-        return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1 / shares.shape[1])
-
-
 class Forest(Method):
     """A random forest on all features, from scikit-learn with its default number of trees."""
 
@@ -221,12 +106,62 @@ class Forest(Method):
         return 0.2 + 1e-6 * n_rows * np.sqrt(n_columns) * np.log2(n_rows + 2)
 
 
-BASELINES = (MostFrequent(), L1Logistic(), Forest())
+class KeptAlone(Method):
+    """The kept columns alone, with the head of a panel; only run where columns are kept."""
+
+    name, title, is_baseline = "kept", "kept columns alone", True
+    takes_weights = True
+
+    def levels(self, problem, limit):
+        """One level, with no other features."""
+        return [0]
+
+    def train(self, part, levels):
+        """Choose and fit the head."""
+        columns = np.flatnonzero(part.problem.kept[part.feature_of])
+        path = PanelClassifier(
+            keep=list(range(columns.size)),
+            class_weight=part.class_weight,
+            cv=choose_folds(part),
+            random_state=part.seed,
+        )._fit_path(
+            dense(take_columns(part.X, columns)),
+            part.codes,
+            None,
+            part.weights,
+            part.known.size,
+            part.groups,
+        )
+        return Trained(path, part, np.zeros(1, dtype=np.intp), columns)
+
+    def seconds(self, n_rows, n_columns, n_stored, n_classes):
+        """Heads of up to 200 bumps, in three folds."""
+        return 0.1 + 1e-4 * n_rows
 
 
-def find_method(name):
-    """Find a method or baseline by its name."""
-    return next(method for method in (*METHODS, *BASELINES) if method.name == name)
+BASELINES = (MostFrequent(), L1Logistic(), RelaxedL1(), Rfe(), Forest())
+KEPT_ALONE = KeptAlone()
+
+
+def find_method(name: str, allow_baselines: bool = False) -> Method:
+    """Find a method or baseline by its name.
+
+    Parameters
+    ----------
+    name : str
+    allow_baselines : bool
+        Whether sparse baselines are returned as methods that may be recommended.
+
+    Returns
+    -------
+    method : Method
+    """
+    known = (*METHODS, *BASELINES, KEPT_ALONE)
+    method = next(method for method in known if method.name == name)
+    if allow_baselines and method.can_be_allowed:
+        method = copy.copy(method)
+        method.is_baseline = False
+    return method
 
 
 def estimate_seconds(problem, name):
@@ -234,12 +169,3 @@ def estimate_seconds(problem, name):
     n_rows, n_columns = problem.encoded.shape
     n_stored = getattr(problem.encoded, "nnz", n_rows * n_columns)
     return find_method(name).seconds(n_rows, n_columns, n_stored, problem.classes.size)
-
-
-def _balance(is_class, part):
-    """Sample weights that give a class and the rest equal weight, if classes are balanced."""
-    weights = np.ones(is_class.size) if part.weights is None else part.weights
-    if part.class_weight is None:
-        return weights
-    sizes = np.bincount(is_class, weights=weights)
-    return weights * (weights.sum() / (2 * sizes))[is_class.astype(np.intp)]

@@ -108,6 +108,7 @@ def compare(
     missing: str = "impute",
     vectorizer: str = "counts",
     ngrams: tuple[int, int] = (1, 1),
+    allow_baselines: bool = False,
     checkpoints: str | PathLike | None = None,
     force: bool = False,
     max_seconds: float | None = None,
@@ -165,6 +166,8 @@ def compare(
         How words are counted.
     ngrams : (int, int)
         Shortest and longest sequence of words to count.
+    allow_baselines : bool
+        Whether sparse baselines (l1, relaxed l1, elimination) may be recommended.
     checkpoints : str or path-like or None
         Folder for finished tasks: an interrupted comparison resumes when it is repeated.
     force : bool
@@ -229,6 +232,7 @@ def compare(
             duplicates=duplicates,
             vectorizer=vectorizer,
             ngrams=ngrams,
+            allow_baselines=bool(allow_baselines),
             seed=as_seed(random_state),
         )
         comparison = compare_table(

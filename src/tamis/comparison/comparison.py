@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tamis.comparison.choice import Candidates, Choice, Honest
 from tamis.comparison.final import fit_final
 from tamis.comparison.folder import RunFolder
-from tamis.comparison.metrics import path_table, summarise
+from tamis.comparison.metrics import kept_alone, path_table, summarise
 from tamis.comparison.options import Settings
 from tamis.comparison.problem import Problem
 from tamis.comparison.results import MethodResult
@@ -151,6 +151,15 @@ class Comparison:
                 for column, value in zip(columns.values(), values, strict=True):
                     column.append(value)
         return self._as_frame(columns)
+
+    @property
+    def kept_alone(self) -> dict[str, float] | None:
+        """Score of the kept columns alone, and what the recommended model adds to them.
+
+        With "score" and "standard_error", and "added" with its "added_standard_error", from paired
+        predictions; None where no columns are kept. Scores were used to select the model.
+        """
+        return None if self.choice is None else kept_alone(self, self.choice)
 
     @property
     def features(self) -> Any:

@@ -1,158 +1,34 @@
 """The methods that are compared: each trains the path of a family on the rows of a fold.
 
-To add a method, write a class like those below (levels, `train`, and what differs from the base)
-and put an instance into `METHODS`, or into `BASELINES` if it must never be recommended.
-
-A level is a number of features, except where `level_name` says otherwise; levels go from the
-sparsest to the fullest.
+To add a method, write a class like those below (levels, `train`, and what differs from the base in
+`tamis.comparison.method`) and put an instance into `METHODS`, or into `BASELINES` if it is not
+recommended by default.
 """
 
 from __future__ import annotations
 
 import copy
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tamis._array import Matrix, is_sparse, take_columns
-from tamis._base import require_class_weights, softmax
+from tamis._array import take_columns
+from tamis._base import require_class_weights
 from tamis.centers import SparseCenterClassifier
-from tamis.comparison.problem import Part, Problem
-from tamis.paths.path import Path, Usage
+from tamis.comparison.method import MANY_ROWS, Method, Trained, count_levels, dense
+from tamis.comparison.panel_method import Panel, forward_features
+from tamis.comparison.problem import Problem
 from tamis.primal_dual import PrimalDualClassifier
 
 __all__ = ["METHODS", "Method", "Trained"]
 
-# Numbers of features to try; after the last one the number doubles.
-_COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 100, 128)
-_FEW_COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-# Data with more rows than this get fewer levels.
-_MANY_ROWS = 100_000
 # The landmarks and the datum-wise classifier see at most this many features.
 _LANDMARK_FEATURES = 128
 _ASKED_FEATURES = 60
 _PRIMAL_DUAL_FEATURES = 500
 # Weight of kept features in the ball: a tenth of the others'.
 _KEPT_WEIGHT = 10.0
-
-
-@dataclass
-class Trained:
-    """The path of a method, trained on a part.
-
-    Attributes
-    ----------
-    path : Path
-    part : Part
-        Training rows.
-    places : ndarray of int of shape (n_levels,)
-        Place on the path of each level that was requested.
-    columns : ndarray of int or None
-        Columns of the part that the path uses, dense; None: all, unchanged.
-    takes_missing : bool
-        Whether missing values stay missing.
-    """
-
-    path: Path
-    part: Part
-    places: NDArray
-    columns: NDArray | None = None
-    takes_missing: bool = False
-
-    def predict(self, X: Matrix, with_missing: Matrix) -> tuple[NDArray, Usage]:
-        """Probabilities of the known classes, and the features each row needs, at all levels.
-
-        Parameters
-        ----------
-        X, with_missing : ndarray or CSR array of shape (n_rows, n_columns)
-            Rows of the columns of the part: imputed, and with missing values.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_levels, n_rows, n_classes)
-        usage : Usage
-        """
-        X = with_missing if self.takes_missing else X
-        if self.columns is not None:
-            X = _dense(take_columns(X, self.columns))
-        decisions, usage = self.path.decisions_and_usage(X)
-        places = self.places
-        usage = Usage(usage.n_features[places], usage.cost[places])
-        return softmax(decisions)[places], usage
-
-    def columns_of(self, level: int) -> NDArray:
-        """Columns of the part that the model of a level uses, ascending."""
-        used = self.path.features(self.places[level])
-        return used if self.columns is None else self.columns[used]
-
-    def features(self, level: int) -> NDArray:
-        """Counted features that the model of a level uses, including kept ones, ascending."""
-        return np.unique(self.part.feature_of[self.columns_of(level)])
-
-    def model(self, level: int) -> Any:
-        """The fitted classifier of a level."""
-        return self.path.model(self.places[level])
-
-
-class Method(ABC):
-    """Base of the methods.
-
-    Attributes
-    ----------
-    name, title : str
-        Name for the command line, and title for people.
-    is_baseline : bool
-        Whether it is only a baseline, which is never recommended.
-    asks : bool
-        Whether each sample is asked for its own features.
-    takes_weights : bool
-        Whether a sample weight of 2 is exactly equivalent to repeating the row.
-    has_medians : bool
-        Whether its class centers are medians.
-    level_name : str
-        What a level is.
-    """
-
-    name = title = ""
-    is_baseline = False
-    asks = False
-    takes_weights = False
-    has_medians = False
-    level_name = "features"
-
-    def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
-        """Levels for a problem, with at most `limit` features."""
-        return count_levels(problem.n_features, limit, problem.n_rows)
-
-    @abstractmethod
-    def train(self, part: Part, levels: Sequence[float]) -> Trained:
-        """Train the path on a part."""
-
-    @abstractmethod
-    def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
-        """Rough seconds of one `train`, on one core of an ordinary machine."""
-
-    def gains(self, trained: Trained, level: int) -> NDArray:
-        """How much each counted feature matters to the model of a level."""
-        return np.zeros(len(trained.part.problem.names))
-
-    def shrink(self, trained: Trained, level: int) -> tuple[NDArray, Any]:
-        """Columns of the part that a model needs, and the fitted model reduced to them."""
-        raise ValueError(f"{self.name} is a baseline, which is never used as a model.")
-
-
-def count_levels(n_features, limit, n_rows=0):
-    """Numbers of features along a path: few and close together at first, then doubling."""
-    most = max(1, min(n_features, limit or n_features))
-    counts = list(_FEW_COUNTS if n_rows > _MANY_ROWS else _COUNTS)
-    while counts[-1] < most:
-        counts.append(2 * counts[-1])
-    return [k for k in counts if k < most] + [most]
 
 
 class Centers(Method):
@@ -233,7 +109,7 @@ class PrimalDual(Method):
             path = estimator.fit_path(
                 part.X,
                 part.codes,
-                20 if part.codes.size <= _MANY_ROWS else 10,
+                20 if part.codes.size <= MANY_ROWS else 10,
                 max_features=int(max(levels)),
                 sample_weight=part.weights,
             ).at_most(levels, part.feature_of, problem.kept)
@@ -263,11 +139,11 @@ class PrimalDual(Method):
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """Twenty radii, ten for many rows; access to sparse values is slower."""
         rate = 2e-5 if n_stored < 0.5 * n_rows * n_columns else 1e-6
-        return 0.5 + rate * n_stored * (0.5 if n_rows > _MANY_ROWS else 1.0)
+        return 0.5 + rate * n_stored * (0.5 if n_rows > MANY_ROWS else 1.0)
 
 
 class Landmarks(Method):
-    """Landmarks on the features of largest gain: one ensemble of configurations per k."""
+    """Landmarks on the features the panel chooses first: one ensemble of configurations per k."""
 
     name, title = "landmarks", "landmarks on the best features"
 
@@ -280,7 +156,7 @@ class Landmarks(Method):
         """Rank the features once; search configurations for each level."""
         from tamis.landmarks import LandmarkSearchCV  # here, so that other methods start faster
 
-        columns = [part.columns_of(part.best_features(int(k))) for k in levels]
+        columns = [part.columns_of(forward_features(part, int(k))) for k in levels]
         used = np.unique(np.concatenate(columns))
         estimator = LandmarkSearchCV(
             space={"scaling": ["standard"]},
@@ -291,7 +167,7 @@ class Landmarks(Method):
             random_state=part.seed,
         )
         path = estimator._fit_supports(
-            _dense(take_columns(part.X, used)),
+            dense(take_columns(part.X, used)),
             part.codes,
             np.arange(part.codes.max() + 1),
             [np.searchsorted(used, some) for some in columns],
@@ -299,7 +175,7 @@ class Landmarks(Method):
         return Trained(path, part, np.arange(len(levels)), used)
 
     def gains(self, trained, level):
-        """Gains of sparse centers, by which the features were chosen."""
+        """Gains of sparse centers."""
         gains = np.zeros(len(trained.part.problem.names))
         features = trained.features(level)
         gains[features] = trained.part.gains[features]
@@ -310,8 +186,9 @@ class Landmarks(Method):
         return trained.columns_of(level), trained.path.narrow_model(trained.places[level])
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Distances of the rows to a few hundred landmarks, for eight levels."""
-        return 0.5 + 1e-3 * n_rows + 2e-7 * n_rows**2 * n_classes
+        """One forward selection, and distances to a few hundred landmarks for eight levels."""
+        forward = 1e-7 * n_stored + 5e-6 * n_rows * n_classes * min(n_columns, 100)
+        return 0.5 + forward + 1e-3 * n_rows + 2e-7 * n_rows**2 * n_classes
 
 
 class DatumWise(Method):
@@ -343,7 +220,7 @@ class DatumWise(Method):
             class_weight=part.class_weight,
             n_trees=50,
             random_state=part.seed,
-        ).fit_path(_dense(take_columns(part.with_missing, columns)), part.codes, levels)
+        ).fit_path(dense(take_columns(part.with_missing, columns)), part.codes, levels)
         path.uncounted = problem.kept[features]
         return Trained(path, part, np.arange(len(levels)), columns, takes_missing=True)
 
@@ -367,13 +244,10 @@ METHODS = (
     Centers("centers", "sparse centers, means", "l2", 3e-8),
     Centers("medians", "sparse centers, medians", "l1", 2e-7),
     PrimalDual(),
+    Panel(),
     Landmarks(),
     DatumWise(),
 )
-
-
-def _dense(X):
-    return X.toarray() if is_sparse(X) else X
 
 
 def _inner_folds(codes):

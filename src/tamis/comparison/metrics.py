@@ -3,9 +3,10 @@
 import numpy as np
 
 from tamis import __version__
+from tamis.comparison.baselines import KEPT_ALONE
 from tamis.comparison.scores import class_table, confusion
 
-__all__ = ["path_table", "summarise", "versions"]
+__all__ = ["kept_alone", "path_table", "summarise", "versions"]
 
 
 def versions():
@@ -145,6 +146,7 @@ def describe_model(comparison, choice, point):
             "is": "used to select the model; optimistic, so do not report it",
         },
         "best_baseline": _best_baseline(comparison, choice),
+        "kept_alone": kept_alone(comparison, choice),
         "confusion": {
             "classes": [str(label) for label in classes.tolist()],
             "true_in_rows": (confusion(codes, labels, classes.size, weights) / n_repeats).tolist(),
@@ -188,6 +190,32 @@ def _honest(honest, settings):
         "draws": honest.n_draws,
         "is": ("nested" if honest.is_nested else "bootstrap bias corrected")
         + ": includes the choice of method and number of features",
+    }
+
+
+def kept_alone(comparison, choice):
+    """Score of the kept columns alone, and what one level of a method adds to them.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+
+    Returns
+    -------
+    told : dict of str to float, or None
+        None if no columns are kept, or their score was not finished.
+    """
+    result, candidates = comparison.result(KEPT_ALONE.name), comparison.candidates
+    if result is None:
+        return None
+    place = candidates.place(KEPT_ALONE.name, 0)
+    behind = candidates.behind(place, candidates.place(choice.method, choice.place))
+    return {
+        "score": float(result.scores[0]),
+        "standard_error": float(result.errors[0]),
+        "added": behind.difference,
+        "added_standard_error": behind.error,
     }
 
 

@@ -9,7 +9,7 @@ from numbers import Integral
 import numpy as np
 
 from tamis._base import is_real
-from tamis.comparison.baselines import BASELINES, find_method
+from tamis.comparison.baselines import BASELINES, KEPT_ALONE, find_method
 from tamis.comparison.methods import METHODS
 from tamis.paths.folds import default_repeats, leave_one_batch_out
 from tamis.paths.rule import TOLERANCE
@@ -40,6 +40,8 @@ class Options:
     min_sensitivity, redundancy : float or None
     permutations : int
     ngrams : tuple of int
+    allow_baselines : bool
+        Whether sparse baselines may be recommended.
     seed : int
     """
 
@@ -60,6 +62,7 @@ class Options:
     duplicates: str = "group"
     vectorizer: str = "counts"
     ngrams: tuple[int, int] = (1, 1)
+    allow_baselines: bool = False
     seed: int = 0
 
     def __post_init__(self):
@@ -111,6 +114,8 @@ class Settings:
     min_sensitivity : float or None
     permutations : int
         How often everything is repeated with shuffled labels.
+    allow_baselines : bool
+        Whether sparse baselines may be recommended.
     """
 
     methods: tuple
@@ -124,27 +129,33 @@ class Settings:
     positive: int | None = None
     min_sensitivity: float | None = None
     permutations: int = 0
+    allow_baselines: bool = False
 
 
 def find_methods(options: Options) -> tuple[str, ...]:
-    """Names of the methods to compare; baselines are added if none is named."""
+    """Names of the methods to compare; baselines are added if none is named.
+
+    The kept columns alone are always among the baselines.
+    """
     names, wanted = [method.name for method in (*METHODS, *BASELINES)], options.named
+    kept = (KEPT_ALONE.name,) if options.keep else ()
     if wanted in (("auto",), ("all",)):
-        return tuple(names)
+        return (*names, *kept)
     unknown = [name for name in wanted if name not in names]
     if unknown or not wanted:
         raise InputError(
             f"--methods {unknown[0] if unknown else options.methods}: the methods are "
             f"{', '.join(names)}; or auto, or all."
         )
-    ours = [method.name for method in METHODS if method.name in wanted]
-    if not ours:
+    if all(find_method(name, options.allow_baselines).is_baseline for name in wanted):
+        able = ", ".join(method.name for method in METHODS)
         raise InputError(
-            "--methods: only baselines are named, which are never recommended. Add a method: "
-            f"{', '.join(method.name for method in METHODS)}."
+            "--methods: only baselines are named, which are not recommended. Add a method: "
+            f"{able}; or --allow-baselines for those that are sparse."
         )
+    ours = [method.name for method in METHODS if method.name in wanted]
     baselines = [method.name for method in BASELINES if method.name in wanted]
-    return tuple(ours + (baselines or [method.name for method in BASELINES]))
+    return (*ours, *(baselines or [method.name for method in BASELINES]), *kept)
 
 
 def make_settings(options: Options, problem, notes: list[str]) -> Settings:
@@ -167,7 +178,7 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
         )
     methods = find_methods(options)
     if problem.weights is not None:
-        methods = _weighted_methods(methods, notes)
+        methods = _weighted_methods(methods, options.allow_baselines, notes)
     return Settings(
         methods=methods,
         n_folds=_count_folds(options, problem, notes),
@@ -180,6 +191,7 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
         positive=_find_positive(options, problem),
         min_sensitivity=options.min_sensitivity,
         permutations=options.permutations,
+        allow_baselines=options.allow_baselines,
     )
 
 
@@ -214,10 +226,10 @@ def _count_folds(options, problem, notes):
     return n_folds
 
 
-def _weighted_methods(methods, notes):
+def _weighted_methods(methods, allow_baselines, notes):
     """Methods that use sample weights exactly; the others are skipped, with a message."""
     exact = tuple(name for name in methods if find_method(name).takes_weights)
-    if not any(method.name in exact for method in METHODS):
+    if all(find_method(name, allow_baselines).is_baseline for name in exact):
         able = ", ".join(method.name for method in METHODS if method.takes_weights)
         raise InputError(
             "--weights: none of the methods named can use sample weights exactly; "

@@ -140,6 +140,7 @@ class Problem:
             known=known,
             weights=weights,
             seed=seed,
+            groups=None if self.groups is None else self.groups[rows],
         )
 
 
@@ -163,6 +164,8 @@ class Part:
     weights : ndarray of shape (n_train,) or None
         Sample weights.
     seed : int
+    groups : ndarray of int64 of shape (n_train,) or None
+        Sample groups.
     feature_of : ndarray of int64 of shape (len(columns),)
         Counted feature of each remaining column.
     present : ndarray of int64
@@ -180,6 +183,7 @@ class Part:
     known: np.ndarray
     weights: np.ndarray | None
     seed: int
+    groups: np.ndarray | None = None
     feature_of: np.ndarray = field(init=False)
     present: np.ndarray = field(init=False)
     class_weight: str | None = field(init=False)

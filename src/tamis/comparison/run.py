@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from tamis.comparison.baselines import estimate_seconds, find_method
 from tamis.comparison.choice import Candidates, estimate
 from tamis.comparison.comparison import Comparison
-from tamis.comparison.methods import METHODS
 from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
 from tamis.comparison.options import Settings
 from tamis.comparison.results import collect, judge
@@ -104,7 +103,8 @@ def drop_slow(planned, problem, named, notes):
     n_tasks = sum(task.method == methods[0] for task in planned.tasks)
     seconds = {name: n_tasks * estimate_seconds(problem, name) / _CORES for name in methods}
     left_out = {name: t for name, t in seconds.items() if t > PATIENCE}
-    ours = [method.name for method in METHODS if method.name in seconds]
+    allow = planned.settings.allow_baselines
+    ours = [name for name in methods if not find_method(name, allow).is_baseline]
     if ours and all(name in left_out for name in ours):
         del left_out[min(ours, key=seconds.get)]
     left_out = {name: t for name, t in left_out.items() if name not in named}
@@ -112,8 +112,8 @@ def drop_slow(planned, problem, named, notes):
         told = f"{t / 60:.0f} min" if t < 5400 else f"{t / 3600:.1f} h"
         notes.append(f"{name} is not run: it would take about {told} (--methods all runs it)")
     planned = planned.without(left_out)
-    baselines = [name for name in planned.settings.methods if find_method(name).is_baseline]
-    added = [name for name in baselines if name not in named]
+    left = planned.settings.methods
+    added = [n for n in left if find_method(n, allow).is_baseline and n not in named]
     if named != ("auto",) and added:
         notes.append(f"also running the baselines: {', '.join(added)}")
     return planned, left_out
@@ -163,7 +163,8 @@ def run(
         `why_stopped` says why it ended early: Ctrl-C, or a worker process that was killed.
     """
     settings, folds, tasks = planned.settings, planned.folds, planned.tasks
-    first = next(u.method for u in tasks if not find_method(u.method).is_baseline)
+    allow = settings.allow_baselines
+    first = next(u.method for u in tasks if not find_method(u.method, allow).is_baseline)
     is_stopped = only_finished
 
     def start(task):
@@ -220,7 +221,8 @@ def _gather(comparison, tasks, done, stage, codes=None):
             unfinished.append(name)
             continue
         pairs = [done[key] for key in keys]
-        results.append(collect(find_method(name), pairs, problem, settings, codes))
+        method = find_method(name, settings.allow_baselines)
+        results.append(collect(method, pairs, problem, settings, codes))
     return results, unfinished
 
 

@@ -7,7 +7,8 @@ from tamis.tables.errors import InputError
 __all__ = ["add_classifier", "columns_of"]
 
 _POSSIBLE = (
-    "SparseCenterClassifier(CV), PrimalDualClassifier(CV), and LandmarkClassifier or "
+    "SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), and "
+    "LandmarkClassifier or "
     "LandmarkSearchCV with naive Bayes, ridge or lda classifiers and no quantile scaling"
 )
 _FARTHEST, _REACH = 1e100, 1e150
@@ -17,7 +18,7 @@ _TIE = 1e-12
 def columns_of(model):
     """Columns of X that the decisions of a model use, ascending."""
     kind = type(model).__name__
-    if kind.startswith(("SparseCenter", "PrimalDual")):
+    if kind.startswith(("SparseCenter", "PrimalDual", "Panel")):
         return np.flatnonzero(model.get_support())
     if kind in ("LandmarkClassifier", "LandmarkSearchCV"):
         return np.arange(model.n_features_in_)
@@ -47,6 +48,8 @@ def add_classifier(graph, model, x):
         decisions = _centers(graph, model, x)
     elif kind.startswith("PrimalDual"):
         decisions = _primal_dual(graph, model, x)
+    elif kind.startswith("Panel"):
+        decisions = _panel(graph, model, x)
     elif kind == "LandmarkClassifier":
         decisions = _landmarks(graph, model.model_, x)
     else:
@@ -98,6 +101,19 @@ def _primal_dual(graph, model, x):
         return graph("Mul", graph("Add", graph("Abs", top), np.float64(1.0)), np.float64(_TIE))
 
     decisions = graph.settle(decisions, slack)
+    return graph("Div", decisions, np.float64(model.temperature_))
+
+
+def _panel(graph, model, x):
+    head = model._head_state
+    if model.head_ == "kernel":
+        standard = graph("Div", graph("Sub", x, head["center"]), head["scale"])
+        away = graph.apart(standard, head["landmarks"])
+        near = graph("Mul", graph.sum(graph("Mul", away, away), 2), -np.float64(head["width"]))
+        decisions = graph("MatMul", graph("Exp", near), head["coef"])
+    else:
+        product = graph("MatMul", x, np.ascontiguousarray(head["coef"].T))
+        decisions = graph("Add", product, head["intercept"])
     return graph("Div", decisions, np.float64(model.temperature_))
 
 

@@ -14,6 +14,8 @@ ESTIMATORS = {
     "LandmarkSearchCV": "tamis.landmarks.search",
     "LandmarkTransformer": "tamis.landmarks.transformer",
     "OddsRatioSelector": "tamis.selectors.odds_ratio",
+    "PanelClassifier": "tamis.panel.classifier",
+    "PanelClassifierCV": "tamis.panel.classifier_cv",
     "PrimalDualClassifier": "tamis.primal_dual.classifier",
     "PrimalDualClassifierCV": "tamis.primal_dual.classifier_cv",
     "SparseCenterClassifier": "tamis.centers.classifier",

@@ -12,6 +12,7 @@ from tamis.models import (
     _check_centers,
     _check_datumwise,
     _check_landmarks,
+    _check_panel,
     _check_primal_dual,
     _check_selectors,
 )
@@ -50,6 +51,8 @@ _STATES = {
         _check_landmarks.check_transformer,
     ),
     "OddsRatioSelector": (_check_selectors.ODDS_RATIO, (), _check_selectors.check_selector),
+    "PanelClassifier": (_check_panel.ATTRIBUTES, (), _check_panel.check_panel),
+    "PanelClassifierCV": (_check_panel.ATTRIBUTES_CV, (), _check_panel.check_panel),
     "PrimalDualClassifier": (
         _check_primal_dual.ATTRIBUTES,
         _check_primal_dual.OPTIONAL,
@@ -103,6 +106,10 @@ def describe(estimator, as_json=True):
         for name, value in vars(estimator).items()
         if name not in parameters and not name.startswith(_PASSING)
     }
+    if as_json and hasattr(estimator, "to_record"):
+        record = estimator.to_record()
+        record.pop("parameters")
+        return parameters, record | {k: v for k, v in state.items() if k == _CONFIGURED}
     first = ("n_features_in_", "feature_names_in_", "classes_", "support_")
     order = [name for name in first if name in state]
     order += sorted((name for name in state if name not in first), key=lambda n: _weight(state[n]))
@@ -132,10 +139,26 @@ def build(name, parameters, state):
     unknown = [key for key in parameters if key not in cls._get_param_names()]
     if unknown:
         raise InputError(f"a {name} has no parameter {str(unknown[0])[:60]!r}")
+    if hasattr(cls, "from_record"):
+        return _build_from_record(cls, parameters, state)
     _check_state(name, state)
     estimator = cls(**parameters)
     vars(estimator).update(state)
     _check_parameters(estimator, parameters)
+    return estimator
+
+
+def _build_from_record(cls, parameters, state):
+    """An estimator whose class reads and checks its own record."""
+    record = {key: value for key, value in state.items() if key != _CONFIGURED}
+    require("parameters" not in record, "state", "without parameters")
+    try:
+        estimator = cls.from_record(record | {"parameters": parameters})
+    except (ValueError, TypeError) as error:
+        raise InputError(f"its {' '.join(str(error).split())[:200].rstrip('.')}") from error
+    if _CONFIGURED in state:
+        vars(estimator)[_CONFIGURED] = state[_CONFIGURED]
+    check(estimator)
     return estimator
 
 

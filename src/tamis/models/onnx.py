@@ -23,6 +23,8 @@ _OUTPUTS = ("label", "probabilities")
 _REGISTERED = (
     "LandmarkClassifier",
     "LandmarkSearchCV",
+    "PanelClassifier",
+    "PanelClassifierCV",
     "PrimalDualClassifier",
     "PrimalDualClassifierCV",
     "SparseCenterClassifier",
@@ -41,9 +43,9 @@ def export_onnx(model: TableModel | BaseEstimator, path: str | os.PathLike[str])
     Parameters
     ----------
     model : classifier or TableModel
-        SparseCenterClassifier(CV), PrimalDualClassifier(CV), or LandmarkClassifier and
-        LandmarkSearchCV without nearest neighbours and quantile scaling; a classifier of tables
-        with one of these and without free text.
+        SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), or
+        LandmarkClassifier and LandmarkSearchCV without nearest neighbours and quantile scaling; a
+        classifier of tables with one of these and without free text.
     path : str or path-like
         File to write.
 
@@ -226,9 +228,9 @@ def register_skl2onnx() -> None:
     """Register the classifiers with `skl2onnx`, so that it can convert pipelines with them.
 
     After this call ``skl2onnx.to_onnx(pipeline, X)`` works for pipelines that end with a
-    SparseCenterClassifier(CV), PrimalDualClassifier(CV), LandmarkClassifier or LandmarkSearchCV
-    (without nearest neighbours and quantile scaling). The classifier computes in double
-    precision; its probabilities have the type of its input.
+    SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), LandmarkClassifier
+    or LandmarkSearchCV (without nearest neighbours and quantile scaling). The classifier computes
+    in double precision; its probabilities have the type of its input.
     """
     _require("onnx", "register_skl2onnx")
     skl2onnx = _require("skl2onnx", "register_skl2onnx")

@@ -16,7 +16,8 @@ def holds_training_rows(model: TableModel | BaseEstimator) -> str | None:
     """Describe which training rows a model contains; None if it contains none.
 
     Landmarks are rows of the data, unless they are centroids of more than one row; nearest
-    neighbours need all training rows, as distances to the landmarks, with their classes. Centers,
+    neighbours need all training rows, as distances to the landmarks, with their classes. The
+    kernel of a panel contains the selected features of up to 200 training rows. Centers,
     weights, trees (random thresholds and class shares) and linear scores contain no rows; but the
     mean of a class with a single row is that row.
 
@@ -42,6 +43,8 @@ def holds_training_rows(model: TableModel | BaseEstimator) -> str | None:
     model = getattr(model, "estimator", model)
     if hasattr(model, "class_count_"):
         return _single_rows(model)
+    if hasattr(model, "_head_state"):
+        return _kernel_rows(model._head_state)
     if hasattr(model, "members_"):
         parts = [
             (one["model"]["map"], one["model"]["head"], one["configuration"]["kind"])
@@ -83,6 +86,16 @@ def _landmark_rows(parts):
     if not said:
         return None
     return f"The model contains {', and '.join(said)}: anyone with the file can read them."
+
+
+def _kernel_rows(head):
+    if "landmarks" not in head:
+        return None
+    n = len(head["landmarks"])
+    return (
+        f"The model contains the selected features of {n} training row{'s' * (n > 1)}, the "
+        "landmarks of its kernel: anyone with the file can read them."
+    )
 
 
 def _single_rows(model):

@@ -1,0 +1,162 @@
+"""The panel in the comparison: forward selection, with the head chosen inside each fold."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._base import require_class_weights
+from tamis.comparison.method import Method, Trained, count_levels
+from tamis.comparison.problem import Part, Problem
+from tamis.panel import PanelClassifier
+from tamis.panel.outer import outer_splits
+
+__all__ = ["Panel", "PanelModels", "choose_folds", "forward_features", "keep_columns"]
+
+_PANEL_FEATURES, _SCREENED = 50, 100
+# Outer folds that choose the head, inside each fold of the comparison.
+_OUTER_FOLDS = 3
+# A cost of 0 would make a feature infinitely good; this share of the largest cost is small enough.
+_LEAST_COST = 1e-6
+
+
+class PanelModels(Method):
+    """Base of the methods whose models are `PanelClassifier`."""
+
+    def gains(self, trained: Trained, level: int) -> NDArray:
+        """How much the decisions change when a feature is set to its mean."""
+        part, importances = trained.part, trained.model(level).feature_importances_
+        return np.bincount(part.feature_of, weights=importances, minlength=len(part.problem.names))
+
+    def shrink(self, trained: Trained, level: int) -> tuple[NDArray, Any]:
+        """Keep the selected columns."""
+        columns = trained.columns_of(level)
+        columns = columns if columns.size else np.zeros(1, dtype=np.intp)
+        return columns, keep_columns(trained.model(level), columns)
+
+
+class Panel(PanelModels):
+    """Panel: features chosen one after the other by what each adds, and a head fitted on them."""
+
+    name, title = "panel", "panel, forward selection"
+    takes_weights = True
+
+    def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
+        """Numbers of features, up to 50."""
+        limit = min(limit or _PANEL_FEATURES, _PANEL_FEATURES)
+        return count_levels(problem.n_features, limit, problem.n_rows)
+
+    def train(self, part: Part, levels: Sequence[float]) -> Trained:
+        """One selection for all levels; the head of each is chosen in folds of its own."""
+        weights, problem = part.weights, part.problem
+        if weights is not None:
+            require_class_weights(problem.classes[part.known], part.codes, weights)
+        path = _make_panel(part)._fit_path(
+            part.X,
+            part.codes,
+            np.asarray(levels, dtype=np.int64),
+            weights,
+            part.known.size,
+            part.groups,
+        )
+        most = np.minimum(np.asarray(levels, dtype=np.int64), path.levels[-1])
+        return Trained(path, part, np.searchsorted(path.levels, most))
+
+    def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
+        """Four selections (three in folds), with heads of up to 200 bumps at every level."""
+        return 0.5 + 5e-7 * n_stored + 2e-5 * n_rows * n_classes * min(n_columns, _SCREENED)
+
+
+def forward_features(part: Part, k: int) -> NDArray:
+    """The kept features and the k others that forward selection chooses first, ascending.
+
+    The first 50 come from forward selection, as in the panel; those after it, from the gains.
+
+    Parameters
+    ----------
+    part : Part
+    k : int
+
+    Returns
+    -------
+    features : ndarray of int
+    """
+    order = vars(part).get("_forward_order")
+    if order is None:
+        order = _make_panel(part)._order(
+            part.X, part.codes, _PANEL_FEATURES, part.weights, part.known.size, part.groups
+        )
+        order = part.feature_of[order]
+        vars(part)["_forward_order"] = order  # all levels, and all who ask, share it
+    chosen = order[:k]
+    if chosen.size < k:
+        by_gain = part.best_features(len(part.problem.names))
+        rest = np.setdiff1d(by_gain, np.append(order, np.flatnonzero(part.problem.kept)))
+        rest = rest[np.argsort(-part.gains[rest], kind="stable")]
+        chosen = np.concatenate([chosen, rest[: k - chosen.size]])
+    return np.sort(np.concatenate([np.flatnonzero(part.problem.kept), chosen]))
+
+
+def _make_panel(part):
+    kept = np.flatnonzero(part.problem.kept[part.feature_of])
+    return PanelClassifier(
+        feature_groups=part.feature_of if part.present.size < part.columns.size else None,
+        keep=kept.tolist() if kept.size else None,
+        feature_costs=_costs_of_columns(part),
+        class_weight=part.class_weight,
+        cv=choose_folds(part),
+        random_state=part.seed,
+    )
+
+
+def choose_folds(part: Part) -> int | list[tuple[NDArray, NDArray]]:
+    """Outer folds for a panel: three, or all rows where no fold would leave two classes."""
+    weights = np.ones(part.codes.size) if part.weights is None else part.weights
+    try:
+        outer_splits(_OUTER_FOLDS, part.X, part.codes, weights, part.groups, part.seed)
+    except ValueError:
+        rows = np.arange(part.codes.size)
+        return [(rows, rows)]
+    return _OUTER_FOLDS
+
+
+def keep_columns(model: PanelClassifier, columns: NDArray) -> PanelClassifier:
+    """A fitted panel for some columns alone, which must include the selected ones.
+
+    Parameters
+    ----------
+    model : PanelClassifier
+        Fitted.
+    columns : ndarray of int
+        Columns to keep, ascending.
+
+    Returns
+    -------
+    small : PanelClassifier
+        Without groups, kept features and costs, which describe the columns of the whole model.
+    """
+    small = copy.copy(model)
+    small.support_ = model.support_[columns]
+    place = np.full(model.support_.size, -1)
+    place[columns] = np.arange(columns.size)
+    order = place[model.feature_order_]
+    small.feature_order_ = order[order >= 0]
+    small.n_features_in_ = int(columns.size)
+    small.n_features_to_select = int(columns.size)
+    small.cv = _OUTER_FOLDS
+    small.feature_groups = small.keep = small.feature_costs = None
+    return small
+
+
+def _costs_of_columns(part):
+    """Each column's share of the cost of its feature; None if all costs are equal."""
+    costs = part.problem.costs
+    if np.all(costs == costs[0]):
+        return None
+    sizes = np.bincount(part.feature_of, minlength=costs.size)
+    shares = costs[part.feature_of] / sizes[part.feature_of]
+    return np.maximum(shares, _LEAST_COST * max(shares.max(), _LEAST_COST))

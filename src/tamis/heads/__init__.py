@@ -1,0 +1,8 @@
+"""Heads: small classifiers of the features that a selection has left."""
+
+from tamis.heads.head import Head, KernelHead, LinearHead
+from tamis.heads.kernel import fit_kernel
+from tamis.heads.lda import fit_lda
+from tamis.heads.logistic import fit_logistic
+
+__all__ = ["Head", "KernelHead", "LinearHead", "fit_kernel", "fit_lda", "fit_logistic"]

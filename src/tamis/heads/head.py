@@ -1,0 +1,97 @@
+"""What a head is: a small classifier of few features, fitted, with decisions for all classes.
+
+Decisions are log-probabilities up to a constant per row, before calibration. Shapes: X (n, k) are
+the selected features in their own units, decisions (n, C).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+__all__ = ["Head", "KernelHead", "LinearHead", "Standardization", "standardize"]
+
+
+@dataclass(frozen=True)
+class Standardization:
+    """Center and scale of each feature.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (n_features,)
+        Mean, and standard deviation (for constant features their size, or 1 if that is larger).
+    """
+
+    center: NDArray
+    scale: NDArray
+
+    def __call__(self, X: NDArray) -> NDArray:
+        """Standardised samples."""
+        return (X - self.center) / self.scale
+
+
+def standardize(X: NDArray, weights: NDArray) -> Standardization:
+    """Weighted mean and standard deviation of each feature."""
+    total = weights.sum()
+    center = weights @ X / total
+    variance = weights @ (X - center) ** 2 / total
+    constant = variance <= (1e-12 * np.abs(center)) ** 2
+    # The mean of equal values is rounded, so the size of a constant matters.
+    size = np.maximum(np.abs(center), 1.0)
+    return Standardization(center, np.where(constant, size, np.sqrt(variance)))
+
+
+class Head:
+    """Base of the heads."""
+
+    def decisions(self, X: NDArray) -> NDArray[np.float64]:
+        """Decisions, of shape (n_rows, n_classes)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class LinearHead(Head):
+    """Decisions that are linear in the features.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_classes, n_features)
+    intercept : ndarray of shape (n_classes,)
+    """
+
+    coef: NDArray
+    intercept: NDArray
+
+    def decisions(self, X: NDArray) -> NDArray[np.float64]:
+        """Decisions, of shape (n_rows, n_classes)."""
+        return X @ self.coef.T + self.intercept
+
+
+@dataclass(frozen=True)
+class KernelHead(Head):
+    """Decisions that are sums of Gaussian bumps around landmarks.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (n_features,)
+        Standardisation of the features.
+    landmarks : ndarray of shape (n_landmarks, n_features)
+        In standardised units.
+    width : float
+        The kernel is ``exp(-width * squared distance)``.
+    coef : ndarray of shape (n_landmarks, n_classes)
+    """
+
+    center: NDArray
+    scale: NDArray
+    landmarks: NDArray
+    width: float
+    coef: NDArray
+
+    def decisions(self, X: NDArray) -> NDArray[np.float64]:
+        """Decisions, of shape (n_rows, n_classes)."""
+        distances = cdist((X - self.center) / self.scale, self.landmarks, "sqeuclidean")
+        return np.exp(-self.width * distances) @ self.coef

@@ -1,0 +1,78 @@
+r"""Kernel ridge classification on landmarks: bumps around a few rows.
+
+With landmarks :math:`l_a` (training rows) and :math:`K_{ia} = \exp(-\gamma \|z_i - l_a\|^2)`,
+decisions are :math:`K A`, where
+
+.. math:: \min_A \sum_i w_i \|(K A)_i - (e_{y_i} - \tfrac1C 1)\|^2
+   + \lambda \operatorname{tr}(A^\top K_{LL} A).
+
+z are standardised features, and :math:`\gamma = g / k` for k of them. For every width g there is
+one matrix K and one Gram matrix; each ridge :math:`\lambda` then costs one Cholesky factor of the
+size of the landmarks. With no more rows than landmarks this is kernel ridge regression itself.
+Shapes: K (n, m), A (m, C).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.spatial.distance import cdist
+
+from tamis.heads.head import KernelHead, standardize
+
+__all__ = ["fit_kernel"]
+
+
+def fit_kernel(
+    X: NDArray,
+    codes: NDArray,
+    weights: NDArray,
+    n_classes: int,
+    settings: Sequence[tuple[float, float]],
+    landmarks: NDArray,
+) -> list[KernelHead]:
+    """Fit kernel ridge classification with several widths and ridges.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Selected features, in any units.
+    codes : ndarray of int of shape (n_samples,)
+        Class indices.
+    weights : ndarray of shape (n_samples,)
+        Weights, those of the classes included.
+    n_classes : int
+    settings : sequence of (width, ridge)
+    landmarks : ndarray of int
+        Rows that serve as landmarks.
+
+    Returns
+    -------
+    heads : list of KernelHead
+        In the order of `settings`.
+    """
+    standardization = standardize(X, weights)
+    Z = standardization(X)
+    chosen = Z[landmarks]
+    distances = cdist(Z, chosen, "sqeuclidean")
+    targets = np.full((X.shape[0], n_classes), -1.0 / n_classes)
+    targets[np.arange(X.shape[0]), codes] += 1.0
+    heads: list[KernelHead | None] = [None] * len(settings)
+    for width in dict.fromkeys(width for width, _ in settings):
+        gamma = width / max(X.shape[1], 1)
+        kernel = np.exp(-gamma * distances)
+        weighted = kernel * weights[:, None]
+        gram, product = weighted.T @ kernel, weighted.T @ targets
+        among = kernel[landmarks]
+        for place, (other, ridge) in enumerate(settings):
+            if other == width:
+                system = gram + ridge * among
+                system[np.diag_indices_from(system)] += 1e-7 * (ridge + gram.trace() / len(gram))
+                coef = cho_solve(cho_factor(system, overwrite_a=True), product)
+                heads[place] = KernelHead(
+                    standardization.center, standardization.scale, chosen, gamma, coef
+                )
+    return [head for head in heads if head is not None]

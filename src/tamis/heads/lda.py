@@ -1,0 +1,93 @@
+r"""Linear discriminant analysis whose covariance is shrunk as far as the rows demand.
+
+With class means :math:`\mu_c` and covariances :math:`\Sigma_c`, the decision of class c is
+
+.. math:: x^\top \Sigma^{-1} \mu_c - \tfrac12 \mu_c^\top \Sigma^{-1} \mu_c + \log \pi_c,
+   \qquad \Sigma = \sum_c \pi_c \Sigma_c.
+
+With equal priors :math:`\pi_c` every class has the same say, in the covariance too. Each
+:math:`\Sigma_c` is shrunk towards its diagonal by the formula of Ledoit and Wolf, in units in
+which the features of the class have variance one; a feature that is constant in the class keeps
+the units of all rows. A weight of 2 counts as two rows.
+Shapes: X (n, k), coef (C, k).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.heads.head import LinearHead, standardize
+
+__all__ = ["fit_lda"]
+
+
+def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> LinearHead:
+    """Fit linear discriminant analysis with shrinkage.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Selected features, in any units.
+    codes : ndarray of int of shape (n_samples,)
+        Class indices; a class without rows gets decisions of minus infinity.
+    weights : ndarray of shape (n_samples,)
+        Sample weights.
+    priors : ndarray of shape (n_classes,)
+        Probabilities of the classes.
+
+    Returns
+    -------
+    head : LinearHead
+    """
+    n_features, n_classes = X.shape[1], priors.size
+    unit_of = standardize(X, weights).scale
+    X = X / unit_of
+    covariance = np.zeros((n_features, n_features))
+    means = np.zeros((n_classes, n_features))
+    seen = np.zeros(n_classes, dtype=bool)
+    for c in range(n_classes):
+        rows = (codes == c) & (weights > 0)
+        seen[c] = rows.any()
+        if seen[c]:
+            means[c], of_class = _shrunk_covariance(X[rows], weights[rows])
+            covariance += priors[c] * of_class
+    covariance /= priors[seen].sum()
+    scale = np.sqrt(covariance.diagonal())
+    scale[scale == 0] = 1.0
+    unit = covariance / np.outer(scale, scale)
+    # A feature that is constant within every class must not divide by zero.
+    unit[np.diag_indices(n_features)] += 1e-9
+    center = means[seen].mean(axis=0)
+    coef = np.linalg.solve(unit, ((means - center) / scale).T).T / scale
+    intercept = -0.5 * np.einsum("ck,ck->c", coef, means - center) - coef @ center
+    with np.errstate(divide="ignore"):
+        intercept += np.log(priors)
+    intercept[~seen] = -np.inf
+    coef[~seen] = 0.0
+    return LinearHead(coef / unit_of, intercept)
+
+
+def _shrunk_covariance(X, weights):
+    """Mean and covariance of one class's rows."""
+    total = weights.sum()
+    mean = weights @ X / total
+    centered = X - mean
+    deviation = np.sqrt(weights @ centered**2 / total)
+    # The mean of equal values is rounded, so their deviation may not be 0.
+    deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0
+    centered /= deviation
+    k = X.shape[1]
+    if k == 0:
+        return mean, np.empty((0, 0))
+    sample = (centered * weights[:, None]).T @ centered / total
+    level = np.trace(sample) / k
+    square = (sample**2).sum()
+    distance = (square - 2 * level * np.trace(sample) + k * level**2) / k
+    norms = (centered**2).sum(axis=1)
+    noise = ((weights @ norms**2) / total - square) / (k * total)
+    noise = min(max(noise, 0.0), distance)
+    shrinkage = 0.0 if noise == 0 else noise / distance
+    shrunk = (1 - shrinkage) * sample
+    shrunk[np.diag_indices(k)] += shrinkage * level
+    return mean, shrunk * np.outer(deviation, deviation)

@@ -1,0 +1,7 @@
+"""The second stage: few features, each chosen by what it adds, and a head fitted on them alone."""
+
+from tamis.panel.classifier import PanelClassifier
+from tamis.panel.classifier_cv import PanelClassifierCV
+from tamis.panel.path import PanelPath
+
+__all__ = ["PanelClassifier", "PanelClassifierCV", "PanelPath"]

@@ -1,0 +1,333 @@
+"""What the panel classifiers share: parameters, training, decisions and explanations."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from tamis._base import (
+    DecisionMixin,
+    Explanation,
+    FeatureSelectorMixin,
+    TamisEstimator,
+    check_class_weight,
+    check_weights,
+    encode_labels,
+    is_real,
+    read_groups,
+    require_class_weights,
+    require_two_classes,
+    validate,
+)
+from tamis.centers.groups import make_groups
+from tamis.heads import Head, KernelHead, LinearHead
+from tamis.panel.forward import Choices, dense_columns
+from tamis.panel.record import VERSION, make_record, read_record
+from tamis.panel.selection import SELECTIONS, Selection
+from tamis.panel.settings import HEADS
+from tamis.paths.seeds import as_seed
+
+__all__ = ["FittedPanel"]
+
+_INNER_FOLDS = 5
+
+
+def _is_linear(estimator):
+    if "support_" in vars(estimator) and "landmarks" in estimator._head_state:
+        raise AttributeError(
+            f"{type(estimator).__name__} with head_='kernel' cannot be explained feature by "
+            "feature. Use head='lda' or head='logistic'."
+        )
+    return True
+
+
+class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
+    """Base of the panel classifiers.
+
+    A fitted classifier keeps arrays, numbers and strings only: `_head_state` holds the fields of
+    its head for the columns of `support_`.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # Training.
+
+    def _check_parameters(self):
+        for name, known in (("selection", SELECTIONS), ("head", HEADS)):
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in known:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}."
+                )
+        if not is_real(self.alpha) or not 0 < self.alpha < np.inf:
+            raise ValueError(f"alpha must be a positive number, got {self.alpha!r}.")
+        for name in ("n_screened", "max_per_group"):
+            value = getattr(self, name)
+            if name == "max_per_group" and value is None:
+                continue
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be an integer >= 1, got {value!r}.")
+        if self.max_per_group is not None and self.feature_groups is None:
+            raise ValueError("max_per_group needs feature_groups: it limits each of them.")
+
+    def _validate(self, X, y, sample_weight):
+        """Checked data, class indices and weights; sets `classes_`."""
+        X, y = validate(
+            self,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            accept_large_sparse=True,
+        )
+        weights = check_weights(sample_weight, X)
+        self.classes_, codes = encode_labels(y)
+        require_two_classes(self)
+        if weights is None:
+            weights = np.ones(X.shape[0])
+        else:
+            require_class_weights(self.classes_, codes, weights)
+        return X, codes, weights
+
+    def _make_choices(self):
+        """Groups, kept features, costs and limits, from the parameters."""
+        names = [str(name) for name in self._feature_names()]
+        n_features = len(names)
+        together = self.feature_groups if self.max_per_group is None else None
+        groups = make_groups(together, self.keep, names)
+        n_groups = groups.kept.size
+        set_of, most = np.zeros(n_groups, dtype=np.int64), n_groups
+        if self.max_per_group is not None:
+            set_of, most = read_groups(self.feature_groups, names)[0], int(self.max_per_group)
+        cost = np.ones(n_groups)
+        if self.feature_costs is not None:
+            given = np.asarray(self.feature_costs)
+            is_number = given.dtype.kind in "iuf"
+            if not (
+                is_number
+                and given.shape == (n_features,)
+                and np.all((given > 0) & (given < np.inf))
+            ):
+                raise ValueError(
+                    f"feature_costs must be {n_features} positive numbers, one per feature, got "
+                    f"{self.feature_costs!r}."
+                )
+            cost = np.bincount(groups.group_of, weights=given, minlength=n_groups)
+        return Choices(groups.group_of, groups.kept, cost, set_of, most)
+
+    def _make_selection(self, choices):
+        return Selection(
+            self.selection,
+            choices,
+            float(self.alpha),
+            int(self.n_screened),
+            _INNER_FOLDS,
+            check_class_weight(self.class_weight, self.classes_),
+            as_seed(self.random_state),
+        )
+
+    def _order(self, X, codes, n_steps, sample_weight=None, n_classes=None, groups=None):
+        """First columns of the groups that are selected on all rows, first to last."""
+        trainer = copy.copy(self)
+        n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
+        trainer.n_features_in_, trainer.classes_ = X.shape[1], np.arange(n_classes)
+        choices = trainer._make_choices()
+        weights = np.ones(codes.size) if sample_weight is None else sample_weight
+        n_steps = min(n_steps, choices.n_choices)
+        order = trainer._make_selection(choices).order(
+            X, codes, weights, n_classes, n_steps, groups
+        )
+        first = np.unique(choices.group_of, return_index=True)[1]
+        return first[order]
+
+    def _store(self, X, choices, order, columns, head, temperature, setting):
+        """Keep one fitted head for the selected columns."""
+        self.support_ = np.zeros(choices.group_of.size, dtype=bool)
+        self.support_[columns] = True
+        rank = np.full(choices.kept.size, order.size + 1)
+        rank[choices.kept] = -1
+        rank[order] = np.arange(order.size)
+        of_column = rank[choices.group_of]
+        self.feature_order_ = np.lexsort((np.arange(of_column.size), of_column))
+        self.n_features_ = int(columns.size)
+        self.head_ = setting.head
+        self.temperature_ = float(temperature)
+        # In C order, as after reading a file, so that the decisions have the same bits.
+        self._head_state = {name: np.array(value, order="C") for name, value in vars(head).items()}
+        self._head_state["values"] = np.asarray(setting.values, dtype=np.float64)
+        self._importance = _importances(head, dense_columns(X, columns)) / self.temperature_
+
+    def _take_over(self, model):
+        """Become the fitted `model`; the parameters stay."""
+        for name, value in vars(model).items():
+            if name.endswith("_") or name in ("_head_state", "_importance"):
+                setattr(self, name, value)
+
+    # Records.
+
+    def to_record(self) -> dict[str, Any]:
+        """The fitted classifier as numbers, strings, lists and dicts under public names.
+
+        Returns
+        -------
+        record : dict
+            With its `version`; `parameters` are as they were given.
+        """
+        check_is_fitted(self, "support_")
+        return make_record(self)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """The classifier that `to_record` described; its decisions have the same bits.
+
+        Parameters
+        ----------
+        record : dict
+
+        Returns
+        -------
+        classifier : PanelClassifier or PanelClassifierCV
+            ValueError is raised, with the name of the value, if a value has a wrong type or shape
+            or is not finite.
+        """
+        if not isinstance(record, Mapping):
+            raise ValueError(f"A record must be a dict, got {type(record).__name__}.")
+        version = record.get("version")
+        if type(version) is not int or version < 1:
+            raise ValueError("version must be an integer >= 1.")
+        if version > VERSION:
+            raise ValueError(
+                f"version must be at most {VERSION}: this record is of a newer tamis."
+            )
+        parameters = record.get("parameters")
+        known = cls._get_param_names()
+        if type(parameters) is not dict or any(name not in known for name in parameters):
+            raise ValueError(f"parameters must be those of a {cls.__name__}.")
+        classifier = cls(**parameters)
+        classifier._check_parameters()
+        read_record(classifier, dict(record), "rule" in known)
+        return classifier
+
+    # Decisions.
+
+    @property
+    def _head(self) -> Head:
+        state = {k: v for k, v in self._head_state.items() if k != "values"}
+        if "landmarks" in state:
+            return KernelHead(**{**state, "width": float(state["width"])})
+        return LinearHead(**state)
+
+    def _check_X(self, X):
+        check_is_fitted(self, "support_")
+        return validate(
+            self,
+            X,
+            reset=False,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            accept_large_sparse=True,
+        )
+
+    def _decisions(self, X):
+        X = self._check_X(X)
+        values = dense_columns(X, np.flatnonzero(self.support_))
+        return self._head.decisions(values) / self.temperature_
+
+    def _get_support_mask(self):
+        check_is_fitted(self, "support_")
+        return self.support_
+
+    def _attribute(self, name, compute):
+        if "support_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet: no {name}.")
+        return compute()
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """How much the decisions change when a feature is set to its mean: (n_features,)."""
+
+        def spread():
+            importances = np.zeros(self.support_.size)
+            importances[self.support_] = self._importance
+            return importances
+
+        return self._attribute("feature_importances_", spread)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Coefficients of `decision_function`; only with a linear head.
+
+        Two classes: of shape (1, n_features). More: (n_classes, n_features).
+        """
+        return self._attribute("coef_", lambda: self._linear("coef_")[0])
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Intercepts of `decision_function`; only with a linear head: (1,) or (n_classes,)."""
+        return self._attribute("intercept_", lambda: self._linear("intercept_")[1])
+
+    def _linear(self, name):
+        head = self._head
+        if not isinstance(head, LinearHead):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} with head_='kernel': its decisions are not "
+                "linear in X. Use head='lda' or head='logistic'."
+            )
+        coef = np.zeros((len(self.classes_), self.support_.size))
+        coef[:, self.support_] = head.coef / self.temperature_
+        intercept = head.intercept / self.temperature_
+        if len(self.classes_) == 2:
+            return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        return coef, intercept
+
+    @available_if(_is_linear)
+    def explain(self, X: ArrayLike) -> Explanation:
+        """Contribution of each feature to the decision of each sample; linear heads only.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        explanation : Explanation
+            `values` and `base` sum to `decision_function`; contributions are relative to 0.
+        """
+        X = self._check_X(X)
+        coef, intercept = self._linear("coef_")
+        dense = np.zeros(X.shape)
+        columns = np.flatnonzero(self.support_)
+        dense[:, columns] = dense_columns(X, columns)
+        if len(self.classes_) == 2:
+            return Explanation(dense * coef[0], float(intercept[0]), self._feature_names(), X)
+        values = dense[:, :, None] * coef.T[None]
+        return Explanation(values, intercept, self._feature_names(), X)
+
+
+def _importances(head: Head, X: NDArray) -> NDArray[np.float64]:
+    """Mean absolute change of the centered decisions when a feature is set to its mean."""
+
+    def centered(values):
+        decisions = head.decisions(values)
+        decisions = np.where(np.isfinite(decisions), decisions, 0.0)
+        return decisions - decisions.mean(axis=1, keepdims=True)
+
+    usual = centered(X)
+    importances = np.zeros(X.shape[1])
+    for j in range(X.shape[1]):
+        changed = X.copy()
+        changed[:, j] = X[:, j].mean()
+        importances[j] = np.abs(usual - centered(changed)).mean()
+    return importances

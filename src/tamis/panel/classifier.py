@@ -1,0 +1,383 @@
+"""PanelClassifier: few features, each chosen by what it adds, and a head that fits them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.model_selection import BaseCrossValidator
+
+from tamis._base import resolve_n_features, steps, with_callbacks
+from tamis.panel._fitted import FittedPanel
+from tamis.panel.outer import (
+    Chosen,
+    FittedHeads,
+    check_groups,
+    choose_heads,
+    fit_heads,
+    outer_decisions,
+    outer_splits,
+)
+from tamis.panel.path import PanelPath, default_levels
+from tamis.panel.selection import Selection
+from tamis.panel.settings import Setting, settings_of
+
+__all__ = ["PanelClassifier", "make_path"]
+
+_PARAMETERS = (
+    "selection",
+    "head",
+    "alpha",
+    "n_screened",
+    "feature_groups",
+    "max_per_group",
+    "keep",
+    "feature_costs",
+    "class_weight",
+    "cv",
+    "random_state",
+)
+_DESCRIPTIONS = ("n_features_in_", "feature_names_in_")
+
+
+class PanelClassifier(FittedPanel):
+    r"""Classifier of a few features, chosen together, with a head fitted on them alone.
+
+    Two stages. The *selection* screens all features by the gain of the sparse centers and then
+    chooses one after the other, each by how much it lowers the out-of-fold loss of a
+    ridge-logistic model of the features chosen so far (`tamis.panel.forward`), so that features
+    that tell the same thing are not chosen together. The *head* is a small classifier of the
+    chosen features; which one, and how much it is regularised, is decided in folds in which the
+    selection is repeated.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=5
+        Number of features: a count (at most all), a fraction in (0, 1], or None for all. With
+        `feature_groups` it counts groups, with `keep` only the others.
+    selection : {"forward", "centers", "medians", "primal-dual"}, default="forward"
+        "forward" as above; the largest gains of the centers (means or medians); or the order in
+        which features enter the primal-dual path.
+    head : {"auto", "lda", "logistic", "kernel"}, default="auto"
+        Linear discriminant analysis with shrinkage, ridge-logistic regression, or kernel ridge
+        classification (Gaussian bumps around training rows). "auto" takes the one with the least
+        loss in the outer folds; the kernel only if it is better by more than one standard error,
+        because it cannot be read.
+    alpha : float, default=3.0
+        Ridge of the forward steps, for standardised features.
+    n_screened : int, default=100
+        How many features the gains leave for the forward steps; at least twice the number wanted.
+    feature_groups : dict, list of lists, array-like or None, default=None
+        Features that are selected together and count as one, or, with `max_per_group`, groups
+        from which a limited number is selected: a dict from names to features (names or indices),
+        a list of such lists, or one label per feature.
+    max_per_group : int or None, default=None
+        Features are selected one by one, at most so many of each of `feature_groups`.
+    keep : str, int, list of them or None, default=None
+        Features (names or indices) that are always selected and not counted, or names of groups.
+    feature_costs : array-like of shape (n_features,) or None, default=None
+        Cost of each feature; forward steps choose by the decrease of the loss per cost.
+    class_weight : {"balanced"}, dict or None, default="balanced"
+        Weights of the classes; "balanced" gives all of them the same say.
+    cv : int, splitter or iterable of (train, test), default=5
+        Outer folds that choose and calibrate the head. An integer: folds of distinct rows.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the folds and of the rows that serve as landmarks of a kernel.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    support_ : ndarray of bool of shape (n_features_in_,)
+        Mask of the selected features.
+    feature_order_ : ndarray of shape (n_features_in_,)
+        Feature indices: those to keep, then the chosen ones in the order of their choice, then
+        all others.
+    n_features_ : int
+        Number of selected features.
+    head_ : str
+        The head: "lda", "logistic" or "kernel".
+    temperature_ : float
+        Divisor of the decisions, calibrated in the outer folds.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        How much the decisions change, on average, when a feature is set to its mean.
+    coef_, intercept_ : ndarray
+        Of `decision_function` in the units of X; only with a linear head.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all of them are strings.
+
+    See Also
+    --------
+    PanelClassifierCV : The number of features chosen by cross-validation.
+
+    Notes
+    -----
+    The loss by which the forward steps choose is not a score: the features were chosen to make it
+    small. Scores need rows that took no part in the selection.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tamis import PanelClassifier
+    >>> data = load_breast_cancer(as_frame=True)
+    >>> model = PanelClassifier(n_features_to_select=3).fit(data.data, data.target)
+    >>> model.get_feature_names_out().tolist()
+    ['worst radius', 'worst texture', 'worst concave points']
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = 5,
+        *,
+        selection: str = "forward",
+        head: str = "auto",
+        alpha: float = 3.0,
+        n_screened: int = 100,
+        feature_groups: ArrayLike | Mapping[str, Any] | None = None,
+        max_per_group: int | None = None,
+        keep: ArrayLike | None = None,
+        feature_costs: ArrayLike | None = None,
+        class_weight: str | Mapping[Any, float] | None = "balanced",
+        cv: int | BaseCrossValidator | Iterable = 5,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.selection = selection
+        self.head = head
+        self.alpha = alpha
+        self.n_screened = n_screened
+        self.feature_groups = feature_groups
+        self.max_per_group = max_per_group
+        self.keep = keep
+        self.feature_costs = feature_costs
+        self.class_weight = class_weight
+        self.cv = cv
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> PanelClassifier:
+        """Select features and fit the head.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels of any type, two classes or more.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; a weight of 2 is equivalent to repeating the row.
+        groups : array-like of shape (n_samples,), default=None
+            Sample groups (patients), which stay together in all folds.
+
+        Returns
+        -------
+        self : PanelClassifier
+        """
+        self._check_parameters()
+        X, codes, weights = self._validate(X, y, sample_weight)
+        choices = self._make_choices()
+        k = resolve_n_features(self.n_features_to_select, choices.n_choices)
+        groups = check_groups(groups, codes)
+        for _ in steps(self, ["panel"], X=X, y=y):
+            path = self._make_path(
+                X, codes, weights, np.array([k]), self.classes_, choices, groups
+            )
+        self._take_over(path.model(0))
+        return self
+
+    def fit_path(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        levels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> PanelPath:
+        """Panels with many numbers of features from one selection.
+
+        The estimator itself is not changed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        levels : array-like of int or None, default=None
+            Numbers of features, or groups. None: all up to 12, then about five for each doubling,
+            up to 50.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+        groups : array-like of shape (n_samples,), default=None
+            Sample groups, which stay together in all folds.
+
+        Returns
+        -------
+        path : PanelPath
+            `path.levels` are numbers of features, ascending; `path.model(i)` is the fitted
+            classifier of a level.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tamis import PanelClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> path = PanelClassifier(head="lda").fit_path(X, y)
+        >>> path.levels.tolist()
+        [1, 2, 3, 4]
+        >>> path.features(1).tolist()
+        [1, 2]
+        """
+        trainer = clone(self)
+        trainer._check_parameters()
+        X, codes, weights = trainer._validate(X, y, sample_weight)
+        choices = trainer._make_choices()
+        levels = check_levels(levels, choices.n_choices)
+        groups = check_groups(groups, codes)
+        return trainer._make_path(X, codes, weights, levels, trainer.classes_, choices, groups)
+
+    def _fit_path(self, X, codes, levels=None, sample_weight=None, n_classes=None, groups=None):
+        """`fit_path` without validation: class indices instead of labels, also as `classes`."""
+        n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
+        trainer = copy.copy(self)
+        trainer.n_features_in_, trainer.classes_ = X.shape[1], np.arange(n_classes)
+        choices = trainer._make_choices()
+        weights = np.ones(codes.size) if sample_weight is None else sample_weight
+        levels = check_levels(levels, choices.n_choices)
+        return trainer._make_path(X, codes, weights, levels, trainer.classes_, choices, groups)
+
+    def _make_path(self, X, codes, weights, levels, classes, choices, groups):
+        selection, settings = self._make_selection(choices), settings_of(self.head)
+        n_classes = len(classes)
+        splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed)
+        decisions, tests = [], []
+        for train, test in splits:
+            fitted = fit_heads(
+                X[train],
+                codes[train],
+                weights[train],
+                n_classes,
+                selection,
+                levels,
+                [settings] * levels.size,
+                None if groups is None else groups[train],
+            )
+            decisions.append(outer_decisions(fitted, X[test]))
+            tests.append(test)
+        rows = np.concatenate(tests)
+        chosen = choose_heads(
+            np.concatenate(decisions, axis=2),
+            codes[rows],
+            weights[rows],
+            settings,
+            selection.class_weight,
+            None if groups is None else groups[rows],
+        )
+        return make_path(
+            self, X, codes, weights, levels, classes, selection, settings, chosen, groups
+        )
+
+
+def check_levels(levels: ArrayLike | None, n_choices: int) -> NDArray[np.int64]:
+    """Numbers of features, ascending; the single level 0 if every feature is kept."""
+    if n_choices == 0:
+        return np.zeros(1, dtype=np.int64)
+    if levels is None:
+        return default_levels(n_choices)
+    given = np.atleast_1d(np.asarray(levels))
+    if given.ndim > 1 or given.dtype.kind not in "iu" or given.size == 0 or given.min() < 1:
+        raise ValueError(f"levels must be a list of integers >= 1 or None, got {levels!r}.")
+    return np.unique(np.minimum(given, n_choices)).astype(np.int64)
+
+
+def make_path(
+    estimator: FittedPanel,
+    X: Any,
+    codes: NDArray,
+    weights: NDArray,
+    levels: NDArray,
+    classes: NDArray,
+    selection: Selection,
+    settings: list[Setting],
+    chosen: list[Chosen],
+    groups: NDArray | None,
+) -> PanelPath:
+    """Select on all rows, fit the chosen head of every level, and make the path.
+
+    Parameters
+    ----------
+    estimator : PanelClassifier or PanelClassifierCV
+        Its parameters and feature names are those of the classifiers of the path.
+    X, codes, weights, levels, classes, selection, groups
+        As in `tamis.panel.outer.fit_heads`.
+    settings : list of Setting
+    chosen : list of Chosen
+        One per level.
+
+    Returns
+    -------
+    path : PanelPath
+    """
+    fitted = fit_heads(
+        X,
+        codes,
+        weights,
+        len(classes),
+        selection,
+        levels,
+        [[settings[c.place]] for c in chosen],
+        groups,
+    )
+    return path_of(estimator, X, fitted, levels, classes, selection, settings, chosen)
+
+
+def path_of(
+    estimator: FittedPanel,
+    X: Any,
+    fitted: FittedHeads,
+    levels: NDArray,
+    classes: NDArray,
+    selection: Selection,
+    settings: list[Setting],
+    chosen: list[Chosen],
+) -> PanelPath:
+    """The path of heads that are already fitted: the only one of each level."""
+
+    def build(place):
+        known = vars(estimator)
+        parameters = {name: known[name] for name in _PARAMETERS}
+        classifier = PanelClassifier(max(int(levels[place]), 1), **parameters)
+        vars(classifier).update({name: known[name] for name in _DESCRIPTIONS if name in known})
+        classifier.classes_ = classes
+        classifier._store(
+            X,
+            selection.choices,
+            fitted.order[: levels[place]],
+            fitted.columns[place],
+            fitted.heads[place][0],
+            chosen[place].temperature,
+            settings[chosen[place].place],
+        )
+        return classifier
+
+    return PanelPath(
+        levels,
+        classes,
+        np.minimum(levels, fitted.order.size),
+        fitted.columns,
+        [heads[0] for heads in fitted.heads],
+        [c.temperature for c in chosen],
+        build,
+    )

@@ -1,0 +1,250 @@
+r"""Forward selection: each feature by what it adds to those already chosen, out of fold.
+
+The features are screened first by the gain of the sparse centers (one pass over the data). Let z
+be the screened features, standardised, and S those chosen so far. In every fold f, and for every
+class c against the rest, there is a ridge-logistic model of S, fitted on the other folds,
+
+.. math:: \min_b \sum_{i \notin f} w_i \log(1 + e^{-t_{ci} (b_0 + z_{iS}^\top b)})
+   + \frac\alpha2 \|b\|^2,
+
+with :math:`t_{ci} = \pm 1` and, by default, weights of equal sum for all classes. The next feature
+is the one for which the loss of the left-out rows, summed over folds and classes, is smallest.
+
+The idea that makes it fast: a candidate j is judged by one Newton step from the optimum for S.
+There the slope is zero except in j, so the step only borders the Hessian
+:math:`H = Z_S^\top D Z_S + \alpha I`:
+
+.. math:: \delta_j = \frac{z_j^\top r}{z_j^\top D z_j + \alpha - h_j^\top H^{-1} h_j}, \qquad
+   h_j = Z_S^\top D z_j, \qquad
+   \eta_i \leftarrow \eta_i + \delta_j \, (z_{ij} - z_{iS}^\top H^{-1} h_j).
+
+All :math:`h_j` and all new margins are two matrix products, so a step for p candidates costs
+O(n p k) for each fold and class, whatever their number of Newton iterations would be. Only the
+chosen feature is refitted. A feature group is a block of columns, bordered together.
+
+The loss that chooses is not a score: the features were chosen to make it small. Scores, heads and
+temperatures come from folds in which all of this is repeated (`tamis.panel.outer`).
+
+Shapes: n rows, p screened columns in blocks, C problems (one for two classes), F folds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import Matrix, is_sparse, take_columns
+from tamis.heads.head import standardize
+from tamis.panel._forward_kernels import Candidates, Limits, Problems, forward_steps
+
+__all__ = ["Choices", "content_folds", "dense_columns", "select_forward", "weigh_classes"]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What can be selected.
+
+    Attributes
+    ----------
+    group_of : ndarray of int64 of shape (n_columns,)
+        Group of each column; columns of a group are selected together.
+    kept : ndarray of bool of shape (n_groups,)
+        Groups that are always in the model and not counted.
+    cost : ndarray of shape (n_groups,)
+    set_of : ndarray of int64 of shape (n_groups,)
+        Set of each group.
+    most : int
+        How many groups of a set may be selected.
+    """
+
+    group_of: NDArray
+    kept: NDArray
+    cost: NDArray
+    set_of: NDArray
+    most: int
+
+    @property
+    def n_choices(self) -> int:
+        """Number of groups to choose from."""
+        return int(np.count_nonzero(~self.kept))
+
+
+def weigh_classes(
+    codes: NDArray, weights: NDArray, n_classes: int, class_weight: str | NDArray | None
+) -> NDArray:
+    """Weights of the rows times those of the classes; the total stays the same.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        Sample weights.
+    n_classes : int
+    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
+        "balanced": equal sums for all classes.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_rows,)
+    """
+    if class_weight is None:
+        return weights
+    of_class = np.bincount(codes, weights=weights, minlength=n_classes)
+    if isinstance(class_weight, str):
+        factor = np.divide(1.0, of_class, out=np.zeros(n_classes), where=of_class > 0)
+    else:
+        factor = class_weight
+    weighed = weights * factor[codes]
+    return weighed * (weights.sum() / weighed.sum())
+
+
+def content_folds(
+    columns: NDArray, codes: NDArray, n_folds: int, groups: NDArray | None = None, seed: int = 0
+) -> NDArray[np.int64]:
+    """Fold of each row, from what the row holds.
+
+    Equal rows share a fold, and neither the order of the rows nor how often one is repeated
+    changes the folds, so a weight of 2 is the row twice. In each class the distinct rows go to the
+    folds in turn, in the order of a hash.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_rows, n_columns)
+        Values that tell rows apart.
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    n_folds : int
+    groups : ndarray of shape (n_rows,) or None
+        Sample groups, which stay together.
+    seed : int
+
+    Returns
+    -------
+    folds : ndarray of int64 of shape (n_rows,)
+    """
+    key = _hash_rows(columns, seed)
+    if groups is not None:
+        _, group = np.unique(groups, return_inverse=True)
+        # A group has the smallest hash and the smallest class of its rows.
+        smallest = np.full(group.max() + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
+        np.minimum.at(smallest, group, key)
+        classes = np.full(group.max() + 1, np.iinfo(np.int64).max)
+        np.minimum.at(classes, group, codes)
+        key, codes = smallest[group], classes[group]
+    folds = np.empty(codes.size, dtype=np.int64)
+    turn = 0
+    for c in np.unique(codes):
+        rows = np.flatnonzero(codes == c)
+        distinct, place = np.unique(key[rows], return_inverse=True)
+        folds[rows] = (place + turn) % n_folds
+        turn += distinct.size  # classes continue where the last one ended
+    return folds
+
+
+def _hash_rows(columns, seed):
+    """A 64-bit number for each row; equal rows have equal numbers."""
+    rng = np.random.default_rng([seed, 29])
+    odd = rng.integers(0, 2**63, size=columns.shape[1], dtype=np.uint64) * np.uint64(2)
+    odd += np.uint64(1)
+    total = np.zeros(columns.shape[0], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for j in range(columns.shape[1]):
+            bits = (np.asarray(columns[:, j], dtype=np.float64) + 0.0).view(np.uint64)
+            mixed = (bits ^ (bits >> np.uint64(29))) * odd[j]
+            total += mixed ^ (mixed >> np.uint64(32))
+        total *= np.uint64(0x9E3779B97F4A7C15)
+    return total ^ (total >> np.uint64(32))
+
+
+def select_forward(
+    X: Matrix,
+    codes: NDArray,
+    weights: NDArray,
+    n_classes: int,
+    screened: NDArray,
+    choices: Choices,
+    n_steps: int,
+    *,
+    alpha: float,
+    n_folds: int,
+    class_weight: str | NDArray | None = "balanced",
+    groups: NDArray | None = None,
+    seed: int = 0,
+) -> NDArray[np.int64]:
+    """Order in which forward selection chooses groups of columns.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array} of shape (n_rows, n_columns)
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        Sample weights.
+    n_classes : int
+    screened : ndarray of int
+        Groups that are candidates, best first, without kept ones.
+    choices : Choices
+    n_steps : int
+        How many groups to choose.
+    alpha : float
+        Ridge.
+    n_folds : int
+    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
+    groups : ndarray of shape (n_rows,) or None
+        Sample groups.
+    seed : int
+
+    Returns
+    -------
+    order : ndarray of int64
+        Chosen groups, first to last; at most `n_steps`.
+    """
+    blocks = _members(choices.group_of, screened)
+    kept = np.flatnonzero(choices.kept[choices.group_of])
+    columns = np.concatenate([*blocks, kept]).astype(np.int64)
+    values = dense_columns(X, columns)
+    used = np.flatnonzero(weights > 0)  # a row of weight 0 must not take a turn in the folds
+    if used.size < codes.size:
+        values, codes, weights = values[used], codes[used], weights[used]
+        groups = None if groups is None else groups[used]
+    folds = content_folds(values[:, np.argsort(columns)], codes, n_folds, groups, seed)
+    rows = np.argsort(folds, kind="stable")
+    fold_starts = np.searchsorted(folds[rows], np.arange(n_folds + 1))
+    weighed = weigh_classes(codes[rows], weights[rows], n_classes, class_weight)
+    values = values[rows]
+    Z = np.ascontiguousarray(standardize(values, weighed)(values))
+    n_free = columns.size - kept.size
+    is_class = codes[rows] == (
+        np.array([[1]]) if n_classes == 2 else np.arange(n_classes)[:, None]
+    )
+    free = np.ascontiguousarray(Z[:, :n_free])
+    order, _ = forward_steps(
+        np.ascontiguousarray(Z[:, n_free:]),
+        Candidates(
+            free,
+            free * free,
+            np.cumsum([0, *(block.size for block in blocks)]),
+            choices.cost[screened],
+        ),
+        Problems(is_class.astype(np.float64), weighed, fold_starts, float(alpha)),
+        Limits(np.unique(choices.set_of[screened], return_inverse=True)[1], choices.most),
+        min(n_steps, len(blocks)),
+    )
+    return np.asarray(screened)[order]
+
+
+def dense_columns(X: Matrix, columns: NDArray) -> NDArray[np.float64]:
+    """Some columns as a dense array of float64."""
+    part = take_columns(X, columns)
+    part = part.toarray() if is_sparse(part) else part
+    return np.asarray(part, dtype=np.float64)
+
+
+def _members(group_of, some):
+    """Columns of some groups, ascending."""
+    order = np.argsort(group_of, kind="stable")
+    starts = np.searchsorted(group_of[order], np.stack([some, some + 1]))
+    return [order[first:last] for first, last in starts.T]

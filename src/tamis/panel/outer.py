@@ -1,0 +1,257 @@
+r"""Outer folds: everything is repeated without the rows that judge it.
+
+In each outer fold the features are screened, chosen and the heads fitted on the other rows; the
+rows of the fold get the decisions of every head, with every setting, at every level. From these
+decisions alone come the head, its ridge or width, and its temperature.
+
+The loss of a head is the log loss at its best temperature, weighted like the training. Linear
+heads can be read, so a kernel must be better by more than one standard error of the paired
+difference. Shapes: L levels, H settings, n rows, C classes; decisions (L, H, n, C).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_consistent_length
+
+from tamis._array import Matrix
+from tamis.heads import Head
+from tamis.panel._loss_kernels import tempered_losses
+from tamis.panel.forward import content_folds, dense_columns, weigh_classes
+from tamis.panel.selection import Selection
+from tamis.panel.settings import Setting, fit_settings
+from tamis.paths.splits import make_splits
+
+__all__ = [
+    "Chosen",
+    "FittedHeads",
+    "check_groups",
+    "choose_heads",
+    "fit_heads",
+    "outer_decisions",
+    "outer_splits",
+]
+
+# The smallest decision: of classes that a fold has not seen.
+_FAR = -1e3
+
+
+@dataclass(frozen=True)
+class FittedHeads:
+    """Selected features and heads of some rows, at all levels.
+
+    Attributes
+    ----------
+    order : ndarray of int64
+        Groups of columns, first to last.
+    columns : list of ndarray
+        Selected columns of each level, ascending.
+    heads : list of list of Head
+        For each level, one head per setting.
+    """
+
+    order: NDArray
+    columns: list[NDArray]
+    heads: list[list[Head]]
+
+    def decisions(self, X: Matrix, level: int, setting: int) -> NDArray[np.float64]:
+        """Decisions of one head, of shape (n_rows, n_classes)."""
+        head = self.heads[level][setting]
+        return np.maximum(head.decisions(dense_columns(X, self.columns[level])), _FAR)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The head of one level.
+
+    Attributes
+    ----------
+    place : int
+        Of the setting.
+    temperature : float
+        Calibrates its decisions.
+    loss : float
+        Log loss of the outer decisions.
+    """
+
+    place: int
+    temperature: float
+    loss: float
+
+
+def check_groups(groups: ArrayLike | None, codes: NDArray) -> NDArray | None:
+    """Sample groups, one per row."""
+    if groups is None:
+        return None
+    check_consistent_length(codes, groups)
+    return np.asarray(groups)
+
+
+def outer_splits(
+    cv: int | BaseCrossValidator | Iterable,
+    X: Matrix,
+    codes: NDArray,
+    weights: NDArray,
+    groups: NDArray | None,
+    seed: int,
+) -> list[tuple[NDArray, NDArray]]:
+    """Training and test rows of the outer folds.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test)
+    X : {ndarray, sparse array} of shape (n_rows, n_columns)
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        Rows of weight 0 are in no fold.
+    groups : ndarray of shape (n_rows,) or None
+        Sample groups.
+    seed : int
+
+    Returns
+    -------
+    splits : list of (train, test)
+        Without folds whose training rows are all of one class.
+    """
+    used = np.flatnonzero(weights > 0)
+    if isinstance(cv, int | np.integer):
+        if cv < 2:  # True too
+            raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}.")
+        columns = np.unique(np.linspace(0, X.shape[1] - 1, 64).astype(np.intp))
+        of_used = None if groups is None else groups[used]
+        values = dense_columns(X, columns)[used]
+        folds = content_folds(values, codes[used], int(cv), of_used, seed + 1)
+        splits = [(used[folds != f], used[folds == f]) for f in range(int(cv))]
+    else:
+        splits = [
+            (train[weights[train] > 0], test[weights[test] > 0])
+            for train, test in make_splits(cv, X, codes, groups)
+        ]
+    splits = [(a, b) for a, b in splits if b.size and np.unique(codes[a]).size > 1]
+    if not splits:
+        raise ValueError(
+            "No outer fold leaves two classes to train on. At least two distinct rows of two "
+            "classes are needed, in different sample groups if there are any."
+        )
+    return splits
+
+
+def fit_heads(
+    X: Matrix,
+    codes: NDArray,
+    weights: NDArray,
+    n_classes: int,
+    selection: Selection,
+    levels: NDArray,
+    settings: Sequence[Sequence[Setting]],
+    groups: NDArray | None = None,
+) -> FittedHeads:
+    """Select features and fit heads on some rows.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array} of shape (n_rows, n_columns)
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        Sample weights.
+    n_classes : int
+    selection : Selection
+    levels : ndarray of int of shape (n_levels,)
+        Numbers of features, or groups.
+    settings : sequence of sequence of Setting
+        Settings to fit at each level.
+    groups : ndarray of shape (n_rows,) or None
+        Sample groups.
+
+    Returns
+    -------
+    fitted : FittedHeads
+    """
+    order = selection.order(X, codes, weights, n_classes, int(levels.max(initial=0)), groups)
+    columns = [selection.columns(order[:k]) for k in levels]
+    every = np.unique(np.concatenate(columns))
+    values = dense_columns(X, every)
+    heads = [
+        fit_settings(
+            values[:, np.searchsorted(every, some)],
+            codes,
+            weights,
+            n_classes,
+            of_level,
+            selection.class_weight,
+            selection.seed,
+        )
+        for some, of_level in zip(columns, settings, strict=True)
+    ]
+    return FittedHeads(order, columns, heads)
+
+
+def outer_decisions(fitted: FittedHeads, X: Matrix) -> NDArray[np.float64]:
+    """Decisions of new rows by every head, of shape (n_levels, n_settings, n_rows, n_classes)."""
+    return np.stack(
+        [
+            np.stack([fitted.decisions(X, level, h) for h in range(len(heads))])
+            for level, heads in enumerate(fitted.heads)
+        ]
+    )
+
+
+def choose_heads(
+    decisions: NDArray,
+    codes: NDArray,
+    weights: NDArray,
+    settings: Sequence[Setting],
+    class_weight: str | NDArray | None = "balanced",
+    groups: NDArray | None = None,
+) -> list[Chosen]:
+    """Choose the head of each level by the loss of its outer decisions.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_levels, n_settings, n_rows, n_classes)
+    codes : ndarray of int of shape (n_rows,)
+    weights : ndarray of shape (n_rows,)
+        Sample weights.
+    settings : sequence of Setting
+    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
+    groups : ndarray of shape (n_rows,) or None
+        Sample groups, which count as one row in the standard error.
+
+    Returns
+    -------
+    chosen : list of Chosen
+    """
+    share = weigh_classes(codes, weights, decisions.shape[3], class_weight)
+    share = share / share.sum()
+    linear = np.array([setting.is_linear for setting in settings])
+    found = []
+    for of_level in decisions:
+        losses = np.empty(of_level.shape[:2])
+        temperatures = [
+            tempered_losses(d, codes, share, row) for d, row in zip(of_level, losses, strict=True)
+        ]
+        total = losses @ share
+        best = int(np.argmin(total))
+        if linear.any() and not linear[best]:
+            plain = int(np.flatnonzero(linear)[np.argmin(total[linear])])
+            error = _standard_error(losses[plain] - losses[best], share, groups)
+            if total[plain] - total[best] <= error:
+                best = plain
+        found.append(Chosen(best, float(temperatures[best]), float(total[best])))
+    return found
+
+
+def _standard_error(gain, share, groups):
+    """Standard error of a weighted mean over rows, or over groups of rows."""
+    parts = share * (gain - share @ gain)
+    if groups is not None:
+        parts = np.bincount(np.unique(groups, return_inverse=True)[1], weights=parts)
+    n = np.count_nonzero(parts)
+    return float(np.sqrt((parts**2).sum() * n / max(n - 1, 1)))

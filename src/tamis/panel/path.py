@@ -1,0 +1,98 @@
+"""The path of a panel: the first k features of one order, each level with its head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import Matrix
+from tamis.heads import Head
+from tamis.panel.forward import dense_columns
+from tamis.paths.path import Path
+
+if TYPE_CHECKING:
+    from tamis.panel.classifier import PanelClassifier
+
+__all__ = ["PanelPath", "default_levels"]
+
+
+class PanelPath(Path):
+    """Panels with different numbers of features, selected once.
+
+    Parameters
+    ----------
+    levels : ndarray of int of shape (n_levels,)
+        Numbers of features, or groups, without those to keep.
+    classes : ndarray of shape (n_classes,)
+        Class labels, in the order of the decisions.
+    n_features : ndarray of int of shape (n_levels,)
+        Number of selected features, or groups; fewer than the level if no more can be selected.
+    columns : sequence of ndarray
+        Selected columns of each level, ascending.
+    heads : sequence of Head
+        One per level.
+    temperatures : sequence of float
+        Divisors of their decisions.
+    build : callable
+        ``build(place)`` gives the fitted classifier at one place.
+    """
+
+    def __init__(
+        self,
+        levels: NDArray,
+        classes: NDArray,
+        n_features: NDArray,
+        columns: Sequence[NDArray],
+        heads: Sequence[Head],
+        temperatures: Sequence[float],
+        build: Callable[[int], PanelClassifier],
+    ) -> None:
+        self.levels = levels
+        self.classes = classes
+        self.n_features = n_features
+        self._columns = columns
+        self._heads = heads
+        self._temperatures = temperatures
+        self._build = build
+
+    def features(self, level: int) -> NDArray[np.intp]:
+        """Columns that the model at one place of the path uses, ascending."""
+        return self._columns[level]
+
+    def decisions(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.float64]:
+        """Log-probabilities, up to a constant per row, of some levels.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse array} of shape (n_rows, n_columns)
+            Validated samples.
+        places : slice
+            Places of the levels; all of them by default.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_levels, n_rows, n_classes)
+        """
+        chosen = range(len(self))[places]
+        out = np.empty((len(chosen), X.shape[0], len(self.classes)))
+        if not chosen:
+            return out
+        every = np.unique(np.concatenate([self._columns[i] for i in chosen]))
+        values = dense_columns(X, every)
+        for row, i in enumerate(chosen):
+            part = values[:, np.searchsorted(every, self._columns[i])]
+            out[row] = self._heads[i].decisions(part) / self._temperatures[i]
+        return out
+
+    def model(self, level: int) -> PanelClassifier:
+        """The fitted `PanelClassifier` at one place of the path; nothing is trained again."""
+        return self._build(level)
+
+
+def default_levels(n_choices: int) -> NDArray[np.int64]:
+    """Every number of features up to 12, then about five for each doubling, up to 50."""
+    levels = np.array([*range(1, 13), 14, 16, 20, 24, 28, 32, 40, 50])
+    return np.unique(np.minimum(levels, max(n_choices, 1)))

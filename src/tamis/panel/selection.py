@@ -1,0 +1,177 @@
+r"""Orders of features: forward steps, gains of the centers, or the primal-dual path.
+
+Every way returns groups of columns, first to last; a panel of k features uses the first k. The
+gain of the sparse centers is a sum over classes, :math:`g_i = \sum_c g_{ci}`. Screening takes the
+groups of largest gain and, with more than two classes, those of the largest share of each class in
+turn: otherwise the classes that are easy to tell apart would take all places.
+`Selection` holds the parameters, so that it can be repeated on the rows of any fold.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import Matrix
+from tamis._base import order_by_score
+from tamis.centers import SparseCenterClassifier
+from tamis.panel.forward import Choices, select_forward
+from tamis.primal_dual import PrimalDualClassifier
+
+__all__ = ["SELECTIONS", "Selection"]
+
+SELECTIONS = ("forward", "centers", "medians", "primal-dual")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How features are selected.
+
+    Attributes
+    ----------
+    kind : {"forward", "centers", "medians", "primal-dual"}
+    choices : Choices
+    alpha : float
+        Ridge of the forward steps.
+    n_screened : int
+        How many groups the gains leave for the forward steps.
+    n_folds : int
+        Folds of the forward steps.
+    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
+    seed : int
+    """
+
+    kind: str
+    choices: Choices
+    alpha: float
+    n_screened: int
+    n_folds: int
+    class_weight: str | NDArray | None
+    seed: int
+
+    def order(
+        self,
+        X: Matrix,
+        codes: NDArray,
+        weights: NDArray,
+        n_classes: int,
+        n_steps: int,
+        groups: NDArray | None = None,
+    ) -> NDArray[np.int64]:
+        """Groups of columns, first to last.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse array} of shape (n_rows, n_columns)
+        codes : ndarray of int of shape (n_rows,)
+        weights : ndarray of shape (n_rows,)
+        n_classes : int
+        n_steps : int
+            How many groups are wanted at most.
+        groups : ndarray of shape (n_rows,) or None
+            Sample groups.
+
+        Returns
+        -------
+        order : ndarray of int64
+            Without kept groups; groups that cannot help are left out.
+        """
+        if self.kind == "primal-dual":
+            return self._limited(self._along_the_path(X, codes, weights, n_steps), n_steps)
+        gains = self._gains(X, codes, weights)
+        orders = [order_by_score(of_class) for of_class in gains]
+        orders = [
+            order[(g[order] > 0) & ~self.choices.kept[order]]
+            for g, order in zip(gains, orders, strict=True)
+        ]
+        if self.kind != "forward":
+            return self._limited(orders[0], n_steps)
+        screened = _in_turn(orders, max(self.n_screened, 2 * n_steps))
+        if screened.size == 0:
+            return screened
+        return select_forward(
+            X,
+            codes,
+            weights,
+            n_classes,
+            screened,
+            self.choices,
+            n_steps,
+            alpha=self.alpha,
+            n_folds=self.n_folds,
+            class_weight=self.class_weight,
+            groups=groups,
+            seed=self.seed,
+        )
+
+    def columns(self, order: NDArray) -> NDArray[np.intp]:
+        """Columns of some groups and of the kept ones, ascending."""
+        chosen = self.choices.kept.copy()
+        chosen[order] = True
+        return np.flatnonzero(chosen[self.choices.group_of])
+
+    def _gains(self, X, codes, weights):
+        """Gain of each group; with more than two classes also the share of each class in it."""
+        metric = "l1" if self.kind == "medians" else "l2"
+        model = SparseCenterClassifier(metric=metric).fit_path(X, codes, 1, weights).model(0)
+        gains = [model.gains_]
+        if self.kind == "forward" and len(model.classes_) > 2:
+            shares = ((model.class_centers_ - model.common_center_) / model.scale_) ** 2
+            # A gain within rounding error of zero is zero; so are its shares.
+            gains += list(np.where(model.gains_ > 0, shares, 0.0))
+        return [
+            np.bincount(
+                self.choices.group_of,
+                weights=np.where(np.isfinite(g), g, 0.0),
+                minlength=self.choices.kept.size,
+            )
+            for g in gains
+        ]
+
+    def _along_the_path(self, X, codes, weights, n_steps):
+        estimator = PrimalDualClassifier(huber_delta=0.1, tol=1e-3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about convergence: an order of features needs little
+            path = estimator.fit_path(X, codes, max_features=n_steps, sample_weight=weights)
+        found: list[int] = []
+        seen = self.choices.kept.copy()
+        for place in range(len(path)):
+            model = path.model(place)
+            size = (model.weights_**2).sum(axis=1)
+            columns = path.features(place)
+            for j in columns[np.argsort(-size[columns], kind="stable")]:
+                g = self.choices.group_of[j]
+                if not seen[g]:
+                    seen[g] = True
+                    found.append(int(g))
+            if len(found) >= n_steps:
+                break
+        return np.array(found, dtype=np.int64)
+
+    def _limited(self, order, n_steps):
+        """The first groups, with no more of a set than allowed; cheap ones are not preferred."""
+        if self.choices.most < self.choices.set_of.size:
+            taken: dict[int, int] = {}
+            kept = []
+            for g in order:
+                of_set = int(self.choices.set_of[g])
+                taken[of_set] = taken.get(of_set, 0) + 1
+                if taken[of_set] <= self.choices.most:
+                    kept.append(g)
+            order = np.array(kept, dtype=np.int64)
+        return order[:n_steps]
+
+
+def _in_turn(orders, n):
+    """The first n different groups of several orders, taken from each in turn."""
+    longest = max(order.size for order in orders)
+    table = np.full((longest, len(orders)), -1, dtype=np.int64)
+    for column, order in enumerate(orders):
+        table[: order.size, column] = order
+    listed = table.ravel()
+    listed = listed[listed >= 0]
+    _, first = np.unique(listed, return_index=True)
+    return listed[np.sort(first)[:n]]

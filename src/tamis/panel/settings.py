@@ -1,0 +1,138 @@
+"""The heads that a panel can have, their settings, and how several are fitted at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.heads import Head, fit_kernel, fit_lda, fit_logistic
+from tamis.panel.forward import content_folds, weigh_classes
+
+__all__ = ["HEADS", "Setting", "fit_settings", "settings_of"]
+
+HEADS = ("auto", "lda", "logistic", "kernel")
+_ALPHAS = (0.1, 1.0, 3.0, 10.0, 30.0)
+_WIDTHS, _RIDGES = (0.3, 1.0, 3.0), (0.1, 1.0, 10.0)
+_N_LANDMARKS = 200
+# Of ridge-logistic heads: to choose among them, and of the one that is chosen.
+_LOOSE, _TIGHT = 1e-3, 1e-6
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A head and its setting.
+
+    Attributes
+    ----------
+    head : {"lda", "logistic", "kernel"}
+    values : tuple of float
+        Nothing; the ridge; or the width and the ridge.
+    """
+
+    head: str
+    values: tuple[float, ...] = ()
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether its decisions are linear in the features."""
+        return self.head != "kernel"
+
+
+def settings_of(head: str) -> list[Setting]:
+    """The settings that are tried for a head."""
+    settings = {
+        "lda": [Setting("lda")],
+        "logistic": [Setting("logistic", (alpha,)) for alpha in _ALPHAS],
+        "kernel": [Setting("kernel", (width, ridge)) for width in _WIDTHS for ridge in _RIDGES],
+    }
+    settings["auto"] = [setting for some in settings.values() for setting in some]
+    return settings[head]
+
+
+def fit_settings(
+    X: NDArray,
+    codes: NDArray,
+    weights: NDArray,
+    n_classes: int,
+    settings: Sequence[Setting],
+    class_weight: str | NDArray | None,
+    seed: int,
+) -> list[Head]:
+    """Fit heads with several settings on the same features.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_selected)
+        Selected features.
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        Sample weights.
+    n_classes : int
+    settings : sequence of Setting
+    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
+    seed : int
+        Of the choice of landmarks.
+
+    Returns
+    -------
+    heads : list of Head
+        In the order of `settings`.
+    """
+    used = weights > 0
+    if not used.all():
+        X, codes, weights = X[used], codes[used], weights[used]
+    weighed = weigh_classes(codes, weights, n_classes, class_weight)
+    fitted: dict[Setting, Head] = {}
+    if any(setting.head == "lda" for setting in settings):
+        fitted[Setting("lda")] = fit_lda(X, codes, weights, _shares(codes, weighed, n_classes))
+    logistic = [setting for setting in settings if setting.head == "logistic"]
+    if logistic:
+        alphas = [setting.values[0] for setting in logistic]
+        tol = _LOOSE if len(settings) > 1 else _TIGHT
+        heads = fit_logistic(X, codes, weighed, n_classes, alphas, tol)
+        fitted.update(zip(logistic, heads, strict=True))
+    kernel = [setting for setting in settings if setting.head == "kernel"]
+    if kernel:
+        pairs = [(setting.values[0], setting.values[1]) for setting in kernel]
+        landmarks = _choose_landmarks(X, codes, n_classes, seed)
+        bumps = fit_kernel(X, codes, weighed, n_classes, pairs, landmarks)
+        fitted.update(zip(kernel, bumps, strict=True))
+    return [fitted[setting] for setting in settings]
+
+
+def _shares(codes, weights, n_classes):
+    """Share of each class in the total weight."""
+    return np.bincount(codes, weights=weights, minlength=n_classes) / weights.sum()
+
+
+def _choose_landmarks(X, codes, n_classes, seed):
+    """Distinct rows in the order of a hash; of every class as many as of the others, if it can."""
+    turns = content_folds(X, codes, codes.size, None, seed)
+    order = np.lexsort((turns, codes))
+    _, first = np.unique(turns[order], return_index=True)
+    rows = order[np.sort(first)]
+    sizes = np.bincount(codes[rows], minlength=n_classes)
+    share = np.minimum(sizes, _n_per_class(sizes))
+    ends = np.cumsum(sizes)
+    return np.concatenate(
+        [
+            rows[end - size : end - size + n]
+            for end, size, n in zip(ends, sizes, share, strict=True)
+        ]
+    )
+
+
+def _n_per_class(sizes):
+    """The largest number of each class at which no more landmarks are taken than wanted."""
+    low, high = 1, int(sizes.max(initial=1))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if np.minimum(sizes, middle).sum() <= _N_LANDMARKS:
+            low = middle
+        else:
+            high = middle - 1
+    return low

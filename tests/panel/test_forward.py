@@ -1,0 +1,297 @@
+"""Forward selection against its definition, and folds that depend on what rows hold."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from tamis.panel._forward_kernels import (
+    Candidates,
+    Limits,
+    Problems,
+    _candidate_losses,
+    forward_steps,
+)
+from tamis.panel.forward import Choices, content_folds, select_forward, weigh_classes
+from tests.oracles import panel as oracle
+
+N_FOLDS = 3
+
+
+def make_problem(n_classes, seed, sizes=(1,) * 8, n_kept=0, n=75):
+    """Standardised columns in blocks and kept ones, class indices, weights, folds in order."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, n_classes, n)
+    p = sum(sizes) + n_kept
+    X = rng.normal(size=(n, p)) + rng.normal(size=(n_classes, p))[codes]
+    X[:, 1] = X[:, 0] + 0.3 * rng.normal(size=n)  # tells nearly the same
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    weights = weigh_classes(codes, rng.uniform(0.5, 2, n), n_classes, "balanced")
+    folds = np.sort(rng.integers(0, N_FOLDS, n))
+    return X[:, n_kept:], X[:, :n_kept], codes, weights, folds
+
+
+def compiled_arguments(free, kept, codes, n_classes, weights, folds, alpha, sizes, cost, limits):
+    starts = np.cumsum([0, *sizes])
+    candidates = Candidates(free.copy(), free * free, starts, np.asarray(cost, dtype=float))
+    is_class = np.array(oracle.targets_of(codes, n_classes))
+    fold_starts = np.searchsorted(folds, np.arange(N_FOLDS + 1))
+    problems = Problems(is_class, weights, fold_starts, alpha)
+    return kept.copy(), candidates, problems, Limits(np.asarray(limits[0]), limits[1])
+
+
+CASES = {
+    "single": {},
+    "blocks": {"sizes": (2, 1, 3, 1, 2)},
+    "kept": {"n_kept": 2},
+    "costs": {"cost": (1.0, 4.0, 0.5, 2.0, 1.0, 3.0, 1.0, 0.2)},
+    "limits": {"limits": ((0, 0, 0, 0, 1, 1, 1, 1), 1)},
+    "all": {
+        "sizes": (2, 1, 3, 1, 2),
+        "n_kept": 1,
+        "cost": (2.0, 1.0, 5.0, 0.3, 1.0),
+        "limits": ((0, 1, 0, 1, 0), 2),
+    },
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("seed", range(2))
+def test_steps_are_those_of_the_definition(n_classes, case, seed):
+    sizes = case.get("sizes", (1,) * 8)
+    n = len(sizes)
+    cost, limits = case.get("cost", (1.0,) * n), case.get("limits", ((0,) * n, n))
+    free, kept, codes, weights, folds = make_problem(n_classes, seed, sizes, case.get("n_kept", 0))
+    order, losses = forward_steps(
+        *compiled_arguments(
+            free, kept, codes, n_classes, weights, folds, 2.0, sizes, cost, limits
+        ),
+        4,
+    )
+    blocks = np.split(free, np.cumsum(sizes)[:-1], axis=1)
+    expected, history = oracle.select_forward(
+        *(kept, blocks, codes, n_classes, weights, folds, 2.0, 4),
+        cost=cost,
+        set_of=limits[0],
+        most=limits[1],
+    )
+    assert order.tolist() == expected
+    assert_allclose(losses, history, rtol=1e-5)
+    if case is CASES["limits"]:
+        assert len(order) == 2  # one of each set
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_among_features_that_harm_a_dear_one_is_no_better(seed):
+    rng = np.random.default_rng(seed)
+    free, kept = rng.normal(size=(40, 6)), np.empty((40, 0))
+    codes, weights, folds = np.arange(40) % 2, np.ones(40), np.sort(np.arange(40) % N_FOLDS)
+    cost = (9.0, 0.5, 4.0, 1.0, 0.2, 2.0)
+    arguments = compiled_arguments(
+        *(free, kept, codes, 2, weights, folds, 0.01, (1,) * 6, cost), ((0,) * 6, 6)
+    )
+    order, losses = forward_steps(*arguments, 6)
+    assert losses[-1] > losses[0]
+    expected, _ = oracle.select_forward(
+        *(kept, np.split(free, 6, axis=1), codes, 2, weights, folds, 0.01, 6),
+        cost=cost,
+        set_of=(0,) * 6,
+        most=6,
+    )
+    assert order.tolist() == expected
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("sizes", [(1,) * 6, (2, 1, 3)], ids=["single", "blocks"])
+def test_a_bordered_step_is_the_newton_step_of_the_enlarged_model(n_classes, sizes):
+    free, kept, codes, weights, folds = make_problem(n_classes, 5, sizes, n_kept=2)
+    n = len(sizes)
+    kept, candidates, problems, _ = compiled_arguments(
+        *(free, kept, codes, n_classes, weights, folds, 0.5, sizes, (1.0,) * n),
+        ((0,) * n, n),
+    )
+    design = np.hstack([np.ones((codes.size, 1)), kept])
+    penalty = oracle.penalties(2, 0.5, weights)
+    margins = np.array(
+        [
+            [
+                design
+                @ oracle.fit_ridge(
+                    design[folds != f], target[folds != f], weights[folds != f], penalty
+                )
+                for target in problems.is_class
+            ]
+            for f in range(N_FOLDS)
+        ]
+    )
+    losses = np.empty(n)
+    _candidate_losses(design, penalty, margins, candidates, problems, losses)
+    for j, block in enumerate(np.split(free, np.cumsum(sizes)[:-1], axis=1)):
+        expected = oracle.out_of_fold_loss(kept, block, codes, n_classes, weights, folds, 0.5)
+        assert_allclose(losses[j], expected, rtol=1e-9)
+
+
+def plain_choices(p, kept=(), cost=None, set_of=None, most=None):
+    mask = np.zeros(p, dtype=bool)
+    mask[list(kept)] = True
+    return Choices(
+        np.arange(p),
+        mask,
+        np.ones(p) if cost is None else np.asarray(cost, dtype=float),
+        np.zeros(p, dtype=np.int64) if set_of is None else np.asarray(set_of),
+        p if most is None else most,
+    )
+
+
+def make_rows(n_classes=2, n=80, p=10, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, n_classes, n)
+    return rng.normal(size=(n, p)) + rng.normal(size=(n_classes, p))[codes], codes
+
+
+def order_of(X, codes, weights=None, choices=None, **options):
+    choices = plain_choices(X.shape[1]) if choices is None else choices
+    screened = np.flatnonzero(~choices.kept)
+    weights = np.ones(codes.size) if weights is None else weights
+    settings = {"alpha": 3.0, "n_folds": 4, **options}
+    return select_forward(
+        X, codes, weights, codes.max() + 1, screened, choices, 5, **settings
+    ).tolist()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_copy_of_a_chosen_feature_is_not_chosen_next(n_classes):
+    X, codes = make_rows(n_classes)
+    first, *_ = order_of(X, codes)
+    X = np.column_stack([X, X[:, first]])
+    assert {order_of(X, codes)[0], order_of(X, codes)[1]} != {first, X.shape[1] - 1}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_neither_the_order_nor_the_repetition_of_rows_matters(n_classes):
+    X, codes = make_rows(n_classes)
+    expected = order_of(X, codes)
+    rows = np.random.default_rng(1).permutation(codes.size)
+    assert order_of(X[rows], codes[rows]) == expected
+    assert order_of(sparse.csr_array(X), codes) == expected
+    weights = np.random.default_rng(2).integers(0, 4, codes.size)
+    weighted = order_of(X, codes, weights.astype(float))
+    assert order_of(X.repeat(weights, axis=0), codes.repeat(weights)) == weighted
+    assert weighted != expected
+
+
+def test_the_folds_do_not_depend_on_the_order_of_screened_features():
+    X, codes = make_rows(3)
+    choices = plain_choices(10)
+    options = {"alpha": 3.0, "n_folds": 4}
+    one = select_forward(X, codes, np.ones(80), 3, np.arange(10), choices, 5, **options)
+    other = select_forward(X, codes, np.ones(80), 3, np.arange(10)[::-1], choices, 5, **options)
+    assert_array_equal(one, other)
+
+
+def test_kept_features_are_not_chosen_and_their_copies_come_late():
+    X, codes = make_rows()
+    best = order_of(X, codes)[0]
+    order = order_of(X, codes, choices=plain_choices(10, kept=[best]))
+    assert best not in order
+    doubled = np.column_stack([X, X[:, best]])
+    assert order_of(doubled, codes, choices=plain_choices(11, kept=[best]))[0] != 10
+
+
+def test_dear_features_come_later_and_limits_hold():
+    X, codes = make_rows()
+    best = order_of(X, codes)[0]
+    dear = np.where(np.arange(10) == best, 1e6, 1.0)
+    assert order_of(X, codes, choices=plain_choices(10, cost=dear))[0] != best
+    limited = order_of(X, codes, choices=plain_choices(10, set_of=np.arange(10) % 2, most=1))
+    assert sorted(np.array(limited) % 2) == [0, 1]
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", np.array([1.0, 3.0, 0.5])])
+def test_weights_of_classes_keep_the_total(class_weight):
+    codes = np.array([0, 0, 0, 0, 1, 1, 2])
+    weights = np.array([1.0, 2, 1, 1, 3, 0, 2])
+    weighed = weigh_classes(codes, weights, 3, class_weight)
+    assert_allclose(weighed.sum(), weights.sum())
+    sums = np.bincount(codes, weights=weighed)
+    if class_weight is None:
+        assert_array_equal(weighed, weights)
+    elif isinstance(class_weight, str):
+        assert_allclose(sums, sums.mean())
+    else:
+        ratio = sums / np.bincount(codes, weights=weights)
+        assert_allclose(ratio / ratio[0], class_weight)
+
+
+# Folds.
+
+
+def test_folds_follow_rows_wherever_they_stand_and_however_often():
+    X, codes = make_rows(3)
+    folds = content_folds(X, codes, 5)
+    rows = np.random.default_rng(1).integers(0, 80, 200)
+    rows = np.concatenate([rows, np.arange(80)])  # in another order, some several times
+    assert_array_equal(content_folds(X[rows], codes[rows], 5), folds[rows])
+
+
+def test_folds_depend_on_the_seed_and_on_every_column():
+    X, codes = make_rows()
+    folds = content_folds(X, codes, 5)
+    assert np.mean(content_folds(X, codes, 5, seed=1) == folds) < 0.5
+    for j in range(10):
+        changed = X.copy()
+        changed[:, j] += 1
+        assert np.any(content_folds(changed, codes, 5) != folds)
+
+
+def test_zero_and_minus_zero_are_the_same():
+    X = np.zeros((20, 2))
+    X[:, 1] = np.arange(20)
+    signed = X.copy()
+    signed[::2, 0] = -0.0
+    codes = np.arange(20) % 2
+    assert_array_equal(content_folds(X, codes, 4), content_folds(signed, codes, 4))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_classes_and_rows_are_dealt_evenly(n_classes):
+    X, codes = make_rows(n_classes, n=101)
+    folds = content_folds(X, codes, 5)
+    for c in range(n_classes):
+        assert np.ptp(np.bincount(folds[codes == c], minlength=5)) <= 1
+    assert np.ptp(np.bincount(folds, minlength=5)) <= 1
+
+
+@pytest.mark.parametrize("dtype", [int, str])
+def test_groups_stay_whole_and_are_dealt_evenly(dtype):
+    X, codes = make_rows(n=120)
+    groups = np.repeat(np.arange(40), 3)
+    folds = content_folds(X, codes, 5, groups.astype(dtype))
+    for g in range(40):
+        assert np.unique(folds[groups == g]).size == 1
+    assert np.ptp(np.bincount(folds[::3], minlength=5)) <= 1
+    rows = np.random.default_rng(1).permutation(120)
+    again = content_folds(X[rows], codes[rows], 5, groups[rows].astype(dtype))
+    assert_array_equal(again, folds[rows])
+
+
+def test_groups_of_each_class_are_dealt_evenly():
+    X, _ = make_rows(n=120)
+    groups = np.repeat(np.arange(40), 3)
+    codes = (groups % 8 == 0).astype(int)  # 5 of 40 groups
+    folds = content_folds(X, codes, 5, groups)
+    for c in range(2):
+        assert np.ptp(np.bincount(folds[codes == c][::3], minlength=5)) <= 1
+
+
+def test_small_integers_are_dealt_like_any_other_values():
+    X = np.random.default_rng(0).integers(0, 3, (300, 6)).astype(float)
+    codes = np.zeros(300, dtype=int)
+    distinct = np.unique(X, axis=0)
+    folds = content_folds(distinct, np.zeros(len(distinct), dtype=int), 5)
+    assert np.ptp(np.bincount(folds)) <= 1
+    for value in range(3):  # no fold holds one value only
+        share = np.bincount(folds[distinct[:, 0] == value], minlength=5) / np.bincount(folds)
+        assert np.all((share > 0.1) & (share < 0.6))
+    assert np.unique(content_folds(X, codes, 5)).size == 5

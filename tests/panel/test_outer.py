@@ -1,0 +1,174 @@
+"""Temperatures and heads from outer folds; and what noise says about inner and outer figures."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from tamis import PanelClassifier, PanelClassifierCV, SparseCenterClassifier
+from tamis.heads import fit_logistic
+from tamis.panel._loss_kernels import tempered_losses
+from tamis.panel.forward import content_folds
+from tamis.panel.outer import _standard_error, choose_heads
+from tamis.panel.settings import Setting, fit_settings, settings_of
+
+
+def make_decisions(n_classes, scale=1.0, n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, n_classes, n)
+    decisions = rng.normal(size=(n, n_classes)) + 1.5 * np.eye(n_classes)[codes]
+    return decisions * scale, codes, rng.uniform(0, 2, n) * (rng.random(n) < 0.9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("scale", [1e-6, 0.1, 1.0, 50.0, 1e6])
+def test_the_temperature_minimises_the_log_loss(n_classes, scale):
+    decisions, codes, weights = make_decisions(n_classes, scale)
+
+    def loss(log_s):
+        own = log_softmax(np.exp(log_s) * decisions, axis=1)[np.arange(codes.size), codes]
+        return -weights @ own
+
+    low = -np.log(scale)
+    best = minimize_scalar(
+        loss, bounds=(low - 5, low + 5), method="bounded", options={"xatol": 1e-10}
+    )
+    losses = np.empty(codes.size)
+    temperature = tempered_losses(decisions, codes, weights, losses)
+    assert_allclose(weights @ losses, best.fun, rtol=1e-9)
+    assert_allclose(temperature, np.exp(-best.x), rtol=1e-4)
+
+
+def test_decisions_without_any_sense_are_flattened():
+    decisions, codes, weights = make_decisions(3)
+    wrong = -decisions  # worse than none at any temperature
+    losses = np.empty(codes.size)
+    temperature = tempered_losses(wrong, codes, weights, losses)
+    assert temperature > 1e3
+    assert_allclose(losses, np.log(3), rtol=1e-3)
+    assert tempered_losses(np.zeros_like(wrong), codes, weights, losses) == 1.0
+    assert_allclose(losses, np.log(3))
+
+
+def test_perfect_decisions_have_a_finite_temperature_and_hardly_any_loss():
+    codes = np.arange(30) % 3
+    losses = np.empty(30)
+    temperature = tempered_losses(np.eye(3)[codes], codes, np.ones(30), losses)
+    assert 0 < temperature < 0.1
+    assert losses.max() < 1e-6
+
+
+SETTINGS = [Setting("lda"), Setting("logistic", (1.0,)), Setting("kernel", (1.0, 1.0))]
+
+
+def make_gain(gain_of_kernel, n=200):
+    """Decisions of three heads; each row of the kernel has a larger margin by some gain."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(n) % 2
+    signs = np.where(codes == 1, 1.0, -1.0)
+    margins = np.array(
+        [rng.normal(size=n), rng.normal(size=n) + signs, rng.normal(size=n) + signs]
+    )
+    margins[2] = margins[1] + signs * gain_of_kernel + 0.5 * rng.normal(size=n)
+    return np.stack([-margins / 2, margins / 2], axis=2), codes
+
+
+def choose(gain_of_kernel, groups=None):
+    """The head that is chosen."""
+    decisions, codes = make_gain(gain_of_kernel)
+    chosen = choose_heads(decisions[None], codes, np.ones(codes.size), SETTINGS, groups=groups)
+    return SETTINGS[chosen[0].place].head
+
+
+def test_the_head_with_the_least_loss_is_chosen_and_a_kernel_must_be_clearly_better():
+    assert choose(-0.5) == "logistic"
+    assert choose(1.0) == "kernel"
+    losses, share = np.empty((3, 200)), np.full(200, 1 / 200)
+    n_close = 0
+    for gain in np.linspace(0, 1, 41):
+        decisions, codes = make_gain(gain)
+        for d, row in zip(decisions, losses, strict=True):
+            tempered_losses(d, codes, share, row)
+        difference = losses[1] - losses[2]
+        error = difference.std(ddof=1) / np.sqrt(200)
+        n_close += 0 < difference.mean() < error
+        assert (choose(gain) == "kernel") == (difference.mean() > error)
+    assert n_close > 0
+
+
+def test_sample_groups_count_as_one_row_in_the_standard_error():
+    of_group = np.random.default_rng(0).normal(size=12)
+    gains, share = np.repeat(of_group, 10), np.full(120, 1 / 120)
+    expected = of_group.std(ddof=1) / np.sqrt(12)
+    groups = np.repeat(np.array(list("abcdefghijkl")), 10)
+    assert_allclose(_standard_error(gains, share, groups), expected)
+    assert _standard_error(gains, share, None) < 0.4 * expected
+    gains = [g for g in np.linspace(0.2, 0.4, 201) if choose(g) == "kernel"]
+    groups = np.arange(200) // 50
+    in_groups = [g for g in np.linspace(0.2, 0.4, 201) if choose(g, groups) == "kernel"]
+    assert gains != in_groups
+
+
+def test_without_a_linear_head_the_best_kernel_is_chosen():
+    rng = np.random.default_rng(0)
+    codes = np.arange(100) % 2
+    margins = rng.normal(size=(9, 100)) + 0.1 * np.arange(9)[:, None] * (2 * codes - 1)
+    decisions = np.stack([-margins, margins], axis=2)[None]
+    chosen = choose_heads(decisions, codes, np.ones(100), settings_of("kernel"))[0]
+    losses = np.empty(100)
+    expected = [tempered_losses(d, codes, np.full(100, 0.01), losses) for d in decisions[0]]
+    assert chosen.temperature == expected[chosen.place]
+    assert chosen.loss < np.log(2)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_landmarks_of_a_kernel_follow_the_rows(n_classes):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(700, 3)), rng.integers(0, n_classes, 700)
+    rows = rng.permutation(700)
+    settings = [Setting("kernel", (1.0, 1.0))]
+    one = fit_settings(X, codes, np.ones(700), n_classes, settings, "balanced", 0)[0]
+    other = fit_settings(X[rows], codes[rows], np.ones(700), n_classes, settings, "balanced", 0)[0]
+    assert_allclose(one.decisions(X), other.decisions(X), atol=1e-6)
+    assert 190 <= len(one.landmarks) <= 200
+
+
+# Noise: the loss that chooses features is not a score.
+
+
+def make_noise(seed):
+    return np.random.default_rng(seed).normal(size=(60, 2000)), np.arange(60) % 2
+
+
+def inner_accuracy(X, y, k):
+    """Accuracy in the very folds by which the forward steps have chosen k features."""
+    model = PanelClassifier(k, head="lda").fit(X, y)
+    chosen = model.feature_order_[:k]
+    screened = SparseCenterClassifier(1).fit(X, y).feature_order_[:100]
+    assert set(chosen) <= set(screened)
+    folds = content_folds(X[:, np.sort(screened)], y, 5)
+    right = np.empty(y.size)
+    for fold in range(5):
+        train, test = folds != fold, folds == fold
+        head = fit_logistic(X[train][:, chosen], y[train], np.ones(train.sum()), 2, [3.0])[0]
+        right[test] = head.decisions(X[test][:, chosen]).argmax(axis=1) == y[test]
+    return right.mean()
+
+
+def outer_score(X, y, k, head="auto"):
+    return PanelClassifierCV([k], head=head).fit(X, y).path_["score"][0]
+
+
+def test_noise_looks_predictable_to_the_inner_folds_and_not_to_the_outer_ones():
+    inner = [inner_accuracy(*make_noise(seed), 8) for seed in range(3)]
+    assert min(inner) > 0.85
+    outer = [outer_score(*make_noise(seed), 8) for seed in range(25)]
+    assert abs(np.mean(outer) - 0.5) < 0.045  # three standard errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("head", ["lda", "logistic", "auto"])
+def test_outer_scores_of_noise_are_one_half_on_average(head):
+    outer = [outer_score(*make_noise(seed), 8, head) for seed in range(200)]
+    assert abs(np.mean(outer) - 0.5) < 0.02
