@@ -165,6 +165,27 @@ def _refit(design, penalty, coef, margins, problems):
 
 
 @compiled
+def _remaining(candidates, free):
+    """The candidates that can still be chosen."""
+    starts = candidates.block_starts
+    columns = np.zeros(starts[-1], np.bool_)
+    sizes = np.zeros(free.sum() + 1, np.int64)
+    place = 0
+    for j in range(free.size):
+        if free[j]:
+            columns[starts[j] : starts[j + 1]] = True
+            place += 1
+            sizes[place] = starts[j + 1] - starts[j]
+    kept = np.flatnonzero(columns)
+    return Candidates(
+        candidates.columns[:, kept],
+        candidates.squares[:, kept],
+        np.cumsum(sizes),
+        candidates.cost[free],
+    )
+
+
+@compiled
 def forward_steps(kept, candidates, problems, limits, n_steps):
     """Choose blocks one after the other by their out-of-fold loss.
 
@@ -185,8 +206,6 @@ def forward_steps(kept, candidates, problems, limits, n_steps):
         Out-of-fold loss per unit of weight before the first step and after each one.
     """
     n_rows = candidates.columns.shape[0]
-    starts = candidates.block_starts
-    n_blocks = starts.size - 1
     n_problems, n_folds = problems.is_class.shape[0], problems.fold_starts.size - 1
     widest = 1 + kept.shape[1] + candidates.columns.shape[1]
     total = problems.weights.sum()
@@ -198,35 +217,38 @@ def forward_steps(kept, candidates, problems, limits, n_steps):
     margins = np.zeros((n_folds, n_problems, n_rows))
     order = np.empty(n_steps, np.int64)
     history = np.empty(n_steps + 1)
-    free = np.ones(n_blocks, np.bool_)
-    taken = np.zeros(n_blocks, np.int64)
-    losses = np.empty(n_blocks)
+    taken = np.zeros(limits.set_of.size, np.int64)
+    blocks = np.arange(limits.set_of.size)  # those that can still be chosen
     current = _refit(design, penalty, coef, margins, problems)
     history[0] = current / total
     n_chosen = 0
-    while n_chosen < n_steps:
+    while n_chosen < n_steps and blocks.size:
+        losses = np.empty(blocks.size)
         _candidate_losses(design, penalty, margins, candidates, problems, losses)
         best, best_value = -1, -np.inf
-        for j in range(n_blocks):
-            if free[j] and taken[limits.set_of[j]] < limits.most:
-                gain = current - losses[j]
-                value = gain / candidates.cost[j] if gain > 0 else gain * candidates.cost[j]
-                if value > best_value:
-                    best, best_value = j, value
+        for j in range(blocks.size):
+            gain = current - losses[j]
+            value = gain / candidates.cost[j] if gain > 0 else gain * candidates.cost[j]
+            if value > best_value:
+                best, best_value = j, value
         if best < 0:
             break
+        first, last = candidates.block_starts[best], candidates.block_starts[best + 1]
         m = design.shape[1]
-        size = starts[best + 1] - starts[best]
-        wider = np.empty((n_rows, m + size))
+        wider = np.empty((n_rows, m + last - first))
         wider[:, :m] = design
-        wider[:, m:] = candidates.columns[:, starts[best] : starts[best + 1]]
-        longer = np.full(m + size, problems.alpha)
+        wider[:, m:] = candidates.columns[:, first:last]
+        longer = np.full(m + last - first, problems.alpha)
         longer[:m] = penalty
         design, penalty = wider, longer
         current = _refit(design, penalty, coef, margins, problems)
-        order[n_chosen] = best
-        free[best] = False
-        taken[limits.set_of[best]] += 1
+        order[n_chosen] = blocks[best]
+        taken[limits.set_of[blocks[best]]] += 1
         n_chosen += 1
         history[n_chosen] = current / total
+        free = np.ones(blocks.size, np.bool_)
+        for j in range(blocks.size):
+            free[j] = j != best and taken[limits.set_of[blocks[j]]] < limits.most
+        candidates = _remaining(candidates, free)
+        blocks = blocks[free]
     return order[:n_chosen], history[: n_chosen + 1]
