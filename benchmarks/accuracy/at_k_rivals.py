@@ -70,7 +70,8 @@ def abess(X, y, counts):
     """Best-subset selection by splicing (needs `pip install abess`)."""
     from abess import linear
 
-    found = {}
+    varying = np.flatnonzero(np.ptp(X, axis=0))  # others stop it
+    X, found = X[:, varying], {}
     for k in counts:
         if k > X.shape[1]:
             continue
@@ -82,7 +83,7 @@ def abess(X, y, counts):
             model = linear.MultinomialRegression(support_size=[k], thread=1)
             model.fit(X, np.eye(y.max() + 1)[y], sample_weight=balanced(y))
             size = np.abs(model.coef_).sum(axis=1)
-        found[k] = np.flatnonzero(size)
+        found[k] = varying[np.flatnonzero(size)]
     return found
 
 

@@ -14,6 +14,7 @@ from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GroupKFold
 
 from tamis import PanelClassifier, SparseCenterClassifier
+from tamis._array import is_sparse
 from tamis.panel.path import default_levels
 from tamis.panel.selection import SELECTIONS
 
@@ -269,8 +270,14 @@ def test_linear_heads_explain_their_decisions(n_classes, head, container):
     model = PanelClassifier(4, head=head).fit(X, y)
     decisions = model.decision_function(X)
     explanation = model.explain(container(X))
-    assert_allclose(explanation.values.sum(axis=1) + explanation.base, decisions, atol=1e-8)
-    assert not np.any(explanation.values[:, ~model.support_])
+    assert_allclose(explanation.decision, decisions, atol=1e-8)
+    if container is np.asarray:  # relative to the means: contributions cancel out on average
+        assert not np.any(explanation.values[:, ~model.support_])
+        assert_allclose(explanation.values.mean(axis=0), 0.0, atol=1e-8)
+    else:  # relative to 0, and as sparse as the samples
+        parts = explanation.values if n_classes > 2 else [explanation.values]
+        for part in parts:
+            assert is_sparse(part) and not part[:, np.flatnonzero(~model.support_)].nnz
     linear = X @ model.coef_.T + model.intercept_
     assert_allclose(linear[:, 0] if n_classes == 2 else linear, decisions, atol=1e-8)
     assert model.coef_.shape == (1 if n_classes == 2 else 3, 12)

@@ -177,7 +177,8 @@ def linear_path(
         coef, some = heads[place].coef, columns[place]
         values = dense_columns(part.X, some)
         # What the decisions change, on average, when a feature is set to its mean.
-        spread = np.abs(values - values.mean(axis=0)).mean(axis=0)
+        means = values.mean(axis=0)
+        spread = np.abs(values - means).mean(axis=0)
         importances = spread * np.abs(coef - coef.mean(axis=0)).mean(axis=0)
         size = np.full(m, -1.0)
         size[some] = importances
@@ -196,6 +197,7 @@ def linear_path(
                 "features": some.tolist(),
                 "feature_order": np.argsort(-size, kind="stable").tolist(),
                 "importances": importances.tolist(),
+                "means": means.tolist(),
                 "head": "logistic",
                 "setting": [float(ridges[place])],
                 "temperature": 1.0,

@@ -12,6 +12,7 @@ ATTRIBUTES = (
     "temperature_",
     "_head_state",
     "_importance",
+    "_means",
 )
 ATTRIBUTES_CV = (*ATTRIBUTES, "path_", "_fold_scores", "best_score_", "stability_")
 _LINEAR = ("coef", "intercept", "values")
@@ -28,6 +29,7 @@ def check_panel(state, m, C):
     choice(state["head_"], "head_", ("lda", "logistic", "kernel"))
     number(state["temperature_"], "temperature_", above=0.0)
     array(state["_importance"], "_importance", (k,))
+    array(state["_means"], "_means", (k,))
     is_kernel = state["head_"] == "kernel"
     head = record(state["_head_state"], "_head_state", _KERNEL if is_kernel else _LINEAR)
     n_values = {"lda": 0, "logistic": 1, "kernel": 2}[state["head_"]]

@@ -9,10 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from tamis._array import is_sparse
 from tamis._base import (
     DecisionMixin,
     Explanation,
@@ -166,12 +168,14 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         # In C order, as after reading a file, so that the decisions have the same bits.
         self._head_state = {name: np.array(value, order="C") for name, value in vars(head).items()}
         self._head_state["values"] = np.asarray(setting.values, dtype=np.float64)
-        self._importance = _importances(head, dense_columns(X, columns)) / self.temperature_
+        values = dense_columns(X, columns)
+        self._means = values.mean(axis=0)
+        self._importance = _importances(head, values, self._means) / self.temperature_
 
     def _take_over(self, model):
         """Become the fitted `model`; the parameters stay."""
         for name, value in vars(model).items():
-            if name.endswith("_") or name in ("_head_state", "_importance"):
+            if name.endswith("_") or name in ("_head_state", "_importance", "_means"):
                 setattr(self, name, value)
 
     # Records.
@@ -303,20 +307,28 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         Returns
         -------
         explanation : Explanation
-            `values` and `base` sum to `decision_function`; contributions are relative to 0.
+            `values` and `base` sum to `decision_function`. Contributions are relative to the mean
+            of the training samples for dense samples, and relative to 0 for sparse ones, so that
+            they are as sparse as the sample.
         """
         X = self._check_X(X)
-        coef, intercept = self._linear("coef_")
-        dense = np.zeros(X.shape)
-        columns = np.flatnonzero(self.support_)
-        dense[:, columns] = dense_columns(X, columns)
+        coef, base = self._linear("coef_")
+        if is_sparse(X):
+            values = [sparse.csr_array(X.multiply(row[None, :])) for row in coef]
+            for part in values:
+                part.eliminate_zeros()
+        else:
+            means = np.zeros(X.shape[1])
+            means[self.support_] = self._means
+            base = base + coef @ means
+            values = [(X - means) * row for row in coef]
         if len(self.classes_) == 2:
-            return Explanation(dense * coef[0], float(intercept[0]), self._feature_names(), X)
-        values = dense[:, :, None] * coef.T[None]
-        return Explanation(values, intercept, self._feature_names(), X)
+            return Explanation(values[0], float(base[0]), self._feature_names(), X)
+        together = values if is_sparse(X) else np.stack(values, axis=2)
+        return Explanation(together, base, self._feature_names(), X)
 
 
-def _importances(head: Head, X: NDArray) -> NDArray[np.float64]:
+def _importances(head: Head, X: NDArray, means: NDArray) -> NDArray[np.float64]:
     """Mean absolute change of the centered decisions when a feature is set to its mean."""
 
     def centered(values):
@@ -328,6 +340,6 @@ def _importances(head: Head, X: NDArray) -> NDArray[np.float64]:
     importances = np.zeros(X.shape[1])
     for j in range(X.shape[1]):
         changed = X.copy()
-        changed[:, j] = X[:, j].mean()
+        changed[:, j] = means[j]
         importances[j] = np.abs(usual - centered(changed)).mean()
     return importances

@@ -30,6 +30,7 @@ _COMMON = (
     "features",
     "feature_order",
     "importances",
+    "means",
     "head",
     "setting",
     "temperature",
@@ -61,6 +62,7 @@ def make_record(model: FittedPanel) -> dict[str, Any]:
         "features": np.flatnonzero(model.support_).tolist(),
         "feature_order": model.feature_order_.tolist(),
         "importances": model._importance.tolist(),
+        "means": model._means.tolist(),
         "head": model.head_,
         "setting": state["values"].tolist(),
         "temperature": model.temperature_,
@@ -120,6 +122,7 @@ def read_record(model: FittedPanel, record: dict[str, Any], with_path: bool) -> 
     model.temperature_ = _number(record["temperature"], "temperature", positive=True)
     model._head_state = state
     model._importance = _numbers(record["importances"], "importances", (k,))
+    model._means = _numbers(record["means"], "means", (k,))
     if with_path:
         _read_path(model, record, m)
 
