@@ -13,7 +13,7 @@ STAMP := $(VENV)/.installed
 # Compiled bytecode and numba's cache make every later start quick.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-all test-only test-pythons lint bench bench-papers clean
+.PHONY: demo test test-slow test-all test-only test-pythons lint bench bench-accuracy bench-papers clean
 
 demo: $(STAMP)
 	$(BIN)/tamis fit
@@ -64,6 +64,10 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/tables.py
 	$(BIN)/python benchmarks/speed/comparison.py
 	$(BIN)/python benchmarks/house/boundaries.py
+
+bench-accuracy: $(STAMP)
+	$(BIN)/python -m pip install --quiet abess --constraint constraints.txt
+	$(BIN)/python benchmarks/accuracy/at_k.py --jobs 2
 
 bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/sparse_centers/run.py
