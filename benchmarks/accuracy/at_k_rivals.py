@@ -17,7 +17,9 @@ from sklearn.svm import l1_min_c
 
 from tamis import PanelClassifier, PrimalDualClassifier, SparseCenterClassifier
 from tamis.heads import fit_logistic
+from tamis.panel.forward import Choices
 from tamis.panel.outer import choose_heads
+from tamis.panel.selection import Selection
 from tamis.panel.settings import fit_settings, settings_of
 
 COUNTS = (1, 2, 3, 5, 8, 12, 20)
@@ -107,7 +109,21 @@ def mrmr(X, y, counts):
     return {k: pool[chosen[:k]] for k in counts if k <= len(chosen)}
 
 
+def forward(X, y, counts):
+    """The forward steps of the panel alone, for their seconds and for equal treatment of heads."""
+    n_columns, n_classes = X.shape[1], int(y.max()) + 1
+    every = np.arange(n_columns)
+    no_limit = Choices(every, every < 0, np.ones(n_columns), 0 * every, n_columns)
+    default = PanelClassifier()
+    selection = Selection(
+        "forward", no_limit, default.alpha, default.n_screened, 5, "balanced", seed=0
+    )
+    order = selection.order(X, y, np.ones(y.size), n_classes, max(counts))
+    return {k: np.sort(order[:k]) for k in counts if k <= order.size}
+
+
 SELECTIONS = {
+    "forward": forward,
     "Logistic-RFE": rfe,
     "relaxed l1": relaxed_l1,
     "abess": abess,
