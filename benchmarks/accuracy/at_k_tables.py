@@ -16,6 +16,7 @@ PANEL = "panel"
 JUDGED = (2, 3, 5, 8, 12)
 GROUPS = ("many classes", "genes", "tabular")
 RFE = "Logistic-RFE"
+FORWARD = "forward"
 # A method takes part in the tables over common cells if it has at least this share of the panel's.
 _SHARE = 0.5
 _NONE = "-"
@@ -292,7 +293,7 @@ def comparison(scores, title, note, head, names=None):
 
 
 def seconds(records, scores):
-    """CPU seconds of each set, medians over splits, and the ratio of the panel to RFE."""
+    """CPU seconds of each set, medians over splits, and the ratio of selections to RFE."""
     taken = defaultdict(lambda: defaultdict(list))
     for key, record in records.items():
         for method, entry in record.items():
@@ -307,21 +308,22 @@ def seconds(records, scores):
         "One thread, all numbers of features, medians over splits. Methods with classifiers of "
         "their own: selection and classifiers together, for the panel with all its folds.\n"
     )
-    columns = [(PANEL, "all"), (RFE, "selection"), (RFE, "logistic"), (RFE, "auto")]
+    columns = [(PANEL, "all"), (FORWARD, "selection"), (RFE, "selection")]
+    columns += [(RFE, "logistic"), (RFE, "auto")]
     rows, ratios = [], []
     for name in sorted(scores.shapes):
         values = [medians.get(column, {}).get(name) for column in columns]
         ratio = None
-        if values[0] is not None and values[1]:
-            ratio = values[0] / values[1]
+        if values[1] is not None and values[2]:
+            ratio = values[1] / values[2]
             ratios.append(ratio)
         rows.append([name, *(_NONE if v is None else f"{v:.2f}" for v in [*values, ratio])])
-    headings = ["data set", "panel", f"{RFE}: selection", "its tuned logistic head"]
-    headings += ["its automatic head", "panel / RFE selection"]
+    headings = ["data set", "panel", "its forward steps once", f"{RFE}: selection"]
+    headings += ["its tuned logistic head", "its automatic head", "forward steps / RFE selection"]
     yield table(headings, rows)
     if ratios:
         yield (
-            f"Ratio of the panel to the selection of {RFE}: geometric mean "
+            f"Ratio of the forward steps to the selection of {RFE}: geometric mean "
             f"{np.exp(np.mean(np.log(ratios))):.2f}, median {np.median(ratios):.2f}, largest "
             f"{max(ratios):.2f}.\n"
         )

@@ -365,3 +365,16 @@ def test_frames_and_arrays_give_the_same_and_wrong_columns_are_refused(cancer):
     assert_array_equal(model.predict(X), plain.predict(X.to_numpy()))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(pd.DataFrame(X.to_numpy(), columns=list(X.columns[::-1])))
+
+
+def test_many_rows_are_sampled_to_choose_and_all_used_to_fit(monkeypatch):
+    X, y = make_data(2)
+    whole = PanelClassifier(3, head="logistic").fit(X, y)
+    monkeypatch.setattr("tamis.panel.selection.MOST_ROWS", 60)
+    monkeypatch.setattr("tamis.panel.classifier.MOST_ROWS", 60)
+    sampled = PanelClassifier(3, head="logistic").fit(X, y)
+    assert sampled.support_.sum() == 3
+    again = PanelClassifier(3, head="logistic").fit(X[::-1], y[::-1])
+    assert_array_equal(again.support_, sampled.support_)
+    assert_allclose(again.coef_, sampled.coef_, atol=1e-6)
+    assert sampled.score(X, y) > 0.9 * whole.score(X, y)

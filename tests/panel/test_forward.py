@@ -12,7 +12,7 @@ from tamis.panel._forward_kernels import (
     _candidate_losses,
     forward_steps,
 )
-from tamis.panel.forward import Choices, content_folds, select_forward, weigh_classes
+from tamis.panel.forward import Choices, content_folds, sample_rows, select_forward, weigh_classes
 from tests.oracles import panel as oracle
 
 N_FOLDS = 3
@@ -295,3 +295,17 @@ def test_small_integers_are_dealt_like_any_other_values():
         share = np.bincount(folds[distinct[:, 0] == value], minlength=5) / np.bincount(folds)
         assert np.all((share > 0.1) & (share < 0.6))
     assert np.unique(content_folds(X, codes, 5)).size == 5
+
+
+def test_a_sample_of_the_rows_has_its_share_of_each_class_and_whole_groups():
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(3000, 4)), np.arange(3000) % 3 // 2
+    rows = sample_rows(X, codes, 400)
+    assert 350 <= rows.size <= 400
+    assert_allclose(codes[rows].mean(), codes.mean(), atol=0.01)
+    order = rng.permutation(3000)
+    assert_array_equal(np.sort(order[sample_rows(X[order], codes[order], 400)]), rows)
+    groups = np.arange(3000) // 10
+    rows = sample_rows(X, codes, 400, groups)
+    assert_array_equal(np.unique(groups[rows], return_counts=True)[1], 10)
+    assert_array_equal(sample_rows(X, codes, 3000), np.arange(3000))

@@ -14,6 +14,7 @@ from tamis.comparison.method import Method, Trained, count_levels
 from tamis.comparison.problem import Part, Problem
 from tamis.panel import PanelClassifier
 from tamis.panel.outer import outer_splits
+from tamis.panel.selection import MOST_ROWS
 
 __all__ = ["Panel", "PanelModels", "choose_folds", "forward_features", "keep_columns"]
 
@@ -68,7 +69,9 @@ class Panel(PanelModels):
 
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
         """Four selections (three in folds), with heads of up to 200 bumps at every level."""
-        return 0.5 + 5e-7 * n_stored + 2e-5 * n_rows * n_classes * min(n_columns, _SCREENED)
+        n_seen = min(n_rows, MOST_ROWS)
+        rate = 2e-5 * n_seen * n_classes * min(n_columns, _SCREENED)
+        return 0.5 + 5e-7 * n_stored + rate + 1e-4 * n_rows
 
 
 def forward_features(part: Part, k: int) -> NDArray:

@@ -25,6 +25,9 @@ from tamis.heads.head import KernelHead, standardize
 
 __all__ = ["fit_kernel"]
 
+# Rows whose kernel is held in memory at a time.
+_BLOCK = 20_000
+
 
 def fit_kernel(
     X: NDArray,
@@ -57,16 +60,20 @@ def fit_kernel(
     standardization = standardize(X, weights)
     Z = standardization(X)
     chosen = Z[landmarks]
-    distances = cdist(Z, chosen, "sqeuclidean")
     targets = np.full((X.shape[0], n_classes), -1.0 / n_classes)
     targets[np.arange(X.shape[0]), codes] += 1.0
     heads: list[KernelHead | None] = [None] * len(settings)
     for width in dict.fromkeys(width for width, _ in settings):
         gamma = width / max(X.shape[1], 1)
-        kernel = np.exp(-gamma * distances)
-        weighted = kernel * weights[:, None]
-        gram, product = weighted.T @ kernel, weighted.T @ targets
-        among = kernel[landmarks]
+        gram = np.zeros((len(chosen), len(chosen)))
+        product = np.zeros((len(chosen), n_classes))
+        for start in range(0, X.shape[0], _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            kernel = np.exp(-gamma * cdist(Z[rows], chosen, "sqeuclidean"))
+            weighted = kernel * weights[rows, None]
+            gram += weighted.T @ kernel
+            product += weighted.T @ targets[rows]
+        among = np.exp(-gamma * cdist(chosen, chosen, "sqeuclidean"))
         for place, (other, ridge) in enumerate(settings):
             if other == width:
                 system = gram + ridge * among

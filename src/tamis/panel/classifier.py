@@ -23,7 +23,7 @@ from tamis.panel.outer import (
     outer_splits,
 )
 from tamis.panel.path import PanelPath, default_levels
-from tamis.panel.selection import Selection
+from tamis.panel.selection import MOST_ROWS, Selection
 from tamis.panel.settings import Setting, settings_of
 
 __all__ = ["PanelClassifier", "make_path"]
@@ -119,7 +119,9 @@ class PanelClassifier(FittedPanel):
     Notes
     -----
     The loss by which the forward steps choose is not a score: the features were chosen to make it
-    small. Scores need rows that took no part in the selection.
+    small. Scores need rows that took no part in the selection. With more than 10,000 rows, the
+    forward steps and the choice of the head see a sample of them; screening and the head itself
+    use all rows.
 
     Examples
     --------
@@ -261,7 +263,7 @@ class PanelClassifier(FittedPanel):
     def _make_path(self, X, codes, weights, levels, classes, choices, groups):
         selection, settings = self._make_selection(choices), settings_of(self.head)
         n_classes = len(classes)
-        splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed)
+        splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, MOST_ROWS)
         decisions, tests = [], []
         for train, test in splits:
             fitted = fit_heads(

@@ -39,7 +39,15 @@ from tamis._array import Matrix, is_sparse, take_columns
 from tamis.heads.head import standardize
 from tamis.panel._forward_kernels import Candidates, Limits, Problems, forward_steps
 
-__all__ = ["Choices", "content_folds", "dense_columns", "select_forward", "weigh_classes"]
+__all__ = [
+    "Choices",
+    "content_folds",
+    "dense_columns",
+    "sample_rows",
+    "select_forward",
+    "telling_columns",
+    "weigh_classes",
+]
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,20 @@ def content_folds(
         folds[rows] = (place + turn) % n_folds
         turn += distinct.size  # classes continue where the last one ended
     return folds
+
+
+def telling_columns(X: Matrix) -> NDArray[np.float64]:
+    """Some columns, dense, by which rows are told apart."""
+    return dense_columns(X, np.unique(np.linspace(0, X.shape[1] - 1, 64).astype(np.intp)))
+
+
+def sample_rows(
+    columns: NDArray, codes: NDArray, most: int, groups: NDArray | None = None, seed: int = 0
+) -> NDArray[np.intp]:
+    """About `most` rows at most, chosen by what they hold: a share of each class, groups whole."""
+    if codes.size <= most:
+        return np.arange(codes.size)
+    return np.flatnonzero(content_folds(columns, codes, -(-codes.size // most), groups, seed) == 0)
 
 
 def _hash_rows(columns, seed):

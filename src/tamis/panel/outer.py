@@ -22,7 +22,13 @@ from sklearn.utils import check_consistent_length
 from tamis._array import Matrix
 from tamis.heads import Head
 from tamis.panel._loss_kernels import tempered_losses
-from tamis.panel.forward import content_folds, dense_columns, weigh_classes
+from tamis.panel.forward import (
+    content_folds,
+    dense_columns,
+    sample_rows,
+    telling_columns,
+    weigh_classes,
+)
 from tamis.panel.selection import Selection
 from tamis.panel.settings import Setting, fit_settings
 from tamis.paths.splits import make_splits
@@ -99,6 +105,7 @@ def outer_splits(
     weights: NDArray,
     groups: NDArray | None,
     seed: int,
+    most: int | None = None,
 ) -> list[tuple[NDArray, NDArray]]:
     """Training and test rows of the outer folds.
 
@@ -113,6 +120,8 @@ def outer_splits(
     groups : ndarray of shape (n_rows,) or None
         Sample groups.
     seed : int
+    most : int or None
+        If `cv` is an integer: about so many rows at most are in the folds.
 
     Returns
     -------
@@ -123,10 +132,10 @@ def outer_splits(
     if isinstance(cv, int | np.integer):
         if cv < 2:  # True too
             raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}.")
-        columns = np.unique(np.linspace(0, X.shape[1] - 1, 64).astype(np.intp))
-        of_used = None if groups is None else groups[used]
-        values = dense_columns(X, columns)[used]
-        folds = content_folds(values, codes[used], int(cv), of_used, seed + 1)
+        values = telling_columns(X)
+        if most is not None:
+            used = used[sample_rows(values[used], codes[used], most, _rows(groups, used), seed)]
+        folds = content_folds(values[used], codes[used], int(cv), _rows(groups, used), seed + 1)
         splits = [(used[folds != f], used[folds == f]) for f in range(int(cv))]
     else:
         splits = [
@@ -140,6 +149,10 @@ def outer_splits(
             "classes are needed, in different sample groups if there are any."
         )
     return splits
+
+
+def _rows(groups, rows):
+    return None if groups is None else groups[rows]
 
 
 def fit_heads(

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from tamis._array import Matrix
 from tamis._base import order_by_score
 from tamis.centers import SparseCenterClassifier
-from tamis.panel.forward import Choices, select_forward
+from tamis.panel.forward import Choices, sample_rows, select_forward, telling_columns
 from tamis.primal_dual import PrimalDualClassifier
 
-__all__ = ["SELECTIONS", "Selection"]
+__all__ = ["MOST_ROWS", "SELECTIONS", "Selection"]
 
+#: With more rows, forward steps and the choice of a head see a sample of about this size.
+MOST_ROWS = 10_000
 SELECTIONS = ("forward", "centers", "medians", "primal-dual")
 
 
@@ -92,6 +94,10 @@ class Selection:
         screened = _in_turn(orders, max(self.n_screened, 2 * n_steps))
         if screened.size == 0:
             return screened
+        if codes.size > MOST_ROWS:
+            rows = sample_rows(telling_columns(X), codes, MOST_ROWS, groups, self.seed)
+            X, codes, weights = X[rows], codes[rows], weights[rows]
+            groups = None if groups is None else groups[rows]
         return select_forward(
             X,
             codes,
