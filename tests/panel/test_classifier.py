@@ -378,3 +378,17 @@ def test_many_rows_are_sampled_to_choose_and_all_used_to_fit(monkeypatch):
     assert_array_equal(again.support_, sampled.support_)
     assert_allclose(again.coef_, sampled.coef_, atol=1e-6)
     assert sampled.score(X, y) > 0.9 * whole.score(X, y)
+
+
+@pytest.mark.parametrize("head", ["lda", "kernel"])
+def test_importances_and_explanations_count_a_weight_of_two_as_the_row_twice(head):
+    X, y = make_data(2)
+    weights = 1.0 + (np.arange(y.size) % 3 == 0)
+    weighted = PanelClassifier(3, head=head).fit(X, y, sample_weight=weights)
+    repeats = weights.astype(int)
+    repeated = PanelClassifier(3, head=head).fit(
+        np.repeat(X, repeats, axis=0), np.repeat(y, repeats)
+    )
+    assert_allclose(weighted.feature_importances_, repeated.feature_importances_, rtol=1e-6)
+    if head == "lda":
+        assert_allclose(weighted.explain(X[:5]).values, repeated.explain(X[:5]).values, rtol=1e-6)

@@ -269,7 +269,7 @@ def fit_final(comparison, choice):
 
 
 def _tempered(result, at, temperature):
-    """Adjust a threshold to probabilities with a temperature, for the same sensitivity.
+    """Adjust a threshold to calibrated probabilities so that the sensitivity stays the same.
 
     Exact for two classes, where a temperature keeps the order of the probabilities; approximate
     for more.

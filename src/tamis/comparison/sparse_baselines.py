@@ -165,7 +165,7 @@ def linear_path(
     columns : sequence of ndarray
         Columns of every head, ascending.
     ridges : sequence of float
-        Ridge of every head, for the record.
+        Ridge of each head, which its record states.
 
     Returns
     -------

@@ -54,7 +54,7 @@ class _Tile(NamedTuple):
     Attributes
     ----------
     values, is_read : ndarray of shape (n_columns, n_rows) and (n_columns,)
-        Values of the rows, for the columns that were needed so far.
+        Values of the rows in the columns that were needed so far.
     order : ndarray of int32 of shape (2 * n_rows,)
         Rows, sorted by node. The children of a node in one half have their rows in the other.
     waiting : ndarray of int64 of shape (n_rows, 4)

@@ -117,7 +117,7 @@ class Forest:
         rows : ndarray of int64
             Which samples.
         coarse : int
-            Nodes with fewer training rows are leaves, for the values.
+            Means of the values treat nodes with fewer training rows as leaves.
         row_of : ndarray of int32 of shape (n_nodes,)
             Row of the table for each coarse cell.
         table : ndarray of float32 of shape (n_cells, n_values)
@@ -140,7 +140,7 @@ class Forest:
         return kernels.path_gains(XT, self._trees(), self._masses(class_mass), self.shares)
 
     def _masses(self, class_mass):
-        """Weight of the rows of each node, for the weights that the shares were made with."""
+        """Weight of the rows of each node, with the weights used for its shares."""
         return self.sizes / (self.shares / class_mass).sum(axis=1)
 
     def _trees(self):

@@ -6,6 +6,7 @@ the selected features in their own units, decisions (n, C).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,12 +45,12 @@ def standardize(X: NDArray, weights: NDArray) -> Standardization:
     return Standardization(center, np.where(constant, size, np.sqrt(variance)))
 
 
-class Head:
+class Head(ABC):
     """Base of the heads."""
 
+    @abstractmethod
     def decisions(self, X: NDArray) -> NDArray[np.float64]:
         """Decisions, of shape (n_rows, n_classes)."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

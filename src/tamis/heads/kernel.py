@@ -62,18 +62,22 @@ def fit_kernel(
     chosen = Z[landmarks]
     targets = np.full((X.shape[0], n_classes), -1.0 / n_classes)
     targets[np.arange(X.shape[0]), codes] += 1.0
-    heads: list[KernelHead | None] = [None] * len(settings)
-    for width in dict.fromkeys(width for width, _ in settings):
-        gamma = width / max(X.shape[1], 1)
-        gram = np.zeros((len(chosen), len(chosen)))
-        product = np.zeros((len(chosen), n_classes))
-        for start in range(0, X.shape[0], _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            kernel = np.exp(-gamma * cdist(Z[rows], chosen, "sqeuclidean"))
+    gammas = {width: width / max(X.shape[1], 1) for width, _ in settings}
+    grams = {width: np.zeros((len(chosen), len(chosen))) for width in gammas}
+    products = {width: np.zeros((len(chosen), n_classes)) for width in gammas}
+    for start in range(0, X.shape[0], _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        distances = cdist(Z[rows], chosen, "sqeuclidean")
+        for width, gamma in gammas.items():
+            kernel = np.exp(-gamma * distances)
             weighted = kernel * weights[rows, None]
-            gram += weighted.T @ kernel
-            product += weighted.T @ targets[rows]
-        among = np.exp(-gamma * cdist(chosen, chosen, "sqeuclidean"))
+            grams[width] += weighted.T @ kernel
+            products[width] += weighted.T @ targets[rows]
+    between = cdist(chosen, chosen, "sqeuclidean")
+    heads: list[KernelHead | None] = [None] * len(settings)
+    for width, gamma in gammas.items():
+        gram, product = grams[width], products[width]
+        among = np.exp(-gamma * between)
         for place, (other, ridge) in enumerate(settings):
             if other == width:
                 system = gram + ridge * among

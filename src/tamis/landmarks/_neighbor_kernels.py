@@ -278,7 +278,7 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
     A, B : float64 (n_queries, K), (n_rows, K)
         Maps (unit rows for angles).
     G : float32 (n_block, n_rows)
-        Bounds of similarities by distance, for the rows of A from `first` on.
+        Bounds on similarities by distance; the first row is row `first` of A.
     terms : Terms
     first : int
         Query of the first row of G.

@@ -153,7 +153,7 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         first = np.unique(choices.group_of, return_index=True)[1]
         return first[order]
 
-    def _store(self, X, choices, order, columns, head, temperature, setting):
+    def _store(self, X, weights, choices, order, columns, head, temperature, setting):
         """Keep one fitted head for the selected columns."""
         self.support_ = np.zeros(choices.group_of.size, dtype=bool)
         self.support_[columns] = True
@@ -169,8 +169,9 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         self._head_state = {name: np.array(value, order="C") for name, value in vars(head).items()}
         self._head_state["values"] = np.asarray(setting.values, dtype=np.float64)
         values = dense_columns(X, columns)
-        self._means = values.mean(axis=0)
-        self._importance = _importances(head, values, self._means) / self.temperature_
+        share = weights / weights.sum()
+        self._means = share @ values
+        self._importance = _importances(head, values, share) / self.temperature_
 
     def _take_over(self, model):
         """Become the fitted `model`; the parameters stay."""
@@ -328,18 +329,21 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         return Explanation(together, base, self._feature_names(), X)
 
 
-def _importances(head: Head, X: NDArray, means: NDArray) -> NDArray[np.float64]:
-    """Mean absolute change of the centered decisions when a feature is set to its mean."""
+def _importances(head: Head, X: NDArray, share: NDArray) -> NDArray[np.float64]:
+    """Mean absolute change of the centered decisions when a feature is set to its mean.
+
+    `share` are the weights of the rows, of sum one.
+    """
 
     def centered(values):
         decisions = head.decisions(values)
         decisions = np.where(np.isfinite(decisions), decisions, 0.0)
         return decisions - decisions.mean(axis=1, keepdims=True)
 
-    usual = centered(X)
+    usual, means = centered(X), share @ X
     importances = np.zeros(X.shape[1])
     for j in range(X.shape[1]):
         changed = X.copy()
         changed[:, j] = means[j]
-        importances[j] = np.abs(usual - centered(changed)).mean()
+        importances[j] = share @ np.abs(usual - centered(changed)).mean(axis=1)
     return importances

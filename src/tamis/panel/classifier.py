@@ -18,8 +18,8 @@ from tamis.panel.outer import (
     FittedHeads,
     check_groups,
     choose_heads,
+    fit_fold,
     fit_heads,
-    outer_decisions,
     outer_splits,
 )
 from tamis.panel.path import PanelPath, default_levels
@@ -264,21 +264,11 @@ class PanelClassifier(FittedPanel):
         selection, settings = self._make_selection(choices), settings_of(self.head)
         n_classes = len(classes)
         splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, MOST_ROWS)
-        decisions, tests = [], []
-        for train, test in splits:
-            fitted = fit_heads(
-                X[train],
-                codes[train],
-                weights[train],
-                n_classes,
-                selection,
-                levels,
-                [settings] * levels.size,
-                None if groups is None else groups[train],
-            )
-            decisions.append(outer_decisions(fitted, X[test]))
-            tests.append(test)
-        rows = np.concatenate(tests)
+        decisions = [
+            fit_fold(X, codes, weights, n_classes, selection, levels, settings, groups, split)[1]
+            for split in splits
+        ]
+        rows = np.concatenate([test for _, test in splits])
         chosen = choose_heads(
             np.concatenate(decisions, axis=2),
             codes[rows],
@@ -342,12 +332,13 @@ def make_path(
         [[settings[c.place]] for c in chosen],
         groups,
     )
-    return path_of(estimator, X, fitted, levels, classes, selection, settings, chosen)
+    return path_of(estimator, X, weights, fitted, levels, classes, selection, settings, chosen)
 
 
 def path_of(
     estimator: FittedPanel,
     X: Any,
+    weights: NDArray,
     fitted: FittedHeads,
     levels: NDArray,
     classes: NDArray,
@@ -365,6 +356,7 @@ def path_of(
         classifier.classes_ = classes
         classifier._store(
             X,
+            weights,
             selection.choices,
             fitted.order[: levels[place]],
             fitted.columns[place],

@@ -17,8 +17,7 @@ from tamis.panel.outer import (
     FittedHeads,
     check_groups,
     choose_heads,
-    fit_heads,
-    outer_decisions,
+    fit_fold,
     outer_splits,
 )
 from tamis.panel.settings import settings_of
@@ -177,21 +176,9 @@ coef_, intercept_, n_features_in_, feature_names_in_
         n_classes = len(self.classes_)
         splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed)
 
-        def fit_fold(train, test):
-            fitted = fit_heads(
-                X[train],
-                codes[train],
-                weights[train],
-                n_classes,
-                selection,
-                levels,
-                [settings] * levels.size,
-                None if groups is None else groups[train],
-            )
-            return fitted, outer_decisions(fitted, X[test])
-
+        data = (X, codes, weights, n_classes, selection, levels, settings, groups)
         folds = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(fit_fold)(train, test) for train, test in splits
+            delayed(fit_fold)(*data, split) for split in splits
         )
         results = []
         for _ in steps(self, [f"fold {f}" for f in range(len(splits))], X=X, y=y):
@@ -223,7 +210,15 @@ coef_, intercept_, n_features_in_, feature_names_in_
                 [[heads[c.place]] for heads, c in zip(fitted.heads, chosen, strict=True)],
             )
             path = path_of(
-                self, X[train], only, levels, np.arange(n_classes), selection, settings, chosen
+                self,
+                X[train],
+                weights[train],
+                only,
+                levels,
+                np.arange(n_classes),
+                selection,
+                settings,
+                chosen,
             )
             evaluations.append(
                 evaluate(

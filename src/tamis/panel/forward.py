@@ -153,7 +153,7 @@ def content_folds(
 
 
 def telling_columns(X: Matrix) -> NDArray[np.float64]:
-    """Some columns, dense, by which rows are told apart."""
+    """Up to 64 columns, as a dense array, whose values identify the rows."""
     return dense_columns(X, np.unique(np.linspace(0, X.shape[1] - 1, 64).astype(np.intp)))
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "FittedHeads",
     "check_groups",
     "choose_heads",
+    "fit_fold",
     "fit_heads",
     "outer_decisions",
     "outer_splits",
@@ -214,6 +215,35 @@ def outer_decisions(fitted: FittedHeads, X: Matrix) -> NDArray[np.float64]:
             for level, heads in enumerate(fitted.heads)
         ]
     )
+
+
+def fit_fold(
+    X: Matrix,
+    codes: NDArray,
+    weights: NDArray,
+    n_classes: int,
+    selection: Selection,
+    levels: NDArray,
+    settings: Sequence[Setting],
+    groups: NDArray | None,
+    split: tuple[NDArray, NDArray],
+) -> tuple[FittedHeads, NDArray[np.float64]]:
+    """Heads of every setting on the training rows of a fold, and their decisions on its test rows.
+
+    The parameters are those of `fit_heads`, for all rows; `split` are the two sets of rows.
+    """
+    train, test = split
+    fitted = fit_heads(
+        X[train],
+        codes[train],
+        weights[train],
+        n_classes,
+        selection,
+        levels,
+        [settings] * levels.size,
+        _rows(groups, train),
+    )
+    return fitted, outer_decisions(fitted, X[test])
 
 
 def choose_heads(
