@@ -262,7 +262,7 @@ def _tune_ridge(part, columns):
     X, codes, n_classes = dense_columns(part.X, columns), part.codes, part.known.size
     weights = np.ones(codes.size) if part.weights is None else part.weights
     weights = weigh_classes(codes, weights, n_classes, part.class_weight)
-    folds = content_folds(X, codes, _RIDGE_FOLDS, part.groups, part.seed)
+    folds = content_folds(part.X, codes, _RIDGE_FOLDS, part.groups, part.seed)
     losses = np.zeros(len(_RIDGES))
     for fold in range(_RIDGE_FOLDS):
         train, test = folds != fold, folds == fold

@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._array import is_sparse
+from tamis._array import is_sparse, take_columns
 from tamis._base import (
     DecisionMixin,
     Explanation,
@@ -31,10 +31,10 @@ from tamis._base import (
 )
 from tamis.centers.groups import make_groups
 from tamis.heads import Head, KernelHead, LinearHead
-from tamis.panel.forward import Choices, dense_columns
+from tamis.panel.forward import Choices, decide, dense_columns
 from tamis.panel.record import VERSION, make_record, read_record
-from tamis.panel.selection import SELECTIONS, Selection
-from tamis.panel.settings import HEADS
+from tamis.panel.selection import SELECTIONS, Selection, keeps_sparse
+from tamis.panel.settings import HEADS, settings_of
 from tamis.paths.seeds import as_seed
 
 __all__ = ["FittedPanel"]
@@ -89,7 +89,7 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
             self,
             X,
             y,
-            accept_sparse=("csr", "csc"),
+            accept_sparse="csr",
             dtype=[np.float64, np.float32],
             accept_large_sparse=True,
         )
@@ -139,6 +139,12 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
             as_seed(self.random_state),
         )
 
+    def _settings(self, X, selection, levels):
+        """Settings that are tried for the head, for the longest panel."""
+        kept = np.count_nonzero(selection.choices.kept[selection.choices.group_of])
+        n_columns = int(levels.max(initial=0)) + int(kept)
+        return settings_of(self.head, keeps_sparse(X, n_columns))
+
     def _order(self, X, codes, n_steps, sample_weight=None, n_classes=None, groups=None):
         """First columns of the groups that are selected on all rows, first to last."""
         trainer = copy.copy(self)
@@ -168,10 +174,9 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         # In C order, as after reading a file, so that the decisions have the same bits.
         self._head_state = {name: np.array(value, order="C") for name, value in vars(head).items()}
         self._head_state["values"] = np.asarray(setting.values, dtype=np.float64)
-        values = dense_columns(X, columns)
         share = weights / weights.sum()
-        self._means = share @ values
-        self._importance = _importances(head, values, share) / self.temperature_
+        self._means, importances = _importances(head, X, columns, share)
+        self._importance = importances / self.temperature_
 
     def _take_over(self, model):
         """Become the fitted `model`; the parameters stay."""
@@ -246,8 +251,7 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
 
     def _decisions(self, X):
         X = self._check_X(X)
-        values = dense_columns(X, np.flatnonzero(self.support_))
-        return self._head.decisions(values) / self.temperature_
+        return decide(self._head, X, np.flatnonzero(self.support_)) / self.temperature_
 
     def _get_support_mask(self):
         check_is_fitted(self, "support_")
@@ -329,21 +333,44 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         return Explanation(together, base, self._feature_names(), X)
 
 
-def _importances(head: Head, X: NDArray, share: NDArray) -> NDArray[np.float64]:
-    """Mean absolute change of the centered decisions when a feature is set to its mean.
+def _importances(head, X, columns, share):
+    """Means of the selected features, and how much the decisions change at them.
 
-    `share` are the weights of the rows, of sum one.
+    The mean absolute change of the centered decisions when a feature is set to its mean; `share`
+    are the weights of the rows, of sum one.
     """
+    if isinstance(head, LinearHead):
+        values = take_columns(X, columns)
+        means = np.asarray(share @ values, dtype=np.float64)
+        centered = np.abs(head.coef - head.coef.mean(axis=0)).mean(axis=0)
+        return means, _mean_deviations(values, share, means) * centered
+    values = dense_columns(X, columns)
+    means = share @ values
 
-    def centered(values):
-        decisions = head.decisions(values)
-        decisions = np.where(np.isfinite(decisions), decisions, 0.0)
+    def decide_centered(samples):
+        decisions = head.decisions(samples)
         return decisions - decisions.mean(axis=1, keepdims=True)
 
-    usual, means = centered(X), share @ X
-    importances = np.zeros(X.shape[1])
-    for j in range(X.shape[1]):
-        changed = X.copy()
+    usual = decide_centered(values)
+    importances = np.zeros(columns.size)
+    for j in range(columns.size):
+        changed = values.copy()
         changed[:, j] = means[j]
-        importances[j] = share @ np.abs(usual - centered(changed)).mean(axis=1)
-    return importances
+        importances[j] = share @ np.abs(usual - decide_centered(changed)).mean(axis=1)
+    return means, importances
+
+
+def _mean_deviations(values, share, means):
+    """Mean absolute deviation of each column from its mean."""
+    if not is_sparse(values):
+        return share @ np.abs(values - means)
+    stored = values.tocsc()
+    lengths = np.diff(stored.indptr)
+    of_row = share[stored.indices]
+    of_stored = sparse.csc_array(
+        (of_row * np.abs(stored.data - np.repeat(means, lengths)), stored.indices, stored.indptr),
+        shape=stored.shape,
+    )
+    seen = sparse.csc_array((of_row, stored.indices, stored.indptr), shape=stored.shape)
+    absent = 1.0 - np.asarray(seen.sum(axis=0)).ravel()
+    return np.asarray(of_stored.sum(axis=0)).ravel() + absent * np.abs(means)
