@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._array import is_sparse, take_columns
+from tamis._array import is_sparse
 from tamis._base import (
     DecisionMixin,
     Explanation,
@@ -31,7 +31,8 @@ from tamis._base import (
 )
 from tamis.centers.groups import make_groups
 from tamis.heads import Head, KernelHead, LinearHead
-from tamis.panel.forward import Choices, decide, dense_columns
+from tamis.panel.forward import Choices, decide
+from tamis.panel.importances import measure_importances
 from tamis.panel.record import VERSION, make_record, read_record
 from tamis.panel.selection import SELECTIONS, Selection, keeps_sparse
 from tamis.panel.settings import HEADS, settings_of
@@ -175,7 +176,7 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         self._head_state = {name: np.array(value, order="C") for name, value in vars(head).items()}
         self._head_state["values"] = np.asarray(setting.values, dtype=np.float64)
         share = weights / weights.sum()
-        self._means, importances = _importances(head, X, columns, share)
+        self._means, importances = measure_importances(head, X, columns, share)
         self._importance = importances / self.temperature_
 
     def _take_over(self, model):
@@ -331,46 +332,3 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
             return Explanation(values[0], float(base[0]), self._feature_names(), X)
         together = values if is_sparse(X) else np.stack(values, axis=2)
         return Explanation(together, base, self._feature_names(), X)
-
-
-def _importances(head, X, columns, share):
-    """Means of the selected features, and how much the decisions change at them.
-
-    The mean absolute change of the centered decisions when a feature is set to its mean; `share`
-    are the weights of the rows, of sum one.
-    """
-    if isinstance(head, LinearHead):
-        values = take_columns(X, columns)
-        means = np.asarray(share @ values, dtype=np.float64)
-        centered = np.abs(head.coef - head.coef.mean(axis=0)).mean(axis=0)
-        return means, _mean_deviations(values, share, means) * centered
-    values = dense_columns(X, columns)
-    means = share @ values
-
-    def decide_centered(samples):
-        decisions = head.decisions(samples)
-        return decisions - decisions.mean(axis=1, keepdims=True)
-
-    usual = decide_centered(values)
-    importances = np.zeros(columns.size)
-    for j in range(columns.size):
-        changed = values.copy()
-        changed[:, j] = means[j]
-        importances[j] = share @ np.abs(usual - decide_centered(changed)).mean(axis=1)
-    return means, importances
-
-
-def _mean_deviations(values, share, means):
-    """Mean absolute deviation of each column from its mean."""
-    if not is_sparse(values):
-        return share @ np.abs(values - means)
-    stored = values.tocsc()
-    lengths = np.diff(stored.indptr)
-    of_row = share[stored.indices]
-    of_stored = sparse.csc_array(
-        (of_row * np.abs(stored.data - np.repeat(means, lengths)), stored.indices, stored.indptr),
-        shape=stored.shape,
-    )
-    seen = sparse.csc_array((of_row, stored.indices, stored.indptr), shape=stored.shape)
-    absent = 1.0 - np.asarray(seen.sum(axis=0)).ravel()
-    return np.asarray(of_stored.sum(axis=0)).ravel() + absent * np.abs(means)

@@ -23,13 +23,21 @@ from tamis.panel.forward import Choices, members, sample_rows, select_forward, w
 from tamis.panel.l1_path import follow_path
 from tamis.primal_dual import PrimalDualClassifier
 
-__all__ = ["MOST_ROWS", "MOST_STEPS", "SELECTIONS", "Selection", "keeps_sparse", "store"]
+__all__ = [
+    "MOST_ROWS",
+    "MOST_STEPS",
+    "SELECTIONS",
+    "Selection",
+    "is_rare",
+    "keeps_sparse",
+    "store",
+]
 
 #: With more rows, forward steps and the choice of a head see a sample of about this size.
 MOST_ROWS = 10_000
 #: Features after so many come from a regularised path.
 MOST_STEPS = 50
-# Data with a smaller share of values other than zero are like words: see `_is_rare`.
+# Data with a smaller share of values other than zero are like words: see `is_rare`.
 _RARE = 0.05
 # Selected columns of sparse data are made dense for a head up to this many values.
 _MOST_VALUES = 20_000_000
@@ -106,7 +114,7 @@ class Selection:
         screened = _in_turn(orders, max(self.n_screened, 2 * n_steps))
         if screened.size == 0:
             return screened
-        n_forward = 0 if _is_rare(X) else min(n_steps, MOST_STEPS)
+        n_forward = 0 if is_rare(X) else min(n_steps, MOST_STEPS)
         order = screened[:0]
         if n_forward:
             order = self._forward(X, codes, weights, n_classes, screened, n_forward, groups)
@@ -206,7 +214,7 @@ class Selection:
         return order[:n_steps]
 
 
-def _is_rare(X):
+def is_rare(X: Matrix) -> bool:
     """Whether hardly any value is other than zero, as of words.
 
     A sample of rows would hold too little of each feature then, so there are no forward steps.
@@ -217,12 +225,12 @@ def _is_rare(X):
 
 def store(X: Matrix) -> Matrix:
     """X as a sparse array if hardly any value is other than zero; otherwise as it is."""
-    return sparse.csr_array(X) if not is_sparse(X) and _is_rare(X) else X
+    return sparse.csr_array(X) if not is_sparse(X) and is_rare(X) else X
 
 
 def keeps_sparse(X: Matrix, n_columns: int) -> bool:
     """Whether heads of so many columns must leave them sparse."""
-    return is_sparse(X) and (_is_rare(X) or X.shape[0] * n_columns > _MOST_VALUES)
+    return is_sparse(X) and (is_rare(X) or X.shape[0] * n_columns > _MOST_VALUES)
 
 
 def _in_turn(orders, n):

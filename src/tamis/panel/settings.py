@@ -15,7 +15,7 @@ from tamis.panel.forward import content_folds, weigh_classes
 __all__ = ["HEADS", "Setting", "fit_settings", "settings_of"]
 
 HEADS = ("auto", "lda", "logistic", "kernel")
-_ALPHAS = (0.1, 1.0, 3.0, 10.0, 30.0)
+_ALPHAS, _SPARSE_ALPHAS = (0.1, 1.0, 3.0, 10.0, 30.0), (0.1, 1.0, 10.0)
 _WIDTHS, _RIDGES = (0.3, 1.0, 3.0), (0.1, 1.0, 10.0)
 _N_LANDMARKS = 200
 # Of ridge-logistic heads: to choose among them, and of the one that is chosen.
@@ -48,7 +48,7 @@ class Setting:
 def settings_of(head: str, keeps_sparse: bool = False) -> list[Setting]:
     """The settings that are tried for a head; logistic ones alone if features stay sparse."""
     if keeps_sparse and head in ("auto", "logistic"):
-        return [Setting("logistic", (alpha,), True) for alpha in _ALPHAS]
+        return [Setting("logistic", (alpha,), True) for alpha in _SPARSE_ALPHAS]
     settings = {
         "lda": [Setting("lda")],
         "logistic": [Setting("logistic", (alpha,)) for alpha in _ALPHAS],
