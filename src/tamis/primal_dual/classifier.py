@@ -13,9 +13,17 @@ from tamis._array import to_dense
 from tamis._base import resolve_n_features, steps, with_callbacks
 from tamis.primal_dual._fitted import FittedPrimalDual, History
 from tamis.primal_dual._parameters import check_radii, check_radius
+from tamis.primal_dual.head import fit_head
 from tamis.primal_dual.paper import algorithm_1
 from tamis.primal_dual.path import PrimalDualPath
-from tamis.primal_dual.radii import CRISP, add_wanted, choose_radii, follow, many_features
+from tamis.primal_dual.radii import (
+    CRISP,
+    add_wanted,
+    choose_radii,
+    fill_jumps,
+    follow,
+    many_features,
+)
 from tamis.primal_dual.records import record_of
 from tamis.primal_dual.solver import resume, solve
 
@@ -145,6 +153,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         standardize: bool = True,
         feature_weights: ArrayLike | None = None,
         class_weight: str | dict | None = "balanced",
+        head: str = "auto",
         tol: float = 1e-4,
         max_iter: int | None = None,
         warm_start: bool = False,
@@ -159,6 +168,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         self.standardize = standardize
         self.feature_weights = feature_weights
         self.class_weight = class_weight
+        self.head = head
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
@@ -171,7 +181,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         """Find the projection and the centers.
 
         An interrupt (Ctrl-C, or a callback that asks to stop) ends the fit early; the classifier
-        then has the best solution so far, with its gap.
+        then has the best solution so far, with its gap and its head.
 
         Parameters
         ----------
@@ -292,11 +302,18 @@ class PrimalDualClassifier(FittedPrimalDual):
             if self.feature_weights is not None:
                 part.feature_weights = np.asarray(self.feature_weights)[columns]
             last = part._train_path(to_dense(X[:, columns]), codes, weights, 5, columns.size)
-            record = last._records[-1]
+            record = last._with_head(last._records[-1])
             return {**record, "selected": columns[record["selected"]]}
 
         radii = [record["radius"] for record in records]
-        return PrimalDualPath(self, records, radii, self.classes_, retrain)
+        return PrimalDualPath(
+            self,
+            records,
+            radii,
+            self.classes_,
+            retrain,
+            lambda selected: fit_head(self.head, data, self.class_weight_, selected),
+        )
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -340,6 +357,8 @@ def _path_of(problem, radii, n_radii, wanted, limits):
     levels = list(follow(problem, radii, **limits))
     if n_radii is not None:
         levels = [level for level in levels if not level.is_empty] or levels[-1:]
+        if problem.ball.selects_rows:
+            fill_jumps(levels, n_radii, wanted, **limits)
     if wanted is None:
         return levels
     if n_radii is not None:

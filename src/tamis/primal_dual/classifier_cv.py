@@ -20,8 +20,16 @@ from tamis.paths.scoring import ScoringMixin, check_scoring
 from tamis.paths.splits import make_splits, weighted_splits
 from tamis.primal_dual._fitted import FittedPrimalDual
 from tamis.primal_dual._parameters import check_radii
+from tamis.primal_dual.head import fit_head
 from tamis.primal_dual.path import PrimalDualPath
-from tamis.primal_dual.radii import Level, add_wanted, choose_radii, follow, many_features
+from tamis.primal_dual.radii import (
+    Level,
+    add_wanted,
+    choose_radii,
+    fill_jumps,
+    follow,
+    many_features,
+)
 from tamis.primal_dual.records import record_of
 
 __all__ = ["PrimalDualClassifierCV"]
@@ -121,6 +129,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         standardize: bool = True,
         feature_weights: ArrayLike | None = None,
         class_weight: str | dict | None = "balanced",
+        head: str = "auto",
         tol: float = 1e-4,
         max_iter: int | None = None,
         cv: int | BaseCrossValidator | Iterable = 5,
@@ -139,6 +148,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self.standardize = standardize
         self.feature_weights = feature_weights
         self.class_weight = class_weight
+        self.head = head
         self.tol = tol
         self.max_iter = max_iter
         self.cv = cv
@@ -214,9 +224,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             # An interrupt keeps the levels and the folds so far.
             if levels:
                 self._keep_data(data, problem)
-                self._levels = [
-                    record_of(data, level.problem, level.solution, codes.size) for level in levels
-                ]
+                self._levels = self._records(data, self.class_weight_, levels, codes.size)
                 mass = np.bincount(codes, weights * self.class_weight_[codes])
                 self._choose(cross_validation, evaluations, mass, wanted)
         self._warn_of_gap(float(self.path_["gap"].max()), self._iterations)
@@ -254,8 +262,10 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             )
         for level in follow(problem, radii, **limits):
             levels.append(level)
-        if wanted is not None and isinstance(self.radii, Integral):
-            add_wanted(levels, wanted, **limits)
+        if isinstance(self.radii, Integral) and problem.ball.selects_rows:
+            fill_jumps(levels, self.radii // 2, **limits)
+            if wanted is not None:
+                add_wanted(levels, wanted, **limits)
 
     def _train_fold(self, X, codes, weights, rows, levels):
         """Train the path of one fold, with class indices as its classes."""
@@ -267,15 +277,22 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             )
         template = clone(self)
         template.classes_ = self.classes_
-        data, _ = template._prepare(X[rows], inner, weights[rows], known)
+        data, of_class = template._prepare(X[rows], inner, weights[rows], known)
         problem = template._problem(data, 1.0)
         template._keep_data(data, problem)
         radii = [level.radius for level in levels]
-        records = [
-            record_of(data, level.problem, level.solution, rows.size, keep_dual=False)
-            for level in follow(problem, radii, tol=self.tol, max_iter=self._iterations)
-        ]
+        followed = follow(problem, radii, tol=self.tol, max_iter=self._iterations)
+        records = self._records(data, of_class, followed, rows.size, keep_dual=False)
         return PrimalDualPath(template, records, radii, known)
+
+    def _records(self, data, of_class, levels, n_samples, **keep):
+        """Solutions and heads of all levels."""
+        records = [
+            record_of(data, level.problem, level.solution, n_samples, **keep) for level in levels
+        ]
+        return [
+            record | fit_head(self.head, data, of_class, record["selected"]) for record in records
+        ]
 
     def _choose(self, cross_validation, evaluations, mass, wanted):
         """Choose the level by the rule or the wanted number of features."""
