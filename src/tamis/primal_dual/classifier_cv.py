@@ -45,7 +45,9 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     ----------
     radii : int or array-like of float, default=20
         Radii to try. An integer chooses that many from the data, from a few features to many (a
-        quarter as many as samples, at least 100) for the balls that select features.
+        quarter as many as samples, at least 100) for the balls that select features, and adds at
+        most half as many where the number of features jumps by more than one and more than a
+        tenth.
     n_features_to_select : int or float or None, default=None
         Select the largest radius with at most this many features instead of the best score; scores
         are computed anyway. If `radii` is an integer, a radius is added that comes as close as
@@ -65,7 +67,9 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     feature_weights : array-like of shape (n_features,) or None, default=None
         Positive factors of the standardized features; features with larger ones enter sooner.
     class_weight : {"balanced"}, dict or None, default="balanced"
-        Weights of the classes in the loss.
+        Weights of the classes in the loss and in the head.
+    head : {"auto", "lda", "logistic", "projection"}, default="auto"
+        What decides, given the selected features: see `PrimalDualClassifier`.
     tol : float, default=1e-4
         Relative duality gap to stop at, for each solution.
     max_iter : int or None, default=None
@@ -99,7 +103,7 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     best_score_ : float
         Score of the chosen radius over all folds; used to select a model, so it is optimistic.
     classes_, weights_, centers_, support_, feature_importances_, feature_order_, coef_, \
-intercept_, n_features_, dual_, objective_, gap_, relative_gap_, \
+intercept_, head_, n_features_, dual_, objective_, gap_, relative_gap_, \
 rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, feature_names_in_
         As in `PrimalDualClassifier`, trained on all data.
 
@@ -111,7 +115,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     >>> model = PrimalDualClassifierCV([0.1, 0.3, 1.0, 3.0], rule="1se", cv=3, tol=1e-8)
     >>> model = model.fit(data.data, data.target)
     >>> model.path_["score"].round(2).tolist(), model.n_features_
-    ([0.9, 0.91, 0.95, 0.96], 19)
+    ([0.91, 0.92, 0.96, 0.96], 19)
     >>> model.with_n_features(4).get_feature_names_out().tolist()
     ['mean concave points', 'worst radius', 'worst concave points']
     """
@@ -250,20 +254,21 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     def _follow_all(self, problem, radii, wanted, levels):
         """Follow the path on all data, appending to `levels`."""
         limits = {"tol": self.tol, "max_iter": self._iterations}
+        n_classes, n_features = problem.n_classes, problem.matrix.shape[1]
+        largest = min(n_features, max(many_features(problem), 2 * (wanted or 0)))
         if radii is None:
-            n_classes, n_features = problem.n_classes, problem.matrix.shape[1]
             radii = choose_radii(
                 problem,
                 self.radii,
                 fewest=min(wanted or n_classes, n_classes),
-                largest=min(n_features, max(many_features(problem), 2 * (wanted or 0))),
+                largest=largest,
                 max_iter=self._iterations,
                 **({} if wanted is None else {"slight": 0.0}),
             )
         for level in follow(problem, radii, **limits):
             levels.append(level)
         if isinstance(self.radii, Integral) and problem.ball.selects_rows:
-            fill_jumps(levels, self.radii // 2, **limits)
+            fill_jumps(levels, int(self.radii) // 2, largest, **limits)
             if wanted is not None:
                 add_wanted(levels, wanted, **limits)
 
