@@ -167,7 +167,7 @@ def test_weight_is_repetition(head):
     weighted = clone(model).fit(X, y, sample_weight=weight)
     repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     assert_array_equal(weighted.support_, repeated.support_)
-    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
     assert not np.allclose(clone(model).fit(X, y).predict_proba(X), weighted.predict_proba(X))
 
 

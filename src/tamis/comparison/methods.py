@@ -137,7 +137,7 @@ class PrimalDual(Method):
         return columns, small
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """About thirty radii, half for many rows, and a head per level; sparse values are slower."""
+        """About thirty radii and a head per level, half for many rows; sparse data are slower."""
         rate = 3e-5 if n_stored < 0.5 * n_rows * n_columns else 1.5e-6
         heads = 5e-5 * n_rows * n_classes if n_classes > 2 else 0.0
         return 0.5 + (rate * n_stored + heads) * (0.5 if n_rows > MANY_ROWS else 1.0)
