@@ -10,6 +10,7 @@ from tamis.models._checking import (
     record,
     require,
 )
+from tamis.primal_dual.head import HEADS
 
 __all__ = ["ATTRIBUTES", "ATTRIBUTES_CV", "OPTIONAL", "OPTIONAL_CV", "check_primal_dual"]
 
@@ -29,6 +30,9 @@ ATTRIBUTES = (
     "_euclidean",
     "dispersion_",
     "temperature_",
+    "head_",
+    "_head_coef",
+    "_head_intercept",
     "n_iter_",
 )
 OPTIONAL = ("dual_", "history_")
@@ -56,6 +60,9 @@ _OF_LEVEL = (
     "best_score_",
     "stability_",
     "temperature_",
+    "head_",
+    "head_coef",
+    "head_intercept",
 )
 
 
@@ -71,6 +78,7 @@ def check_primal_dual(state, m, C):
     flag(state["_euclidean"], "_euclidean")
     array(state["support_"], "support_", (m,), "bool")
     _check_solution(state, "", m, C)
+    _check_head(state, "", "_", int(state["support_"].sum()), C)
     require(state["n_features_"] == state["support_"].sum(), "n_features_", "that of support_")
     if "history_" in state:
         history = record(
@@ -96,6 +104,7 @@ def check_primal_dual(state, m, C):
         record(level, where, _OF_LEVEL, ("dual_",))
         _check_solution(level, where, m, C)
         places(level["selected"], f"{where}selected", m, ascending=True)
+        _check_head(level, where, "", level["selected"].size, C)
         array(level["rows"], f"{where}rows", (level["selected"].size, C))
         number(level["radius"], f"{where}radius", above=0.0)
         integer(level["size"], f"{where}size")
@@ -112,6 +121,18 @@ def _check_path(path):
     for name in names[1:]:
         array(path[name], f"path_.{name}", (n_levels,), finite=False, nan=True)
     return n_levels
+
+
+def _check_head(state, where, prefix, k, C):
+    """Check the head of k features."""
+    require(state["head_"] in HEADS[1:], f"{where}head_", f"one of {HEADS[1:]}")
+    coef, intercept = f"{prefix}head_coef", f"{prefix}head_intercept"
+    if state["head_"] == "projection":
+        for name in (coef, intercept):
+            require(state[name] is None, f"{where}{name}", "null with the projection")
+    else:
+        array(state[coef], f"{where}{coef}", (C, k))
+        array(state[intercept], f"{where}{intercept}", (C,))
 
 
 def _check_solution(state, where, m, C):
