@@ -124,8 +124,18 @@ def test_decimal_commas_are_read_and_told(tmp_path):
     assert any("decimal comma" in note for note in data.notes)
 
 
-def test_a_word_that_comes_late_makes_a_column_of_words(tmp_path, monkeypatch):
-    monkeypatch.setattr("tamis.tables.delimited._CHUNK_FIELDS", 30)
+@pytest.fixture(params=["one batch", "small batches", "lines"])
+def batches(request, monkeypatch):
+    """Files are read at once, in batches of a few lines, or split line by line."""
+    if request.param == "small batches":
+        monkeypatch.setattr("tamis.tables.batches._BLOCK", 100)
+        monkeypatch.setattr("tamis.tables.batches._ROWS_PER_BLOCK", 1)
+    if request.param == "lines":
+        monkeypatch.setattr("tamis.tables.batches._WIDE", 0)
+        monkeypatch.setattr("tamis.tables.batches._CHUNK_FIELDS", 30)
+
+
+def test_a_word_that_comes_late_makes_a_column_of_words(tmp_path, batches):
     rows = [[i, "b" if i > 60 else 1, "pq"[i % 2]] for i in range(100)]
     data = read_table(write(tmp_path / "t.csv", lines(",", rows)), "y")
     assert data.columns.others["v"].tolist() == ["1"] * 61 + ["b"] * 39

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tamis._array import is_sparse
+from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.table import Columns
@@ -20,7 +21,6 @@ from tamis.tables.values import (
     missing_in,
     parse_numbers,
     strings,
-    without,
 )
 
 __all__ = ["decide_kinds", "keep_columns", "looks_like_id", "note_words"]
@@ -83,19 +83,20 @@ def decide_kinds(
     mixed: dict[tuple[str, ...], list[str]] = {}
     spotted = None
     for name, values in table.others.items():
+        values = Coded.of(values)
         if name in text:
-            others[name], kinds[name] = without(values, missing.spellings), "text"
+            others[name], kinds[name] = values.without(missing.spellings), "text"
             continue
         nothing = missing_in(values, missing)
-        values = without(values, nothing)
+        values = values.without(nothing)
         if name in categorical:
-            others[name], kinds[name] = without(strings(values), nothing), "categorical"
+            others[name], kinds[name] = strings(values).without(nothing), "categorical"
             continue
         guess = _guess_words(values, decimal)
         if guess.odd:
             mixed.setdefault(guess.odd, []).append(name)
         kind = guess.kind
-        if kind == "number" and any(map(is_large_integer, values.tolist())):
+        if kind == "number" and any(map(is_large_integer, values.counts)):
             if not looks_like_id(name) or name in include:
                 raise InputError(f"column {name} {TOO_LARGE}")
             guess = _Guess(kind := "identifier", "large integers")
@@ -106,7 +107,7 @@ def decide_kinds(
             if guess.reason:
                 odd.append(f"{name} ({guess.reason})")
         elif kind == "categorical" or (kind == "text" and name in include):
-            others[name] = values if kind == "text" else without(strings(values), nothing)
+            others[name] = values if kind == "text" else strings(values).without(nothing)
             kinds[name] = kind
         else:
             dropped.setdefault(kind, []).append((name, guess.reason))
@@ -146,11 +147,12 @@ def decide_kinds(
             f"{listed(columns)}: not read as numbers because of {' and '.join(map(repr, words))};"
             f" if this means a missing value, use --missing-values {_option(words)}"
         )
-    known = {n: set(v.tolist()) for n, v in others.items() if kinds[n] == "categorical"}
+    known = {n: set(v.counts) for n, v in others.items() if kinds[n] == "categorical"}
     hinted = {name for columns in mixed.values() for name in columns}
     missing = note_words(known, "category", missing, notes, hinted)
     _note_numeric({key: [n for n in guessed[key] if n not in gone] for key in guessed}, notes)
-    return Columns(numeric, np.array(names, dtype=str), others), kinds, spotted, missing
+    words = {name: np.asarray(column) for name, column in others.items()}
+    return Columns(numeric, np.array(names, dtype=str), words), kinds, spotted, missing
 
 
 def note_words(
@@ -280,55 +282,51 @@ def looks_like_id(name: str) -> bool:
     return bool(_ID_NAME.search(name) or _CAMEL_ID.search(name))
 
 
-def _guess_words(values, decimal="."):
-    """Detect the kind of a column of words and None."""
-    present = [value for value in values.tolist() if value is not None]
-    if not present:
+def _guess_words(column, decimal="."):
+    """Detect the kind of a column of words."""
+    present, distinct = column.present(), column.counts
+    if not distinct:
         return _Guess("empty")
-    distinct = set(present)
     # If a sample holds mostly words, there is no need to try every value.
-    sample = present[:: max(1, len(present) // 1000)]
+    sample = column.some(present[:: max(1, present.size // 1000)])
     odd = parse_numbers(sample, decimal)[1]
     if len(odd) < 0.3 * len(sample):
-        guess = _guess_numbers(values, present, list(distinct), decimal)
+        guess = _guess_numbers(column, decimal)
         if guess is not None:
             return guess
-    guess = _guess_kind(present, distinct)
+    guess = _guess_kind(column.some(present[:1000]), present.size, len(distinct))
     words = set(odd)
     if len(words) <= _FEW_WORDS and len(set(sample) - words) >= _FEWEST_NUMBERS:
         guess.odd = tuple(sorted(words))
     return guess
 
 
-def _guess_kind(present, distinct):
-    n = len(present)
-    if len(distinct) <= 2:
+def _guess_kind(some, n, n_distinct):
+    """The kind of a column, from its first words and its numbers of rows and distinct words."""
+    if n_distinct <= 2:
         return _Guess("categorical")
-    some = present[:1000]
     if sum(bool(_DATE.match(value)) for value in some) > 0.95 * len(some):
         return _Guess("date", "dates")
-    is_varied = len(distinct) > max(2, n / 2)
+    is_varied = n_distinct > max(2, n / 2)
     if is_varied and np.mean([len(value.split()) for value in some]) > 4:
         return _Guess("text", "free text")
-    if n >= 10 and len(distinct) == n:
+    if n >= 10 and n_distinct == n:
         return _Guess("identifier", f"{n:,} distinct names")
-    if is_varied or len(distinct) > 100:
-        return _Guess("many", f"{len(distinct):,} distinct values in {n:,} rows")
+    if is_varied or n_distinct > 100:
+        return _Guess("many", f"{n_distinct:,} distinct values in {n:,} rows")
     return _Guess("categorical")
 
 
-def _guess_numbers(values, present, distinct, decimal):
+def _guess_numbers(column, decimal):
     """A column of numbers with few odd words; None if there are too many words."""
-    numbers, odd = parse_numbers(distinct, decimal)
-    is_odd = set(odd)
-    n_odd = sum(value in is_odd for value in present) if odd else 0
-    if n_odd >= 0.05 * len(present):
+    numbers, odd = parse_numbers(column.words, decimal)
+    n_present = sum(column.counts.values())
+    n_odd = sum(column.counts.get(word, 0) for word in odd)
+    if n_odd >= 0.05 * n_present:
         return None
-    number_of = dict(zip(distinct, numbers.tolist(), strict=True))
-    number_of[None] = np.nan
-    numeric = np.array([number_of[value] for value in values.tolist()])
-    words = f"{listed(sorted(is_odd), 3)} ({n_odd} of {len(present)}) read as missing"
-    return _Guess("number", words if odd else "", numeric)
+    odd = sorted(word for word in odd if word in column.counts)
+    words = f"{listed(odd, 3)} ({n_odd} of {n_present}) read as missing"
+    return _Guess("number", words if odd else "", column.numbers(numbers))
 
 
 def _guess_numeric(matrix, names):
@@ -352,11 +350,10 @@ def _guess_numeric(matrix, names):
             lows, highs = block.min(axis=0).toarray().ravel(), block.max(axis=0).toarray().ravel()
             is_whole = np.zeros(block.shape[1], dtype=bool)
         else:
-            is_nan = np.isnan(block)
-            has_nan = is_nan.any()
-            lows = np.where(is_nan, np.inf, block).min(axis=0) if has_nan else block.min(axis=0)
-            highs = np.where(is_nan, -np.inf, block).max(axis=0) if has_nan else block.max(axis=0)
-            is_whole = ((block == np.floor(block)) | is_nan).all(axis=0)
+            # A column without any number gives inf and -inf.
+            lows = np.fmin.reduce(block, axis=0, initial=np.inf)
+            highs = np.fmax.reduce(block, axis=0, initial=-np.inf)
+            is_whole = _are_whole(block)
         with np.errstate(over="ignore", invalid="ignore"):
             spans = highs - lows
         for k in np.flatnonzero(lows > highs):
@@ -372,6 +369,16 @@ def _guess_numeric(matrix, names):
     if len(guessed["codes"]) > max(20, 0.5 * n_columns) and n_columns > 100:
         guessed["codes"] = []
     return guessed
+
+
+def _are_whole(block):
+    """Which columns hold whole numbers only; most others show it in their first rows."""
+    head = block[:100]
+    is_whole = ((head == np.floor(head)) | np.isnan(head)).all(axis=0)
+    for k in np.flatnonzero(is_whole):
+        column = block[:, k]
+        is_whole[k] = ((column == np.floor(column)) | np.isnan(column)).all()
+    return is_whole
 
 
 def _blocks(matrix, n_values=4_000_000):

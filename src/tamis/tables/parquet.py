@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import LARGEST_INTEGER
+from tamis.tables.coded import as_objects
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.source import COLUMN, WORD, Source
-from tamis.tables.values import as_objects
 
 __all__ = ["iter_parquet", "read_parquet"]
 

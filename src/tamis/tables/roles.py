@@ -17,7 +17,6 @@ from tamis.tables.values import (
     parse_numbers,
     row_names,
     strings,
-    without,
     without_numbers,
 )
 
@@ -114,7 +113,7 @@ def assign_roles(
         if wishes.require_target:
             _check_classes(y, target)
         if y.dtype.kind == "f":
-            y = strings(y).astype(str)
+            y = np.asarray(strings(y)).astype(str)
             notes.append(
                 f"the labels in {target!r} are not whole numbers: they are used as strings"
             )
@@ -294,13 +293,12 @@ def _check_groups(values, rows, missing, name, role):
     if values is None:
         return None
     values = strings(values if rows is None else values[rows])
-    values = without(values, missing_in(values, missing))
-    n_missing = sum(value is None for value in values.tolist())
-    if n_missing:
+    values = values.without(missing_in(values, missing))
+    if values.n_missing:
         raise InputError(
-            f"{role}: {counted(n_missing, 'row')} without a value in {name!r}; fill them in"
+            f"{role}: {counted(values.n_missing, 'row')} without a value in {name!r}; fill them in"
         )
-    return values
+    return np.asarray(values)
 
 
 def _check_weights(values, rows, name):

@@ -1,5 +1,6 @@
 """Files to read: whether they exist, which format they have, and how much memory they may use."""
 
+import bz2
 import gzip
 import math
 import os
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from os import R_OK, PathLike, access
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, Any, NoReturn
 
 from tamis.tables.errors import InputError
 
@@ -20,9 +21,11 @@ __all__ = [
     "Budget",
     "Source",
     "check_path",
+    "packing_of",
     "parse_size",
     "readable",
     "tell_size",
+    "unpacked",
 ]
 
 FORMATS = ("csv", "tsv", "svmlight", "npz", "npy", "parquet", "h5ad")
@@ -46,6 +49,8 @@ _FORMAT_OF_MAGIC = {
     b"PAR1": "parquet",
     b"\x89HDF": "h5ad",
 }
+_MAGIC_OF_PACKING = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "zstd": b"\x28\xb5\x2f\xfd"}
+_PACKED = (".gz", ".bz2", ".zst")
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z\d+.-]+://")
 # How JSON files begin, unlike nearly every table.
 _JSON = re.compile(r"^\s*(\{\s*[\"}]|\[\s*[\[{\"\]])")
@@ -270,7 +275,7 @@ class Source:
 
     def _detect_format(self):
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        if suffixes and suffixes[-1] == ".gz":
+        if suffixes and suffixes[-1] in _PACKED:
             suffixes.pop()
         if suffixes and suffixes[-1] in _FORMAT_OF_SUFFIX:
             return _FORMAT_OF_SUFFIX[suffixes[-1]]
@@ -291,11 +296,32 @@ class Source:
         return "svmlight" if _SVMLIGHT_LINE.match(first) else "csv"
 
     def _head(self, n_bytes=1 << 16):
-        """The first bytes of the content, which may be compressed with gzip."""
+        """The first bytes of the content, which may be compressed."""
         with open(self.path, "rb") as file:
-            is_packed = file.read(2) == b"\x1f\x8b"
+            packing = packing_of(file.read(4))
             file.seek(0)
-            return gzip.GzipFile(fileobj=file).read(n_bytes) if is_packed else file.read(n_bytes)
+            return unpacked(file, packing).read(n_bytes)
+
+
+def packing_of(head: bytes) -> str | None:
+    """How a file is compressed, from its first bytes: gzip, bz2, zstd, or None."""
+    known = (name for name, magic in _MAGIC_OF_PACKING.items() if head.startswith(magic))
+    return next(known, None)
+
+
+def unpacked(file: IO[bytes], packing: str | None) -> Any:
+    """The content of a file that may be compressed."""
+    if packing == "gzip":
+        return gzip.GzipFile(fileobj=file)
+    if packing == "bz2":
+        return bz2.BZ2File(file)
+    if packing == "zstd":
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise InputError("reading .zst needs pyarrow: pip install 'tamis[cli]'") from error
+        return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+    return file
 
 
 @contextmanager
