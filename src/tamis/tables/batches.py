@@ -39,7 +39,7 @@ class Batch:
     ----------
     numeric : ndarray of float64 of shape (n_rows, n_numbers)
         NaN where a value is missing or is not a number.
-    words : list of pyarrow.DictionaryArray
+    words : list of pyarrow.DictionaryArray or pyarrow.StringArray
         Columns of words, as written.
     odd : dict of int to ndarray of int
         Rows that have a word among the numbers of a column, by its place in the file.
@@ -167,16 +167,26 @@ def _read(dialect, columns, missing):
             pass
 
 
+def _types_of_words(dialect, words):
+    """Distinct words of a batch are held once, unless hardly any of them is repeated."""
+    import pyarrow as pa
+
+    types = {}
+    for j in words:
+        known = {row[j] for row in dialect.sample if j < len(row)}
+        is_varied = len(known) > 0.9 * len(dialect.sample) and len(known) > 10
+        types[j] = pa.string() if is_varied else pa.dictionary(pa.int32(), pa.string())
+    return types
+
+
 def _read_typed(dialect, numbers, words, missing):
     """Batches of which pyarrow converts the numbers."""
     import pyarrow as pa
 
-    types = dict.fromkeys(numbers, pa.float64())
-    types |= dict.fromkeys(words, pa.dictionary(pa.int32(), pa.string()))
+    types = dict.fromkeys(numbers, pa.float64()) | _types_of_words(dialect, words)
     for batch in _read(dialect, types, missing):
         numeric = _matrix(batch.select([str(j) for j in numbers]), batch.num_rows)
-        if numeric.size and max(-np.fmin.reduce(numeric, axis=None),
-                                np.fmax.reduce(numeric, axis=None)) > LARGEST_INTEGER:  # fmt: skip
+        if (np.abs(numeric) > LARGEST_INTEGER).any():
             raise _NotNumbers  # they are not exact as floats if they are written as integers
         yield Batch(numeric, [batch.column(str(j)) for j in words])
 
@@ -191,8 +201,7 @@ def _read_written(dialect, numbers, words, missing):
     """Batches of which the numbers are converted here."""
     import pyarrow as pa
 
-    types = dict.fromkeys(numbers, pa.string())
-    types |= dict.fromkeys(words, pa.dictionary(pa.int32(), pa.string()))
+    types = dict.fromkeys(numbers, pa.string()) | _types_of_words(dialect, words)
     for batch in _read(dialect, types, missing):
         found = Batch(np.empty((batch.num_rows, len(numbers))), [])
         for k, j in enumerate(numbers):
@@ -223,7 +232,7 @@ def _read_lines(dialect, numbers, words, missing):
     for fields in split_batches(dialect):
         n_rows = len(fields) // width
         columns = [fields.take(pa.array(np.arange(j, len(fields), width))) for j in words]
-        found = Batch(np.empty((n_rows, 0)), [column.dictionary_encode() for column in columns])
+        found = Batch(np.empty((n_rows, 0)), columns)
         if order:
             written = fields
             if is_word.any():

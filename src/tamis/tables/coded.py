@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Coded", "CodedBuilder", "as_objects"]
+__all__ = ["Coded", "as_objects"]
 
 
 def as_objects(values: Sequence) -> NDArray:
@@ -28,16 +28,16 @@ class Coded:
     Parameters
     ----------
     codes : ndarray of int of shape (n_rows,)
-        Place of each row's word in `words`; -1 where it is missing.
-    words : list of str
-        Distinct words; after `column[rows]`, some may not occur.
+        Place of each row's word among the words; -1 where it is missing.
+    words : list or pyarrow.StringArray
+        Distinct words, of which some may not occur.
     """
 
     dtype = np.dtype(object)
 
-    def __init__(self, codes: NDArray, words: list[str]):
+    def __init__(self, codes: NDArray, words: Any):
         self.codes = codes
-        self.words = words
+        self._words = words
 
     @classmethod
     def of(cls, values: Any) -> Coded:
@@ -50,14 +50,32 @@ class Coded:
         codes = [-1 if value is None else number(value, len(places)) for value in values]
         return cls(np.array(codes, dtype=np.int32), list(places))
 
+    @classmethod
+    def of_arrow(cls, batches: Sequence) -> Coded:
+        """Make a column from arrays of pyarrow; words are stripped, and empty ones missing."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        chunks = pa.chunked_array(batches)
+        if isinstance(chunks.type, pa.DictionaryType):
+            chunks = chunks.unify_dictionaries()
+        else:
+            chunks = chunks.dictionary_encode()
+        codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks.chunks])
+        written = chunks.chunk(0).dictionary
+        words = compute.utf8_trim_whitespace(written)
+        column = cls(codes, words)
+        if words.equals(written):
+            return column.without([""])
+        return column.map(lambda word: word or None)
+
     def __len__(self):
         return len(self.codes)
 
     def __getitem__(self, rows):
         if isinstance(rows, (int, np.integer)):
-            code = self.codes[rows]
-            return None if code < 0 else self.words[code]
-        return Coded(self.codes[rows], self.words)
+            return self.some(self.codes[[rows]])[0] if self.codes[rows] >= 0 else None
+        return Coded(self.codes[rows], self._words)
 
     def __array__(self, dtype=None, copy=None):
         return as_objects([*self.words, None])[self.codes]
@@ -67,10 +85,21 @@ class Coded:
         return self.__array__().tolist()
 
     @cached_property
+    def words(self) -> list:
+        """Distinct words, of which some may not occur."""
+        if isinstance(self._words, list):
+            return self._words
+        return self._words.to_numpy(zero_copy_only=False).tolist()
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """Number of rows of each word."""
+        return np.bincount(self.codes + 1, minlength=len(self._words) + 1)[1:]
+
+    @property
     def counts(self) -> dict[str, int]:
         """How often each word occurs, for those that do."""
-        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.words))
-        both = zip(self.words, counts.tolist(), strict=True)
+        both = zip(self.words, self.sizes.tolist(), strict=True)
         return {word: count for word, count in both if count}
 
     @property
@@ -78,13 +107,32 @@ class Coded:
         """Number of rows without a word."""
         return int(np.count_nonzero(self.codes < 0))
 
+    @property
+    def n_distinct(self) -> int:
+        """Number of words that occur."""
+        return int(np.count_nonzero(self.sizes))
+
     def present(self) -> NDArray:
         """Codes of the rows that have a word."""
         return self.codes[self.codes >= 0]
 
-    def some(self, codes: NDArray) -> list[str]:
+    def some(self, codes: NDArray) -> list:
         """Words with the given codes."""
-        return [self.words[code] for code in codes.tolist()]
+        if isinstance(self._words, list):
+            return [self._words[code] for code in codes.tolist()]
+        return self._words.take(codes).to_pylist()
+
+    def find(self, words: Collection[str]) -> list[int]:
+        """Codes of those of the given words that occur."""
+        if isinstance(self._words, list):
+            found = [code for code, word in enumerate(self._words) if word in words]
+        else:
+            import pyarrow as pa
+            from pyarrow import compute
+
+            is_one = compute.is_in(self._words, pa.array(list(words), pa.string()))
+            found = np.flatnonzero(is_one.to_numpy(zero_copy_only=False)).tolist()
+        return [code for code in found if self.sizes[code]]
 
     def map(self, change: Callable[[Any], str | None]) -> Coded:
         """Replace every word by what a function returns for it; None: missing."""
@@ -92,39 +140,18 @@ class Coded:
         new = [change(word) for word in self.words]
         codes = [-1 if word is None else places.setdefault(word, len(places)) for word in new]
         if codes == list(range(len(codes))):
-            return Coded(self.codes, new)  # type: ignore[arg-type]
+            return Coded(self.codes, new)
         return Coded(np.array([*codes, -1], dtype=np.int32)[self.codes], list(places))
 
-    def without(self, missing: Iterable[str]) -> Coded:
+    def without(self, missing: Collection[str]) -> Coded:
         """Read some words as missing values."""
-        gone = [word for word in missing if word in self.counts]
-        return self.map(lambda word: None if word in gone else word) if gone else self
+        gone = self.find(missing)
+        if not gone:
+            return self
+        places = np.arange(len(self._words) + 1, dtype=np.int32)
+        places[[*gone, -1]] = -1
+        return Coded(places[self.codes], self._words)
 
     def numbers(self, values: NDArray) -> NDArray:
         """One number per row, given that of each word; NaN where the word is missing."""
         return np.append(values, np.nan)[self.codes]
-
-
-class CodedBuilder:
-    """A column of words that is read in batches; words are stripped, and empty ones missing."""
-
-    def __init__(self):
-        self._places: dict[str, int] = {}
-        self._codes: list[NDArray] = []
-
-    def add(self, array: Any) -> int:
-        """Add a dictionary array of pyarrow; returns the number of new words."""
-        n_known = len(self._places)
-        number = self._places.setdefault
-        words = array.dictionary.to_numpy(zero_copy_only=False).tolist()
-        codes = [
-            number(word, len(self._places)) if (word := written.strip()) else -1
-            for written in words
-        ]
-        self._codes.append(np.array([*codes, -1], dtype=np.int32)[array.indices.to_numpy()])
-        return len(self._places) - n_known
-
-    def finish(self) -> Coded:
-        """The column."""
-        codes = np.concatenate(self._codes) if self._codes else np.zeros(0, dtype=np.int32)
-        return Coded(codes, list(self._places))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.tables.batches import read_batches
-from tamis.tables.coded import CodedBuilder
+from tamis.tables.coded import Coded
 from tamis.tables.errors import EmptyTableError
 from tamis.tables.raw import RawTable, find_column
 from tamis.tables.source import COLUMN, WORD, Source
@@ -26,12 +26,14 @@ class MatrixBuilder:
     ----------
     n_columns : int
         Number of columns.
+    n_rows : int
+        Expected number of rows; memory for rows that do not come is never touched.
     """
 
-    def __init__(self, n_columns: int):
+    def __init__(self, n_columns: int, n_rows: int = 0):
         self.n_rows = 0
         self._n_columns = n_columns
-        self._most = max(1, -(-_BLOCK_VALUES // max(1, n_columns)))
+        self._most = max(1, n_rows, -(-_BLOCK_VALUES // max(1, n_columns)))
         self._blocks: list[NDArray] = []
 
     def add(self, rows: NDArray) -> None:
@@ -48,6 +50,8 @@ class MatrixBuilder:
 
     def finish(self, keep: list[int] | None = None) -> NDArray:
         """The matrix, or some of its columns."""
+        if len(self._blocks) == 1 and keep is None and 2 * self.n_rows > self._most:
+            return self._blocks.pop()[: self.n_rows]
         n_columns = self._n_columns if keep is None else len(keep)
         matrix = np.empty((self.n_rows, n_columns))
         for start in range(0, self.n_rows, self._most):
@@ -88,15 +92,15 @@ def read_delimited(
     words = {j for j, name in enumerate(names) if name in fixed} | _wordy_columns(dialect, missing)
     numbers = [j for j in range(len(names)) if j not in words]
     budget.spend(COLUMN * len(names))
-    matrix = MatrixBuilder(len(numbers))
-    columns = {j: CodedBuilder() for j in sorted(words)}
+    matrix = MatrixBuilder(len(numbers), _expected_rows(dialect))
+    columns: dict[int, list] = {j: [] for j in sorted(words)}
     late = _read(dialect, numbers, missing, columns, matrix)
     if matrix.n_rows == 0:
         raise EmptyTableError(f"{source.name} has a header and no rows")
     keep = None
     if late:
         # A word after the first rows: the file is read again for these columns.
-        again = {j: CodedBuilder() for j in sorted(late)}
+        again: dict[int, list] = {j: [] for j in sorted(late)}
         _read(dialect, [], missing, again)
         columns |= again
         keep = [k for k, j in enumerate(numbers) if j not in late]
@@ -105,7 +109,7 @@ def read_delimited(
     return RawTable(
         matrix.finish(keep),
         [names[j] for j in numbers],
-        {names[j]: columns[j].finish() for j in sorted(columns)},
+        {names[j]: Coded.of_arrow(columns.pop(j)) for j in sorted(columns)},
         order=list(names),
         is_named=dialect.has_header,
         decimal=dialect.decimal,
@@ -120,12 +124,22 @@ def _read(dialect, numbers, missing, columns, matrix=None):
     late = set()
     for batch in read_batches(dialect, numbers, list(columns), missing):
         late |= {*batch.odd, *batch.large}
-        parts = zip(columns.values(), batch.words, strict=True)
-        n_new = sum(column.add(part) for column, part in parts)
-        budget.spend(batch.numeric.nbytes + 4 * len(columns) * batch.n_rows + 2 * WORD * n_new)
+        n_words = sum(len(getattr(column, "dictionary", column)) for column in batch.words)
+        budget.spend(batch.numeric.nbytes + 12 * len(columns) * batch.n_rows + WORD * n_words)
+        for column, part in zip(columns.values(), batch.words, strict=True):
+            column.append(part)
         if matrix is not None:
             matrix.add(batch.numeric)
     return late
+
+
+def _expected_rows(dialect):
+    """Number of rows, from the size of the file and the length of its first rows; 0: unknown."""
+    path, sample = dialect.lines.source.path, dialect.sample
+    if dialect.lines.is_packed:
+        return 0
+    n_bytes = sum(len(word) + 1 for row in sample for word in row)
+    return int(1.1 * path.stat().st_size * len(sample) / max(1, n_bytes))
 
 
 def _wordy_columns(dialect, missing):

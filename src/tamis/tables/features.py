@@ -18,9 +18,11 @@ from tamis.tables.values import (
     PLACEHOLDERS,
     TOO_LARGE,
     is_large_integer,
+    is_number,
     missing_in,
     parse_numbers,
     strings,
+    to_number,
 )
 
 __all__ = ["decide_kinds", "keep_columns", "looks_like_id", "note_words"]
@@ -78,7 +80,7 @@ def decide_kinds(
         With the categories that look like missing values.
     """
     forced = {*text, *categorical}
-    others, kinds, numbers, odd = {}, {}, {}, []
+    others, kinds, numbers, odd, with_signs = {}, {}, {}, [], []
     dropped: dict[str, list] = {}
     mixed: dict[tuple[str, ...], list[str]] = {}
     spotted = None
@@ -104,6 +106,8 @@ def decide_kinds(
             kind = "categorical"
         if kind == "number":
             numbers[name] = guess.values
+            if guess.has_signs:
+                with_signs.append(name)
             if guess.reason:
                 odd.append(f"{name} ({guess.reason})")
         elif kind == "categorical" or (kind == "text" and name in include):
@@ -142,6 +146,11 @@ def decide_kinds(
     _note_left_out(dropped, notes)
     if odd:
         notes.append(f"odd words among numbers: {listed(odd)}")
+    if with_signs:
+        notes.append(
+            f"{listed(with_signs)}: separators between thousands are removed, and 12% is read as"
+            " 0.12"
+        )
     for words, columns in mixed.items():
         notes.append(
             f"{listed(columns)}: not read as numbers because of {' and '.join(map(repr, words))};"
@@ -263,12 +272,15 @@ class _Guess:
         The numbers, if it is a column of numbers.
     odd : tuple of str
         The few words that keep the column from being read as numbers.
+    has_signs : bool
+        Whether numbers have percent signs, or separators between thousands.
     """
 
     kind: str
     reason: str = ""
     values: Any = None
     odd: tuple = ()
+    has_signs: bool = False
 
 
 def looks_like_id(name: str) -> bool:
@@ -284,8 +296,8 @@ def looks_like_id(name: str) -> bool:
 
 def _guess_words(column, decimal="."):
     """Detect the kind of a column of words."""
-    present, distinct = column.present(), column.counts
-    if not distinct:
+    present = column.present()
+    if not present.size:
         return _Guess("empty")
     # If a sample holds mostly words, there is no need to try every value.
     sample = column.some(present[:: max(1, present.size // 1000)])
@@ -293,12 +305,19 @@ def _guess_words(column, decimal="."):
     if len(odd) < 0.3 * len(sample):
         guess = _guess_numbers(column, decimal)
         if guess is not None:
+            guess.has_signs = any(_has_signs(word, decimal) for word in sample)
             return guess
-    guess = _guess_kind(column.some(present[:1000]), present.size, len(distinct))
+    guess = _guess_kind(column.some(present[:1000]), present.size, column.n_distinct)
     words = set(odd)
     if len(words) <= _FEW_WORDS and len(set(sample) - words) >= _FEWEST_NUMBERS:
         guess.odd = tuple(sorted(words))
     return guess
+
+
+def _has_signs(word, decimal):
+    """Whether a word is a number only without its percent sign or separators of thousands."""
+    plain = word.replace(",", ".") if decimal == "," else word
+    return not is_number(plain) and to_number(word, decimal) is not None
 
 
 def _guess_kind(some, n, n_distinct):
@@ -319,14 +338,16 @@ def _guess_kind(some, n, n_distinct):
 
 def _guess_numbers(column, decimal):
     """A column of numbers with few odd words; None if there are too many words."""
-    numbers, odd = parse_numbers(column.words, decimal)
-    n_present = sum(column.counts.values())
-    n_odd = sum(column.counts.get(word, 0) for word in odd)
+    both = zip(column.words, column.sizes.tolist(), strict=True)
+    numbers, odd = parse_numbers([word if n_rows else None for word, n_rows in both], decimal)
+    if not odd:
+        return _Guess("number", values=column.numbers(numbers))
+    n_present, counts = int(column.sizes.sum()), column.counts
+    n_odd = sum(counts.get(word, 0) for word in odd)
     if n_odd >= 0.05 * n_present:
         return None
-    odd = sorted(word for word in odd if word in column.counts)
-    words = f"{listed(odd, 3)} ({n_odd} of {n_present}) read as missing"
-    return _Guess("number", words if odd else "", column.numbers(numbers))
+    reason = f"{listed(sorted(odd), 3)} ({n_odd} of {n_present}) read as missing"
+    return _Guess("number", reason, column.numbers(numbers))
 
 
 def _guess_numeric(matrix, names):

@@ -174,6 +174,11 @@ class TextLines:
         file = self._rewound()
         return Utf8Stream(file, self._detect_encoding(file.peek(_HEAD)[:_HEAD]), is_blank)
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether the file is compressed; known after the first pass has begun."""
+        return self._file is not None and self._file.packing is not None
+
     def close(self) -> None:
         """Close the file; another pass would open it again."""
         if self._file is not None:

@@ -344,7 +344,7 @@ def _check_values(table, missing, notes):
                 lost += is_bad.sum(axis=0)
         counts = {str(names[j]): int(lost[j]) for j in np.flatnonzero(lost)}
     for name, values in table.others.items():
-        n_missing = sum(value is None for value in values.tolist())
+        n_missing = np.count_nonzero(np.equal(values, None))
         if n_missing:
             counts[name] = n_missing
     if not counts:

@@ -177,7 +177,9 @@ def _text_rows(source, wanted, delimiter, encoding, chunk_rows):
 
 
 def _coded(column):
-    """A dictionary array of pyarrow as a column of stripped words."""
+    """An array of pyarrow as a column of stripped words."""
+    if not hasattr(column, "dictionary"):
+        column = column.dictionary_encode()
     words = column.dictionary.to_numpy(zero_copy_only=False).tolist()
     return Coded(column.indices.to_numpy(), [word.strip() for word in words])
 
@@ -347,9 +349,10 @@ class Wanted:
         else:
             column = Coded.of(values).map(lambda word: str(word).strip())
             column = column.without(self.missing.spellings)
-            self.refuse_large(name, any(map(is_large_integer, column.counts)))
+            counts = column.counts
+            self.refuse_large(name, any(map(is_large_integer, counts)))
             numbers, odd = parse_numbers(column.words, decimal)
-            self.count_odd(name, sum(column.counts[word] for word in odd if word in column.counts))
+            self.count_odd(name, sum(counts.get(word, 0) for word in odd))
             values = column.numbers(numbers)
         return self.refuse_infinite(name, values)
 

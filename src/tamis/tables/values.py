@@ -108,14 +108,15 @@ def missing_in(values: Coded | NDArray, missing: MissingWords) -> frozenset[str]
     usual = missing.spellings
     if missing.words is not None:
         return usual
-    counts = Coded.of(values).counts
-    found = [word for word in usual if word in counts]
+    column = Coded.of(values)
+    found = column.find(usual)
     if not found:
         return usual
+    counts = column.counts
     others = {word: n for word, n in counts.items() if word not in usual}
     n_rows, n_others = sum(counts.values()), sum(others.values())
     evident = set()
-    for word in found:
+    for word in column.some(np.array(found)):
         alike = [n for other, n in others.items() if _form(other) == _form(word)]
         are_alike = len(alike) >= _FEWEST_OTHERS and sum(alike) >= _ALIKE * n_others
         if are_alike and counts[word] < n_rows / 2:
@@ -344,13 +345,13 @@ def as_labels(
         else:
             nothing = missing_in(column, missing)
         column = column.without(nothing)
-        is_known, known = column.codes >= 0, list(column.counts)
+        is_known, known = column.codes >= 0, set(column.counts)
         as_words = np.array([*column.words, ""], dtype=str)[column.codes]
         if not known or not all(map(is_number, known)):
             return as_words, is_known
         if len(set(map(float, known))) < len(known) or any(map(is_large_integer, known)):
             return as_words, is_known  # "01" and "1" are two labels
-        numbers = [float(word) if word in column.counts else np.nan for word in column.words]
+        numbers = [float(word) if word in known else np.nan for word in column.words]
         values = column.numbers(np.array(numbers))
     if values.dtype.kind in "iuf" and missing.words:
         values = without_numbers(values[:, None], missing.numbers)[:, 0]
