@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Coded", "as_objects"]
+__all__ = ["Coded", "CodedBuilder", "as_objects"]
 
 
 def as_objects(values: Sequence) -> NDArray:
@@ -50,25 +50,6 @@ class Coded:
         codes = [-1 if value is None else number(value, len(places)) for value in values]
         return cls(np.array(codes, dtype=np.int32), list(places))
 
-    @classmethod
-    def of_arrow(cls, batches: Sequence) -> Coded:
-        """Make a column from arrays of pyarrow; words are stripped, and empty ones missing."""
-        import pyarrow as pa
-        from pyarrow import compute
-
-        chunks = pa.chunked_array(batches)
-        if isinstance(chunks.type, pa.DictionaryType):
-            chunks = chunks.unify_dictionaries()
-        else:
-            chunks = chunks.dictionary_encode()
-        codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks.chunks])
-        written = chunks.chunk(0).dictionary
-        words = compute.utf8_trim_whitespace(written)
-        column = cls(codes, words)
-        if words.equals(written):
-            return column.without([""])
-        return column.map(lambda word: word or None)
-
     def __len__(self):
         return len(self.codes)
 
@@ -78,18 +59,24 @@ class Coded:
         return Coded(self.codes[rows], self._words)
 
     def __array__(self, dtype=None, copy=None):
-        return as_objects([*self.words, None])[self.codes]
+        return self._objects[self.codes]
 
     def tolist(self) -> list:
         """The word of each row, or None."""
         return self.__array__().tolist()
 
     @cached_property
+    def _objects(self):
+        """The words, and None at the place of a missing one."""
+        objects = np.full(len(self._words) + 1, None, dtype=object)
+        is_list = isinstance(self._words, list)
+        objects[:-1] = self._words if is_list else self._words.to_numpy(zero_copy_only=False)
+        return objects
+
+    @property
     def words(self) -> list:
         """Distinct words, of which some may not occur."""
-        if isinstance(self._words, list):
-            return self._words
-        return self._words.to_numpy(zero_copy_only=False).tolist()
+        return self._words if isinstance(self._words, list) else self._objects[:-1].tolist()
 
     @cached_property
     def sizes(self) -> NDArray[np.intp]:
@@ -155,3 +142,52 @@ class Coded:
     def numbers(self, values: NDArray) -> NDArray:
         """One number per row, given that of each word; NaN where the word is missing."""
         return np.append(values, np.nan)[self.codes]
+
+
+class CodedBuilder:
+    """A column of words that is read in batches; words are stripped, and empty ones missing."""
+
+    def __init__(self):
+        self._batches: list = []
+        self._objects: list[NDArray] = []
+        self._seen: set | None = set()
+        self._n_rows = 0
+
+    def add(self, array: Any) -> int:
+        """Add an array of pyarrow; returns the number of distinct words in it, or of all words."""
+        from pyarrow import compute
+
+        self._batches.append(array)
+        if hasattr(array, "dictionary"):
+            self._seen = None
+            return len(array.dictionary)
+        if self._seen is not None:
+            # Names of rows: as long as all are distinct, the place of each is the row itself.
+            words = compute.utf8_trim_whitespace(array).to_numpy(zero_copy_only=False)
+            self._objects.append(words)
+            self._seen.update(words.tolist())
+            self._n_rows += len(words)
+            if len(self._seen) < self._n_rows or "" in self._seen:
+                self._seen, self._objects = None, []
+        return len(array)
+
+    def finish(self) -> Coded:
+        """The column."""
+        if self._seen is not None:
+            words = np.concatenate(self._objects).tolist()
+            return Coded(np.arange(len(words), dtype=np.int32), words)
+        import pyarrow as pa
+        from pyarrow import compute
+
+        chunks = pa.chunked_array(self._batches)
+        if isinstance(chunks.type, pa.DictionaryType):
+            chunks = chunks.unify_dictionaries()
+        else:
+            chunks = chunks.dictionary_encode()
+        codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks.chunks])
+        written = chunks.chunk(0).dictionary
+        words = compute.utf8_trim_whitespace(written)
+        column = Coded(codes, words)
+        if words.equals(written):
+            return column.without([""])
+        return column.map(lambda word: word or None)

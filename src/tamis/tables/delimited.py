@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.tables.batches import read_batches
-from tamis.tables.coded import Coded
+from tamis.tables.coded import CodedBuilder
 from tamis.tables.errors import EmptyTableError
 from tamis.tables.raw import RawTable, find_column
 from tamis.tables.source import COLUMN, WORD, Source
@@ -93,14 +93,14 @@ def read_delimited(
     numbers = [j for j in range(len(names)) if j not in words]
     budget.spend(COLUMN * len(names))
     matrix = MatrixBuilder(len(numbers), _expected_rows(dialect))
-    columns: dict[int, list] = {j: [] for j in sorted(words)}
+    columns = {j: CodedBuilder() for j in sorted(words)}
     late = _read(dialect, numbers, missing, columns, matrix)
     if matrix.n_rows == 0:
         raise EmptyTableError(f"{source.name} has a header and no rows")
     keep = None
     if late:
         # A word after the first rows: the file is read again for these columns.
-        again: dict[int, list] = {j: [] for j in sorted(late)}
+        again = {j: CodedBuilder() for j in sorted(late)}
         _read(dialect, [], missing, again)
         columns |= again
         keep = [k for k, j in enumerate(numbers) if j not in late]
@@ -109,7 +109,7 @@ def read_delimited(
     return RawTable(
         matrix.finish(keep),
         [names[j] for j in numbers],
-        {names[j]: Coded.of_arrow(columns.pop(j)) for j in sorted(columns)},
+        {names[j]: columns.pop(j).finish() for j in sorted(columns)},
         order=list(names),
         is_named=dialect.has_header,
         decimal=dialect.decimal,
@@ -124,10 +124,9 @@ def _read(dialect, numbers, missing, columns, matrix=None):
     late = set()
     for batch in read_batches(dialect, numbers, list(columns), missing):
         late |= {*batch.odd, *batch.large}
-        n_words = sum(len(getattr(column, "dictionary", column)) for column in batch.words)
+        parts = zip(columns.values(), batch.words, strict=True)
+        n_words = sum(column.add(part) for column, part in parts)
         budget.spend(batch.numeric.nbytes + 12 * len(columns) * batch.n_rows + WORD * n_words)
-        for column, part in zip(columns.values(), batch.words, strict=True):
-            column.append(part)
         if matrix is not None:
             matrix.add(batch.numeric)
     return late

@@ -366,49 +366,42 @@ def _guess_numeric(matrix, names):
     """
     guessed = {"identifiers": [], "codes": [], "owners": [], "constant": [], "empty": []}
     n_columns = matrix.shape[1]
-    for start, block in _blocks(matrix):
-        if is_sparse(matrix):
-            lows, highs = block.min(axis=0).toarray().ravel(), block.max(axis=0).toarray().ravel()
-            is_whole = np.zeros(block.shape[1], dtype=bool)
-        else:
-            # A column without any number gives inf and -inf.
-            lows = np.fmin.reduce(block, axis=0, initial=np.inf)
-            highs = np.fmax.reduce(block, axis=0, initial=-np.inf)
-            is_whole = _are_whole(block)
-        with np.errstate(over="ignore", invalid="ignore"):
-            spans = highs - lows
-        for k in np.flatnonzero(lows > highs):
-            guessed["empty"].append(names[start + k])
-        for k in np.flatnonzero(lows == highs):
-            guessed["constant"].append(names[start + k])
-        for k in np.flatnonzero(is_whole & (lows < highs)):
-            name = names[start + k]
-            kind = _kind_of_integers(block[:, k], name, start + k == 0, spans[k])
+    if is_sparse(matrix):
+        matrix = matrix.tocsc()
+        lows = matrix.min(axis=0).toarray().ravel()
+        highs = matrix.max(axis=0).toarray().ravel()
+        is_whole = np.zeros(n_columns, dtype=bool)
+    else:
+        lows, highs = _ranges(matrix)
+        head = np.asarray(matrix[:1000])
+        is_whole = ((head == np.floor(head)) | np.isnan(head)).all(axis=0)
+    for k in np.flatnonzero(lows > highs):
+        guessed["empty"].append(names[k])
+    for k in np.flatnonzero(lows == highs):
+        guessed["constant"].append(names[k])
+    for k in np.flatnonzero(is_whole & (lows < highs)):
+        column = np.asarray(matrix[:, k])
+        if ((column == np.floor(column)) | np.isnan(column)).all():
+            kind = _kind_of_integers(column, names[k], k == 0, highs[k] - lows[k])
             if kind is not None:
-                guessed[kind].append(name)
+                guessed[kind].append(names[k])
     # Small whole numbers in a wide table are counts rather than codes.
     if len(guessed["codes"]) > max(20, 0.5 * n_columns) and n_columns > 100:
         guessed["codes"] = []
     return guessed
 
 
-def _are_whole(block):
-    """Which columns hold whole numbers only; most others show it in their first rows."""
-    head = block[:100]
-    is_whole = ((head == np.floor(head)) | np.isnan(head)).all(axis=0)
-    for k in np.flatnonzero(is_whole):
-        column = block[:, k]
-        is_whole[k] = ((column == np.floor(column)) | np.isnan(column)).all()
-    return is_whole
-
-
-def _blocks(matrix, n_values=4_000_000):
-    if is_sparse(matrix):
-        yield 0, matrix.tocsc()
-        return
-    width = max(1, n_values // max(1, matrix.shape[0]))
-    for start in range(0, matrix.shape[1], width):
-        yield start, np.asarray(matrix[:, start : start + width])
+def _ranges(matrix, n_values=500_000):
+    """Smallest and largest number of each column; inf and -inf where all are missing."""
+    n_columns = matrix.shape[1]
+    lows, highs = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+    n_rows = max(1, n_values // max(1, n_columns))
+    for start in range(0, matrix.shape[0] if n_columns else 0, n_rows):
+        # Columns of a block are contiguous, which is many times faster.
+        block = np.ascontiguousarray(matrix[start : start + n_rows].T)
+        lows = np.fmin(lows, np.fmin.reduce(block, axis=1))
+        highs = np.fmax(highs, np.fmax.reduce(block, axis=1))
+    return lows, highs
 
 
 def _kind_of_integers(column, name, is_first, span):

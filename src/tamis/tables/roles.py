@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import is_sparse
+from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
 from tamis.tables.features import decide_kinds, keep_columns, note_words
 from tamis.tables.missing import MissingWords
@@ -109,9 +110,10 @@ def assign_roles(
             n_lost = counted(y.size - rows.size, "row")
             notes.append(f"{n_lost} without a label in {target!r} ignored")
             y = y[rows]
-        note_words({target: np.unique(y).tolist()}, "class", missing, notes)
+        counts = Coded.of(y).counts
+        note_words({target: list(counts)}, "class", missing, notes)
         if wishes.require_target:
-            _check_classes(y, target)
+            _check_classes(y, counts, target)
         if y.dtype.kind == "f":
             y = np.asarray(strings(y)).astype(str)
             notes.append(
@@ -256,9 +258,10 @@ def _n_distinct(values):
     return len(set(values[:1000].tolist()))
 
 
-def _check_classes(y, target):
+def _check_classes(y, counts, target):
     """Raise InputError for labels from which nothing can be learned."""
-    classes, counts = np.unique(y, return_counts=True)
+    classes = np.array(sorted(counts), dtype=y.dtype)
+    counts = np.array([counts[label] for label in classes.tolist()])
     if classes.size == 0:
         raise InputError(f"target {target!r}: no row has a label")
     if classes.size == 1:
@@ -334,14 +337,14 @@ def _check_values(table, missing, notes):
             counts = {str(names[j]): int(lost[j]) for j in np.flatnonzero(lost)}
     elif numeric.size:
         lost = np.zeros(names.size, dtype=np.int64)
-        n_rows = max(1, 4_000_000 // names.size)
+        n_rows = max(1, 500_000 // names.size)
         for start in range(0, numeric.shape[0], n_rows):
             block = np.asarray(numeric[start : start + n_rows])
             is_bad = ~np.isfinite(block)
-            if is_bad.any():
-                rows, columns = np.nonzero(is_bad)
+            rows, columns = np.nonzero(is_bad)
+            if rows.size:
                 _refuse_infinite(block[rows, columns], rows + start, columns, names)
-                lost += is_bad.sum(axis=0)
+                lost += np.bincount(columns, minlength=names.size)
         counts = {str(names[j]): int(lost[j]) for j in np.flatnonzero(lost)}
     for name, values in table.others.items():
         n_missing = np.count_nonzero(np.equal(values, None))
