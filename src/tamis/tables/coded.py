@@ -31,13 +31,16 @@ class Coded:
         Place of each row's word among the words; -1 where it is missing.
     words : list or pyarrow.StringArray
         Distinct words, of which some may not occur.
+    known : set or None
+        The same words, if there is such a set already.
     """
 
     dtype = np.dtype(object)
 
-    def __init__(self, codes: NDArray, words: Any):
+    def __init__(self, codes: NDArray, words: Any, known: set | None = None):
         self.codes = codes
         self._words = words
+        self._known = known
 
     @classmethod
     def of(cls, values: Any) -> Coded:
@@ -56,7 +59,7 @@ class Coded:
     def __getitem__(self, rows):
         if isinstance(rows, (int, np.integer)):
             return self.some(self.codes[[rows]])[0] if self.codes[rows] >= 0 else None
-        return Coded(self.codes[rows], self._words)
+        return Coded(self.codes[rows], self._words, self._known)
 
     def __array__(self, dtype=None, copy=None):
         return self._objects[self.codes]
@@ -112,7 +115,10 @@ class Coded:
     def find(self, words: Collection[str]) -> list[int]:
         """Codes of those of the given words that occur."""
         if isinstance(self._words, list):
-            found = [code for code, word in enumerate(self._words) if word in words]
+            if self._known is None:
+                self._known = set(self._words)
+            wanted = self._known.intersection(words) if self._known else set()
+            found = [c for c, word in enumerate(self._words) if word in wanted] if wanted else []
         else:
             import pyarrow as pa
             from pyarrow import compute
@@ -137,7 +143,7 @@ class Coded:
             return self
         places = np.arange(len(self._words) + 1, dtype=np.int32)
         places[[*gone, -1]] = -1
-        return Coded(places[self.codes], self._words)
+        return Coded(places[self.codes], self._words, self._known)
 
     def numbers(self, values: NDArray) -> NDArray:
         """One number per row, given that of each word; NaN where the word is missing."""
@@ -175,7 +181,7 @@ class CodedBuilder:
         """The column."""
         if self._seen is not None:
             words = np.concatenate(self._objects).tolist()
-            return Coded(np.arange(len(words), dtype=np.int32), words)
+            return Coded(np.arange(len(words), dtype=np.int32), words, self._seen)
         import pyarrow as pa
         from pyarrow import compute
 

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import is_sparse
-from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
 from tamis.tables.features import decide_kinds, keep_columns, note_words
 from tamis.tables.missing import MissingWords
@@ -110,10 +109,10 @@ def assign_roles(
             n_lost = counted(y.size - rows.size, "row")
             notes.append(f"{n_lost} without a label in {target!r} ignored")
             y = y[rows]
-        counts = Coded.of(y).counts
-        note_words({target: list(counts)}, "class", missing, notes)
+        classes, counts = np.unique(y, return_counts=True)
+        note_words({target: classes.tolist()}, "class", missing, notes)
         if wishes.require_target:
-            _check_classes(y, counts, target)
+            _check_classes(y, classes, counts, target)
         if y.dtype.kind == "f":
             y = np.asarray(strings(y)).astype(str)
             notes.append(
@@ -258,10 +257,8 @@ def _n_distinct(values):
     return len(set(values[:1000].tolist()))
 
 
-def _check_classes(y, counts, target):
+def _check_classes(y, classes, counts, target):
     """Raise InputError for labels from which nothing can be learned."""
-    classes = np.array(sorted(counts), dtype=y.dtype)
-    counts = np.array([counts[label] for label in classes.tolist()])
     if classes.size == 0:
         raise InputError(f"target {target!r}: no row has a label")
     if classes.size == 1:
