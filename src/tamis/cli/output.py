@@ -4,15 +4,21 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 from itertools import chain
 from pathlib import Path
+
+import numpy as np
 
 from tamis.cli.printing import print_lines, printable
 from tamis.models.files import guarded, write_atomically
 from tamis.tables.errors import InputError
 
-__all__ = ["check_output", "number", "write_json", "write_rows"]
+__all__ = ["check_output", "number", "write_columns", "write_json", "write_rows"]
+
+# Characters of a cell that need quotes around it.
+_SPECIAL = re.compile('[,"\r\n]')
 
 
 def check_output(output, *read):
@@ -63,6 +69,51 @@ def write_rows(path, header, rows, guard):
         if text.isatty():
             cells = ((printable(str(cell)) for cell in row) for row in cells)
         csv.writer(text, lineterminator="\n").writerows(cells)
+        text.flush()
+
+    _write(path, write)
+
+
+def write_columns(path, header, blocks, guard):
+    """Write CSV a block of rows at a time, which is many times faster than row by row.
+
+    Parameters
+    ----------
+    path : Path or None
+        None: standard output.
+    header : list of str
+    blocks : iterable of list
+        Columns of some rows: a range of whole numbers, an array of floats, or a list of cells.
+    guard : bool
+        As in `write_rows`.
+    """
+
+    def write(text):
+        is_shown = text.isatty()
+
+        def escaped(cell):
+            cell = str(guarded(cell) if guard else cell)
+            cell = printable(cell) if is_shown else cell
+            return f'"{cell.replace(chr(34), chr(34) * 2)}"' if _SPECIAL.search(cell) else cell
+
+        text.write(",".join(map(escaped, header)) + "\n")
+        for columns in blocks:
+            formats, cells = [], []
+            for column in columns:
+                if isinstance(column, np.ndarray) and not np.isnan(column).any():
+                    formats.append("%.10g")
+                    cells.append((column + 0.0).tolist())
+                    continue
+                formats.append("%s")
+                if isinstance(column, np.ndarray):
+                    cells.append(list(map(number, column.tolist())))
+                elif isinstance(column, range):
+                    cells.append(column)
+                else:
+                    known = {cell: escaped(cell) for cell in set(column)}
+                    cells.append([known[cell] for cell in column])
+            values = tuple(chain.from_iterable(zip(*cells, strict=True)))
+            text.write((",".join(formats) + "\n") * len(cells[0]) % values)
         text.flush()
 
     _write(path, write)
