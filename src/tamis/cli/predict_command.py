@@ -90,6 +90,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
         delimiter=options.delimiter,
         encoding=options.encoding,
         layer=options.layer,
+        sheet=options.sheet,
         transpose=options.transpose,
         drop=options.drop,
         missing=missing_words(options, model),

@@ -1,6 +1,6 @@
 """All columns of a file, before they have roles, and their names."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,7 +55,7 @@ class RawTable:
 
     numeric: np.ndarray
     numeric_names: list[str]
-    others: dict[str, np.ndarray | Coded] = field(default_factory=dict)
+    others: Mapping[str, np.ndarray | Coded] = field(default_factory=dict)
     side: dict[str, np.ndarray] = field(default_factory=dict)
     booleans: dict[str, np.ndarray] = field(default_factory=dict)
     own_target: str | None = None

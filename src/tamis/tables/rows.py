@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tamis.tables.coded import Coded
 from tamis.tables.errors import EmptyTableError, InputError, listed, nearest, require_names
+from tamis.tables.excel import as_text, refuse_sheet
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import refuse_repeated, tell_repeated
 from tamis.tables.readers import read_raw
@@ -35,6 +36,7 @@ def read_rows(
     delimiter: str | None = None,
     encoding: str | None = None,
     layer: str | None = None,
+    sheet: str | None = None,
     transpose: bool = False,
     drop: Iterable[str] = (),
     missing: MissingWords | None = None,
@@ -46,8 +48,8 @@ def read_rows(
 ) -> Iterator[tuple[Columns, dict]]:
     """Read some columns by their names, a chunk of rows at a time.
 
-    Memory use is constant for CSV, TSV, parquet, npy and svmlight; files of other formats are read
-    as a whole and returned in chunks.
+    Memory use is constant for CSV, TSV, xlsx, parquet, npy and svmlight; files of other formats
+    are read as a whole and returned in chunks.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ def read_rows(
         Names of the columns that a model needs; other columns are ignored.
     kinds : dict of str to {"categorical", "text"}
         Kinds of columns of words; all others are numbers.
-    format, delimiter, encoding, layer, transpose
+    format, delimiter, encoding, layer, sheet, transpose
         As in `read_table`.
     drop : list of str
         Columns of a transposed text file that are not samples.
@@ -91,15 +93,16 @@ def read_rows(
     """
     source = Source(path, format, max_size)
     format = source.format
+    refuse_sheet(source, sheet)
     missing = missing or MissingWords()
     wanted = Wanted(list(columns), kinds or {}, list(extra), source.name, missing, lacking)
-    if drop and not (format in ("csv", "tsv") and transpose):
+    if drop and not (format in ("csv", "tsv", "xlsx") and transpose):
         raise InputError(
             "--drop is for columns of a --transpose text file that are not samples; columns that"
             " the model does not need are ignored anyway"
         )
-    if format in ("csv", "tsv") and not transpose:
-        chunks = _text_rows(source, wanted, delimiter, encoding, chunk_rows)
+    if format in ("csv", "tsv", "xlsx") and not transpose:
+        chunks = _text_rows(source, sheet, wanted, delimiter, encoding, chunk_rows)
     elif format == "parquet" and not transpose:
         from tamis.tables.parquet import iter_parquet
 
@@ -115,6 +118,7 @@ def read_rows(
             delimiter=delimiter,
             encoding=encoding,
             layer=layer,
+            sheet=sheet,
             transpose=transpose,
             as_written=wanted.needed_words,
             drop=list(drop),
@@ -144,7 +148,12 @@ def _checked(chunks, source, wanted, notes):
         notes.append(f"words among numbers, read as missing: {listed(words)}")
 
 
-def _text_rows(source, wanted, delimiter, encoding, chunk_rows):
+def _text_rows(source, sheet, wanted, delimiter, encoding, chunk_rows):
+    with as_text(source, sheet) as text:
+        yield from _delimited_rows(text, wanted, delimiter, encoding, chunk_rows)
+
+
+def _delimited_rows(source, wanted, delimiter, encoding, chunk_rows):
     from tamis.tables.batches import read_batches
     from tamis.tables.text import sniff
 

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import math
 import os
 import re
@@ -28,12 +29,14 @@ __all__ = [
     "unpacked",
 ]
 
-FORMATS = ("csv", "tsv", "svmlight", "npz", "npy", "parquet", "h5ad")
+FORMATS = ("csv", "tsv", "xlsx", "svmlight", "npz", "npy", "parquet", "h5ad")
 
 _FORMAT_OF_SUFFIX = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
     ".svm": "svmlight",
     ".libsvm": "svmlight",
     ".svmlight": "svmlight",
@@ -279,8 +282,8 @@ class Source:
             suffixes.pop()
         if suffixes and suffixes[-1] in _FORMAT_OF_SUFFIX:
             return _FORMAT_OF_SUFFIX[suffixes[-1]]
-        if suffixes and suffixes[-1] in (".xlsx", ".xls", ".ods"):
-            raise InputError(f"{self.name} is a spreadsheet: save it as CSV first")
+        if suffixes and suffixes[-1] in (".xls", ".xlsb", ".ods"):
+            raise InputError(f"{self.name} is a spreadsheet: save it as xlsx or CSV first")
         head = self._head()
         is_json = suffixes and suffixes[-1] in (".json", ".jsonl", ".ndjson")
         if is_json or _JSON.match(head.decode("latin-1")):
@@ -288,6 +291,8 @@ class Source:
                 f"{self.name} is JSON, not a table: convert it first, for instance with"
                 " pandas.read_json(...).to_csv(...)"
             )
+        if head.startswith(b"PK\x03\x04") and (b"xl/" in head or b"[Content_Types]" in head):
+            return "xlsx"
         for magic, format in _FORMAT_OF_MAGIC.items():
             if head.startswith(magic):
                 return format
@@ -320,8 +325,21 @@ def unpacked(file: IO[bytes], packing: str | None) -> Any:
             import pyarrow as pa
         except ImportError as error:
             raise InputError("reading .zst needs pyarrow: pip install 'tamis[cli]'") from error
-        return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+        return pa.CompressedInputStream(pa.PythonFile(_Borrowed(file), "r"), "zstd")
     return file
+
+
+class _Borrowed(io.RawIOBase):
+    """A file that stays open when its reader, such as pyarrow, closes it."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        return self.file.readinto(buffer)
 
 
 @contextmanager

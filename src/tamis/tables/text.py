@@ -161,7 +161,8 @@ def _sample(dialect):
 def _is_header(above, line, dialect):
     """Whether the last line that starts with # names the columns: "#id", but not "# comment"."""
     n_fields = len(split(line, dialect))
-    return above[1:2].strip("#!") != "" and len(split(above, dialect)) == n_fields > 1
+    is_comment = above[1:2] in ("", " ", "\t", "#", "!")
+    return not is_comment and len(split(above, dialect)) == n_fields > 1
 
 
 def _agreement(dialect):
@@ -173,6 +174,9 @@ def _agreement(dialect):
     rows = [(number, split(line, dialect)) for number, line in sample]
     counts = [len(row) for _, row in rows]
     usual = Counter(counts[1:] or counts).most_common(1)[0][0] if counts else 0
+    is_row = [not row[0].startswith("#") or len(row) == usual for _, row in rows]
+    rows = [row for row, keep in zip(rows, is_row, strict=True) if keep]
+    counts = [len(row) for _, row in rows]
     share = sum(count == usual for count in counts) / max(len(counts), 1)
     return share, usual, rows
 

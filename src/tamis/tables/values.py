@@ -330,15 +330,14 @@ def as_labels(
         False where a label is missing.
     """
     missing = missing or MissingWords()
-    if not isinstance(values, Coded):
-        values = np.asarray(values)
-    if values.dtype.kind == "b":
-        return values, np.ones(len(values), dtype=bool)
-    if values.dtype.kind in "OUS":
-        column = Coded.of(values)
+    labels: Any = values if isinstance(values, Coded) else np.asarray(values)
+    if labels.dtype.kind == "b":
+        return labels, np.ones(len(labels), dtype=bool)
+    if labels.dtype.kind in "OUS":
+        column = Coded.of(labels)
         are_bool = all(isinstance(word, (bool, np.bool_)) for word in column.words)
         if are_bool and not column.n_missing:
-            return np.asarray(column).astype(bool), np.ones(len(values), dtype=bool)
+            return np.asarray(column).astype(bool), np.ones(len(labels), dtype=bool)
         column = column.map(lambda v: (_as_text(v) if isinstance(v, bytes) else str(v)).strip())
         if len(classes):
             nothing = missing.spellings.difference(map(str, classes))
@@ -352,20 +351,20 @@ def as_labels(
         if len(set(map(float, known))) < len(known) or any(map(is_large_integer, known)):
             return as_words, is_known  # "01" and "1" are two labels
         numbers = [float(word) if word in known else np.nan for word in column.words]
-        values = column.numbers(np.array(numbers))
-    if values.dtype.kind in "iuf" and missing.words:
-        values = without_numbers(values[:, None], missing.numbers)[:, 0]
-    if values.dtype.kind in "iu":
-        return values.astype(np.int64), np.ones(len(values), dtype=bool)
-    if values.dtype.kind != "f":
-        raise InputError(f"labels must be strings or numbers, got {values.dtype}")
-    is_known = ~np.isnan(values)
-    if np.isinf(values).any():
+        labels = column.numbers(np.array(numbers))
+    if labels.dtype.kind in "iuf" and missing.words:
+        labels = without_numbers(labels[:, None], missing.numbers)[:, 0]
+    if labels.dtype.kind in "iu":
+        return labels.astype(np.int64), np.ones(len(labels), dtype=bool)
+    if labels.dtype.kind != "f":
+        raise InputError(f"labels must be strings or numbers, got {labels.dtype}")
+    is_known = ~np.isnan(labels)
+    if np.isinf(labels).any():
         raise InputError("a label is infinite: expected classes")
-    known = values[is_known]
+    known = labels[is_known]
     if (known == np.floor(known)).all() and (np.abs(known) < 2**53).all():
-        return np.where(is_known, values, 0).astype(np.int64), is_known
-    return values, is_known
+        return np.where(is_known, labels, 0).astype(np.int64), is_known
+    return labels, is_known
 
 
 def match_labels(
