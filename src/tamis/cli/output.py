@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tamis.cli.fields import join_fields, number
 from tamis.cli.printing import print_lines, printable
 from tamis.models.files import guarded, write_atomically
 from tamis.tables.errors import InputError
@@ -98,22 +99,11 @@ def write_columns(path, header, blocks, guard):
 
         text.write(",".join(map(escaped, header)) + "\n")
         for columns in blocks:
-            formats, cells = [], []
-            for column in columns:
-                if isinstance(column, np.ndarray) and not np.isnan(column).any():
-                    formats.append("%.10g")
-                    cells.append((column + 0.0).tolist())
-                    continue
-                formats.append("%s")
-                if isinstance(column, np.ndarray):
-                    cells.append(list(map(number, column.tolist())))
-                elif isinstance(column, range):
-                    cells.append(column)
-                else:
-                    known = {cell: escaped(cell) for cell in set(column)}
-                    cells.append([known[cell] for cell in column])
-            values = tuple(chain.from_iterable(zip(*cells, strict=True)))
-            text.write((",".join(formats) + "\n") * len(cells[0]) % values)
+            lines = join_fields(columns, escaped)
+            if lines is None:
+                cells = [map(number if isinstance(c, np.ndarray) else escaped, c) for c in columns]
+                lines = "".join([",".join(row) + "\n" for row in zip(*cells, strict=True)])
+            text.write(lines)
         text.flush()
 
     _write(path, write)
@@ -142,9 +132,3 @@ def _write(path, write):
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         write(text)
         text.detach()
-
-
-def number(value):
-    """Format a number for a CSV file: ten digits, empty for NaN."""
-    # Adding 0 makes -0 a plain 0.
-    return "" if value != value else f"{value + 0.0:.10g}"
