@@ -38,7 +38,7 @@ def test_numbers_at_the_edges(value, text):
 
 
 def test_whole_numbers_and_cells():
-    lines = join_fields([range(0, 4), ["a", "é", "", "a"]], lambda cell: f"<{cell}>")
+    lines = join_fields([range(4), ["a", "é", "", "a"]], lambda cell: f"<{cell}>")
     assert lines == "0,<a>\n1,<é>\n2,<>\n3,<a>\n"
     assert join_fields([range(9, 12)], str) == "9\n10\n11\n"
 

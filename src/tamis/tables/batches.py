@@ -22,7 +22,7 @@ from tamis.tables.errors import InputError
 from tamis.tables.text import Dialect, rows_of, split
 from tamis.tables.values import is_large_integer, to_number
 
-__all__ = ["Batch", "parse_words", "read_batches", "split_batches"]
+__all__ = ["Batch", "parse_words", "read_batches", "release_unused", "split_batches"]
 
 # Beyond this number of columns, whole rows are converted at once.
 _WIDE = 1_000
@@ -248,6 +248,13 @@ def _read_lines(dialect, numbers, words, missing):
                 if j not in found.large and is_large_integer(fields[row * width + j].as_py()):
                     found.large.add(j)
         yield found
+
+
+def release_unused() -> None:
+    """Give memory that pyarrow no longer uses back to the system."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
 
 
 def split_batches(dialect: Dialect) -> Iterator[Any]:

@@ -153,38 +153,32 @@ class Coded:
 class CodedBuilder:
     """A column of words that is read in batches; words are stripped, and empty ones missing."""
 
-    def __init__(self):
-        self._batches: list = []
+    def __init__(self) -> None:
+        self._batches: list[Any] = []
         self._objects: list[NDArray] = []
-        self._seen: set | None = set()
-        self._n_rows = 0
 
     def add(self, array: Any) -> int:
         """Add an array of pyarrow; returns the number of distinct words in it, or of all words."""
-        from pyarrow import compute
-
         self._batches.append(array)
         if hasattr(array, "dictionary"):
-            self._seen = None
             return len(array.dictionary)
-        if self._seen is not None:
-            # Names of rows: as long as all are distinct, the place of each is the row itself.
-            words = compute.utf8_trim_whitespace(array).to_numpy(zero_copy_only=False)
-            self._objects.append(words)
-            self._seen.update(words.tolist())
-            self._n_rows += len(words)
-            if len(self._seen) < self._n_rows or "" in self._seen:
-                self._seen, self._objects = None, []
+        from pyarrow import compute
+
+        words = compute.utf8_trim_whitespace(array)
+        self._objects.append(words.to_numpy(zero_copy_only=False))
         return len(array)
 
     def finish(self) -> Coded:
         """The column."""
-        if self._seen is not None:
-            words = np.concatenate(self._objects).tolist()
-            return Coded(np.arange(len(words), dtype=np.int32), words, self._seen)
         import pyarrow as pa
         from pyarrow import compute
 
+        if self._objects:
+            # Names of rows, which are all distinct: the place of each is the row itself.
+            words = np.concatenate(self._objects).tolist()
+            known = set(words)
+            if len(known) == len(words) and "" not in known:
+                return Coded(np.arange(len(words), dtype=np.int32), words, known)
         chunks = pa.chunked_array(self._batches)
         if isinstance(chunks.type, pa.DictionaryType):
             chunks = chunks.unify_dictionaries()

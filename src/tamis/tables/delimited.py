@@ -5,7 +5,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.tables.batches import read_batches
+from tamis.tables.batches import read_batches, release_unused
 from tamis.tables.coded import CodedBuilder
 from tamis.tables.errors import EmptyTableError
 from tamis.tables.raw import RawTable, find_column
@@ -106,10 +106,12 @@ def read_delimited(
         keep = [k for k, j in enumerate(numbers) if j not in late]
         numbers = [numbers[k] for k in keep]
     dialect.lines.close()
+    others = {names[j]: columns.pop(j).finish() for j in sorted(columns)}
+    release_unused()
     return RawTable(
         matrix.finish(keep),
         [names[j] for j in numbers],
-        {names[j]: columns.pop(j).finish() for j in sorted(columns)},
+        others,
         order=list(names),
         is_named=dialect.has_header,
         decimal=dialect.decimal,

@@ -44,7 +44,9 @@ def as_text(source: Source, sheet: str | None = None) -> Iterator[Source]:
     try:
         import openpyxl
     except ImportError as error:
-        raise InputError("reading xlsx needs openpyxl: pip install 'tamis[excel]'") from error
+        raise InputError(
+            f"reading {source.name} needs openpyxl: pip install 'tamis[excel]'"
+        ) from error
     with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
         path = Path(folder, "sheet.csv")
         with open(source.path, "rb") as file:
