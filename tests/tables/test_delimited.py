@@ -240,6 +240,25 @@ def test_a_word_that_comes_late_makes_a_column_of_words(tmp_path, batches):
     assert data.kinds == {"v": "categorical"}
 
 
+@pytest.mark.parametrize("late", ["unknown", " NA ", "+7%", "9007199254740993", '"a"b', "\u0663"])
+def test_what_comes_late_in_a_long_file_changes_nothing_before(tmp_path, late):
+    n_rows = 60_000  # several batches, which pyarrow reads ahead in a thread
+    rng = np.random.default_rng(0)
+    u, v = rng.integers(10**6, size=n_rows), rng.normal(size=n_rows).round(6)
+    body = "".join(
+        f"{a},{b!r},{'pq'[a % 2]}\n" for a, b in zip(u.tolist(), v.tolist(), strict=True)
+    )
+    path = write(tmp_path / "t.csv", f"u,v,y\n{body}3,{late},p\n")
+    data = read_table(path, "y", categorical=["v"])
+    assert_array_equal(data.columns.numeric[:, 0], [*u, 3])
+    words = data.columns.others["v"]
+    assert_array_equal(words[:-1].astype(float), v)
+    numbers = read_rows(path, ["u"], {"v": "categorical"}, extra=["v"], chunk_rows=7_000)
+    parts = [(table.numeric[:, 0], extras["v"]) for table, extras in numbers]
+    assert_array_equal(np.concatenate([part[0] for part in parts]), [*u, 3])
+    assert np.concatenate([part[1] for part in parts])[:-1].astype(float).tolist() == v.tolist()
+
+
 def test_underscores_make_words(tmp_path):
     rows = [["1_0" if i % 2 else "2_0", i / 3, "pq"[i % 2]] for i in range(10)]
     data = read_table(write(tmp_path / "t.csv", lines(",", rows)), "y")

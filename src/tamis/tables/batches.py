@@ -99,7 +99,7 @@ def read_batches(
                 return
             except _NotNumbers:
                 continue
-            except pa.ArrowInvalid as error:
+            except (pa.ArrowInvalid, UnicodeError) as error:
                 if read is _read_typed and "conversion error to double" in str(error):
                     continue
                 break

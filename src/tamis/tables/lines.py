@@ -7,6 +7,7 @@ import codecs
 import io
 import re
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any
 
 from tamis.tables.errors import InputError
@@ -106,6 +107,8 @@ class Utf8Stream(io.RawIOBase):
     def __init__(self, file: Any, encoding: str, is_blank: bool = False):
         self.n_quotes = 0
         self._file = file
+        self._lock = Lock()
+        self._is_stopped = False
         self._is_blank = is_blank
         self._rest = ""
         is_utf8 = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
@@ -120,11 +123,17 @@ class Utf8Stream(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Read about `size` bytes; nothing only at the end."""
         while True:
-            block = self._file.read(size)
+            with self._lock:
+                block = b"" if self._is_stopped else self._file.read(size)
             data = block if self._decoder is None else self._decoded(block)
             if data or not block:
                 self.n_quotes += data.count(b'"')
                 return data
+
+    def stop(self) -> None:
+        """Read nothing more: pyarrow reads ahead in a thread, also when nobody waits for it."""
+        with self._lock:
+            self._is_stopped = True
 
     def _decoded(self, block):
         text = self._decoder.decode(block, final=not block)
@@ -151,6 +160,7 @@ class TextLines:
         self.source = source
         self.encoding = encoding
         self._file: _Kept | None = None
+        self._stream: Utf8Stream | None = None
         self._first: list[str] = []
         self._rest: Iterator[str] | None = None
 
@@ -172,7 +182,9 @@ class TextLines:
         """The whole content as UTF-8; fields may be separated by runs of blanks."""
         self._first, self._rest = [], None
         file = self._rewound()
-        return Utf8Stream(file, self._detect_encoding(file.peek(_HEAD)[:_HEAD]), is_blank)
+        encoding = self._detect_encoding(file.peek(_HEAD)[:_HEAD])
+        self._stream = Utf8Stream(file, encoding, is_blank)
+        return self._stream
 
     @property
     def is_packed(self) -> bool:
@@ -181,11 +193,18 @@ class TextLines:
 
     def close(self) -> None:
         """Close the file; another pass would open it again."""
+        self._stop()
         if self._file is not None:
             self._file.end()
         self._file = None
 
+    def _stop(self):
+        if self._stream is not None:
+            self._stream.stop()
+        self._stream = None
+
     def _rewound(self):
+        self._stop()
         if self._file is None:
             self._file = _Kept(self.source)
         else:
