@@ -1,11 +1,11 @@
 """Rows of text files in batches: numbers in a matrix, words as arrays of pyarrow.
 
-pyarrow reads most files straight into numbers and words. Three kinds need more care:
+pyarrow reads most files straight into numbers and words. Lines are split here, all fields of many
+rows at once, in two cases:
 
-- a column of numbers in which it finds something else (" NA ", 12%, a word): from this batch on,
-  numbers are read as words first, and converted here;
-- rows that it cannot read (ragged, an open quote, bytes that are not UTF-8): from this row on,
-  lines are split here, which reads them or raises an error with the number of the line;
+- from the first batch on that pyarrow cannot read: something else among numbers (" NA ", 12%, a
+  word), a ragged row, an open quote, bytes that are not UTF-8. It is then read with care, or
+  raises an error that names its line;
 - tables of thousands of columns, where handling each column by itself costs more than its values.
 """
 
@@ -91,40 +91,37 @@ def read_batches(
         raise InputError("reading CSV needs pyarrow: pip install 'tamis[cli]'") from error
     n_done = 0
     if len(dialect.names) <= _WIDE:
-        for read in (_read_typed, _read_written):
-            try:
-                for batch in _after(read(dialect, numbers, words, missing), n_done):
-                    n_done += batch.n_rows
-                    yield batch
-                return
-            except _NotNumbers:
-                continue
-            except (pa.ArrowInvalid, UnicodeError) as error:
-                if read is _read_typed and "conversion error to double" in str(error):
-                    continue
-                break
-    yield from _after(_read_lines(dialect, numbers, words, missing), n_done)
+        try:
+            for batch in _read_typed(dialect, numbers, words, missing):
+                n_done += batch.n_rows
+                yield batch
+            return
+        except (pa.ArrowInvalid, UnicodeError, _LargeNumbers):
+            pass
+    for batch in _read_lines(dialect, numbers, words, missing):
+        if n_done < batch.n_rows:
+            yield batch.take(n_done, batch.n_rows)
+        n_done = max(0, n_done - batch.n_rows)
 
 
-class _NotNumbers(Exception):
-    """Something among numbers that has to be looked at as it is written."""
+class _LargeNumbers(Exception):
+    """Numbers that are not exact as floats if they are written as integers."""
 
 
-def _after(batches, n_rows):
-    """Batches without their first rows, which have been read before."""
-    for batch in batches:
-        if n_rows < batch.n_rows:
-            yield batch.take(n_rows, batch.n_rows)
-        n_rows = max(0, n_rows - batch.n_rows)
+def _skip_comments(row):
+    """Skip blank lines and comments; another row with the wrong number of fields is an error."""
+    return "skip" if not row.text.strip() or row.text.startswith("#") else "error"
 
 
-def _open(dialect, columns, missing):
-    """A reader of pyarrow of some columns, given with their types, and the bytes it reads."""
+def _read_typed(dialect, numbers, words, missing):
+    """Batches of which pyarrow converts the numbers."""
+    import pyarrow as pa
     from pyarrow import csv
 
     width = len(dialect.names)
     block = max(_BLOCK, width * _BYTES_PER_FIELD * _ROWS_PER_BLOCK)
-    types = {str(j): dtype for j, dtype in columns.items()}
+    types = dict.fromkeys(numbers, pa.float64()) | _types_of_words(dialect, words)
+    types = {str(j): dtype for j, dtype in types.items()}
     stream = dialect.lines.stream(is_blank=dialect.delimiter == " ")
     reader = csv.open_csv(
         stream,
@@ -147,20 +144,16 @@ def _open(dialect, columns, missing):
             decimal_point=dialect.decimal,
         ),
     )
-    return reader, stream
-
-
-def _skip_comments(row):
-    """Skip blank lines and comments; another row with the wrong number of fields is an error."""
-    return "skip" if not row.text.strip() or row.text.startswith("#") else "error"
-
-
-def _read(dialect, columns, missing):
-    """Record batches of pyarrow."""
-    reader, stream = _open(dialect, columns, missing)
+    places = [str(j) for j in numbers]
     for batch in reader:
+        numeric = np.empty((batch.num_rows, 0))
+        if batch.num_rows and places:
+            tensor = batch.select(places).to_tensor(null_to_nan=True, row_major=True)
+            numeric = tensor.to_numpy()
+        if (np.abs(numeric) > LARGEST_INTEGER).any():
+            raise _LargeNumbers
         if batch.num_rows:
-            yield batch
+            yield Batch(numeric, [batch.column(str(j)) for j in words])
     if dialect.is_quoted and stream.n_quotes % 2:
         # pyarrow accepts a quote that is open at the end; this raises an error with its line.
         for _ in rows_of(dialect):
@@ -177,48 +170,6 @@ def _types_of_words(dialect, words):
         is_varied = len(known) > 0.9 * len(dialect.sample) and len(known) > 10
         types[j] = pa.string() if is_varied else pa.dictionary(pa.int32(), pa.string())
     return types
-
-
-def _read_typed(dialect, numbers, words, missing):
-    """Batches of which pyarrow converts the numbers."""
-    import pyarrow as pa
-
-    types = dict.fromkeys(numbers, pa.float64()) | _types_of_words(dialect, words)
-    for batch in _read(dialect, types, missing):
-        numeric = _matrix(batch.select([str(j) for j in numbers]), batch.num_rows)
-        if (np.abs(numeric) > LARGEST_INTEGER).any():
-            raise _NotNumbers  # they are not exact as floats if they are written as integers
-        yield Batch(numeric, [batch.column(str(j)) for j in words])
-
-
-def _matrix(batch, n_rows):
-    if not batch.num_columns:
-        return np.empty((n_rows, 0))
-    return batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-
-
-def _read_written(dialect, numbers, words, missing):
-    """Batches of which the numbers are converted here."""
-    import pyarrow as pa
-
-    types = dict.fromkeys(numbers, pa.string()) | _types_of_words(dialect, words)
-    for batch in _read(dialect, types, missing):
-        found = Batch(np.empty((batch.num_rows, len(numbers))), [])
-        for k, j in enumerate(numbers):
-            column = batch.column(str(j))
-            found.numeric[:, k], odd = parse_words(column, missing, dialect.decimal)
-            if odd.size:
-                found.odd[j] = odd
-            if _has_large(column, found.numeric[:, k]):
-                found.large.add(j)
-        found.words = [batch.column(str(j)) for j in words]
-        yield found
-
-
-def _has_large(written, values):
-    """Whether a column has an integer beyond 2**53, written as one."""
-    suspects = np.flatnonzero(np.abs(values) > LARGEST_INTEGER)
-    return bool(suspects.size) and any(map(is_large_integer, written.take(suspects).to_pylist()))
 
 
 def _read_lines(dialect, numbers, words, missing):
@@ -240,7 +191,7 @@ def _read_lines(dialect, numbers, words, missing):
                 written = pa.compute.if_else(skipped, pa.scalar(None, pa.string()), fields)
             values, odd = parse_words(written, missing, dialect.decimal)
             found.numeric = values.reshape(n_rows, width)[:, list(numbers)]
-            for j in np.unique(odd % width).tolist():
+            for j in sorted(np.unique(odd % width).tolist(), key=order.__getitem__):
                 found.odd[j] = odd[odd % width == j] // width
             rows, places = np.nonzero(np.abs(found.numeric) > LARGEST_INTEGER)
             for row, k in zip(rows.tolist(), places.tolist(), strict=True):

@@ -173,17 +173,14 @@ class CodedBuilder:
         import pyarrow as pa
         from pyarrow import compute
 
-        if self._objects:
+        if len(self._objects) == len(self._batches):
             # Names of rows, which are all distinct: the place of each is the row itself.
             words = np.concatenate(self._objects).tolist()
             known = set(words)
             if len(known) == len(words) and "" not in known:
                 return Coded(np.arange(len(words), dtype=np.int32), words, known)
-        chunks = pa.chunked_array(self._batches)
-        if isinstance(chunks.type, pa.DictionaryType):
-            chunks = chunks.unify_dictionaries()
-        else:
-            chunks = chunks.dictionary_encode()
+        parts = [p if hasattr(p, "dictionary") else p.dictionary_encode() for p in self._batches]
+        chunks = pa.chunked_array(parts).unify_dictionaries()
         codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks.chunks])
         written = chunks.chunk(0).dictionary
         words = compute.utf8_trim_whitespace(written)

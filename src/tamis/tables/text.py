@@ -80,22 +80,6 @@ def split(line: str, dialect: Dialect) -> list[str]:
     return rows[0] if len(rows) == 1 else line.split(dialect.delimiter)
 
 
-def _unquoted(line, delimiter):
-    """The line without its quotes if they protect nothing; otherwise as it is."""
-    parts = line.split('"')
-    outside = parts[0::2]
-    if any(delimiter in part for part in parts[1::2]) or len(parts) % 2 == 0:
-        return line
-    if (outside[0] and not outside[0].endswith(delimiter)) or (
-        outside[-1] and not outside[-1].startswith(delimiter)
-    ):
-        return line
-    inner = outside[1:-1]
-    if not all(part.startswith(delimiter) and part.endswith(delimiter) for part in inner):
-        return line
-    return "".join(parts)
-
-
 def _is_open(line, delimiter):
     """Whether a record ends inside quotes and therefore continues in the next line."""
     limit = csv.field_size_limit(1 << 30)
@@ -130,8 +114,6 @@ def records(lines: Iterable[str], dialect: Dialect) -> Iterator[tuple[int, str]]
                     " closed"
                 )
             line = "\n".join(parts)
-        elif is_quoted and '"' in line:
-            line = _unquoted(line, delimiter)
         yield number, line
 
 
