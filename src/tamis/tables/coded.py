@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 __all__ = ["Coded", "CodedBuilder", "as_objects"]
 
 
+# Bytes of a word from which its key is made, and what mixes the two halves (the golden ratio).
+_KEY_BYTES, _MULTIPLIER = 16, np.uint64(0x9E3779B97F4A7C15)
+
+
 def as_objects(values: Sequence) -> NDArray:
     """Put a list into an array of objects."""
     out = np.empty(len(values), dtype=object)
@@ -31,16 +35,14 @@ class Coded:
         Place of each row's word among the words; -1 where it is missing.
     words : list or pyarrow.StringArray
         Distinct words, of which some may not occur.
-    known : set or None
-        The same words, if there is such a set already.
     """
 
     dtype = np.dtype(object)
 
-    def __init__(self, codes: NDArray, words: Any, known: set | None = None):
+    def __init__(self, codes: NDArray, words: Any):
         self.codes = codes
         self._words = words
-        self._known = known
+        self._places: dict[frozenset, list[int]] = {}
 
     @classmethod
     def of(cls, values: Any) -> Coded:
@@ -59,7 +61,7 @@ class Coded:
     def __getitem__(self, rows):
         if isinstance(rows, (int, np.integer)):
             return self.some(self.codes[[rows]])[0] if self.codes[rows] >= 0 else None
-        return Coded(self.codes[rows], self._words, self._known)
+        return Coded(self.codes[rows], self._words)
 
     def __array__(self, dtype=None, copy=None):
         return self._objects[self.codes]
@@ -114,16 +116,21 @@ class Coded:
 
     def find(self, words: Collection[str]) -> list[int]:
         """Codes of those of the given words that occur."""
+        wanted = frozenset(words)
+        if wanted not in self._places:
+            self._places[wanted] = self._find(wanted)
+        return self._places[wanted]
+
+    def _find(self, wanted):
         if isinstance(self._words, list):
-            if self._known is None:
-                self._known = set(self._words)
-            wanted = self._known.intersection(words) if self._known else set()
-            found = [c for c, word in enumerate(self._words) if word in wanted] if wanted else []
+            if wanted.isdisjoint(self._words):
+                return []
+            found = [code for code, word in enumerate(self._words) if word in wanted]
         else:
             import pyarrow as pa
             from pyarrow import compute
 
-            is_one = compute.is_in(self._words, pa.array(list(words), pa.string()))
+            is_one = compute.is_in(self._words, pa.array(list(wanted), pa.string()))
             found = np.flatnonzero(is_one.to_numpy(zero_copy_only=False)).tolist()
         return [code for code in found if self.sizes[code]]
 
@@ -143,7 +150,7 @@ class Coded:
             return self
         places = np.arange(len(self._words) + 1, dtype=np.int32)
         places[[*gone, -1]] = -1
-        return Coded(places[self.codes], self._words, self._known)
+        return Coded(places[self.codes], self._words)
 
     def numbers(self, values: NDArray) -> NDArray:
         """One number per row, given that of each word; NaN where the word is missing."""
@@ -156,6 +163,7 @@ class CodedBuilder:
     def __init__(self) -> None:
         self._batches: list[Any] = []
         self._objects: list[NDArray] = []
+        self._keys: list[NDArray] = []
 
     def add(self, array: Any) -> int:
         """Add an array of pyarrow; returns the number of distinct words in it, or of all words."""
@@ -164,8 +172,14 @@ class CodedBuilder:
             return len(array.dictionary)
         from pyarrow import compute
 
+        # Perhaps names of rows: short words that are all distinct. Keys are made while pyarrow
+        # reads on, and different keys belong to different words.
         words = compute.utf8_trim_whitespace(array)
-        self._objects.append(words.to_numpy(zero_copy_only=False))
+        padded = compute.ascii_rpad(words, _KEY_BYTES, padding="\0").buffers()[2]
+        if len(self._keys) == len(self._batches) - 1 and padded.size == _KEY_BYTES * len(array):
+            halves = np.frombuffer(padded, dtype=np.uint64).reshape(-1, 2)
+            self._keys.append(halves[:, 0] * _MULTIPLIER ^ halves[:, 1])
+            self._objects.append(words.to_numpy(zero_copy_only=False))
         return len(array)
 
     def finish(self) -> Coded:
@@ -173,12 +187,9 @@ class CodedBuilder:
         import pyarrow as pa
         from pyarrow import compute
 
-        if len(self._objects) == len(self._batches):
-            # Names of rows, which are all distinct: the place of each is the row itself.
+        if self._are_distinct():
             words = np.concatenate(self._objects).tolist()
-            known = set(words)
-            if len(known) == len(words) and "" not in known:
-                return Coded(np.arange(len(words), dtype=np.int32), words, known)
+            return Coded(np.arange(len(words), dtype=np.int32), words)
         parts = [p if hasattr(p, "dictionary") else p.dictionary_encode() for p in self._batches]
         chunks = pa.chunked_array(parts).unify_dictionaries()
         codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks.chunks])
@@ -188,3 +199,10 @@ class CodedBuilder:
         if words.equals(written):
             return column.without([""])
         return column.map(lambda word: word or None)
+
+    def _are_distinct(self):
+        """Whether all words are known to be distinct, and none is empty."""
+        if not self._batches or len(self._keys) < len(self._batches):
+            return False
+        keys = np.sort(np.concatenate(self._keys))
+        return bool(keys[0] != 0 and (keys[1:] != keys[:-1]).all())
