@@ -92,7 +92,8 @@ def read_delimited(
     words = {j for j, name in enumerate(names) if name in fixed} | _wordy_columns(dialect, missing)
     numbers = [j for j in range(len(names)) if j not in words]
     budget.spend(COLUMN * len(names))
-    matrix = MatrixBuilder(len(numbers), _expected_rows(dialect))
+    most_rows = budget.limit // (8 * max(1, len(numbers)))
+    matrix = MatrixBuilder(len(numbers), min(_expected_rows(dialect), most_rows))
     columns = {j: CodedBuilder() for j in sorted(words)}
     late = _read(dialect, numbers, missing, columns, matrix)
     if matrix.n_rows == 0:
