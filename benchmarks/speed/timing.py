@@ -1,5 +1,6 @@
 """How the speed benchmarks take their times."""
 
+import statistics
 import time
 
 
@@ -14,3 +15,16 @@ def best_times(tasks, repeats):
             task()
             seconds[name] = min(seconds[name], time.perf_counter() - start)
     return seconds
+
+
+def median_times(tasks, repeats):
+    """Median seconds of every task, in turns, after one untimed round."""
+    for task in tasks.values():
+        task()
+    seconds = {name: [] for name in tasks}
+    for _ in range(repeats):
+        for name, task in tasks.items():
+            start = time.perf_counter()
+            task()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in seconds.items()}

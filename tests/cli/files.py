@@ -1,5 +1,6 @@
 """One small table in every format, and the words that read it."""
 
+import bz2
 import csv
 import gzip
 from dataclasses import dataclass, field
@@ -76,6 +77,29 @@ def make_csv(folder):
 def make_csv_gz(folder):
     (folder / "data.csv.gz").write_bytes(gzip.compress(text_table().encode()))
     return File(folder / "data.csv.gz", "y")
+
+
+def make_csv_bz2(folder):
+    (folder / "data.csv.bz2").write_bytes(bz2.compress(text_table().encode()))
+    return File(folder / "data.csv.bz2", "y")
+
+
+def make_csv_zst(folder):
+    pa = pytest.importorskip("pyarrow")
+    with pa.output_stream(folder / "data.csv.zst", compression="zstd") as file:
+        file.write(f"# measured twice\n{text_table()}".encode())
+    return File(folder / "data.csv.zst", "y")
+
+
+def make_xlsx(folder):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    page = book.create_sheet("patients")
+    page.append([*NAMES, "y"])
+    for row, label in zip(X.tolist(), LABELS.tolist(), strict=True):
+        page.append([*row, label])
+    book.save(folder / "data.xlsx")
+    return File(folder / "data.xlsx", "y", {"sheet": "patients"})
 
 
 def make_tsv(folder):
@@ -192,6 +216,9 @@ def make_hashing(folder):
 FILES = {
     "csv": make_csv,
     "csv.gz": make_csv_gz,
+    "csv.bz2": make_csv_bz2,
+    "csv.zst": make_csv_zst,
+    "xlsx": make_xlsx,
     "tsv": make_tsv,
     "european csv": make_european,
     "parquet": make_parquet,

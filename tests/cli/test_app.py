@@ -136,7 +136,9 @@ def call_without(tamis, monkeypatch):
 @pytest.mark.parametrize(
     "package, file, advice",
     [
-        ("pyarrow", "data.parquet", "pip install 'tamis[parquet]'"),
+        ("pyarrow", "data.parquet", "pip install 'tamis[cli]'"),
+        ("pyarrow", "data.csv", "pip install 'tamis[cli]'"),
+        ("openpyxl", "data.xlsx", "pip install 'tamis[excel]'"),
         ("h5py", "data.h5ad", "pip install 'tamis[h5ad]'"),
     ],
 )

@@ -111,7 +111,7 @@ FILES = {
     "bytes.npy": (write_npy, ()),
     "dense.h5ad": (write_h5ad, ()),
     "sparse.h5ad": (write_sparse_h5ad, ()),
-    "table.parquet": (write_parquet, ("--max-size", "300MB")),
+    "table.parquet": (write_parquet, ("--max-size", "100MB")),
     "line.csv.gz": (write_long_line, ()),
     "line.tsv.gz": (write_long_line, ("--max-size", "1GB")),
     "lines.csv.gz": (write_many_lines, ("--max-size", "10MB")),

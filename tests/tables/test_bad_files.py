@@ -70,6 +70,17 @@ def h5ad_bytes():
     return out.getvalue()
 
 
+def xlsx_bytes():
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["u", "c", "y"])
+    for i in range(20):
+        book.active.append([i * i / 4, "rs"[i % 2], "ab"[i % 2]])
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
 FILES = {
     "t.csv": (csv_bytes, "y"),
     "t.csv.gz": (gz_bytes, "y"),
@@ -78,6 +89,7 @@ FILES = {
     "t.npz": (npz_bytes, None),
     "s.npz": (sparse_bytes, "x0"),
     "t.parquet": (parquet_bytes, "y"),
+    "t.xlsx": (xlsx_bytes, "y"),
     "t.h5ad": (h5ad_bytes, "y"),
 }
 

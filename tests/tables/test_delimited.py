@@ -1,16 +1,18 @@
 """CSV and TSV: what is written is what is read, however it is written."""
 
+import bz2
 import csv
 import gzip
 import io
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tamis.tables import InputError, read_table
+from tamis.tables import InputError, read_rows, read_table
 
 ROWS = [[1.5, 2.0, "a"], [2.5, -3e-4, "b"], [0.0, 7.25, "a"], [4.0, 1e10, "b"]]
 
@@ -26,6 +28,17 @@ def lines(delimiter, rows=ROWS, header=("u", "v", "y"), end="\n"):
     return "".join(delimiter.join(map(str, row)) + end for row in rows)
 
 
+@pytest.fixture(params=["one batch", "small batches", "lines"])
+def batches(request, monkeypatch):
+    """Files are read at once, in batches of a few lines, or split line by line."""
+    if request.param == "small batches":
+        monkeypatch.setattr("tamis.tables.batches._BLOCK", 100)
+        monkeypatch.setattr("tamis.tables.batches._ROWS_PER_BLOCK", 1)
+    if request.param == "lines":
+        monkeypatch.setattr("tamis.tables.batches._WIDE", 0)
+        monkeypatch.setattr("tamis.tables.batches._CHUNK_FIELDS", 30)
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " ", "   "])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.txt", "t.csv.gz"])
@@ -37,10 +50,106 @@ def test_delimiters_and_line_ends_are_found(tmp_path, delimiter, end, name):
     assert data.target == "y"
 
 
-def test_gzip_is_found_by_its_bytes(tmp_path):
+def zstd(content):
+    out = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(out, "zstd") as file:
+        file.write(content)
+    return out.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, zstd])
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.data.zst"])
+def test_compression_is_found_by_its_bytes(tmp_path, pack, name):
+    path = tmp_path / name
+    path.write_bytes(pack(lines(",", ROWS * 50).encode()))
+    assert read_table(path, "y").columns.numeric.shape == (200, 2)
+    assert sum(table.n_rows for table, _ in read_rows(path, ["v", "u"], chunk_rows=60)) == 200
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, zstd])
+def test_what_unpacks_to_one_endless_line_is_refused(tmp_path, pack):
     path = tmp_path / "t.csv"
-    path.write_bytes(gzip.compress(lines(",").encode()))
-    assert read_table(path, "y").columns.numeric.shape == (4, 2)
+    path.write_bytes(pack(lines(",").encode() + b"1" * 3_000_000))
+    assert path.stat().st_size < 10_000
+    with pytest.raises(InputError, match="has a line of more than 1"):
+        read_table(path, "y", max_size=50_000_000)
+
+
+COMMENTS = [
+    "# made by a program\n# on a Monday, at noon, twice\nu,v,y\n",
+    "#!a,b,c\n##x\n\nu,v,y\n",
+    "u,v,y\n# the first rows\n",
+]
+
+
+@pytest.mark.parametrize("header", COMMENTS)
+def test_comments_are_not_rows(tmp_path, batches, header):
+    body = lines(",", ROWS * 6, header=None)
+    text = header + body + "# in the middle\n   \n#\n" + body + "# the end\n"
+    data = read_table(write(tmp_path / "t.csv", text), "y")
+    assert data.columns.names == ["u", "v"]
+    assert_array_equal(data.columns.numeric, [row[:2] for row in ROWS * 12])
+
+
+def test_a_header_may_start_with_a_number_sign(tmp_path):
+    text = "# made by a program\n" + lines("\t", header=("#u", "v", "y"))
+    data = read_table(write(tmp_path / "t.tsv", text), "y")
+    assert data.columns.names == ["#u", "v"]
+
+
+def test_values_that_start_with_a_number_sign_are_values(tmp_path, batches):
+    rows = [[["#ff0000", "#00ff00"][i % 2], i / 3, "pq"[i % 2]] for i in range(10)]
+    data = read_table(write(tmp_path / "t.csv", lines(",", rows)), "y")
+    assert data.columns.others["u"][:2].tolist() == ["#ff0000", "#00ff00"]
+    assert data.n_rows == 10
+
+
+def test_thousands_and_percent_signs(tmp_path, batches):
+    rows = [['"1,234.5"', "12%", "a"], ['"2,000,000"', "7.5 %", "b"], ["17", "NA", "a"]]
+    path = write(tmp_path / "t.csv", lines(",", [*rows, ['"-3,001"', "0.3", "b"]]))
+    expected = [[1234.5, 0.12], [2e6, 0.075], [17, np.nan], [-3001, 0.3]]
+    data = read_table(path, "y")
+    assert_array_equal(data.columns.numeric, expected)
+    assert any("u, v: separators between thousands" in note for note in data.notes)
+    found = [table.numeric for table, _ in read_rows(path, ["u", "v"], chunk_rows=3)]
+    assert_array_equal(np.concatenate(found), expected)
+
+
+def test_thousands_of_decimal_commas(tmp_path, batches):
+    text = "u;v;y\n1.234,5;2;a\n-0,25;3;b\n7.000;4,125;a\n1e2;5;b\n"
+    path = write(tmp_path / "t.csv", text)
+    expected = [[1234.5, 2], [-0.25, 3], [7000, 4.125], [100, 5]]
+    assert_array_equal(np.sort(read_table(path, "y").columns.numeric), np.sort(expected))
+    found = [table.numeric for table, _ in read_rows(path, ["u", "v"])]
+    assert_array_equal(np.concatenate(found), expected)
+
+
+ODD = ["+1.5", " 2", " NA ", ".5", "5.", "-0", "1_0", "0x1", "\u0663", "", "1e-3", "nan", "word"]
+VALUES = [1.5, 2, np.nan, 0.5, 5, 0, np.nan, np.nan, 3, np.nan, 1e-3, np.nan, np.nan]
+
+
+@pytest.mark.parametrize("mark", [".", ","])
+def test_odd_numbers_are_read_as_python_reads_them(tmp_path, batches, mark):
+    rows = [[7, f"{i}{mark}25", "z"] for i in range(40)]
+    rows += [[i, word.replace(".", mark), "z"] for i, word in enumerate(ODD)]
+    path = write(tmp_path / "t.csv", lines(";", rows))
+    notes = []
+    found = [table.numeric for table, _ in read_rows(path, ["v", "u"], notes=notes, chunk_rows=9)]
+    found = np.concatenate(found)
+    assert_array_equal(found[:, 0], [*(np.arange(40) + 0.25), *VALUES])
+    assert_array_equal(found[40:, 1], np.arange(len(ODD)))
+    assert notes == ["words among numbers, read as missing: v (3)"]
+
+
+def test_numbers_beyond_floats_are_refused_everywhere(tmp_path, batches):
+    rows = [[i, 2**53 + i, "ab"[i % 2]] for i in range(30)]
+    path = write(tmp_path / "t.csv", lines(",", rows))
+    with pytest.raises(InputError, match="column v holds integers beyond"):
+        read_table(path, "y")
+    with pytest.raises(InputError, match="column v holds integers beyond"):
+        list(read_rows(path, ["v"]))
+    data = read_table(path, "y", categorical=["v"])
+    assert data.columns.others["v"][29] == str(2**53 + 29)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -90,7 +199,7 @@ def test_r_leaves_the_names_of_rows_without_a_name(tmp_path):
     assert data.ids.tolist() == [f"s{i}" for i in range(12)]
 
 
-def test_quotes_protect_delimiters_quotes_and_line_ends(tmp_path):
+def test_quotes_protect_delimiters_quotes_and_line_ends(tmp_path, batches):
     text = 'u,name,y\n1,"a,b",p\n2,"c ""d"" e",q\n3,"f\ng",p\n4,h,q\n'
     data = read_table(write(tmp_path / "t.csv", text), "y", categorical=["name"])
     assert data.columns.others["name"].tolist() == ["a,b", 'c "d" e', "f\ng", "h"]
@@ -117,19 +226,37 @@ def test_missing_values_have_many_names(tmp_path, word, listed):
     assert any("2 values missing" in note for note in data.notes)
 
 
-def test_decimal_commas_are_read_and_told(tmp_path):
+def test_decimal_commas_are_read_and_told(tmp_path, batches):
     text = "u;v;y\n1,5;2;a\n-0,25;3;b\n7;4,125;a\n1e2;5;b\n"
     data = read_table(write(tmp_path / "t.csv", text), "y")
     assert_array_equal(data.columns.numeric, [[1.5, 2], [-0.25, 3], [7, 4.125], [100, 5]])
     assert any("decimal comma" in note for note in data.notes)
 
 
-def test_a_word_that_comes_late_makes_a_column_of_words(tmp_path, monkeypatch):
-    monkeypatch.setattr("tamis.tables.delimited._CHUNK_FIELDS", 30)
+def test_a_word_that_comes_late_makes_a_column_of_words(tmp_path, batches):
     rows = [[i, "b" if i > 60 else 1, "pq"[i % 2]] for i in range(100)]
     data = read_table(write(tmp_path / "t.csv", lines(",", rows)), "y")
     assert data.columns.others["v"].tolist() == ["1"] * 61 + ["b"] * 39
     assert data.kinds == {"v": "categorical"}
+
+
+@pytest.mark.parametrize("late", ["unknown", " NA ", "+7%", "9007199254740993", '"a"b', "\u0663"])
+def test_what_comes_late_in_a_long_file_changes_nothing_before(tmp_path, late):
+    n_rows = 60_000  # several batches, which pyarrow reads ahead in a thread
+    rng = np.random.default_rng(0)
+    u, v = rng.integers(10**6, size=n_rows), rng.normal(size=n_rows).round(6)
+    body = "".join(
+        f"{a},{b!r},{'pq'[a % 2]}\n" for a, b in zip(u.tolist(), v.tolist(), strict=True)
+    )
+    path = write(tmp_path / "t.csv", f"u,v,y\n{body}3,{late},p\n")
+    data = read_table(path, "y", categorical=["v"])
+    assert_array_equal(data.columns.numeric[:, 0], [*u, 3])
+    words = data.columns.others["v"]
+    assert_array_equal(words[:-1].astype(float), v)
+    numbers = read_rows(path, ["u"], {"v": "categorical"}, extra=["v"], chunk_rows=7_000)
+    parts = [(table.numeric[:, 0], extras["v"]) for table, extras in numbers]
+    assert_array_equal(np.concatenate([part[0] for part in parts]), [*u, 3])
+    assert np.concatenate([part[1] for part in parts])[:-1].astype(float).tolist() == v.tolist()
 
 
 def test_underscores_make_words(tmp_path):
@@ -139,19 +266,25 @@ def test_underscores_make_words(tmp_path):
 
 
 @pytest.mark.parametrize("n_broken", [1, 5])
-def test_ragged_rows_are_named_with_their_line(tmp_path, n_broken):
+def test_ragged_rows_are_named_with_their_line(tmp_path, batches, n_broken):
     text = lines(",", ROWS * 5) + "1,2\n" * n_broken
     with pytest.raises(InputError, match=r"line 22: expected 3 fields, found 2"):
         read_table(write(tmp_path / "t.csv", text), "y")
 
 
-def test_ragged_quoted_rows_too(tmp_path):
+def test_ragged_quoted_rows_too(tmp_path, batches):
     text = 'u,v,y\n1,"a,b",c\n1,"a\nb",d\n1,2,3,"4,5"\n1,2,c\n'
     with pytest.raises(InputError, match=r"line 5: expected 3 fields, found 4"):
         read_table(write(tmp_path / "t.csv", text), "y")
 
 
-def test_a_quote_that_never_closes_is_named(tmp_path):
+def test_a_quote_that_is_open_at_the_end_is_named(tmp_path, batches):
+    text = lines(",", ROWS * 30) + '3,4,"b\n' + lines(",", ROWS * 2, header=None)
+    with pytest.raises(InputError, match="line 122: a quote is opened and never closed"):
+        read_table(write(tmp_path / "t.csv", text), "y")
+
+
+def test_a_quote_that_never_closes_is_named(tmp_path, batches):
     text = lines(",", ROWS * 30) + '3,"4,b\n' + lines(",", ROWS * 2, header=None)
     with pytest.raises(InputError, match="line 122: a quote is opened and never closed"):
         read_table(write(tmp_path / "t.csv", text), "y")

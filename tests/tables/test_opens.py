@@ -23,7 +23,7 @@ FILES = {
     "quotes": ("t.csv", QUOTED.encode(), "y", 1),
     "format from content": ("t.dat", TEXT.encode(), "y", 2),
     "packed format from content": ("t.gz", gzip.compress(TEXT.encode()), "y", 2),
-    "word after the first rows": ("t.csv", LATE_WORD.encode(), "y", 2),
+    "word after the first rows": ("t.csv", LATE_WORD.encode(), "y", 1),
     "svmlight": ("t.svm", svm_bytes(), None, 1),
     "npz": ("t.npz", npz_bytes(), None, 1),
     "npy": ("t.npy", npy_bytes(), -1, 1),
@@ -61,8 +61,6 @@ def test_reading_opens_a_file_once(tmp_path, name):
     tables = []
     assert count_opens(path, lambda: tables.append(read_table(path, target))) == n_opens
     table = tables[0]
-    # A word after the first rows needs no second reading where the kind of a column is known.
-    n_opens -= name == "word after the first rows"
     rows = []
     opened = count_opens(
         path, lambda: rows.extend(read_rows(path, table.columns.names, table.kinds, chunk_rows=50))

@@ -23,6 +23,7 @@ READING = (
     "delimiter",
     "encoding",
     "layer",
+    "sheet",
     "transpose",
     "target_file",
     "id_column",
@@ -143,7 +144,7 @@ def _near(name, known):
 def _read(words, descriptions):
     from tamis.tables.readers import read_table
 
-    options = {name: words[name] for name in READING}
+    options = {name: words.get(name) for name in READING}  # older runs have no sheet
     choices = [n for n, d in descriptions.items() if d.get("type") in ("choice", "yes/no")]
     options["categorical"] = tuple(dict.fromkeys([*options["categorical"], *choices]))
     return read_table(words["data"], words["target"], max_size=words["max_size"], **options)
@@ -153,7 +154,7 @@ def _embedded(words):
     """Breast cancer, from scikit-learn."""
     from sklearn.datasets import load_breast_cancer
 
-    given = [w for w in ("target", *READING) if words[w] and w != "missing"]
+    given = [w for w in ("target", *READING) if words.get(w) and w != "missing"]
     if given:
         option = "id" if given[0] == "id_column" else given[0].replace("_", "-")
         raise InputError(f"--{option} needs DATA: tamis fit DATA --target COL ...")

@@ -95,6 +95,7 @@ def _read_target_file(options, target, notes):
         delimiter=options.delimiter,
         encoding=options.encoding,
         layer=options.layer,
+        sheet=options.sheet,
         transpose=options.transpose,
         as_written=[options.id_column] if options.id_column else [],
         drop=options.drop,

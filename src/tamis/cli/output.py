@@ -4,15 +4,22 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
+
+from tamis.cli.fields import join_fields, number
 from tamis.cli.printing import print_lines, printable
 from tamis.models.files import guarded, write_atomically
 from tamis.tables.errors import InputError
 
-__all__ = ["check_output", "number", "write_json", "write_rows"]
+__all__ = ["check_output", "number", "write_columns", "write_json", "write_rows"]
+
+# Characters of a cell that need quotes around it.
+_SPECIAL = re.compile('[,"\r\n]')
 
 
 def check_output(output, *read):
@@ -68,6 +75,40 @@ def write_rows(path, header, rows, guard):
     _write(path, write)
 
 
+def write_columns(path, header, blocks, guard):
+    """Write CSV a block of rows at a time, which is many times faster than row by row.
+
+    Parameters
+    ----------
+    path : Path or None
+        None: standard output.
+    header : list of str
+    blocks : iterable of list
+        Columns of some rows: a range of whole numbers, an array of floats, or a list of cells.
+    guard : bool
+        As in `write_rows`.
+    """
+
+    def write(text):
+        is_shown = text.isatty()
+
+        def escaped(cell):
+            cell = str(guarded(cell) if guard else cell)
+            cell = printable(cell) if is_shown else cell
+            return f'"{cell.replace(chr(34), chr(34) * 2)}"' if _SPECIAL.search(cell) else cell
+
+        text.write(",".join(map(escaped, header)) + "\n")
+        for columns in blocks:
+            lines = join_fields(columns, escaped)
+            if lines is None:
+                cells = [map(number if isinstance(c, np.ndarray) else escaped, c) for c in columns]
+                lines = "".join([",".join(row) + "\n" for row in zip(*cells, strict=True)])
+            text.write(lines)
+        text.flush()
+
+    _write(path, write)
+
+
 def write_json(path, value):
     """Write plain values as JSON, to standard output where `path` is None."""
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
@@ -91,9 +132,3 @@ def _write(path, write):
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         write(text)
         text.detach()
-
-
-def number(value):
-    """Format a number for a CSV file: ten digits, empty for NaN."""
-    # Adding 0 makes -0 a plain 0.
-    return "" if value != value else f"{value + 0.0:.10g}"

@@ -52,11 +52,12 @@ def _command(commands, name, help, description=None):
 def _add_reading(parser, *, training, labels=True):
     group = parser.add_argument_group("reading the data")
     group.add_argument(
-        "--format", help="csv, tsv, parquet, svmlight, npz, npy or h5ad (default: detected)"
+        "--format", help="csv, tsv, xlsx, parquet, svmlight, npz, npy or h5ad (default: detected)"
     )
     group.add_argument("--delimiter", help="field separator (default: detected)")
     group.add_argument("--encoding", help="encoding of a text file (default: utf-8)")
     group.add_argument("--layer", help="h5ad: layer to read instead of X")
+    group.add_argument("--sheet", help="xlsx: name or number of the sheet (default: the first)")
     group.add_argument("--transpose", action="store_true", help="the file has one feature per row")
     group.add_argument(
         "--id", dest="id_column", metavar="COL", help="column with the names of the rows"

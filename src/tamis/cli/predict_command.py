@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 
-from tamis.cli.output import check_output, number, write_rows
+from tamis.cli.output import check_output, write_columns
 from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
 from tamis.tables.errors import EmptyTableError, InputError, listed
@@ -14,7 +14,7 @@ from tamis.tables.missing import MissingWords
 __all__ = ["missing_words", "read_new", "read_priors", "run"]
 
 # Values per chunk; most and fewest rows per chunk.
-_VALUES, _MOST_ROWS, _FEWEST_ROWS = 2_000_000, 10_000, 50
+_VALUES, _MOST_ROWS, _FEWEST_ROWS = 2_000_000, 20_000, 50
 _TOLERANCE = 1e-6
 
 
@@ -32,23 +32,22 @@ def run(options):
     header = [name, "prediction", *(f"p_{label}" for label in model.classes_.tolist())]
     header += ["refer"] if options.reject is not None else []
     header += ["n_asked", "asked"] if model.asks else []
-    write_rows(output, header, _predict(model, chunks, priors, options.reject), options.guard)
+    write_columns(output, header, _predict(model, chunks, priors, options.reject), options.guard)
     return 0
 
 
 def _predict(model, chunks, priors, reject):
-    """Yield the rows of the table."""
+    """Yield the columns of the table, for one chunk of rows at a time."""
     for table, names, _ in chunks:
         predicted = model.predict_rows(table, priors)
-        columns = [names, predicted.labels.tolist()]
-        columns += [list(map(number, p.tolist())) for p in predicted.probabilities.T]
+        columns = [names, predicted.labels.tolist(), *predicted.probabilities.T]
         if reject is not None:
             best = predicted.probabilities.max(axis=1)
-            columns.append(["yes" if p < reject else "no" for p in best.tolist()])
+            columns.append(np.where(best < reject, "yes", "no").tolist())
         if model.asks:
             columns.append([len(asked) for asked in predicted.asked])
             columns.append([";".join(asked) for asked in predicted.asked])
-        yield from zip(*columns, strict=True)
+        yield columns
 
 
 def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say):
@@ -75,7 +74,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
     -------
     name : str
         Heading for the names of the rows: the column of `--id`, or "row".
-    chunks : iterator of (Columns, list, dict)
+    chunks : iterator of (Columns, list or range, dict)
         The model's columns; names of the rows, or their numbers from 1; other columns.
     """
     from tamis.tables.rows import read_rows
@@ -91,6 +90,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
         delimiter=options.delimiter,
         encoding=options.encoding,
         layer=options.layer,
+        sheet=options.sheet,
         transpose=options.transpose,
         drop=options.drop,
         missing=missing_words(options, model),
@@ -129,7 +129,7 @@ def _number(chunks, id_column, notes, tell):
         if id_column:
             names = [_plain(value) for value in extras[id_column].tolist()]
         else:
-            names = list(range(n_rows + 1, n_rows + table.n_rows + 1))
+            names = range(n_rows + 1, n_rows + table.n_rows + 1)
         n_rows += table.n_rows
         yield table, names, extras
     for note in notes:

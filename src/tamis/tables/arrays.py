@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
+from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.source import COLUMN, WORD, Source, tell_size
@@ -170,7 +170,7 @@ def read_npz(source: Source, transpose: bool = False) -> RawTable:
     return raw
 
 
-def _take_numbers(X, names, source) -> tuple[Matrix, list[str], dict[str, NDArray]]:
+def _take_numbers(X, names, source) -> tuple[Matrix, list[str], dict[str, Coded]]:
     """Columns of numbers, their names, and columns of large integers as words."""
     large = large_columns(X).tolist()
     if not large:

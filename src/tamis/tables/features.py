@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tamis._array import is_sparse
+from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.table import Columns
@@ -17,10 +18,11 @@ from tamis.tables.values import (
     PLACEHOLDERS,
     TOO_LARGE,
     is_large_integer,
+    is_number,
     missing_in,
     parse_numbers,
     strings,
-    without,
+    to_number,
 )
 
 __all__ = ["decide_kinds", "keep_columns", "looks_like_id", "note_words"]
@@ -78,24 +80,25 @@ def decide_kinds(
         With the categories that look like missing values.
     """
     forced = {*text, *categorical}
-    others, kinds, numbers, odd = {}, {}, {}, []
+    others, kinds, numbers, odd, with_signs = {}, {}, {}, [], []
     dropped: dict[str, list] = {}
     mixed: dict[tuple[str, ...], list[str]] = {}
     spotted = None
     for name, values in table.others.items():
+        values = Coded.of(values)
         if name in text:
-            others[name], kinds[name] = without(values, missing.spellings), "text"
+            others[name], kinds[name] = values.without(missing.spellings), "text"
             continue
         nothing = missing_in(values, missing)
-        values = without(values, nothing)
+        values = values.without(nothing)
         if name in categorical:
-            others[name], kinds[name] = without(strings(values), nothing), "categorical"
+            others[name], kinds[name] = strings(values).without(nothing), "categorical"
             continue
         guess = _guess_words(values, decimal)
         if guess.odd:
             mixed.setdefault(guess.odd, []).append(name)
         kind = guess.kind
-        if kind == "number" and any(map(is_large_integer, values.tolist())):
+        if kind == "number" and any(map(is_large_integer, values.counts)):
             if not looks_like_id(name) or name in include:
                 raise InputError(f"column {name} {TOO_LARGE}")
             guess = _Guess(kind := "identifier", "large integers")
@@ -103,10 +106,12 @@ def decide_kinds(
             kind = "categorical"
         if kind == "number":
             numbers[name] = guess.values
+            if guess.has_signs:
+                with_signs.append(name)
             if guess.reason:
                 odd.append(f"{name} ({guess.reason})")
         elif kind == "categorical" or (kind == "text" and name in include):
-            others[name] = values if kind == "text" else without(strings(values), nothing)
+            others[name] = values if kind == "text" else strings(values).without(nothing)
             kinds[name] = kind
         else:
             dropped.setdefault(kind, []).append((name, guess.reason))
@@ -141,16 +146,22 @@ def decide_kinds(
     _note_left_out(dropped, notes)
     if odd:
         notes.append(f"odd words among numbers: {listed(odd)}")
+    if with_signs:
+        notes.append(
+            f"{listed(with_signs)}: separators between thousands are removed, and 12% is read as"
+            " 0.12"
+        )
     for words, columns in mixed.items():
         notes.append(
             f"{listed(columns)}: not read as numbers because of {' and '.join(map(repr, words))};"
             f" if this means a missing value, use --missing-values {_option(words)}"
         )
-    known = {n: set(v.tolist()) for n, v in others.items() if kinds[n] == "categorical"}
+    known = {n: set(v.counts) for n, v in others.items() if kinds[n] == "categorical"}
     hinted = {name for columns in mixed.values() for name in columns}
     missing = note_words(known, "category", missing, notes, hinted)
     _note_numeric({key: [n for n in guessed[key] if n not in gone] for key in guessed}, notes)
-    return Columns(numeric, np.array(names, dtype=str), others), kinds, spotted, missing
+    words = {name: np.asarray(column) for name, column in others.items()}
+    return Columns(numeric, np.array(names, dtype=str), words), kinds, spotted, missing
 
 
 def note_words(
@@ -261,12 +272,15 @@ class _Guess:
         The numbers, if it is a column of numbers.
     odd : tuple of str
         The few words that keep the column from being read as numbers.
+    has_signs : bool
+        Whether numbers have percent signs, or separators between thousands.
     """
 
     kind: str
     reason: str = ""
     values: Any = None
     odd: tuple = ()
+    has_signs: bool = False
 
 
 def looks_like_id(name: str) -> bool:
@@ -280,55 +294,60 @@ def looks_like_id(name: str) -> bool:
     return bool(_ID_NAME.search(name) or _CAMEL_ID.search(name))
 
 
-def _guess_words(values, decimal="."):
-    """Detect the kind of a column of words and None."""
-    present = [value for value in values.tolist() if value is not None]
-    if not present:
+def _guess_words(column, decimal="."):
+    """Detect the kind of a column of words."""
+    present = column.present()
+    if not present.size:
         return _Guess("empty")
-    distinct = set(present)
     # If a sample holds mostly words, there is no need to try every value.
-    sample = present[:: max(1, len(present) // 1000)]
+    sample = column.some(present[:: max(1, present.size // 1000)])
     odd = parse_numbers(sample, decimal)[1]
     if len(odd) < 0.3 * len(sample):
-        guess = _guess_numbers(values, present, list(distinct), decimal)
+        guess = _guess_numbers(column, decimal)
         if guess is not None:
+            guess.has_signs = any(_has_signs(word, decimal) for word in sample)
             return guess
-    guess = _guess_kind(present, distinct)
+    guess = _guess_kind(column.some(present[:1000]), present.size, column.n_distinct)
     words = set(odd)
     if len(words) <= _FEW_WORDS and len(set(sample) - words) >= _FEWEST_NUMBERS:
         guess.odd = tuple(sorted(words))
     return guess
 
 
-def _guess_kind(present, distinct):
-    n = len(present)
-    if len(distinct) <= 2:
+def _has_signs(word, decimal):
+    """Whether a word is a number only without its percent sign or separators of thousands."""
+    plain = word.replace(",", ".") if decimal == "," else word
+    return not is_number(plain) and to_number(word, decimal) is not None
+
+
+def _guess_kind(some, n, n_distinct):
+    """The kind of a column, from its first words and its numbers of rows and distinct words."""
+    if n_distinct <= 2:
         return _Guess("categorical")
-    some = present[:1000]
     if sum(bool(_DATE.match(value)) for value in some) > 0.95 * len(some):
         return _Guess("date", "dates")
-    is_varied = len(distinct) > max(2, n / 2)
+    is_varied = n_distinct > max(2, n / 2)
     if is_varied and np.mean([len(value.split()) for value in some]) > 4:
         return _Guess("text", "free text")
-    if n >= 10 and len(distinct) == n:
+    if n >= 10 and n_distinct == n:
         return _Guess("identifier", f"{n:,} distinct names")
-    if is_varied or len(distinct) > 100:
-        return _Guess("many", f"{len(distinct):,} distinct values in {n:,} rows")
+    if is_varied or n_distinct > 100:
+        return _Guess("many", f"{n_distinct:,} distinct values in {n:,} rows")
     return _Guess("categorical")
 
 
-def _guess_numbers(values, present, distinct, decimal):
+def _guess_numbers(column, decimal):
     """A column of numbers with few odd words; None if there are too many words."""
-    numbers, odd = parse_numbers(distinct, decimal)
-    is_odd = set(odd)
-    n_odd = sum(value in is_odd for value in present) if odd else 0
-    if n_odd >= 0.05 * len(present):
+    both = zip(column.words, column.sizes.tolist(), strict=True)
+    numbers, odd = parse_numbers([word if n_rows else None for word, n_rows in both], decimal)
+    if not odd:
+        return _Guess("number", values=column.numbers(numbers))
+    n_present, counts = int(column.sizes.sum()), column.counts
+    n_odd = sum(counts.get(word, 0) for word in odd)
+    if n_odd >= 0.05 * n_present:
         return None
-    number_of = dict(zip(distinct, numbers.tolist(), strict=True))
-    number_of[None] = np.nan
-    numeric = np.array([number_of[value] for value in values.tolist()])
-    words = f"{listed(sorted(is_odd), 3)} ({n_odd} of {len(present)}) read as missing"
-    return _Guess("number", words if odd else "", numeric)
+    reason = f"{listed(sorted(odd), 3)} ({n_odd} of {n_present}) read as missing"
+    return _Guess("number", reason, column.numbers(numbers))
 
 
 def _guess_numeric(matrix, names):
@@ -347,40 +366,42 @@ def _guess_numeric(matrix, names):
     """
     guessed = {"identifiers": [], "codes": [], "owners": [], "constant": [], "empty": []}
     n_columns = matrix.shape[1]
-    for start, block in _blocks(matrix):
-        if is_sparse(matrix):
-            lows, highs = block.min(axis=0).toarray().ravel(), block.max(axis=0).toarray().ravel()
-            is_whole = np.zeros(block.shape[1], dtype=bool)
-        else:
-            is_nan = np.isnan(block)
-            has_nan = is_nan.any()
-            lows = np.where(is_nan, np.inf, block).min(axis=0) if has_nan else block.min(axis=0)
-            highs = np.where(is_nan, -np.inf, block).max(axis=0) if has_nan else block.max(axis=0)
-            is_whole = ((block == np.floor(block)) | is_nan).all(axis=0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            spans = highs - lows
-        for k in np.flatnonzero(lows > highs):
-            guessed["empty"].append(names[start + k])
-        for k in np.flatnonzero(lows == highs):
-            guessed["constant"].append(names[start + k])
-        for k in np.flatnonzero(is_whole & (lows < highs)):
-            name = names[start + k]
-            kind = _kind_of_integers(block[:, k], name, start + k == 0, spans[k])
+    if is_sparse(matrix):
+        matrix = matrix.tocsc()
+        lows = matrix.min(axis=0).toarray().ravel()
+        highs = matrix.max(axis=0).toarray().ravel()
+        is_whole = np.zeros(n_columns, dtype=bool)
+    else:
+        lows, highs = _ranges(matrix)
+        head = np.asarray(matrix[:1000])
+        is_whole = ((head == np.floor(head)) | np.isnan(head)).all(axis=0)
+    for k in np.flatnonzero(lows > highs):
+        guessed["empty"].append(names[k])
+    for k in np.flatnonzero(lows == highs):
+        guessed["constant"].append(names[k])
+    for k in np.flatnonzero(is_whole & (lows < highs)):
+        column = np.asarray(matrix[:, k])
+        if ((column == np.floor(column)) | np.isnan(column)).all():
+            kind = _kind_of_integers(column, names[k], k == 0, highs[k] - lows[k])
             if kind is not None:
-                guessed[kind].append(name)
+                guessed[kind].append(names[k])
     # Small whole numbers in a wide table are counts rather than codes.
     if len(guessed["codes"]) > max(20, 0.5 * n_columns) and n_columns > 100:
         guessed["codes"] = []
     return guessed
 
 
-def _blocks(matrix, n_values=4_000_000):
-    if is_sparse(matrix):
-        yield 0, matrix.tocsc()
-        return
-    width = max(1, n_values // max(1, matrix.shape[0]))
-    for start in range(0, matrix.shape[1], width):
-        yield start, np.asarray(matrix[:, start : start + width])
+def _ranges(matrix, n_values=500_000):
+    """Smallest and largest number of each column; inf and -inf where all are missing."""
+    n_columns = matrix.shape[1]
+    lows, highs = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+    n_rows = max(1, n_values // max(1, n_columns))
+    for start in range(0, matrix.shape[0] if n_columns else 0, n_rows):
+        # Columns of a block are contiguous, which is many times faster.
+        block = np.ascontiguousarray(matrix[start : start + n_rows].T)
+        lows = np.fmin(lows, np.fmin.reduce(block, axis=1))
+        highs = np.fmax(highs, np.fmax.reduce(block, axis=1))
+    return lows, highs
 
 
 def _kind_of_integers(column, name, is_first, span):

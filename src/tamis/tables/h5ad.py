@@ -4,10 +4,11 @@ import numpy as np
 from scipy import sparse
 
 from tamis.tables.arrays import checked_csr, table_bytes
+from tamis.tables.coded import as_objects
 from tamis.tables.errors import InputError, listed
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.source import COLUMN, WORD, Source
-from tamis.tables.values import as_floats, as_objects, row_names
+from tamis.tables.values import as_floats, row_names
 
 __all__ = ["read_h5ad"]
 

@@ -6,19 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import LARGEST_INTEGER
+from tamis.tables.coded import CodedBuilder, as_objects
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.source import COLUMN, WORD, Source
-from tamis.tables.values import as_objects
 
 __all__ = ["iter_parquet", "read_parquet"]
+
+_CHUNK_ROWS = 1 << 16
 
 
 def _open(path):
     try:
         from pyarrow import parquet
     except ImportError as error:
-        raise InputError("reading parquet needs pyarrow: pip install 'tamis[parquet]'") from error
+        raise InputError("reading parquet needs pyarrow: pip install 'tamis[cli]'") from error
     return parquet.ParquetFile(path)
 
 
@@ -86,11 +88,13 @@ def _values(column):
     return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
-def _chunked_values(column):
-    chunks = [_values(chunk) for chunk in column.chunks]
-    if len(chunks) == 1:
-        return chunks[0]
-    return np.concatenate(chunks) if chunks else np.empty(0)
+def _as_words(column):
+    """A column as strings, each distinct one once; "" for a missing one."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string()).fill_null("").dictionary_encode()
 
 
 class _Names:
@@ -103,12 +107,16 @@ class _Names:
             name: _kind(field.type) for name, field in zip(self.unique, schema, strict=True)
         }
 
-    def renamed(self, table):
-        """Rename the columns of a table or batch that was read."""
-        left = {}
+    def batches(self, file, columns, n_rows):
+        """Batches of at most `n_rows` rows of some columns, with their unique names."""
+        left: dict[str, list[str]] = {}
         for name, written in self.written.items():
             left.setdefault(written, []).append(name)
-        return table.rename_columns([left[written].pop(0) for written in table.schema.names])
+        wanted = list(dict.fromkeys(self.written[name] for name in columns))
+        for batch in file.iter_batches(batch_size=n_rows, columns=wanted):
+            if batch.num_rows:
+                found = {written: iter(names) for written, names in left.items()}
+                yield batch.rename_columns([next(found[name]) for name in batch.schema.names])
 
 
 def read_parquet(source: Source) -> RawTable:
@@ -116,24 +124,48 @@ def read_parquet(source: Source) -> RawTable:
     with _open(source.path) as file:
         names = _Names(file.schema_arrow)
         known = [name for name in names.unique if names.kinds[name] is not None]
-        # Numbers are first columns of arrow, then a matrix.
-        value = sum(16 if names.kinds[name] == "number" else WORD for name in known)
-        source.budget.spend(value * file.metadata.num_rows + COLUMN * len(known), is_all=True)
-        table = names.renamed(file.read(columns=[names.written[name] for name in known]))
-    if table.num_rows == 0:
-        raise EmptyTableError(f"{source.name} has no rows")
-    kinds = names.kinds | {name: "word" for name in known if _is_large(table.column(name))}
-    numbers = [name for name in known if kinds[name] == "number"]
-    numeric = np.empty((table.num_rows, len(numbers)))
-    booleans = {}
-    for j, name in enumerate(numbers):
-        numeric[:, j] = values = _chunked_values(table.column(name))
-        if values.dtype == bool:
-            booleans[name] = values
-    words = [name for name in known if kinds[name] == "word"]
-    others = {name: _chunked_values(_exact(table.column(name))) for name in words}
-    raw = RawTable(numeric, numbers, others, booleans=booleans, repeated=names.repeated)
-    dropped = [name for name, kind in kinds.items() if kind is None]
+        value = sum(8 if names.kinds[name] == "number" else WORD for name in known)
+        n_rows = file.metadata.num_rows
+        source.budget.spend(value * n_rows + COLUMN * len(known), is_all=True)
+        if n_rows == 0:
+            raise EmptyTableError(f"{source.name} has no rows")
+        numbers = [name for name in known if names.kinds[name] == "number"]
+        numeric = np.empty((n_rows, len(numbers)))
+        words = {name: CodedBuilder() for name in known if names.kinds[name] == "word"}
+        booleans: dict[str, list] = {}
+        large = set()
+        start = 0
+        for batch in names.batches(file, known, _CHUNK_ROWS):
+            rows = slice(start, start := start + batch.num_rows)
+            for j, name in enumerate(numbers):
+                column = batch.column(name)
+                if _is_large(column):
+                    large.add(name)
+                numeric[rows, j] = values = _values(column)
+                if values.dtype == bool:
+                    booleans.setdefault(name, []).append(values)
+            for name, builder in words.items():
+                builder.add(_as_words(batch.column(name)))
+        if large:
+            # Integers that are not exact as floats: these columns are read again, as words.
+            words |= {name: CodedBuilder() for name in numbers if name in large}
+            for batch in names.batches(file, list(large), _CHUNK_ROWS):
+                for name in large:
+                    words[name].add(_as_words(batch.column(name)))
+            numeric = numeric[:, [j for j, name in enumerate(numbers) if name not in large]]
+            numbers = [name for name in numbers if name not in large]
+    raw = RawTable(
+        numeric,
+        numbers,
+        {name: words[name].finish() for name in known if name in words},
+        booleans={
+            name: flags
+            for name, parts in booleans.items()
+            if len(flags := np.concatenate(parts)) == n_rows  # no batch has a missing value
+        },
+        repeated=names.repeated,
+    )
+    dropped = [name for name, kind in names.kinds.items() if kind is None]
     if dropped:
         raw.notes.append(f"dropped {listed(dropped)}: neither numbers nor words")
     return raw
@@ -151,8 +183,5 @@ def iter_parquet(
         known = [name for name in names.unique if names.kinds[name] is not None]
         check(known, names.repeated)
         columns = [name for name in dict.fromkeys(wanted) if name in set(known)]
-        written = list(dict.fromkeys(names.written[name] for name in columns))
-        for batch in file.iter_batches(batch_size=chunk_rows, columns=written):
-            if batch.num_rows:
-                batch = names.renamed(batch)
-                yield {name: _values(_exact(batch.column(name))) for name in columns}
+        for batch in names.batches(file, columns, chunk_rows):
+            yield {name: _values(_exact(batch.column(name))) for name in columns}

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
+from tamis.tables.coded import Coded
 from tamis.tables.missing import MissingWords
 from tamis.tables.table import Columns
 from tamis.tables.words import TextColumns, count_words, find_words
@@ -29,6 +30,7 @@ __all__ = ["N_CATEGORIES", "Preparation", "lay_out", "missing_columns", "weighte
 
 # Only the most frequent categories have a column; others become zeros.
 N_CATEGORIES = 50
+_MEDIAN_VALUES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -151,8 +153,10 @@ class Preparation:
         fill = np.zeros(self.n_columns)
         where = np.arange(fill.size) if columns is None else np.asarray(columns, dtype=np.intp)
         n_numbers = len(self.numbers)
-        for start in range(0, where.size, 512):
-            some = where[start : start + 512]
+        # Medians need a copy of the columns: a few of them at a time.
+        width = max(1, min(512, _MEDIAN_VALUES // max(1, encoded.shape[0])))
+        for start in range(0, where.size, width):
+            some = where[start : start + width]
             some = some[some < n_numbers]
             if some.size:
                 fill[some] = _medians(encoded[:, some], weights)
@@ -280,9 +284,9 @@ def lay_out(
     categories, texts = {}, {}
     for name, values in table.others.items():
         if kinds[name] == "categorical":
-            known, counts = np.unique(
-                [value for value in values if value is not None], return_counts=True
-            )
+            counted = sorted(Coded.of(values).counts.items())
+            known = np.array([word for word, _ in counted], dtype=str)
+            counts = np.array([count for _, count in counted], dtype=np.intp)
             often = np.sort(np.argsort(-counts, kind="stable")[:N_CATEGORIES])
             known = known[often].tolist()
             # With two categories, a second column would be redundant.
@@ -340,14 +344,15 @@ def _numeric_part(table, numbers):
 
 
 def _dummies(values, known):
+    column = Coded.of(values)
     position = {category: at for at, category in enumerate(known)}
-    dummies = np.zeros((len(values), len(known)))
-    for row, value in enumerate(values):
-        if value is None:
-            dummies[row] = np.nan
-        elif value in position:
-            dummies[row, position[value]] = 1.0
-    return dummies
+    # One row per word of the column, and one for a missing value.
+    rows = np.zeros((len(column.words) + 1, len(known)))
+    for code, word in enumerate(column.words):
+        if word in position:
+            rows[code, position[word]] = 1.0
+    rows[-1] = np.nan
+    return rows[column.codes]
 
 
 def _medians(part, weights=None):

@@ -1,10 +1,11 @@
 """All columns of a file, before they have roles, and their names."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed
 
 __all__ = [
@@ -26,7 +27,7 @@ class RawTable:
         Columns of numbers.
     numeric_names : list of str
         Their names.
-    others : dict of str to ndarray of object
+    others : dict of str to Coded, or to ndarray of object
         Columns of words: str or None.
     side : dict of str to ndarray of shape (n_rows,)
         Columns of the file that are not features: labels, patients, batches.
@@ -54,7 +55,7 @@ class RawTable:
 
     numeric: np.ndarray
     numeric_names: list[str]
-    others: dict[str, np.ndarray] = field(default_factory=dict)
+    others: Mapping[str, np.ndarray | Coded] = field(default_factory=dict)
     side: dict[str, np.ndarray] = field(default_factory=dict)
     booleans: dict[str, np.ndarray] = field(default_factory=dict)
     own_target: str | None = None

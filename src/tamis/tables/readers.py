@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from os import PathLike
 
 from tamis.tables.errors import InputError
+from tamis.tables.excel import as_text
 from tamis.tables.raw import RawTable
 from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.source import Source, readable
@@ -21,6 +22,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     layer: str | None = None,
+    sheet: str | None = None,
     transpose: bool = False,
     target_file: str | PathLike | None = None,
     id_column: str | None = None,
@@ -42,6 +44,7 @@ def read_table(
 
     ============ ===================================================================
     CSV, TSV     the column `target`; in a file without header also its position (-1)
+    xlsx         as in CSV
     parquet      the column `target`
     svmlight     the first word of every line; called "target"
     npz          the array `target`; "y" by default
@@ -53,16 +56,18 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        The file; text may be compressed with gzip.
+        The file; text may be compressed with gzip, bzip2 or zstd.
     target : str or int, optional
         Name of the column of labels. If columns have no names: x0, x1, ... or a position, counting
         from 0, or from the end if negative.
-    format : {"csv", "tsv", "svmlight", "npz", "npy", "parquet", "h5ad"}, optional
+    format : {"csv", "tsv", "xlsx", "svmlight", "npz", "npy", "parquet", "h5ad"}, optional
         By default detected from the name of the file, or else from its content.
     delimiter, encoding : str, optional
         Of a text file; detected by default.
     layer : str, optional
         Layer of an h5ad file to read instead of ``X``; "raw" for ``raw/X``.
+    sheet : str, optional
+        Sheet of an xlsx file: its name, or its number from 1; by default the first one.
     transpose : bool, default=False
         Whether features are in rows. In a text file, the first column then holds their names and
         the first line the names of the samples.
@@ -119,6 +124,7 @@ def read_table(
         delimiter=delimiter,
         encoding=encoding,
         layer=layer,
+        sheet=sheet,
         transpose=transpose,
         as_written=[name for name in in_words if name is not None],
         drop=wishes.drop,
@@ -149,6 +155,7 @@ def read_raw(
     delimiter: str | None = None,
     encoding: str | None = None,
     layer: str | None = None,
+    sheet: str | None = None,
     transpose: bool = False,
     as_written: Collection[str | int] = (),
     drop: Collection[str] = (),
@@ -161,7 +168,7 @@ def read_raw(
     ----------
     path : str, path or Source
         The file.
-    format, delimiter, encoding, layer, transpose, max_size
+    format, delimiter, encoding, layer, sheet, transpose, max_size
         As in `read_table`.
     as_written : list of str or int
         Columns to read as words, even if they look like numbers: labels, names of rows.
@@ -181,16 +188,16 @@ def read_raw(
         raise InputError(f"layer is for h5ad files, but {source.name} is read as {format}")
     if transpose and format in ("svmlight", "parquet"):
         raise InputError(f"transpose is for CSV, TSV, npz and npy files, not for {format}")
-    with readable(source):
-        if format in ("csv", "tsv") and transpose:
+    with readable(source), as_text(source, sheet) as text:
+        if text.format in ("csv", "tsv") and transpose:
             from tamis.tables.transposed import read_transposed
 
-            return read_transposed(source, missing, delimiter, encoding, as_written, drop)
-        if format in ("csv", "tsv"):
+            return read_transposed(text, missing, delimiter, encoding, as_written, drop)
+        if text.format in ("csv", "tsv"):
             from tamis.tables.delimited import read_delimited
 
             return read_delimited(
-                source, missing, delimiter=delimiter, encoding=encoding, as_written=as_written
+                text, missing, delimiter=delimiter, encoding=encoding, as_written=as_written
             )
         if format == "svmlight":
             from tamis.tables.svmlight import read_svmlight

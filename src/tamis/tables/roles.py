@@ -17,7 +17,6 @@ from tamis.tables.values import (
     parse_numbers,
     row_names,
     strings,
-    without,
     without_numbers,
 )
 
@@ -110,11 +109,12 @@ def assign_roles(
             n_lost = counted(y.size - rows.size, "row")
             notes.append(f"{n_lost} without a label in {target!r} ignored")
             y = y[rows]
-        note_words({target: np.unique(y).tolist()}, "class", missing, notes)
+        classes, counts = np.unique(y, return_counts=True)
+        note_words({target: classes.tolist()}, "class", missing, notes)
         if wishes.require_target:
-            _check_classes(y, target)
+            _check_classes(y, classes, counts, target)
         if y.dtype.kind == "f":
-            y = strings(y).astype(str)
+            y = np.asarray(strings(y)).astype(str)
             notes.append(
                 f"the labels in {target!r} are not whole numbers: they are used as strings"
             )
@@ -257,9 +257,8 @@ def _n_distinct(values):
     return len(set(values[:1000].tolist()))
 
 
-def _check_classes(y, target):
+def _check_classes(y, classes, counts, target):
     """Raise InputError for labels from which nothing can be learned."""
-    classes, counts = np.unique(y, return_counts=True)
     if classes.size == 0:
         raise InputError(f"target {target!r}: no row has a label")
     if classes.size == 1:
@@ -294,13 +293,12 @@ def _check_groups(values, rows, missing, name, role):
     if values is None:
         return None
     values = strings(values if rows is None else values[rows])
-    values = without(values, missing_in(values, missing))
-    n_missing = sum(value is None for value in values.tolist())
-    if n_missing:
+    values = values.without(missing_in(values, missing))
+    if values.n_missing:
         raise InputError(
-            f"{role}: {counted(n_missing, 'row')} without a value in {name!r}; fill them in"
+            f"{role}: {counted(values.n_missing, 'row')} without a value in {name!r}; fill them in"
         )
-    return values
+    return np.asarray(values)
 
 
 def _check_weights(values, rows, name):
@@ -336,17 +334,17 @@ def _check_values(table, missing, notes):
             counts = {str(names[j]): int(lost[j]) for j in np.flatnonzero(lost)}
     elif numeric.size:
         lost = np.zeros(names.size, dtype=np.int64)
-        n_rows = max(1, 4_000_000 // names.size)
+        n_rows = max(1, 500_000 // names.size)
         for start in range(0, numeric.shape[0], n_rows):
             block = np.asarray(numeric[start : start + n_rows])
             is_bad = ~np.isfinite(block)
-            if is_bad.any():
-                rows, columns = np.nonzero(is_bad)
+            rows, columns = np.nonzero(is_bad)
+            if rows.size:
                 _refuse_infinite(block[rows, columns], rows + start, columns, names)
-                lost += is_bad.sum(axis=0)
+                lost += np.bincount(columns, minlength=names.size)
         counts = {str(names[j]): int(lost[j]) for j in np.flatnonzero(lost)}
     for name, values in table.others.items():
-        n_missing = sum(value is None for value in values.tolist())
+        n_missing = np.count_nonzero(np.equal(values, None))
         if n_missing:
             counts[name] = n_missing
     if not counts:

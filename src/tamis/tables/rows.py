@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamis.tables.coded import Coded
 from tamis.tables.errors import EmptyTableError, InputError, listed, nearest, require_names
+from tamis.tables.excel import as_text, refuse_sheet
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import refuse_repeated, tell_repeated
 from tamis.tables.readers import read_raw
@@ -16,17 +18,13 @@ from tamis.tables.source import Source, readable
 from tamis.tables.table import Columns
 from tamis.tables.values import (
     TOO_LARGE,
-    as_objects,
     is_large_integer,
     parse_numbers,
     strings,
-    without,
     without_numbers,
 )
 
 __all__ = ["Wanted", "read_rows"]
-
-_CHUNK_FIELDS = 1_000_000
 
 
 def read_rows(
@@ -38,6 +36,7 @@ def read_rows(
     delimiter: str | None = None,
     encoding: str | None = None,
     layer: str | None = None,
+    sheet: str | None = None,
     transpose: bool = False,
     drop: Iterable[str] = (),
     missing: MissingWords | None = None,
@@ -49,8 +48,8 @@ def read_rows(
 ) -> Iterator[tuple[Columns, dict]]:
     """Read some columns by their names, a chunk of rows at a time.
 
-    Memory use is constant for CSV, TSV, parquet, npy and svmlight; files of other formats are read
-    as a whole and returned in chunks.
+    Memory use is constant for CSV, TSV, xlsx, parquet, npy and svmlight; files of other formats
+    are read as a whole and returned in chunks.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ def read_rows(
         Names of the columns that a model needs; other columns are ignored.
     kinds : dict of str to {"categorical", "text"}
         Kinds of columns of words; all others are numbers.
-    format, delimiter, encoding, layer, transpose
+    format, delimiter, encoding, layer, sheet, transpose
         As in `read_table`.
     drop : list of str
         Columns of a transposed text file that are not samples.
@@ -94,15 +93,16 @@ def read_rows(
     """
     source = Source(path, format, max_size)
     format = source.format
+    refuse_sheet(source, sheet)
     missing = missing or MissingWords()
     wanted = Wanted(list(columns), kinds or {}, list(extra), source.name, missing, lacking)
-    if drop and not (format in ("csv", "tsv") and transpose):
+    if drop and not (format in ("csv", "tsv", "xlsx") and transpose):
         raise InputError(
             "--drop is for columns of a --transpose text file that are not samples; columns that"
             " the model does not need are ignored anyway"
         )
-    if format in ("csv", "tsv") and not transpose:
-        chunks = _text_rows(source, wanted, delimiter, encoding, chunk_rows)
+    if format in ("csv", "tsv", "xlsx") and not transpose:
+        chunks = _text_rows(source, sheet, wanted, delimiter, encoding, chunk_rows)
     elif format == "parquet" and not transpose:
         from tamis.tables.parquet import iter_parquet
 
@@ -118,6 +118,7 @@ def read_rows(
             delimiter=delimiter,
             encoding=encoding,
             layer=layer,
+            sheet=sheet,
             transpose=transpose,
             as_written=wanted.needed_words,
             drop=list(drop),
@@ -147,39 +148,49 @@ def _checked(chunks, source, wanted, notes):
         notes.append(f"words among numbers, read as missing: {listed(words)}")
 
 
-def _text_rows(source, wanted, delimiter, encoding, chunk_rows):
-    from tamis.tables.delimited import ChunkParser
+def _text_rows(source, sheet, wanted, delimiter, encoding, chunk_rows):
+    with as_text(source, sheet) as text:
+        yield from _delimited_rows(text, wanted, delimiter, encoding, chunk_rows)
+
+
+def _delimited_rows(source, wanted, delimiter, encoding, chunk_rows):
+    from tamis.tables.batches import read_batches
     from tamis.tables.text import sniff
 
     dialect = sniff(source, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
     wanted.check(dialect.names, dialect.repeated)
     position = {name: j for j, name in enumerate(dialect.names)}
-    # loadtxt needs each column once and in the order of the file, not in that of the model.
-    order = sorted(set(wanted.numbers), key=position.get)
-    numbers = [position[name] for name in order]
-    place = [order.index(name) for name in wanted.numbers]
+    numbers = [position[name] for name in wanted.numbers]
     extra = [name for name in wanted.extra if name in position]
-    word_at = sorted({position[name] for name in [*wanted.words, *extra]})
-    parser = ChunkParser(dialect, numbers, word_at, wanted.missing.spellings)
+    words = list(dict.fromkeys([*wanted.words, *extra]))
     names = np.array(wanted.numbers, dtype=str)
-    # Chunks of a wide file have fewer rows, because whole lines are held.
-    n_rows = min(chunk_rows, max(1, _CHUNK_FIELDS // len(dialect.names)))
-    for matrix, columns, odd in parser.parse_chunks(n_rows):
-        for _, j in odd:
-            wanted.count_odd(order[j], 1)
-        for name in order:
-            wanted.refuse_large(name, position[name] in parser.large)
-        if np.isinf(matrix).any():
-            for j, name in enumerate(order):
-                wanted.refuse_infinite(name, matrix[:, j])
-        words = {
-            dialect.names[j]: as_objects([word.strip() for word in column])
-            for j, column in zip(word_at, columns, strict=True)
-        }
-        others = {name: wanted.words_of(name, words[name]) for name in wanted.words}
-        if place != list(range(len(order))):
-            matrix = matrix[:, place]
-        yield Columns(matrix, names, others), {name: words[name] for name in extra}
+    places = [position[name] for name in words]
+    try:
+        for batch in read_batches(dialect, numbers, places, wanted.missing.spellings):
+            for name in wanted.numbers:
+                wanted.refuse_large(name, position[name] in batch.large)
+            for start in range(0, batch.n_rows, chunk_rows):
+                part = batch.take(start, start + chunk_rows)
+                for j, rows in part.odd.items():
+                    wanted.count_odd(dialect.names[j], rows.size)
+                if np.isinf(part.numeric).any():
+                    for k, name in enumerate(wanted.numbers):
+                        wanted.refuse_infinite(name, part.numeric[:, k])
+                columns = {name: _coded(part.words[k]) for k, name in enumerate(words)}
+                others = {name: wanted.words_of(name, columns[name]) for name in wanted.words}
+                # Words as written: an empty one is a word here.
+                extras = {name: np.asarray(columns[name]) for name in extra}
+                yield Columns(part.numeric, names, others), extras
+    finally:
+        dialect.lines.close()
+
+
+def _coded(column):
+    """An array of pyarrow as a column of stripped words."""
+    if not hasattr(column, "dictionary"):
+        column = column.dictionary_encode()
+    words = column.dictionary.to_numpy(zero_copy_only=False).tolist()
+    return Coded(column.indices.to_numpy(), [word.strip() for word in words])
 
 
 def _svmlight_rows(source, wanted, chunk_rows):
@@ -331,12 +342,12 @@ class Wanted:
         numeric_names = np.array([*table.numeric_names.tolist(), *names], dtype=str)
         return Columns(numeric, numeric_names, {**table.others, **others})
 
-    def words_of(self, name: str, values: NDArray) -> NDArray:
+    def words_of(self, name: str, values: NDArray | Coded) -> NDArray:
         """A column of words, converted as in training."""
         if self.kinds[name] == "text" and values.dtype == object:
-            values = [None if v is None else str(v).strip() or None for v in values.tolist()]
-            return without(as_objects(values), self.missing.spellings)
-        return without(strings(values), self.missing.of(name))
+            column = Coded.of(values).map(lambda word: str(word).strip() or None)
+            return np.asarray(column.without(self.missing.spellings))
+        return np.asarray(strings(values).without(self.missing.of(name)))
 
     def numbers_of(self, name: str, values: NDArray, decimal: str = ".") -> NDArray:
         """A column of numbers; words in it are counted and read as missing."""
@@ -345,11 +356,13 @@ class Wanted:
         elif values.dtype == object and all(not isinstance(v, str) for v in values):
             values = np.array([np.nan if v is None else float(v) for v in values])
         else:
-            words = [None if v is None else str(v).strip() for v in values.tolist()]
-            words = without(as_objects(words), self.missing.spellings).tolist()
-            self.refuse_large(name, any(map(is_large_integer, words)))
-            values, odd = parse_numbers(words, decimal)
-            self.count_odd(name, len(odd))
+            column = Coded.of(values).map(lambda word: str(word).strip())
+            column = column.without(self.missing.spellings)
+            counts = column.counts
+            self.refuse_large(name, any(map(is_large_integer, counts)))
+            numbers, odd = parse_numbers(column.words, decimal)
+            self.count_odd(name, sum(counts.get(word, 0) for word in odd))
+            values = column.numbers(numbers)
         return self.refuse_infinite(name, values)
 
     def count_odd(self, name: str, n_odd: int) -> None:

@@ -1,6 +1,8 @@
 """Files to read: whether they exist, which format they have, and how much memory they may use."""
 
+import bz2
 import gzip
+import io
 import math
 import os
 import re
@@ -9,7 +11,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from os import R_OK, PathLike, access
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, Any, NoReturn
 
 from tamis.tables.errors import InputError
 
@@ -20,17 +22,21 @@ __all__ = [
     "Budget",
     "Source",
     "check_path",
+    "packing_of",
     "parse_size",
     "readable",
     "tell_size",
+    "unpacked",
 ]
 
-FORMATS = ("csv", "tsv", "svmlight", "npz", "npy", "parquet", "h5ad")
+FORMATS = ("csv", "tsv", "xlsx", "svmlight", "npz", "npy", "parquet", "h5ad")
 
 _FORMAT_OF_SUFFIX = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
     ".svm": "svmlight",
     ".libsvm": "svmlight",
     ".svmlight": "svmlight",
@@ -46,6 +52,8 @@ _FORMAT_OF_MAGIC = {
     b"PAR1": "parquet",
     b"\x89HDF": "h5ad",
 }
+_MAGIC_OF_PACKING = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "zstd": b"\x28\xb5\x2f\xfd"}
+_PACKED = (".gz", ".bz2", ".zst")
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z\d+.-]+://")
 # How JSON files begin, unlike nearly every table.
 _JSON = re.compile(r"^\s*(\{\s*[\"}]|\[\s*[\[{\"\]])")
@@ -270,12 +278,12 @@ class Source:
 
     def _detect_format(self):
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        if suffixes and suffixes[-1] == ".gz":
+        if suffixes and suffixes[-1] in _PACKED:
             suffixes.pop()
         if suffixes and suffixes[-1] in _FORMAT_OF_SUFFIX:
             return _FORMAT_OF_SUFFIX[suffixes[-1]]
-        if suffixes and suffixes[-1] in (".xlsx", ".xls", ".ods"):
-            raise InputError(f"{self.name} is a spreadsheet: save it as CSV first")
+        if suffixes and suffixes[-1] in (".xls", ".xlsb", ".ods"):
+            raise InputError(f"{self.name} is a spreadsheet: save it as xlsx or CSV first")
         head = self._head()
         is_json = suffixes and suffixes[-1] in (".json", ".jsonl", ".ndjson")
         if is_json or _JSON.match(head.decode("latin-1")):
@@ -283,6 +291,8 @@ class Source:
                 f"{self.name} is JSON, not a table: convert it first, for instance with"
                 " pandas.read_json(...).to_csv(...)"
             )
+        if head.startswith(b"PK\x03\x04") and (b"xl/" in head or b"[Content_Types]" in head):
+            return "xlsx"
         for magic, format in _FORMAT_OF_MAGIC.items():
             if head.startswith(magic):
                 return format
@@ -291,11 +301,45 @@ class Source:
         return "svmlight" if _SVMLIGHT_LINE.match(first) else "csv"
 
     def _head(self, n_bytes=1 << 16):
-        """The first bytes of the content, which may be compressed with gzip."""
+        """The first bytes of the content, which may be compressed."""
         with open(self.path, "rb") as file:
-            is_packed = file.read(2) == b"\x1f\x8b"
+            packing = packing_of(file.read(4))
             file.seek(0)
-            return gzip.GzipFile(fileobj=file).read(n_bytes) if is_packed else file.read(n_bytes)
+            return unpacked(file, packing).read(n_bytes)
+
+
+def packing_of(head: bytes) -> str | None:
+    """How a file is compressed, from its first bytes: gzip, bz2, zstd, or None."""
+    known = (name for name, magic in _MAGIC_OF_PACKING.items() if head.startswith(magic))
+    return next(known, None)
+
+
+def unpacked(file: IO[bytes], packing: str | None) -> Any:
+    """The content of a file that may be compressed."""
+    if packing == "gzip":
+        return gzip.GzipFile(fileobj=file)
+    if packing == "bz2":
+        return bz2.BZ2File(file)
+    if packing == "zstd":
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise InputError("reading .zst needs pyarrow: pip install 'tamis[cli]'") from error
+        return pa.CompressedInputStream(pa.PythonFile(_Borrowed(file), "r"), "zstd")
+    return file
+
+
+class _Borrowed(io.RawIOBase):
+    """A file that stays open when its reader, such as pyarrow, closes it."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        return self.file.readinto(buffer)
 
 
 @contextmanager

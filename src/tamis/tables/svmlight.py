@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis.tables.errors import EmptyTableError
+from tamis.tables.lines import bounded_file
 from tamis.tables.raw import RawTable
 from tamis.tables.source import Source
-from tamis.tables.text import bounded_file
 
 __all__ = ["iter_svmlight", "read_svmlight"]
 

@@ -57,8 +57,12 @@ def read_labels(
     with readable(source):
         dialect = sniff(source, encoding=encoding)
         for _, line in records(dialect.lines, dialect):
-            rows.append([word.strip() for word in split(line, dialect)])
-            source.budget.spend(WORD * len(rows[-1]) + len(line))
+            row = [word.strip() for word in split(line, dialect)]
+            if line.startswith("#") and len(row) != len(dialect.names):
+                continue
+            rows.append(row)
+            source.budget.spend(WORD * len(row) + len(line))
+        dialect.lines.close()
     if len(dialect.names) == 1 or all(len(row) == 1 for row in rows):
         return *_in_order(rows, raw, source.name, target), None
     return _joined(rows, dialect, raw, source.name, target, id_column, notes)

@@ -1,11 +1,6 @@
-"""Text files: their lines, their records, and how they are written.
-
-A file is opened once: the lines from which its dialect is detected are kept and read again.
-"""
+"""Text files: their records, and how they are written."""
 
 import csv
-import gzip
-import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,138 +8,23 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tamis.tables.errors import InputError
+from tamis.tables.lines import TextLines
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import unique_names
-from tamis.tables.source import FORMATS, Source
-from tamis.tables.values import PLACEHOLDERS, is_number
+from tamis.tables.source import Source
+from tamis.tables.values import PLACEHOLDERS, is_number, to_number
 
-__all__ = ["Dialect", "TextLines", "bounded_file", "records", "sniff", "split"]
+__all__ = ["Dialect", "records", "rows_of", "sniff", "split"]
 
-_BYTE_ORDER_MARKS = (
-    (b"\xef\xbb\xbf", "utf-8-sig"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
-_HEAD = 1 << 16  # bytes from which the encoding is detected
 _DELIMITERS = ("\t", ";", "|", ",")
 _SAMPLE_LINES = 100
 _SAMPLE_CHARACTERS = 1_000_000
 _LONGEST_RECORD = 10_000  # lines inside one pair of quotes
 # Words that are not the name of a column.
 _NO_NAMES = MissingWords().spellings.union(PLACEHOLDERS)
-_COMMA_NUMBER = re.compile(r"^[-+]?\d*,\d+([eE][-+]?\d+)?$")
-
-
-class _Bounded(io.RawIOBase):
-    """A file that rejects overlong lines, so that a small compressed file cannot fill memory."""
-
-    def __init__(self, path, budget, most):
-        file = open(path, "rb")  # noqa: SIM115 - closed by `close`
-        is_packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        self.files = [gzip.GzipFile(fileobj=file), file] if is_packed else [file]
-        self.budget = budget
-        self.most = most
-        self.n_read = self.n_open = 0
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        """Read a block, and count the bytes since the last end of a line."""
-        n = self.files[0].readinto(buffer)
-        block = bytes(memoryview(buffer)[:n])
-        end = max(block.rfind(b"\n"), block.rfind(b"\r"))
-        self.n_open = n - 1 - end if end >= 0 else self.n_open + n
-        self.n_read += n
-        if self.n_open > self.budget.longest_line:
-            self.budget.refuse_line()
-        if self.most is not None and self.n_read > self.most:
-            self.budget.spend(self.budget.limit + 1)
-        return n
-
-    def close(self):
-        for file in self.files:
-            file.close()
-        super().close()
-
-
-def bounded_file(source: Source, most: int | None = None) -> io.BufferedReader:
-    """Open a file that may be compressed with gzip; lines beyond its budget raise an error.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    most : int or None
-        Largest size of the unpacked content in bytes; None: unlimited.
-    """
-    return io.BufferedReader(_Bounded(source.path, source.budget, most), 1 << 18)
-
-
-class TextLines:
-    """Lines of a text file, without their ends.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    encoding : str or None
-        Its encoding; None: UTF-8, or what its byte order mark says.
-    """
-
-    def __init__(self, source: Source, encoding: str | None = None):
-        self.source = source
-        self.encoding = encoding
-        self._first: list[str] = []
-        self._rest: Iterator[str] | None = None
-
-    def __iter__(self):
-        """All lines; the file is opened again only if they have been iterated before."""
-        first, rest = self._first, self._rest or self._read()
-        self._first, self._rest = [], None
-        yield from first
-        first.clear()  # long lines need not stay in memory
-        yield from rest
-
-    def preview(self) -> Iterator[str]:
-        """Lines from the first on, which are kept for the next reading."""
-        if self._rest is None:
-            self._rest = self._read()
-        yield from self._first
-        for line in self._rest:
-            self._first.append(line)
-            yield line
-
-    def _read(self):
-        name, encoding = self.source.name, self.encoding
-        try:
-            with bounded_file(self.source) as file:
-                encoding = self._detect_encoding(file.peek(_HEAD)[:_HEAD])
-                for line in io.TextIOWrapper(file, encoding=encoding):
-                    yield line[:-1] if line.endswith("\n") else line
-        except UnicodeDecodeError as error:
-            byte = error.object[error.start]
-            raise InputError(
-                f"{name} is not {encoding} (byte 0x{byte:02x}): try --encoding latin-1"
-            ) from error
-        except UnicodeError as error:
-            raise InputError(f"{name} is not {encoding}: try another --encoding") from error
-        except LookupError as error:
-            raise InputError(f"no encoding {encoding!r}: try utf-8 or latin-1") from error
-
-    def _detect_encoding(self, head):
-        encoding = self.encoding
-        for mark, name in _BYTE_ORDER_MARKS:
-            if head.startswith(mark):
-                # With encoding="utf-8", the mark is still not part of the first name.
-                return name if encoding is None or "utf" in encoding.lower() else encoding
-        if b"\0" in head and not (encoding and "16" in encoding):
-            raise InputError(
-                f"{self.source.name} is not text (it contains zero bytes): specify --format, one"
-                f" of {', '.join(FORMATS)}"
-            )
-        return encoding or "utf-8"
+_COMMA_NUMBER = re.compile(r"^[-+]?\d*,\d+([eE][-+]?\d+)?%?$")
+# A number with commas that cannot be decimal ones.
+_THOUSANDS = re.compile(r"^[-+]?\d{1,3}(,\d{3}){2,}|^[-+]?\d{1,3},\d{3}\.\d")
 
 
 @dataclass
@@ -167,6 +47,8 @@ class Dialect:
         Whether the first line holds them; otherwise they are x0, x1, ...
     sample : list of list of str
         Fields of the first rows.
+    n_skipped : int
+        Number of lines before the first row: comments and the header.
     notes : list of str
         Decisions to report to the user.
     repeated : list of str
@@ -180,6 +62,7 @@ class Dialect:
     names: list[str] = field(default_factory=list)
     has_header: bool = True
     sample: list[list[str]] = field(default_factory=list)
+    n_skipped: int = 0
     notes: list[str] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
 
@@ -195,22 +78,6 @@ def split(line: str, dialect: Dialect) -> list[str]:
     finally:
         csv.field_size_limit(limit)
     return rows[0] if len(rows) == 1 else line.split(dialect.delimiter)
-
-
-def _unquoted(line, delimiter):
-    """The line without its quotes if they protect nothing; otherwise as it is."""
-    parts = line.split('"')
-    outside = parts[0::2]
-    if any(delimiter in part for part in parts[1::2]) or len(parts) % 2 == 0:
-        return line
-    if (outside[0] and not outside[0].endswith(delimiter)) or (
-        outside[-1] and not outside[-1].startswith(delimiter)
-    ):
-        return line
-    inner = outside[1:-1]
-    if not all(part.startswith(delimiter) and part.endswith(delimiter) for part in inner):
-        return line
-    return "".join(parts)
 
 
 def _is_open(line, delimiter):
@@ -247,8 +114,6 @@ def records(lines: Iterable[str], dialect: Dialect) -> Iterator[tuple[int, str]]
                     " closed"
                 )
             line = "\n".join(parts)
-        elif is_quoted and '"' in line:
-            line = _unquoted(line, delimiter)
         yield number, line
 
 
@@ -257,10 +122,16 @@ class _OpenQuoteError(InputError):
 
 
 def _sample(dialect):
-    """The first records."""
+    """The first records with the numbers of their lines, after the comments above the table."""
     sample, size = [], 0
-    for _, line in records(dialect.lines.preview(), dialect):
-        sample.append(line)
+    above = None
+    for number, line in records(dialect.lines.preview(), dialect):
+        if not sample and line.startswith("#"):
+            above = number, line
+            continue
+        if not sample and above is not None and _is_header(above[1], line, dialect):
+            sample.append(above)
+        sample.append((number, line))
         size += len(line)
         if len(sample) > 3 and (len(sample) >= _SAMPLE_LINES or size > _SAMPLE_CHARACTERS):
             break
@@ -269,14 +140,25 @@ def _sample(dialect):
     return sample
 
 
+def _is_header(above, line, dialect):
+    """Whether the last line that starts with # names the columns: "#id", but not "# comment"."""
+    n_fields = len(split(line, dialect))
+    is_comment = above[1:2] in ("", " ", "\t", "#", "!")
+    return not is_comment and len(split(above, dialect)) == n_fields > 1
+
+
 def _agreement(dialect):
-    """Share of the first records with the most common number of fields, and that number."""
+    """Share of the first records with the most common number of fields, that number, and rows."""
     try:
-        rows = [split(line, dialect) for line in _sample(dialect)]
+        sample = _sample(dialect)
     except _OpenQuoteError:
         return 0.0, 0, []
-    counts = [len(row) for row in rows]
+    rows = [(number, split(line, dialect)) for number, line in sample]
+    counts = [len(row) for _, row in rows]
     usual = Counter(counts[1:] or counts).most_common(1)[0][0] if counts else 0
+    is_row = [not row[0].startswith("#") or len(row) == usual for _, row in rows]
+    rows = [row for row, keep in zip(rows, is_row, strict=True) if keep]
+    counts = [len(row) for _, row in rows]
     share = sum(count == usual for count in counts) / max(len(counts), 1)
     return share, usual, rows
 
@@ -285,7 +167,7 @@ def _choose(lines, delimiter):
     """The delimiter and quoting for which the first records agree best, and these records."""
     candidates = _DELIMITERS if delimiter is None else (delimiter,)
     best, rows_of = None, {}
-    start = "".join(_sample(Dialect(lines, ",", False))[:3])
+    start = "".join(line for _, line in _sample(Dialect(lines, ",", False))[:3])
     for rank, candidate in enumerate(candidates):
         if candidate not in start and delimiter is None:
             continue
@@ -296,15 +178,15 @@ def _choose(lines, delimiter):
             score = (is_split and share >= 0.5, share, -rank, is_quoted)
             if is_split and (best is None or score > best[0]):
                 best = score, candidate, is_quoted
-            if not any('"' in field for row in rows for field in row) and share == 1.0:
+            if not any('"' in field for _, row in rows for field in row) and share == 1.0:
                 break
     if best is not None and best[0][0]:
         return best[1], best[2], rows_of[best[1], best[2]]
     if delimiter is None:
         _, usual, rows = _agreement(Dialect(lines, " "))
         # R writes one name fewer than there are fields if rows have names.
-        is_table = usual > 1 and len(rows[0]) in (usual, usual - 1)
-        if is_table and all(len(row) == usual for row in rows[1:]):
+        is_table = usual > 1 and len(rows[0][1]) in (usual, usual - 1)
+        if is_table and all(len(row) == usual for _, row in rows[1:]):
             return " ", True, rows
     fallback = best[1:] if best is not None else (",", True)
     return *fallback, rows_of.get(fallback) or _agreement(Dialect(lines, ","))[2]
@@ -312,7 +194,7 @@ def _choose(lines, delimiter):
 
 def _is_value(word):
     word = word.strip()
-    return word in _NO_NAMES or is_number(word) or bool(_COMMA_NUMBER.match(word))
+    return word in _NO_NAMES or bool(_COMMA_NUMBER.match(word)) or to_number(word) is not None
 
 
 def _has_header(rows, expected):
@@ -338,9 +220,11 @@ def _decimal_of(rows, delimiter):
     if delimiter == ",":
         return "."
     words = [word.strip() for row in rows for word in row]
-    commas = sum(bool(_COMMA_NUMBER.match(word)) for word in words)
+    commas = [word for word in words if _COMMA_NUMBER.match(word)]
+    if any(map(_THOUSANDS.match, words)):  # then 1,234 is 1234, too
+        commas = [word for word in commas if to_number(word) is None]
     points = sum("." in word and is_number(word) for word in words)
-    return "," if commas > points else "."
+    return "," if len(commas) > points else "."
 
 
 def sniff(
@@ -363,17 +247,19 @@ def sniff(
     """
     if delimiter is not None:
         delimiter = {"tab": "\t", "\\t": "\t", "space": " "}.get(delimiter, delimiter)
-        if len(delimiter) != 1 or delimiter in '"\n\r':
-            raise InputError(f"delimiter must be one character, got {delimiter!r}")
+        if len(delimiter) != 1 or delimiter in '"\n\r' or not delimiter.isascii():
+            raise InputError(f"delimiter must be one character of ASCII, got {delimiter!r}")
     lines = TextLines(source, encoding)
-    delimiter, is_quoted, rows = _choose(lines, delimiter)
-    if not rows:
+    delimiter, is_quoted, numbered = _choose(lines, delimiter)
+    if not numbered:
         raise InputError(f"{source.name} is empty: expected a table")
+    rows = [row for _, row in numbered]
     dialect = Dialect(lines, delimiter, is_quoted, _decimal_of(rows[1:], delimiter))
     dialect.has_header = _has_header(rows, expected)
     if dialect.has_header:
         names = [word.strip() for word in rows[0]]
         dialect.sample = rows[1:]
+        dialect.n_skipped = numbered[1][0] - 1 if rows[1:] else numbered[0][0]
         if rows[1:] and all(len(row) == len(names) + 1 for row in rows[1:]):
             names.insert(0, "")  # R writes no name above the names of the rows
         names = [name or f"unnamed: {j}" for j, name in enumerate(names)]
@@ -381,7 +267,29 @@ def sniff(
     else:
         dialect.names = [f"x{j}" for j in range(len(rows[0]))]
         dialect.sample = rows
+        dialect.n_skipped = numbered[0][0] - 1
         dialect.notes.append(f"{source.name} has no header: its columns are named x0, x1, ...")
     if dialect.decimal == ",":
         dialect.notes.append(f"{source.name} uses decimal commas: 1,5 is read as 1.5")
     return dialect
+
+
+def rows_of(dialect: Dialect) -> Iterator[tuple[int, str]]:
+    """Rows as records, with the numbers of their lines; each must have one field per name.
+
+    A line that starts with # and has another number of fields is a comment.
+    """
+    width, name = len(dialect.names), dialect.lines.source.name
+    for number, line in records(dialect.lines, dialect):
+        if number <= dialect.n_skipped:
+            continue
+        if dialect.is_quoted and '"' in line:
+            n_fields = len(split(line, dialect))
+        else:
+            n_fields = line.count(dialect.delimiter) + 1
+        if n_fields == width:
+            yield number, line
+        elif not line.startswith("#"):
+            raise InputError(
+                f"{name} line {number}: expected {width:,} fields, found {n_fields:,}"
+            )

@@ -4,12 +4,14 @@ from collections.abc import Collection
 
 import numpy as np
 
-from tamis.tables.delimited import Cleaned, chunks, number_rows
+from tamis._base import LARGEST_INTEGER
+from tamis.tables.batches import parse_words, split_batches
+from tamis.tables.coded import Coded, as_objects
 from tamis.tables.errors import EmptyTableError, InputError
 from tamis.tables.raw import RawTable, tell_repeated, unique_names
 from tamis.tables.source import COLUMN, Source
-from tamis.tables.text import sniff, split
-from tamis.tables.values import as_objects, is_large_integer
+from tamis.tables.text import sniff
+from tamis.tables.values import is_large_integer
 
 __all__ = ["read_transposed"]
 
@@ -42,28 +44,35 @@ def read_transposed(
     RawTable
         Features in columns.
     """
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise InputError("reading CSV needs pyarrow: pip install 'tamis[cli]'") from error
     dialect = sniff(source, delimiter=delimiter, encoding=encoding)
     samples = dialect.names[1:]
     keep = [j for j, name in enumerate(samples, 1) if name not in drop]
     if not keep:
         raise InputError(f"{source.name}: expected names of features and at least one sample")
-    cleaned = Cleaned()
     heads: list[str] = []
     blocks, others = [], {}
-    for lines in chunks(dialect):
-        rows = [split(line, dialect) for line in lines]
-        first = len(heads)
-        heads += [row[0].strip() for row in rows]
-        rows = [[row[j] for j in keep] for row in rows]
-        matrix, odd = number_rows(rows, missing, dialect.decimal)
-        source.budget.spend(matrix.nbytes + COLUMN * len(rows))
-        wordy = {i for i, _ in odd}
-        wordy |= {i for i in range(len(rows)) if heads[first + i] in as_written}
-        wordy |= {i for i, row in enumerate(rows) if any(map(is_large_integer, row))}
+    width = len(dialect.names)
+    for fields in split_batches(dialect):
+        n_rows, first = len(fields) // width, len(heads)
+        fields = np.array(fields.to_numpy(zero_copy_only=False)).reshape(n_rows, width)
+        heads += [word.strip() for word in fields[:, 0]]
+        fields = fields[:, keep]
+        values, odd = parse_words(pa.array(fields.ravel()), missing, dialect.decimal)
+        matrix = values.reshape(fields.shape)
+        source.budget.spend(matrix.nbytes + COLUMN * n_rows)
+        wordy = set((odd // len(keep)).tolist())
+        wordy |= {i for i in range(n_rows) if heads[first + i] in as_written}
+        suspects = np.flatnonzero((np.abs(matrix) > LARGEST_INTEGER).any(axis=1)).tolist()
+        wordy |= {i for i in suspects if any(map(is_large_integer, fields[i]))}
         for i in wordy:
-            others[first + i] = as_objects([cleaned[word] for word in rows[i]])
-        numeric = [i for i in range(len(rows)) if i not in wordy]
+            others[first + i] = Coded.of([word.strip() or None for word in fields[i]])
+        numeric = [i for i in range(n_rows) if i not in wordy]
         blocks.append(matrix if not wordy else matrix[numeric])
+    dialect.lines.close()
     if not blocks:
         raise EmptyTableError(f"{source.name} has a header and no rows")
     names, repeated = unique_names(heads)

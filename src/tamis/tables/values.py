@@ -1,6 +1,6 @@
 """Values of columns: which of them are missing, numbers, categories or labels."""
 
-from collections import Counter
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 from tamis._base import LARGEST_INTEGER
+from tamis.tables.coded import Coded, as_objects
 from tamis.tables.errors import InputError
 from tamis.tables.missing import MissingWords
 
@@ -18,7 +19,6 @@ __all__ = [
     "TOO_LARGE",
     "as_floats",
     "as_labels",
-    "as_objects",
     "canonical",
     "is_large_integer",
     "is_number",
@@ -28,7 +28,7 @@ __all__ = [
     "parse_numbers",
     "row_names",
     "strings",
-    "without",
+    "to_number",
     "without_numbers",
 ]
 
@@ -41,6 +41,19 @@ PLACEHOLDERS = ("-", "?", ".")
 # NA counts as a category if at least this many other words, in at least this share of the other
 # rows, are written in the same way.
 _FEWEST_OTHERS, _ALIKE = 5, 0.95
+# Numbers with separators between thousands, by the decimal mark of the file.
+_GROUPED = {
+    ".": re.compile(
+        r"^[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:['\u00a0\u2009\u202f]\d{3})+)(?:\.\d*)?$"
+    ),
+    ",": re.compile(
+        r"^[-+]?[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:['\u00a0\u2009\u202f]\d{3})+)(?:,\d*)?$"
+    ),
+}
+_SEPARATORS = {
+    ".": str.maketrans("", "", ",'\u00a0\u2009\u202f"),
+    ",": str.maketrans(",", ".", ".'\u00a0\u2009\u202f"),
+}
 
 
 def is_large_integer(word: str | None) -> bool:
@@ -66,34 +79,7 @@ def large_columns(values: NDArray) -> NDArray[np.intp]:
     return np.flatnonzero([max(-a, b) > LARGEST_INTEGER for a, b in zip(low, high, strict=True)])
 
 
-def as_objects(values: Sequence) -> NDArray:
-    """Put a list into an array of objects."""
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
-
-
-def without(values: NDArray, missing: frozenset[str]) -> NDArray:
-    """Replace the words that stand for a missing value by None.
-
-    Parameters
-    ----------
-    values : ndarray of object of shape (n_rows,)
-        Words and None.
-    missing : frozenset of str
-        Words that stand for a missing value.
-
-    Returns
-    -------
-    ndarray of object of shape (n_rows,)
-        `values` itself where it holds none of these words.
-    """
-    if missing.isdisjoint(values):
-        return values
-    return as_objects([None if value in missing else value for value in values.tolist()])
-
-
-def missing_in(values: NDArray, missing: MissingWords) -> frozenset[str]:
+def missing_in(values: Coded | NDArray, missing: MissingWords) -> frozenset[str]:
     """Words that stand for a missing value in one column.
 
     One of the usual words (NA, NaN, ...) is read as a category instead if at least five other
@@ -103,7 +89,7 @@ def missing_in(values: NDArray, missing: MissingWords) -> frozenset[str]:
 
     Parameters
     ----------
-    values : ndarray of object of shape (n_rows,)
+    values : Coded, or ndarray of object of shape (n_rows,)
         Words and None.
     missing : MissingWords
         The usual words, or those given by the user.
@@ -120,16 +106,20 @@ def missing_in(values: NDArray, missing: MissingWords) -> frozenset[str]:
     True
     """
     usual = missing.spellings
-    if missing.words is not None or usual.isdisjoint(values):
+    if missing.words is not None:
         return usual
-    counts = Counter(values.tolist())
-    counts.pop(None, None)
-    others = Counter({word: n for word, n in counts.items() if word not in usual})
+    column = Coded.of(values)
+    found = column.find(usual)
+    if not found:
+        return usual
+    counts = column.counts
+    others = {word: n for word, n in counts.items() if word not in usual}
+    n_rows, n_others = sum(counts.values()), sum(others.values())
     evident = set()
-    for word in usual.intersection(counts):
+    for word in column.some(np.array(found)):
         alike = [n for other, n in others.items() if _form(other) == _form(word)]
-        are_alike = len(alike) >= _FEWEST_OTHERS and sum(alike) >= _ALIKE * others.total()
-        if are_alike and counts[word] < counts.total() / 2:
+        are_alike = len(alike) >= _FEWEST_OTHERS and sum(alike) >= _ALIKE * n_others
+        if are_alike and counts[word] < n_rows / 2:
             evident.add(word)
     return usual - evident
 
@@ -160,6 +150,29 @@ def _as_text(value):
         ) from error
 
 
+def to_number(word: str, decimal: str = ".") -> float | None:
+    """The number that a word means, or None.
+
+    Thousands may be separated, and a percent sign divides by 100.
+
+    Examples
+    --------
+    >>> [to_number(w) for w in ("1e3", " .5", "1,234.5", "12 %", "1_000", "1,2345", "NA")]
+    [1000.0, 0.5, 1234.5, 0.12, None, None, None]
+    >>> [to_number(w, decimal=",") for w in ("1,5", "1.234,5", "1.234", "0.25")]
+    [1.5, 1234.5, 1234.0, 0.25]
+    """
+    text = word.strip()
+    if _GROUPED[decimal].match(text):
+        return float(text.translate(_SEPARATORS[decimal]))
+    try:
+        value = float(text.replace(",", ".") if decimal == "," else text)
+    except ValueError:
+        value = to_number(text[:-1], decimal) if text.endswith("%") else None
+        return None if value is None else value / 100
+    return None if "_" in text else value
+
+
 def parse_numbers(
     words: Sequence[str | None], decimal: str = "."
 ) -> tuple[NDArray[np.float64], list[str]]:
@@ -175,16 +188,10 @@ def parse_numbers(
     values = np.full(len(words), np.nan)
     odd = []
     for i, word in enumerate(words):
-        if word is None:
-            continue
-        text = word.replace(",", ".") if decimal == "," else word
-        try:
-            values[i] = float(text)
-        except ValueError:
-            odd.append(word.strip())
-            continue
-        if "_" in text:
-            values[i] = np.nan
+        value = None if word is None else to_number(word, decimal)
+        if value is not None:
+            values[i] = value
+        elif word is not None:
             odd.append(word.strip())
     return values, odd
 
@@ -231,26 +238,21 @@ def canonical(value: Any) -> str | None:
     return str(value) if isinstance(value, np.floating) else str(number)
 
 
-def strings(values: ArrayLike) -> NDArray:
+def strings(values: ArrayLike | Coded) -> Coded:
     """Convert a column to categories: canonical strings, and None for missing values."""
+    if isinstance(values, Coded):
+        return values.map(canonical)
     values = np.asarray(values)
     if values.dtype != object and values.dtype.kind in "fiub":
         unique, inverse = np.unique(values, return_inverse=True)
-        words = np.array([canonical(value) for value in unique], dtype=object)
-        return words[inverse.reshape(-1)]
-    written: dict[Any, str | None] = {}
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values.tolist()):
-        try:
-            out[i] = written[value]
-        except KeyError:
-            out[i] = written[value] = canonical(value)
-        except TypeError:
-            out[i] = canonical(value)
-    return out
+        return Coded(inverse.reshape(-1), list(unique)).map(canonical)
+    try:
+        return Coded.of(values).map(canonical)
+    except TypeError:  # values without a hash
+        return Coded.of([canonical(value) for value in values.tolist()])
 
 
-def row_names(values: ArrayLike) -> NDArray:
+def row_names(values: ArrayLike | Coded) -> NDArray:
     """Convert a column to names of rows: strings as they are written, None where one is missing.
 
     Examples
@@ -258,6 +260,8 @@ def row_names(values: ArrayLike) -> NDArray:
     >>> row_names(np.array([1.0, 2.0])).tolist(), row_names(["007", None]).tolist()
     (['1', '2'], ['007', None])
     """
+    if isinstance(values, Coded):
+        return np.asarray(values)
     values = np.asarray(values)
     if values.dtype.kind == "U" or (values.dtype == object and _are_words(values)):
         return values.astype(object)
@@ -266,7 +270,7 @@ def row_names(values: ArrayLike) -> NDArray:
         values = whole if (whole == values).all() else values
     if values.dtype.kind in "iu":
         return values.astype(str).astype(object)
-    return strings(values)
+    return np.asarray(strings(values))
 
 
 def _are_words(values):
@@ -302,14 +306,8 @@ def without_numbers(matrix: Matrix, numbers: Sequence[float]) -> Matrix:
     return np.where(np.isin(matrix, numbers), np.nan, matrix)
 
 
-def _words(values):
-    """Labels as stripped words; "" for a missing one."""
-    values = [_as_text(v) if isinstance(v, bytes) else v for v in values.tolist()]
-    return np.array(["" if v is None else str(v).strip() for v in values], dtype=object)
-
-
 def as_labels(
-    values: ArrayLike, missing: MissingWords | None = None, classes: Sequence = ()
+    values: ArrayLike | Coded, missing: MissingWords | None = None, classes: Sequence = ()
 ) -> tuple[NDArray, NDArray[np.bool_]]:
     """Convert a column to labels, and find the rows that have one.
 
@@ -331,40 +329,42 @@ def as_labels(
     is_known : ndarray of bool of shape (n_rows,)
         False where a label is missing.
     """
-    values, missing = np.asarray(values), missing or MissingWords()
-    if values.dtype.kind == "b":
-        return values, np.ones(len(values), dtype=bool)
-    if values.dtype.kind == "S":
-        values = values.astype(object)
-    if values.dtype.kind in "OU":
-        if values.dtype == object and all(isinstance(v, (bool, np.bool_)) for v in values):
-            return values.astype(bool), np.ones(len(values), dtype=bool)
-        words = _words(values)
+    missing = missing or MissingWords()
+    labels: Any = values if isinstance(values, Coded) else np.asarray(values)
+    if labels.dtype.kind == "b":
+        return labels, np.ones(len(labels), dtype=bool)
+    if labels.dtype.kind in "OUS":
+        column = Coded.of(labels)
+        are_bool = all(isinstance(word, (bool, np.bool_)) for word in column.words)
+        if are_bool and not column.n_missing:
+            return np.asarray(column).astype(bool), np.ones(len(labels), dtype=bool)
+        column = column.map(lambda v: (_as_text(v) if isinstance(v, bytes) else str(v)).strip())
         if len(classes):
             nothing = missing.spellings.difference(map(str, classes))
         else:
-            nothing = missing_in(words, missing)
-        is_known = np.array([word not in nothing for word in words], dtype=bool)
-        known = set(words.tolist()) - nothing
+            nothing = missing_in(column, missing)
+        column = column.without(nothing)
+        is_known, known = column.codes >= 0, set(column.counts)
+        as_words = np.array([*column.words, ""], dtype=str)[column.codes]
         if not known or not all(map(is_number, known)):
-            return words.astype(str), is_known
-        numbers = {word: float(word) for word in known}
-        if len(set(numbers.values())) < len(numbers) or any(map(is_large_integer, known)):
-            return words.astype(str), is_known  # "01" and "1" are two labels
-        values = np.array([numbers.get(word, np.nan) for word in words.tolist()])
-    if values.dtype.kind in "iuf" and missing.words:
-        values = without_numbers(values[:, None], missing.numbers)[:, 0]
-    if values.dtype.kind in "iu":
-        return values.astype(np.int64), np.ones(len(values), dtype=bool)
-    if values.dtype.kind != "f":
-        raise InputError(f"labels must be strings or numbers, got {values.dtype}")
-    is_known = ~np.isnan(values)
-    if np.isinf(values).any():
+            return as_words, is_known
+        if len(set(map(float, known))) < len(known) or any(map(is_large_integer, known)):
+            return as_words, is_known  # "01" and "1" are two labels
+        numbers = [float(word) if word in known else np.nan for word in column.words]
+        labels = column.numbers(np.array(numbers))
+    if labels.dtype.kind in "iuf" and missing.words:
+        labels = without_numbers(labels[:, None], missing.numbers)[:, 0]
+    if labels.dtype.kind in "iu":
+        return labels.astype(np.int64), np.ones(len(labels), dtype=bool)
+    if labels.dtype.kind != "f":
+        raise InputError(f"labels must be strings or numbers, got {labels.dtype}")
+    is_known = ~np.isnan(labels)
+    if np.isinf(labels).any():
         raise InputError("a label is infinite: expected classes")
-    known = values[is_known]
+    known = labels[is_known]
     if (known == np.floor(known)).all() and (np.abs(known) < 2**53).all():
-        return np.where(is_known, values, 0).astype(np.int64), is_known
-    return values, is_known
+        return np.where(is_known, labels, 0).astype(np.int64), is_known
+    return labels, is_known
 
 
 def match_labels(
@@ -396,5 +396,6 @@ def match_labels(
         return float(text) if is_number(text) and not is_large_integer(text) else text
 
     of_key = {key(label): label for label in classes.tolist()}
-    known = zip(labels.tolist(), is_known, strict=True)
-    return as_objects([of_key.get(key(label)) if is_there else None for label, is_there in known])
+    found = Coded.of(labels)
+    matched = as_objects([*(of_key.get(key(label)) for label in found.words), None])
+    return matched[np.where(is_known, found.codes, -1)]
