@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator
 import tamis
 from tamis.models._onnx_graph import OPSET, Graph
 from tamis.models._onnx_models import add_classifier, columns_of
-from tamis.models._registry import is_estimator, is_record
-from tamis.models._state import require_fitted
+from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.tables.errors import InputError
 from tamis.tables.table_model import TableModel
@@ -71,16 +70,12 @@ def export_onnx(model: TableModel | BaseEstimator, path: str | os.PathLike[str])
     """
     onnx = _require("onnx", "export_onnx")
     path = os.fspath(path)
-    estimator: Any = model if is_estimator(model) else getattr(model, "estimator", None)
-    if not is_estimator(estimator) or not (is_estimator(model) or is_record(model)):
-        raise InputError(
-            f"a {type(model).__name__} cannot be exported to ONNX; only tamis models can."
-        )
-    require_fitted(estimator)
+    model = as_model(model, "exported to ONNX")
+    estimator: Any = model.estimator if isinstance(model, TableModel) else model
     columns = columns_of(estimator)
     if not columns.size:
         raise InputError("the model uses no feature, and an ONNX graph needs at least one input.")
-    if is_estimator(model):
+    if model is estimator:
         sources = _Sources(estimator._feature_names()[columns].tolist())
         graph = Graph(sources.taken)
         x = sources.join(graph, [(name, "number", None, None) for name in sources.given])
@@ -96,6 +91,11 @@ def export_onnx(model: TableModel | BaseEstimator, path: str | os.PathLike[str])
             probabilities = decisions = graph("Softmax", logs, axis=1)
         if model.threshold is not None:
             decisions = _with_threshold(graph, probabilities, model)
+        if model.recalibration is not None:
+            site = model.recalibration
+            logs = graph("Div", graph("Log", probabilities), np.float64(site.temperature))
+            probabilities = graph("Softmax", graph("Add", logs, site.intercept), axis=1)
+            decisions = probabilities if model.threshold is None else decisions
     labels, label_type = _label_values(estimator.classes_)
     best = graph("ArgMax", decisions, axis=1, keepdims=0)
     graph("Gather", labels, best, output=_OUTPUTS[0], axis=0)
