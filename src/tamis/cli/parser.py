@@ -384,7 +384,11 @@ def _add_export(commands):
     parser = _command(commands, "export", "write the model in another format")
     parser.add_argument("run", metavar="RUN", help=_RUN)
     parser.add_argument(
-        "--to", choices=("onnx", "json", "skops"), required=True, help="format to write"
+        "--to",
+        choices=("json", "skops", "onnx", "sql", "python", "spreadsheet"),
+        required=True,
+        help="format to write; sql: a SELECT for linear and center models; python: one file "
+        "without dependencies; spreadsheet: .xlsx with formulas, for linear models",
     )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
 
