@@ -351,8 +351,11 @@ def _add_evaluate(commands):
     parser.add_argument(
         "--target", metavar="COL", help="column of labels (default: as in training)"
     )
+    parser.add_argument("-o", "--output", metavar="FILE", help="also write the results as JSON")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="also write all results to a JSON file"
+        "--recalibrate",
+        metavar="FILE",
+        help="write the model with an intercept and a temperature fitted to these data",
     )
     parser.add_argument("--priors", metavar="A=0.1,B=0.9", help=_PRIORS)
     parser.add_argument(
@@ -387,8 +390,7 @@ def _add_export(commands):
         "--to",
         choices=("json", "skops", "onnx", "sql", "python", "spreadsheet"),
         required=True,
-        help="format to write; sql: a SELECT for linear and center models; python: one file "
-        "without dependencies; spreadsheet: .xlsx with formulas, for linear models",
+        help="format to write; sql is for linear and center models, spreadsheet for linear ones",
     )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
 
