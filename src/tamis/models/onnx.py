@@ -43,8 +43,8 @@ def export_onnx(model: TableModel | BaseEstimator, path: str | os.PathLike[str])
     ----------
     model : classifier or TableModel
         SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), or
-        LandmarkClassifier and LandmarkSearchCV without nearest neighbours and quantile scaling; a
-        classifier of tables with one of these and without free text.
+        LandmarkClassifier or LandmarkSearchCV; a classifier of tables with one of these and
+        without free text.
     path : str or path-like
         File to write.
 
@@ -229,7 +229,7 @@ def register_skl2onnx() -> None:
 
     After this call ``skl2onnx.to_onnx(pipeline, X)`` works for pipelines that end with a
     SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), LandmarkClassifier
-    or LandmarkSearchCV (without nearest neighbours and quantile scaling). The classifier computes
+    or LandmarkSearchCV. The classifier computes
     in double precision; its probabilities have the type of its input.
     """
     _require("onnx", "register_skl2onnx")
@@ -296,14 +296,14 @@ def _convert(scope, operator, container):
         container.add_initializer(fresh[tensor.name], tensor.data_type, list(tensor.dims), content)
     ends = {output.full_name for output in operator.outputs}
     for node in graph.nodes:
-        (output,) = node.output
-        if output not in ends:
-            fresh[output] = scope.get_unique_variable_name(output)
+        for output in node.output:
+            if output not in ends:
+                fresh[output] = scope.get_unique_variable_name(output)
         attributes = {item.name: helper.get_attribute_value(item) for item in node.attribute}
         container.add_node(
             node.op_type,
             [fresh.get(name, name) for name in node.input],
-            [fresh.get(output, output)],
+            [fresh.get(output, output) for output in node.output],
             op_version=opset,
             name=scope.get_unique_operator_name(node.op_type),
             **attributes,
