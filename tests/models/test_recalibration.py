@@ -6,6 +6,7 @@ from scipy.special import softmax
 from tamis.models import load_model, save_model
 from tamis.models.recalibration import cross_fit, fit_recalibration, log_loss, recalibrate
 from tamis.tables import InputError
+from tamis.tables.explanations import explain_margins
 from tamis.tables.table_model import Recalibration
 from tests.models.new_tables import linear_table, new_table
 
@@ -74,3 +75,16 @@ def test_one_class_is_not_enough():
     model, rows = linear_table("logistic"), new_table(30, with_text=False)
     with pytest.raises(InputError, match="rows of two classes at least"):
         recalibrate(model, model.predict_proba(rows), np.zeros(30, dtype=int), {})
+
+
+@pytest.mark.parametrize("threshold", [None, 0.35])
+def test_explanations_sum_to_the_recalibrated_margin(threshold):
+    model = linear_table("panel", threshold, recalibrated=True)
+    rows = new_table(200, with_text=False)
+    told = explain_margins(model, rows)
+    shares = model.predict_proba(rows)
+    assert told.labels.tolist() == model.predict(rows).tolist()
+    place = np.searchsorted(model.classes_.astype(str), told.labels.astype(str))
+    margins = np.log(shares[np.arange(200), place] / shares[np.arange(200), 1 - place])
+    assert_allclose(told.margins, margins, atol=1e-9)
+    assert_allclose(told.probabilities, shares[np.arange(200), place])

@@ -386,12 +386,8 @@ def _add_explain(commands):
 def _add_export(commands):
     parser = _command(commands, "export", "write the model in another format")
     parser.add_argument("run", metavar="RUN", help=_RUN)
-    parser.add_argument(
-        "--to",
-        choices=("json", "skops", "onnx", "sql", "python", "spreadsheet"),
-        required=True,
-        help="format to write; sql is for linear and center models, spreadsheet for linear ones",
-    )
+    formats = ("json", "skops", "onnx", "sql", "python", "spreadsheet")
+    parser.add_argument("--to", choices=formats, required=True, help="format to write")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
 
 

@@ -180,14 +180,17 @@ class TableModel:
         A threshold was chosen for its sensitivity, which does not depend on class frequencies:
         other priors change the probabilities, but not the labels.
         """
-        probabilities = self.calibrated(predicted, priors)
-        if self.threshold is None:
-            return Predicted(self.decide(probabilities), probabilities, asked)
-        return Predicted(self.decide(adjust(predicted, self.temperature)), probabilities, asked)
+        codes, probabilities = self.decided(predicted, priors)
+        return Predicted(self.classes_[codes], probabilities, asked)
 
-    def decide(self, probabilities: NDArray) -> NDArray:
-        """Labels from probabilities: the largest, or by the threshold."""
-        return self.classes_[decide(probabilities, self.positive_index, self.threshold)]
+    def decided(
+        self, predicted: NDArray, priors: ArrayLike | None = None
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Class indices and the model's probabilities, from those of its classifier."""
+        probabilities = before = self.calibrated(predicted, priors)
+        if self.threshold is not None:
+            before = adjust(predicted, self.temperature)
+        return decide(before, self.positive_index, self.threshold), probabilities
 
     @property
     def positive_index(self) -> int | None:
