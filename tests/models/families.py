@@ -35,8 +35,13 @@ MODELS = {
     "centers cv": SparseCenterClassifierCV(cv=3),
     "centers cv l1": SparseCenterClassifierCV(metric="l1", cv=3, rule="1se"),
     "primal-dual": PrimalDualClassifier(0.8, class_weight={"one": 1.0, "two": 2, "three": 0.5}),
+    "primal-dual projection": PrimalDualClassifier(0.8, head="projection"),
+    "primal-dual logistic": PrimalDualClassifier(0.8, head="logistic"),
     "primal-dual frobenius": PrimalDualClassifier(
-        loss="frobenius", adaptive_centers=False, feature_weights=[1, 2, 1, 1, 3, 1]
+        loss="frobenius",
+        adaptive_centers=False,
+        feature_weights=[1, 2, 1, 1, 3, 1],
+        head="projection",
     ),
     "primal-dual nuclear": PrimalDualClassifier(2.0, ball="nuclear", rho=30.0),
     "primal-dual cv": PrimalDualClassifierCV([0.1, 0.5, 2.0], cv=3),

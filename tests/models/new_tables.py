@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from sklearn.base import clone
 
 from tamis import PanelClassifier, PrimalDualClassifier, SparseCenterClassifier
 from tamis.tables.table import Columns
@@ -14,8 +15,9 @@ LINEAR = {
     "centers": SparseCenterClassifier(4),
     "covariance": SparseCenterClassifier(3, covariance="shrunk"),
     "medians": SparseCenterClassifier(4, metric="l1"),
-    "frobenius": PrimalDualClassifier(1.0, loss="frobenius"),
+    "frobenius": PrimalDualClassifier(1.0, loss="frobenius", head="projection"),
     "primal-dual": PrimalDualClassifier(1.0),
+    "projection": PrimalDualClassifier(1.0, head="projection"),
     "panel": PanelClassifier(4, head="lda"),
     "logistic": PanelClassifier(3, head="logistic", cv=3),
 }
@@ -54,5 +56,5 @@ def linear_table(name, threshold=None, recalibrated=False):
     rows, y = table(with_text=False)
     X = model.preparation.transform(rows)
     site = Recalibration(0.7, np.array([0.4, -0.1])) if recalibrated else None
-    estimator = LINEAR[name].fit(X, y)
+    estimator = clone(LINEAR[name]).fit(X, y)
     return replace(model, estimator=estimator, threshold=threshold, recalibration=site)

@@ -174,7 +174,7 @@ def test_names_and_labels_are_never_code(tmp_path):
         (export_sql, "panel kernel", "PanelClassifier cannot be exported to SQL"),
         (export_sql, "datum-wise forest", "its decisions are not linear"),
         (export_spreadsheet, "centers l1", "its decisions are not linear"),
-        (export_spreadsheet, "primal-dual", "its decisions are not linear"),
+        (export_spreadsheet, "primal-dual projection", "its decisions are not linear"),
         (export_python, "odds ratio", "it has no labels to predict"),
     ],
 )

@@ -168,6 +168,23 @@ def test_a_copy_of_a_chosen_feature_is_not_chosen_next(n_classes):
     assert {order_of(X, codes)[0], order_of(X, codes)[1]} != {first, X.shape[1] - 1}
 
 
+def test_sparse_rows_without_a_screened_word_are_spread_over_the_folds():
+    X = sparse.random_array(
+        (3000, 5000), density=0.002, rng=np.random.default_rng(0), format="csr"
+    )
+    codes = np.arange(3000) % 2
+    folds = content_folds(X, codes, 5)
+    assert_array_equal(content_folds(X.toarray(), codes, 5), folds)
+    with_a_zero = X.copy()
+    with_a_zero.data[::7] = 0.0
+    without = with_a_zero.copy()
+    without.eliminate_zeros()
+    assert_array_equal(content_folds(with_a_zero, codes, 5), content_folds(without, codes, 5))
+    unlike = np.flatnonzero(np.diff(X.indptr))
+    assert np.bincount(folds[unlike]).max() < 1.1 * unlike.size / 5
+    assert sample_rows(X[unlike], codes[unlike], 500).size < 600
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_neither_the_order_nor_the_repetition_of_rows_matters(n_classes):
     X, codes = make_rows(n_classes)
@@ -175,7 +192,7 @@ def test_neither_the_order_nor_the_repetition_of_rows_matters(n_classes):
     rows = np.random.default_rng(1).permutation(codes.size)
     assert order_of(X[rows], codes[rows]) == expected
     assert order_of(sparse.csr_array(X), codes) == expected
-    weights = np.random.default_rng(2).integers(0, 4, codes.size)
+    weights = np.random.default_rng(2).integers(1, 4, codes.size) ** 3
     weighted = order_of(X, codes, weights.astype(float))
     assert order_of(X.repeat(weights, axis=0), codes.repeat(weights)) == weighted
     assert weighted != expected

@@ -217,8 +217,9 @@ def test_weight_is_repetition_to_the_last_digits(loss, ball):
 @losses
 def test_a_constant_weight_changes_nothing(loss):
     X, y = make_data()
-    one = fit(X, y, loss=loss, tol=1e-6)
-    many = fit(X, y, np.full(60, 64.0), loss=loss, tol=1e-6)
+    parameters = {"loss": loss, "tol": 1e-6, "head": "projection"}
+    one = fit(X, y, **parameters)
+    many = fit(X, y, np.full(60, 64.0), **parameters)
     assert many.objective_ == pytest.approx(64 * one.objective_, rel=3e-6)
     assert_allclose(many.predict_proba(X), one.predict_proba(X), atol=0.02)
 
@@ -227,8 +228,8 @@ def test_a_constant_weight_changes_nothing(loss):
 @pytest.mark.parametrize("size", [1e-90, 1e-9, 1e9, 1e90])
 def test_extreme_units_of_weight_change_nothing(loss, size):
     X, y = make_data()
-    one = fit(X, y, loss=loss)
-    other = PrimalDualClassifier(loss=loss).fit(X, y, np.full(60, size))
+    one = fit(X, y, loss=loss, head="projection")
+    other = PrimalDualClassifier(loss=loss, head="projection").fit(X, y, np.full(60, size))
     assert other.objective_ == pytest.approx(size * one.objective_, rel=3e-4)
     assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=0.1)
 
@@ -563,7 +564,7 @@ def test_labels_of_two_values():
 @pytest.mark.parametrize("k", [2, 5])
 def test_predictions_follow_from_distances(loss, ball, k):
     X, y = make_data(k=k)
-    model = quiet_fit(X, y, loss=loss, ball=ball, radius=2.0, tol=1e-2)
+    model = quiet_fit(X, y, loss=loss, ball=ball, radius=2.0, tol=1e-2, head="projection")
     rest = model.weights_, model.centers_, model.mean_, model.scale_, loss == "frobenius"
     far = np.array([oracle.distances(x, *rest) for x in X])
     first, second = np.sort(far, axis=1)[:, :2].T
@@ -597,7 +598,7 @@ def test_wrong_thresholds_are_errors(threshold):
 
 def test_importances_order_the_features_and_select_from_a_model():
     X, y = make_data(k=3)
-    model = fit(X, y, radius=0.3)
+    model = fit(X, y, radius=0.3, head="projection")
     expected = np.sqrt((model.weights_**2).sum(axis=1))
     assert_allclose(model.feature_importances_, expected)
     assert np.all(np.diff(expected[model.feature_order_]) <= 0)
@@ -609,7 +610,7 @@ def test_importances_order_the_features_and_select_from_a_model():
 @pytest.mark.parametrize("k", [2, 3])
 def test_coefficients_give_the_decisions_of_squared_distances(k):
     X, y = make_data(k=k)
-    model = fit(3 + 5 * X, y, loss="frobenius")
+    model = fit(3 + 5 * X, y, loss="frobenius", head="projection")
     assert model.coef_.shape == ((1, 8) if k == 2 else (k, 8))
     linear = (3 + 5 * X) @ model.coef_.T + model.intercept_
     decisions = model.decision_function(3 + 5 * X).reshape(y.size, -1)
@@ -628,10 +629,11 @@ def test_selected_columns_come_out_of_transform():
     assert model.get_feature_names_out().tolist() == names
 
 
+@pytest.mark.parametrize("head", ["auto", "projection"])
 @pytest.mark.parametrize("k", [2, 3])
-def test_explanations_have_the_shape_of_the_decisions(k):
+def test_explanations_have_the_shape_of_the_decisions(k, head):
     X, y = make_data(k=k)
-    model = fit(X, y)
+    model = fit(X, y, head=head)
     dense, thin = model.explain(X), model.explain(sparse.csr_array(X))
     assert dense.values.shape == ((60, 8) if k == 2 else (60, 8, 3))
     assert_allclose(thin.decision, dense.decision, atol=1e-9)

@@ -240,7 +240,7 @@ def test_a_refit_that_fails_leaves_no_mixture():
 def test_chosen_radii_follow_the_units_of_the_data(loss, scale):
     X, y = make_data(n_classes=2)
     model = PrimalDualClassifierCV(8, cv=3, loss=loss, standardize=False).fit(scale * X, y)
-    assert model.path_["level"].size == 8
+    assert 8 <= model.path_["level"].size <= 12  # four more where the number of features jumps
     assert model.path_["n_features"][0] <= 6
     assert model.path_["n_features"][-1] >= 20
     assert model.best_score_ > 0.7

@@ -31,7 +31,7 @@ class Model:
 
     @property
     def arrays(self):
-        return self.W, self.mean, self.scale, self.support
+        return self.W[self.support], self.mean, self.scale, self.support
 
     def true_distances(self, euclidean):
         rest = self.W, self.mu, self.mean, self.scale, euclidean

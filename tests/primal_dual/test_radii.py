@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_classification
 
-from tamis.primal_dual.radii import choose_radii, follow, refine_radius
+from tamis.primal_dual.radii import choose_radii, fill_jumps, follow, refine_radius
 from tamis.primal_dual.solver import solve
 from tamis.primal_dual.training import make_problem, prepare
 
@@ -66,3 +66,30 @@ def test_refining_finds_the_largest_radius_with_few_enough_features(wanted):
     level = refine_radius(below, above, wanted, tol=1e-6, max_iter=10_000)
     assert level.size <= wanted
     assert level.size >= wanted - 1
+
+
+@pytest.mark.parametrize("ball", ["l1", "l21"])
+def test_jumps_are_filled_until_every_small_number_of_features_has_a_level(ball):
+    limits = {"tol": 1e-6, "max_iter": 10_000}
+    levels = list(follow(make(ball=ball), [0.1, 0.5, 2.0], **limits))
+    given = [level.radius for level in levels]
+    before = {level.size for level in levels}
+    fill_jumps(levels, 60, most=12, **limits)
+    radii, sizes = [level.radius for level in levels], [level.size for level in levels]
+    assert radii == sorted(set(radii))
+    assert set(given) <= set(radii)
+    wanted = set(range(min(before), 13))
+    assert len(wanted & before) <= 3
+    assert len(wanted - set(sizes)) <= 1
+    for level in levels:
+        assert level.solution.relative_gap <= 1e-6
+
+
+def test_no_more_solutions_are_computed_than_allowed():
+    limits = {"tol": 1e-6, "max_iter": 10_000}
+    levels = list(follow(make(), [0.1, 2.0], **limits))
+    fill_jumps(levels, 3, **limits)
+    assert 3 <= len(levels) <= 5
+    done = len(levels)
+    fill_jumps(levels, 0, **limits)
+    assert len(levels) == done

@@ -105,6 +105,7 @@ def make_model(setting, y, **more):
         tol=TOL,
         max_iter=MAX_ITER,
         warm_start=True,
+        head="projection",
         **more,
     )
 

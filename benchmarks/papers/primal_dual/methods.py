@@ -38,7 +38,7 @@ def make_model(setting, method, max_iter):
     """An untrained classifier; `max_iter` is for the settings that converge."""
     kind = NormClassifier if method == "Frobenius norm" else PrimalDualClassifier
     parameters = {"max_iter": max_iter, **METHODS[method], **SETTINGS[setting]}
-    return kind(warm_start=setting != "published", **parameters)
+    return kind(head="projection", warm_start=setting != "published", **parameters)
 
 
 def outer_folds(X, y, repeat, seed):

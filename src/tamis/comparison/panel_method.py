@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import require_class_weights
-from tamis.comparison.method import Method, Trained, count_levels
+from tamis.comparison.method import MANY_ROWS, Method, Trained, count_levels
 from tamis.comparison.problem import Part, Problem
 from tamis.panel import PanelClassifier
 from tamis.panel.outer import outer_splits
-from tamis.panel.selection import MOST_ROWS
+from tamis.panel.selection import MOST_ROWS, is_rare
 
 __all__ = ["Panel", "PanelModels", "choose_folds", "forward_features", "keep_columns"]
 
-_PANEL_FEATURES, _SCREENED = 50, 100
+_PANEL_FEATURES, _PANEL_WORDS, _SCREENED = 50, 2_000, 100
 # Outer folds that choose the head, inside each fold of the comparison.
 _OUTER_FOLDS = 3
 # A cost of 0 would make a feature infinitely good; this share of the largest cost is small enough.
@@ -47,9 +47,11 @@ class Panel(PanelModels):
     takes_weights = True
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
-        """Numbers of features, up to 50."""
-        limit = min(limit or _PANEL_FEATURES, _PANEL_FEATURES)
-        return count_levels(problem.n_features, limit, problem.n_rows)
+        """Numbers of features, up to 50; of words up to 2,000."""
+        words = is_rare(problem.encoded)
+        most = _PANEL_WORDS if words else _PANEL_FEATURES
+        limit = min(limit or most, most)
+        return count_levels(problem.n_features, limit, MANY_ROWS + 1 if words else problem.n_rows)
 
     def train(self, part: Part, levels: Sequence[float]) -> Trained:
         """One selection for all levels; the head of each is chosen in folds of its own."""

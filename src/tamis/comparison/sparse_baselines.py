@@ -19,9 +19,10 @@ from tamis._base import RECORD_VERSION, largest, softmax
 from tamis.comparison.method import Trained, count_levels
 from tamis.comparison.panel_method import PanelModels
 from tamis.comparison.problem import Part, Problem
-from tamis.heads import LinearHead, fit_logistic
+from tamis.heads import LinearHead, fit_logistic, fit_sparse_logistic
 from tamis.panel import PanelClassifier, PanelPath
-from tamis.panel.forward import content_folds, dense_columns, weigh_classes
+from tamis.panel.forward import content_folds, weigh_classes
+from tamis.panel.importances import measure_importances
 
 __all__ = ["L1Logistic", "RelaxedL1", "Rfe", "SparseBaseline", "fit_l1_logistic"]
 
@@ -174,11 +175,9 @@ def linear_path(
 
     def build(place):
         coef, some = heads[place].coef, columns[place]
-        values = dense_columns(part.X, some)
-        # What the decisions change, on average, when a feature is set to its mean.
-        means = values.mean(axis=0)
-        spread = np.abs(values - means).mean(axis=0)
-        importances = spread * np.abs(coef - coef.mean(axis=0)).mean(axis=0)
+        weights = np.ones(part.codes.size) if part.weights is None else part.weights
+        share = weights / weights.sum()
+        means, importances = measure_importances(heads[place], part.X, some, share)
         size = np.full(m, -1.0)
         size[some] = importances
         return PanelClassifier.from_record(
@@ -258,21 +257,22 @@ def _unscaled(model, scaler, columns):
 
 def _tune_ridge(part, columns):
     """Ridge-logistic regression on some columns, with the ridge of the least loss in folds."""
-    X, codes, n_classes = dense_columns(part.X, columns), part.codes, part.known.size
+    X, codes, n_classes = take_columns(part.X, columns), part.codes, part.known.size
+    fit = fit_sparse_logistic if is_sparse(X) else fit_logistic
     weights = np.ones(codes.size) if part.weights is None else part.weights
     weights = weigh_classes(codes, weights, n_classes, part.class_weight)
-    folds = content_folds(X, codes, _RIDGE_FOLDS, part.groups, part.seed)
+    folds = content_folds(part.X, codes, _RIDGE_FOLDS, part.groups, part.seed)
     losses = np.zeros(len(_RIDGES))
     for fold in range(_RIDGE_FOLDS):
         train, test = folds != fold, folds == fold
         if not test.any() or np.unique(codes[train]).size < 2:
             continue
-        heads = fit_logistic(X[train], codes[train], weights[train], n_classes, _RIDGES)
+        heads = fit(X[train], codes[train], weights[train], n_classes, _RIDGES)
         for place, head in enumerate(heads):
             shares = softmax(head.decisions(X[test]))[np.arange(test.sum()), codes[test]]
             losses[place] -= weights[test] @ np.log(np.maximum(shares, 1e-12))
     ridge = _RIDGES[int(np.argmin(losses))]
-    return fit_logistic(X, codes, weights, n_classes, [ridge])[0], ridge
+    return fit(X, codes, weights, n_classes, [ridge])[0], ridge
 
 
 def fit_l1_logistic(X, is_class, weights, penalties, seed):

@@ -4,5 +4,14 @@ from tamis.heads.head import Head, KernelHead, LinearHead
 from tamis.heads.kernel import fit_kernel
 from tamis.heads.lda import fit_lda
 from tamis.heads.logistic import fit_logistic
+from tamis.heads.sparse_logistic import fit_sparse_logistic
 
-__all__ = ["Head", "KernelHead", "LinearHead", "fit_kernel", "fit_lda", "fit_logistic"]
+__all__ = [
+    "Head",
+    "KernelHead",
+    "LinearHead",
+    "fit_kernel",
+    "fit_lda",
+    "fit_logistic",
+    "fit_sparse_logistic",
+]

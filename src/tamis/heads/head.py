@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from tamis._array import Matrix, to_dense
+
 __all__ = ["Head", "KernelHead", "LinearHead", "Standardization", "standardize"]
 
 
@@ -49,7 +51,7 @@ class Head(ABC):
     """Base of the heads."""
 
     @abstractmethod
-    def decisions(self, X: NDArray) -> NDArray[np.float64]:
+    def decisions(self, X: Matrix) -> NDArray[np.float64]:
         """Decisions, of shape (n_rows, n_classes)."""
 
 
@@ -66,9 +68,9 @@ class LinearHead(Head):
     coef: NDArray
     intercept: NDArray
 
-    def decisions(self, X: NDArray) -> NDArray[np.float64]:
-        """Decisions, of shape (n_rows, n_classes)."""
-        return X @ self.coef.T + self.intercept
+    def decisions(self, X: Matrix) -> NDArray[np.float64]:
+        """Decisions, of shape (n_rows, n_classes); X may be sparse."""
+        return np.asarray(X @ self.coef.T) + self.intercept
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class KernelHead(Head):
     width: float
     coef: NDArray
 
-    def decisions(self, X: NDArray) -> NDArray[np.float64]:
+    def decisions(self, X: Matrix) -> NDArray[np.float64]:
         """Decisions, of shape (n_rows, n_classes)."""
-        distances = cdist((X - self.center) / self.scale, self.landmarks, "sqeuclidean")
+        distances = cdist((to_dense(X) - self.center) / self.scale, self.landmarks, "sqeuclidean")
         return np.exp(-self.width * distances) @ self.coef

@@ -83,9 +83,23 @@ def _centers(graph, model, x):
 
 
 def _primal_dual(graph, model, x):
-    support = model._selected
-    inner = model.weights_[support] / model.scale_[support, None]
+    support, linear = model._selected, model._head_coef is not None
+    rows = model._head_coef.T if linear else model.weights_[support]
+    inner = rows / model.scale_[support, None]
     projected = graph("MatMul", graph("Sub", x, model.mean_[support]), inner)
+    if linear:
+        decisions = graph("Add", graph.clip(projected, _FARTHEST), model._head_intercept)
+    else:
+        decisions = _from_centers(graph, model, projected)
+
+    def slack(top):
+        return graph("Mul", graph("Add", graph("Abs", top), np.float64(1.0)), np.float64(_TIE))
+
+    decisions = graph.settle(decisions, slack)
+    return graph("Div", decisions, np.float64(model.temperature_))
+
+
+def _from_centers(graph, model, projected):
     away = graph.clip(graph.apart(projected, model.centers_), _FARTHEST)
     if model._euclidean:
         distance = graph("Sqrt", graph.sum(graph("Mul", away, away), 2))
@@ -94,15 +108,8 @@ def _primal_dual(graph, model, x):
     distance = graph("Min", distance, np.float64(_FARTHEST))
     relative = graph("Div", distance, np.float64(model.dispersion_))
     if model._euclidean:
-        decisions = graph("Mul", graph("Mul", relative, relative), np.float64(-0.5))
-    else:
-        decisions = graph("Neg", relative)
-
-    def slack(top):
-        return graph("Mul", graph("Add", graph("Abs", top), np.float64(1.0)), np.float64(_TIE))
-
-    decisions = graph.settle(decisions, slack)
-    return graph("Div", decisions, np.float64(model.temperature_))
+        return graph("Mul", graph("Mul", relative, relative), np.float64(-0.5))
+    return graph("Neg", relative)
 
 
 def _panel(graph, model, x):

@@ -52,7 +52,7 @@ def linear_form(estimator: Any) -> LinearForm | None:
     elif kind.startswith("PrimalDual"):
         columns = np.flatnonzero(estimator.support_)
         mean, scale = estimator.mean_[columns], estimator.scale_[columns]
-        coef = getattr(estimator, "_head_coef", None)
+        coef = estimator._head_coef
         if coef is not None:
             form = LinearForm(columns, mean, coef / scale, estimator._head_intercept)
         elif estimator._euclidean:

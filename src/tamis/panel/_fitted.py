@@ -30,10 +30,11 @@ from tamis._base import (
 )
 from tamis.centers.groups import make_groups
 from tamis.heads import Head, KernelHead, LinearHead
-from tamis.panel.forward import Choices, dense_columns
+from tamis.panel.forward import Choices, decide
+from tamis.panel.importances import measure_importances
 from tamis.panel.record import read_record, write_record
-from tamis.panel.selection import SELECTIONS, Selection
-from tamis.panel.settings import HEADS
+from tamis.panel.selection import SELECTIONS, Selection, keeps_sparse
+from tamis.panel.settings import HEADS, settings_of
 from tamis.paths.seeds import as_seed
 
 __all__ = ["FittedPanel"]
@@ -92,7 +93,7 @@ class FittedPanel(
             self,
             X,
             y,
-            accept_sparse=("csr", "csc"),
+            accept_sparse="csr",
             dtype=[np.float64, np.float32],
             accept_large_sparse=True,
         )
@@ -142,6 +143,12 @@ class FittedPanel(
             as_seed(self.random_state),
         )
 
+    def _settings(self, X, selection, levels):
+        """Settings that are tried for the head, for the longest panel."""
+        kept = np.count_nonzero(selection.choices.kept[selection.choices.group_of])
+        n_columns = int(levels.max(initial=0)) + int(kept)
+        return settings_of(self.head, keeps_sparse(X, n_columns))
+
     def _order(self, X, codes, n_steps, sample_weight=None, n_classes=None, groups=None):
         """First columns of the groups that are selected on all rows, first to last."""
         trainer = copy.copy(self)
@@ -171,10 +178,9 @@ class FittedPanel(
         # In C order, as after reading a file, so that the decisions have the same bits.
         self._head_state = {name: np.array(value, order="C") for name, value in vars(head).items()}
         self._head_state["values"] = np.asarray(setting.values, dtype=np.float64)
-        values = dense_columns(X, columns)
         share = weights / weights.sum()
-        self._means = share @ values
-        self._importance = _importances(head, values, share) / self.temperature_
+        self._means, importances = measure_importances(head, X, columns, share)
+        self._importance = importances / self.temperature_
 
     def _take_over(self, model):
         """Become the fitted `model`; the parameters stay."""
@@ -204,8 +210,7 @@ class FittedPanel(
 
     def _decisions(self, X):
         X = self._check_X(X)
-        values = dense_columns(X, np.flatnonzero(self.support_))
-        return self._head.decisions(values) / self.temperature_
+        return decide(self._head, X, np.flatnonzero(self.support_)) / self.temperature_
 
     def _get_support_mask(self):
         check_is_fitted(self, "support_")
@@ -285,23 +290,3 @@ class FittedPanel(
             return Explanation(values[0], float(base[0]), self._feature_names(), X)
         together = values if is_sparse(X) else np.stack(values, axis=2)
         return Explanation(together, base, self._feature_names(), X)
-
-
-def _importances(head: Head, X: NDArray, share: NDArray) -> NDArray[np.float64]:
-    """Mean absolute change of the centered decisions when a feature is set to its mean.
-
-    `share` are the weights of the rows, of sum one.
-    """
-
-    def centered(values):
-        decisions = head.decisions(values)
-        decisions = np.where(np.isfinite(decisions), decisions, 0.0)
-        return decisions - decisions.mean(axis=1, keepdims=True)
-
-    usual, means = centered(X), share @ X
-    importances = np.zeros(X.shape[1])
-    for j in range(X.shape[1]):
-        changed = X.copy()
-        changed[:, j] = means[j]
-        importances[j] = share @ np.abs(usual - centered(changed)).mean(axis=1)
-    return importances

@@ -23,8 +23,8 @@ from tamis.panel.outer import (
     outer_splits,
 )
 from tamis.panel.path import PanelPath, default_levels
-from tamis.panel.selection import MOST_ROWS, Selection
-from tamis.panel.settings import Setting, settings_of
+from tamis.panel.selection import MOST_ROWS, Selection, store
+from tamis.panel.settings import Setting
 
 __all__ = ["PanelClassifier", "make_path"]
 
@@ -41,6 +41,8 @@ _PARAMETERS = (
     "cv",
     "random_state",
 )
+# Rows of the outer folds for each feature of a long panel: as many as a good temperature needs.
+_ROWS_PER_FEATURE = 50
 _DESCRIPTIONS = ("n_features_in_", "feature_names_in_")
 
 
@@ -122,6 +124,11 @@ class PanelClassifier(FittedPanel):
     small. Scores need rows that took no part in the selection. With more than 10,000 rows, the
     forward steps and the choice of the head see a sample of them; screening and the head itself
     use all rows.
+
+    Features after the fiftieth, and all features of data in which fewer than one value in twenty
+    is other than zero (words), come from a regularised path over twice as many screened features
+    (`tamis.panel.l1_path`) instead of forward steps. With such data, and with large sparse data,
+    the heads "auto" and "logistic" are ridge-logistic regression on columns that stay sparse.
 
     Examples
     --------
@@ -261,9 +268,11 @@ class PanelClassifier(FittedPanel):
         return trainer._make_path(X, codes, weights, levels, trainer.classes_, choices, groups)
 
     def _make_path(self, X, codes, weights, levels, classes, choices, groups):
-        selection, settings = self._make_selection(choices), settings_of(self.head)
+        X, selection = store(X), self._make_selection(choices)
+        settings = self._settings(X, selection, levels)
         n_classes = len(classes)
-        splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, MOST_ROWS)
+        most = max(MOST_ROWS, _ROWS_PER_FEATURE * int(levels.max(initial=0)))
+        splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, most)
         decisions = [
             fit_fold(X, codes, weights, n_classes, selection, levels, settings, groups, split)[1]
             for split in splits

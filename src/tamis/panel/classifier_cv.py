@@ -20,7 +20,7 @@ from tamis.panel.outer import (
     fit_fold,
     outer_splits,
 )
-from tamis.panel.settings import settings_of
+from tamis.panel.selection import store
 from tamis.paths.engine import CrossValidation, check_rule, evaluate, tabulate_folds
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.scoring import ScoringMixin, check_scoring
@@ -171,8 +171,9 @@ coef_, intercept_, n_features_in_, feature_names_in_
         X, codes, weights = self._validate(X, y, sample_weight)
         groups = check_groups(groups, codes)
         choices = self._make_choices()
-        selection, settings = self._make_selection(choices), settings_of(self.head)
+        X, selection = store(X), self._make_selection(choices)
         levels = check_levels(self.levels, choices.n_choices)
+        settings = self._settings(X, selection, levels)
         n_classes = len(self.classes_)
         splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed)
 

@@ -36,18 +36,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse, take_columns
-from tamis.heads.head import standardize
+from tamis.heads.head import Head, LinearHead, standardize
 from tamis.panel._forward_kernels import Candidates, Limits, Problems, forward_steps
 
 __all__ = [
     "Choices",
     "content_folds",
+    "decide",
     "dense_columns",
+    "members",
     "sample_rows",
     "select_forward",
-    "telling_columns",
     "weigh_classes",
 ]
+
+# Values of dense rows that are hashed at a time.
+_HASHED = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ def weigh_classes(
 
 
 def content_folds(
-    columns: NDArray, codes: NDArray, n_folds: int, groups: NDArray | None = None, seed: int = 0
+    X: Matrix, codes: NDArray, n_folds: int, groups: NDArray | None = None, seed: int = 0
 ) -> NDArray[np.int64]:
     """Fold of each row, from what the row holds.
 
@@ -120,8 +124,7 @@ def content_folds(
 
     Parameters
     ----------
-    columns : ndarray of shape (n_rows, n_columns)
-        Values that tell rows apart.
+    X : {ndarray, CSR array} of shape (n_rows, n_columns)
     codes : ndarray of int of shape (n_rows,)
         Class indices.
     n_folds : int
@@ -133,7 +136,7 @@ def content_folds(
     -------
     folds : ndarray of int64 of shape (n_rows,)
     """
-    key = _hash_rows(columns, seed)
+    key = _hash_rows(X, seed)
     if groups is not None:
         _, group = np.unique(groups, return_inverse=True)
         # A group has the smallest hash and the smallest class of its rows.
@@ -152,33 +155,38 @@ def content_folds(
     return folds
 
 
-def telling_columns(X: Matrix) -> NDArray[np.float64]:
-    """Up to 64 columns, as a dense array, whose values identify the rows."""
-    return dense_columns(X, np.unique(np.linspace(0, X.shape[1] - 1, 64).astype(np.intp)))
-
-
 def sample_rows(
-    columns: NDArray, codes: NDArray, most: int, groups: NDArray | None = None, seed: int = 0
+    X: Matrix, codes: NDArray, most: int, groups: NDArray | None = None, seed: int = 0
 ) -> NDArray[np.intp]:
     """About `most` rows at most, chosen by what they hold: a share of each class, groups whole."""
     if codes.size <= most:
         return np.arange(codes.size)
-    return np.flatnonzero(content_folds(columns, codes, -(-codes.size // most), groups, seed) == 0)
+    return np.flatnonzero(content_folds(X, codes, -(-codes.size // most), groups, seed) == 0)
 
 
-def _hash_rows(columns, seed):
-    """A 64-bit number for each row; equal rows have equal numbers."""
+def _hash_rows(X, seed):
+    """A 64-bit number for each row; equal rows have equal numbers, dense or sparse."""
     rng = np.random.default_rng([seed, 29])
-    odd = rng.integers(0, 2**63, size=columns.shape[1], dtype=np.uint64) * np.uint64(2)
-    odd += np.uint64(1)
-    total = np.zeros(columns.shape[0], dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        for j in range(columns.shape[1]):
-            bits = (np.asarray(columns[:, j], dtype=np.float64) + 0.0).view(np.uint64)
-            mixed = (bits ^ (bits >> np.uint64(29))) * odd[j]
-            total += mixed ^ (mixed >> np.uint64(32))
-        total *= np.uint64(0x9E3779B97F4A7C15)
+    odd = rng.integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    total = np.zeros(X.shape[0], dtype=np.uint64)
+    if is_sparse(X):
+        filled = np.flatnonzero(np.diff(X.indptr))
+        if filled.size:
+            total[filled] = np.add.reduceat(_mix(X.data, odd[X.indices]), X.indptr[filled])
+    else:
+        n_rows = max(1, _HASHED // max(X.shape[1], 1))
+        for start in range(0, X.shape[0], n_rows):
+            rows = slice(start, start + n_rows)
+            total[rows] = _mix(X[rows], odd).sum(axis=1)
+    total *= np.uint64(0x9E3779B97F4A7C15)
     return total ^ (total >> np.uint64(32))
+
+
+def _mix(values, odd):
+    """64 bits of each value and its column; 0 for 0, which sparse rows may store or not."""
+    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    mixed = (bits ^ (bits >> np.uint64(29))) * odd
+    return mixed ^ (mixed >> np.uint64(32))
 
 
 def select_forward(
@@ -224,7 +232,7 @@ def select_forward(
     order : ndarray of int64
         Chosen groups, first to last; at most `n_steps`.
     """
-    blocks = _members(choices.group_of, screened)
+    blocks = members(choices.group_of, screened)
     kept = np.flatnonzero(choices.kept[choices.group_of])
     columns = np.concatenate([*blocks, kept]).astype(np.int64)
     values = dense_columns(X, columns)
@@ -232,7 +240,7 @@ def select_forward(
     if used.size < codes.size:
         values, codes, weights = values[used], codes[used], weights[used]
         groups = None if groups is None else groups[used]
-    folds = content_folds(values[:, np.argsort(columns)], codes, n_folds, groups, seed)
+    folds = content_folds(X, codes, n_folds, groups, seed)
     rows = np.argsort(folds, kind="stable")
     fold_starts = np.searchsorted(folds[rows], np.arange(n_folds + 1))
     weighed = weigh_classes(codes[rows], weights[rows], n_classes, class_weight)
@@ -258,6 +266,12 @@ def select_forward(
     return np.asarray(screened)[order]
 
 
+def decide(head: Head, X: Matrix, columns: NDArray) -> NDArray[np.float64]:
+    """Decisions of a head of some columns; linear ones leave sparse columns sparse."""
+    linear = isinstance(head, LinearHead)
+    return head.decisions(take_columns(X, columns) if linear else dense_columns(X, columns))
+
+
 def dense_columns(X: Matrix, columns: NDArray) -> NDArray[np.float64]:
     """Some columns as a dense array of float64."""
     part = take_columns(X, columns)
@@ -265,8 +279,8 @@ def dense_columns(X: Matrix, columns: NDArray) -> NDArray[np.float64]:
     return np.asarray(part, dtype=np.float64)
 
 
-def _members(group_of, some):
-    """Columns of some groups, ascending."""
+def members(group_of: NDArray, some: NDArray) -> list[NDArray]:
+    """Columns of each of some groups, ascending."""
     order = np.argsort(group_of, kind="stable")
     starts = np.searchsorted(group_of[order], np.stack([some, some + 1]))
     return [order[first:last] for first, last in starts.T]

@@ -19,14 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_consistent_length
 
-from tamis._array import Matrix
+from tamis._array import Matrix, take_columns
 from tamis.heads import Head
 from tamis.panel._loss_kernels import tempered_losses
 from tamis.panel.forward import (
     content_folds,
+    decide,
     dense_columns,
     sample_rows,
-    telling_columns,
     weigh_classes,
 )
 from tamis.panel.selection import Selection
@@ -69,7 +69,7 @@ class FittedHeads:
     def decisions(self, X: Matrix, level: int, setting: int) -> NDArray[np.float64]:
         """Decisions of one head, of shape (n_rows, n_classes)."""
         head = self.heads[level][setting]
-        return np.maximum(head.decisions(dense_columns(X, self.columns[level])), _FAR)
+        return np.maximum(decide(head, X, self.columns[level]), _FAR)
 
 
 @dataclass(frozen=True)
@@ -133,10 +133,9 @@ def outer_splits(
     if isinstance(cv, int | np.integer):
         if cv < 2:  # True too
             raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}.")
-        values = telling_columns(X)
-        if most is not None:
-            used = used[sample_rows(values[used], codes[used], most, _rows(groups, used), seed)]
-        folds = content_folds(values[used], codes[used], int(cv), _rows(groups, used), seed + 1)
+        if most is not None and used.size > most:
+            used = used[sample_rows(X[used], codes[used], most, _rows(groups, used), seed)]
+        folds = content_folds(X[used], codes[used], int(cv), _rows(groups, used), seed + 1)
         splits = [(used[folds != f], used[folds == f]) for f in range(int(cv))]
     else:
         splits = [
@@ -191,7 +190,8 @@ def fit_heads(
     order = selection.order(X, codes, weights, n_classes, int(levels.max(initial=0)), groups)
     columns = [selection.columns(order[:k]) for k in levels]
     every = np.unique(np.concatenate(columns))
-    values = dense_columns(X, every)
+    keeps_sparse = any(setting.keeps_sparse for of_level in settings for setting in of_level)
+    values = take_columns(X, every) if keeps_sparse else dense_columns(X, every)
     heads = [
         fit_settings(
             values[:, np.searchsorted(every, some)],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tamis._array import Matrix
 from tamis.heads import Head
-from tamis.panel.forward import dense_columns
+from tamis.panel.forward import decide
 from tamis.paths.path import Path
 
 if TYPE_CHECKING:
@@ -78,13 +78,8 @@ class PanelPath(Path):
         """
         chosen = range(len(self))[places]
         out = np.empty((len(chosen), X.shape[0], len(self.classes)))
-        if not chosen:
-            return out
-        every = np.unique(np.concatenate([self._columns[i] for i in chosen]))
-        values = dense_columns(X, every)
         for row, i in enumerate(chosen):
-            part = values[:, np.searchsorted(every, self._columns[i])]
-            out[row] = self._heads[i].decisions(part) / self._temperatures[i]
+            out[row] = decide(self._heads[i], X, self._columns[i]) / self._temperatures[i]
         return out
 
     def model(self, level: int) -> PanelClassifier:

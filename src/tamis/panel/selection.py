@@ -1,4 +1,4 @@
-r"""Orders of features: forward steps, gains of the centers, or the primal-dual path.
+r"""Orders of features: forward steps, gains of the centers, or a regularised path.
 
 Every way returns groups of columns, first to last; a panel of k features uses the first k. The
 gain of the sparse centers is a sum over classes, :math:`g_i = \sum_c g_{ci}`. Screening takes the
@@ -14,17 +14,33 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from tamis._array import Matrix
+from tamis._array import Matrix, is_sparse
 from tamis._base import order_by_score
 from tamis.centers import SparseCenterClassifier
-from tamis.panel.forward import Choices, sample_rows, select_forward, telling_columns
+from tamis.panel.forward import Choices, members, sample_rows, select_forward, weigh_classes
+from tamis.panel.l1_path import follow_path
 from tamis.primal_dual import PrimalDualClassifier
 
-__all__ = ["MOST_ROWS", "SELECTIONS", "Selection"]
+__all__ = [
+    "MOST_ROWS",
+    "MOST_STEPS",
+    "SELECTIONS",
+    "Selection",
+    "is_rare",
+    "keeps_sparse",
+    "store",
+]
 
 #: With more rows, forward steps and the choice of a head see a sample of about this size.
 MOST_ROWS = 10_000
+#: Features after so many come from a regularised path.
+MOST_STEPS = 50
+# Data with a smaller share of values other than zero are like words: see `is_rare`.
+_RARE = 0.05
+# Selected columns of sparse data are made dense for a head up to this many values.
+_MOST_VALUES = 20_000_000
 SELECTIONS = ("forward", "centers", "medians", "primal-dual")
 
 
@@ -81,6 +97,10 @@ class Selection:
         order : ndarray of int64
             Without kept groups; groups that cannot help are left out.
         """
+        used = weights > 0
+        if not used.all():
+            X, codes, weights = X[used], codes[used], weights[used]
+            groups = None if groups is None else groups[used]
         if self.kind == "primal-dual":
             return self._limited(self._along_the_path(X, codes, weights, n_steps), n_steps)
         gains = self._gains(X, codes, weights)
@@ -94,8 +114,18 @@ class Selection:
         screened = _in_turn(orders, max(self.n_screened, 2 * n_steps))
         if screened.size == 0:
             return screened
+        n_forward = 0 if is_rare(X) else min(n_steps, MOST_STEPS)
+        order = screened[:0]
+        if n_forward:
+            order = self._forward(X, codes, weights, n_classes, screened, n_forward, groups)
+        if n_forward < n_steps:
+            order = self._lengthen(X, codes, weights, n_classes, screened, order, n_steps)
+        return order
+
+    def _forward(self, X, codes, weights, n_classes, screened, n_steps, groups):
+        """Forward steps, on a sample of many rows."""
         if codes.size > MOST_ROWS:
-            rows = sample_rows(telling_columns(X), codes, MOST_ROWS, groups, self.seed)
+            rows = sample_rows(X, codes, MOST_ROWS, groups, self.seed)
             X, codes, weights = X[rows], codes[rows], weights[rows]
             groups = None if groups is None else groups[rows]
         return select_forward(
@@ -112,6 +142,19 @@ class Selection:
             groups=groups,
             seed=self.seed,
         )
+
+    def _lengthen(self, X, codes, weights, n_classes, screened, order, n_steps):
+        """The groups that follow those of `order`, along a regularised path."""
+        rest = screened[~np.isin(screened, order)]
+        if rest.size == 0:
+            return order
+        present = np.concatenate([order, np.flatnonzero(self.choices.kept)])
+        blocks = members(self.choices.group_of, np.concatenate([present, rest]))
+        factor = np.concatenate([np.zeros(present.size), self.choices.cost[rest]])
+        weighed = weigh_classes(codes, weights, n_classes, self.class_weight)
+        n_wanted = n_steps - order.size
+        found = follow_path(X, codes, weighed, n_classes, blocks, factor, n_wanted, self.alpha)
+        return self._limited(np.concatenate([order, rest[found - present.size]]), n_steps)
 
     def columns(self, order: NDArray) -> NDArray[np.intp]:
         """Columns of some groups and of the kept ones, ascending."""
@@ -169,6 +212,25 @@ class Selection:
                     kept.append(g)
             order = np.array(kept, dtype=np.int64)
         return order[:n_steps]
+
+
+def is_rare(X: Matrix) -> bool:
+    """Whether hardly any value is other than zero, as of words.
+
+    A sample of rows would hold too little of each feature then, so there are no forward steps.
+    """
+    n_stored = X.nnz if is_sparse(X) else np.count_nonzero(X)
+    return n_stored < _RARE * X.shape[0] * X.shape[1]
+
+
+def store(X: Matrix) -> Matrix:
+    """X as a sparse array if hardly any value is other than zero; otherwise as it is."""
+    return sparse.csr_array(X) if not is_sparse(X) and is_rare(X) else X
+
+
+def keeps_sparse(X: Matrix, n_columns: int) -> bool:
+    """Whether heads of so many columns must leave them sparse."""
+    return is_sparse(X) and (is_rare(X) or X.shape[0] * n_columns > _MOST_VALUES)
 
 
 def _in_turn(orders, n):

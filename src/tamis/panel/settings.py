@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.heads import Head, fit_kernel, fit_lda, fit_logistic
+from tamis._array import Matrix, is_sparse
+from tamis.heads import Head, fit_kernel, fit_lda, fit_logistic, fit_sparse_logistic
 from tamis.panel.forward import content_folds, weigh_classes
 
 __all__ = ["HEADS", "Setting", "fit_settings", "settings_of"]
 
 HEADS = ("auto", "lda", "logistic", "kernel")
-_ALPHAS = (0.1, 1.0, 3.0, 10.0, 30.0)
+_ALPHAS, _SPARSE_ALPHAS = (0.1, 1.0, 3.0, 10.0, 30.0), (0.1, 1.0, 10.0)
 _WIDTHS, _RIDGES = (0.3, 1.0, 3.0), (0.1, 1.0, 10.0)
 _N_LANDMARKS = 200
 # Of ridge-logistic heads: to choose among them, and of the one that is chosen.
@@ -30,10 +31,13 @@ class Setting:
     head : {"lda", "logistic", "kernel"}
     values : tuple of float
         Nothing; the ridge; or the width and the ridge.
+    keeps_sparse : bool
+        Whether the features it is fitted on stay sparse.
     """
 
     head: str
     values: tuple[float, ...] = ()
+    keeps_sparse: bool = False
 
     @property
     def is_linear(self) -> bool:
@@ -41,8 +45,10 @@ class Setting:
         return self.head != "kernel"
 
 
-def settings_of(head: str) -> list[Setting]:
-    """The settings that are tried for a head."""
+def settings_of(head: str, keeps_sparse: bool = False) -> list[Setting]:
+    """The settings that are tried for a head; logistic ones alone if features stay sparse."""
+    if keeps_sparse and head in ("auto", "logistic"):
+        return [Setting("logistic", (alpha,), True) for alpha in _SPARSE_ALPHAS]
     settings = {
         "lda": [Setting("lda")],
         "logistic": [Setting("logistic", (alpha,)) for alpha in _ALPHAS],
@@ -53,7 +59,7 @@ def settings_of(head: str) -> list[Setting]:
 
 
 def fit_settings(
-    X: NDArray,
+    X: Matrix,
     codes: NDArray,
     weights: NDArray,
     n_classes: int,
@@ -65,8 +71,8 @@ def fit_settings(
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_selected)
-        Selected features.
+    X : {ndarray, sparse array} of shape (n_rows, n_selected)
+        Selected features; sparse only for settings that keep them so.
     codes : ndarray of int of shape (n_rows,)
         Class indices.
     weights : ndarray of shape (n_rows,)
@@ -93,7 +99,8 @@ def fit_settings(
     if logistic:
         alphas = [setting.values[0] for setting in logistic]
         tol = _LOOSE if len(settings) > 1 else _TIGHT
-        heads = fit_logistic(X, codes, weighed, n_classes, alphas, tol)
+        fit = fit_sparse_logistic if is_sparse(X) else fit_logistic
+        heads = fit(X, codes, weighed, n_classes, alphas, tol)
         fitted.update(zip(logistic, heads, strict=True))
     kernel = [setting for setting in settings if setting.head == "kernel"]
     if kernel:

@@ -19,8 +19,8 @@ to the last digits, however correlated the features are; first-order methods do 
 In the l1 ball with a smooth loss, the default, these steps are one compiled loop (`_descent`).
 
 Data flow: `training` (weights, standardization) -> `problem` -> `solver` or `paper` -> `radii`
-(one after the other) -> `records` (fitted attributes) -> `path`, `classifier`, `classifier_cv` ->
-`prediction`.
+(one after the other) -> `records` (fitted attributes), `head` (a linear classifier of the selected
+features) -> `path`, `classifier`, `classifier_cv` -> `prediction`.
 """
 
 from tamis.primal_dual.classifier import PrimalDualClassifier

@@ -26,12 +26,15 @@ from tamis._base import (
 )
 from tamis.primal_dual._parameters import LARGEST, check_feature_weights, check_number
 from tamis.primal_dual.balls import BALLS
+from tamis.primal_dual.head import HEADS, fit_head
 from tamis.primal_dual.losses import make_loss
 from tamis.primal_dual.prediction import (
     confidence_of,
     contributions,
     decide,
+    decide_linear,
     distances,
+    linear_contributions,
     project,
 )
 from tamis.primal_dual.record import read_record, write_record
@@ -40,7 +43,8 @@ from tamis.primal_dual.training import make_problem, prepare
 
 __all__ = ["FittedPrimalDual", "History"]
 
-_PRIVATE = ("_levels", "_fold_scores", "_euclidean", "_class_size")
+_HEAD = ("_head_coef", "_head_intercept")
+_PRIVATE = ("_levels", "_fold_scores", "_euclidean", "_class_size", *_HEAD)
 _LOSSES = ("huber", "l1", "frobenius")
 _DEFAULT_ITERATIONS = 20_000
 # "auto" sets rho to this multiple of the mean class size: see `benchmarks/papers/primal_dual`.
@@ -89,7 +93,7 @@ class FittedPrimalDual(
     # Parameters and data.
 
     def _check_parameters(self):
-        for name, known in (("ball", tuple(BALLS)), ("loss", _LOSSES)):
+        for name, known in (("ball", tuple(BALLS)), ("loss", _LOSSES), ("head", HEADS)):
             value = getattr(self, name)
             if not (isinstance(value, str) and value in known):
                 raise ValueError(
@@ -192,7 +196,7 @@ class FittedPrimalDual(
         """Keep the arrays of a solution."""
         record = record_of(data, problem, solution, n_samples)
         self._keep_data(data, problem)
-        self._be(record)
+        self._be(record | fit_head(self.head, data, self.class_weight_, record["selected"]))
 
     def _keep_data(self, data, problem):
         """Keep the attributes that all radii share."""
@@ -206,6 +210,7 @@ class FittedPrimalDual(
         for name, value in record.items():
             if name.endswith("_") and value is not None:
                 setattr(self, name, value)
+        self._head_coef, self._head_intercept = record["head_coef"], record["head_intercept"]
         self.weights_ = np.zeros((self.scale_.size, record["centers_"].shape[0]))
         self.weights_[record["selected"]] = record["rows"]
         self.support_ = np.zeros(self.scale_.size, dtype=bool)
@@ -257,9 +262,19 @@ class FittedPrimalDual(
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Length of each row of `weights_`: 0 for a feature that is not used."""
+        """Length of each feature's coefficients in the decision: 0 for a feature that is not used.
+
+        These are the rows of `weights_` with the projection, otherwise the coefficients of the
+        head, relative to their mean over the classes; both for standardized features.
+        """
         check_is_fitted(self, "support_")
-        return np.linalg.norm(self.weights_, axis=1)
+        if self._head_coef is None:
+            return np.linalg.norm(self.weights_, axis=1)
+        importances = np.zeros(self.support_.size)
+        importances[self.support_] = np.linalg.norm(
+            self._head_coef - self._head_coef.mean(axis=0), axis=0
+        )
+        return importances
 
     @property
     def feature_order_(self) -> NDArray[np.intp]:
@@ -268,9 +283,10 @@ class FittedPrimalDual(
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Coefficients of the decisions in the units of X; for ``loss="frobenius"`` only.
+        """Coefficients of the decisions in the units of X.
 
-        The other losses measure distances in the l1 norm, which is not linear.
+        The projection has them with ``loss="frobenius"`` only: the other losses measure distances
+        in the l1 norm, which is not linear.
         """
         return self._linear()[0]
 
@@ -281,24 +297,30 @@ class FittedPrimalDual(
 
     def _linear(self):
         check_is_fitted(self, "support_")
-        if not self._euclidean:
+        coef = np.zeros((len(self.classes_), self.support_.size))
+        if self._head_coef is not None:
+            coef[:, self.support_] = self._head_coef / self.scale_[self.support_]
+            bias, unit = self._head_intercept, self.temperature_
+        elif self._euclidean:
+            coef = (self.weights_ / self.scale_[:, None] @ self.centers_.T).T
+            bias = -0.5 * (self.centers_**2).sum(axis=1)
+            unit = self.dispersion_**2 * self.temperature_
+        else:
             raise AttributeError(
-                f"{type(self).__name__} has coef_ and intercept_ only with loss='frobenius': the "
-                "decisions of the other losses are not linear. See feature_importances_."
+                f"{type(self).__name__} with head_='projection' has coef_ and intercept_ only "
+                "with loss='frobenius': the decisions of the other losses are not linear. See "
+                "feature_importances_, or use another head."
             )
-        unit = self.dispersion_**2 * self.temperature_
-        coef = (self.weights_ / self.scale_[:, None] @ self.centers_.T).T / unit
-        intercept = -coef @ self.mean_ - 0.5 * (self.centers_**2).sum(axis=1) / unit
+        coef, intercept = coef / unit, (bias - coef @ self.mean_) / unit
         if len(self.classes_) == 2:
             return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         return coef, intercept
 
     # Decisions.
 
-    def _distances(self, X):
-        """Check the samples, and compute their distances to the centers."""
+    def _check_X(self, X):
         check_is_fitted(self, "support_")
-        X = validate(
+        return validate(
             self,
             X,
             reset=False,
@@ -306,15 +328,23 @@ class FittedPrimalDual(
             dtype=[np.float64, np.float32],
             accept_large_sparse=True,
         )
-        P = project(X, self.weights_, self.mean_, self.scale_, self._selected)
-        return X, distances(P, self.centers_, self._euclidean)
+
+    def _distances(self, X):
+        """Distances of checked samples to the centers."""
+        P = project(X, self.weights_[self.support_], self.mean_, self.scale_, self._selected)
+        return distances(P, self.centers_, self._euclidean)
 
     def _decisions(self, X):
-        away = self._distances(X)[1]
-        return decide(away, self._euclidean, self.dispersion_) / self.temperature_
+        X = self._check_X(X)
+        if self._head_coef is None:
+            decisions = decide(self._distances(X), self._euclidean, self.dispersion_)
+        else:
+            P = project(X, self._head_coef.T, self.mean_, self.scale_, self._selected)
+            decisions = decide_linear(P, self._head_intercept)
+        return decisions / self.temperature_
 
     def confidence(self, X: ArrayLike) -> NDArray[np.float64]:
-        """How much nearer the nearest center is than the second: 0 at a border, 1 on a center.
+        """How clear the decision is: 0 at a border between two classes, at most 1.
 
         Parameters
         ----------
@@ -324,9 +354,14 @@ class FittedPrimalDual(
         Returns
         -------
         confidence : ndarray of shape (n_samples,)
-            ``(d2 - d1) / (d2 + d1)`` of the two smallest distances.
+            With the projection ``(d2 - d1) / (d2 + d1)`` of the two smallest distances to the
+            centers; with another head, the difference of the two largest probabilities.
         """
-        return confidence_of(self._distances(X)[1])
+        X = self._check_X(X)
+        if self._head_coef is None:
+            return confidence_of(self._distances(X))
+        second, first = np.partition(self.predict_proba(X), -2, axis=1)[:, -2:].T
+        return first - second
 
     def explain(self, X: ArrayLike) -> Explanation:
         """Contribution of each feature to the decision of each sample.
@@ -339,20 +374,30 @@ class FittedPrimalDual(
         Returns
         -------
         explanation : Explanation
-            `values` and `base` sum to `decision_function`. Contributions are integrated along the
-            straight path from the mean (dense samples) or from 0 (sparse ones, so that they are
-            as sparse as the sample).
+            `values` and `base` sum to `decision_function`. Contributions are relative to the mean
+            (dense samples) or to 0 (sparse ones, so that they are as sparse as the sample); with
+            the projection they are integrated along the straight path from there.
         """
-        X, _ = self._distances(X)
-        values, base = contributions(
-            X,
-            self.weights_,
-            self.mean_,
-            self.scale_,
-            self._selected,
-            self.centers_,
-            self._euclidean,
-            self.dispersion_,
-        )
+        X = self._check_X(X)
+        if self._head_coef is None:
+            values, base = contributions(
+                X,
+                self.weights_[self.support_],
+                self.mean_,
+                self.scale_,
+                self._selected,
+                self.centers_,
+                self._euclidean,
+                self.dispersion_,
+            )
+        else:
+            values, base = linear_contributions(
+                X,
+                self._head_coef,
+                self._head_intercept,
+                self.mean_,
+                self.scale_,
+                self._selected,
+            )
         values = [value / self.temperature_ for value in values]
         return self._explanation(values, base / self.temperature_, X)

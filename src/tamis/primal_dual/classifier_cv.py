@@ -20,8 +20,16 @@ from tamis.paths.scoring import ScoringMixin, check_scoring
 from tamis.paths.splits import make_splits, weighted_splits
 from tamis.primal_dual._fitted import FittedPrimalDual
 from tamis.primal_dual._parameters import check_radii
+from tamis.primal_dual.head import fit_head
 from tamis.primal_dual.path import PrimalDualPath
-from tamis.primal_dual.radii import Level, add_wanted, choose_radii, follow, many_features
+from tamis.primal_dual.radii import (
+    Level,
+    add_wanted,
+    choose_radii,
+    fill_jumps,
+    follow,
+    many_features,
+)
 from tamis.primal_dual.records import record_of
 
 __all__ = ["PrimalDualClassifierCV"]
@@ -37,7 +45,9 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     ----------
     radii : int or array-like of float, default=20
         Radii to try. An integer chooses that many from the data, from a few features to many (a
-        quarter as many as samples, at least 100) for the balls that select features.
+        quarter as many as samples, at least 100) for the balls that select features, and adds at
+        most half as many where the number of features jumps by more than one and more than a
+        tenth.
     n_features_to_select : int or float or None, default=None
         Select the largest radius with at most this many features instead of the best score; scores
         are computed anyway. If `radii` is an integer, a radius is added that comes as close as
@@ -57,7 +67,9 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     feature_weights : array-like of shape (n_features,) or None, default=None
         Positive factors of the standardized features; features with larger ones enter sooner.
     class_weight : {"balanced"}, dict or None, default="balanced"
-        Weights of the classes in the loss.
+        Weights of the classes in the loss and in the head.
+    head : {"auto", "lda", "logistic", "projection"}, default="auto"
+        What decides, given the selected features: see `PrimalDualClassifier`.
     tol : float, default=1e-4
         Relative duality gap to stop at, for each solution.
     max_iter : int or None, default=None
@@ -91,7 +103,7 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     best_score_ : float
         Score of the chosen radius over all folds; used to select a model, so it is optimistic.
     classes_, weights_, centers_, support_, feature_importances_, feature_order_, coef_, \
-intercept_, n_features_, dual_, objective_, gap_, relative_gap_, \
+intercept_, head_, n_features_, dual_, objective_, gap_, relative_gap_, \
 rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, feature_names_in_
         As in `PrimalDualClassifier`, trained on all data.
 
@@ -103,7 +115,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     >>> model = PrimalDualClassifierCV([0.1, 0.3, 1.0, 3.0], rule="1se", cv=3, tol=1e-8)
     >>> model = model.fit(data.data, data.target)
     >>> model.path_["score"].round(2).tolist(), model.n_features_
-    ([0.9, 0.91, 0.95, 0.96], 19)
+    ([0.91, 0.92, 0.96, 0.96], 19)
     >>> model.with_n_features(4).get_feature_names_out().tolist()
     ['mean concave points', 'worst radius', 'worst concave points']
     """
@@ -121,6 +133,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         standardize: bool = True,
         feature_weights: ArrayLike | None = None,
         class_weight: str | dict | None = "balanced",
+        head: str = "auto",
         tol: float = 1e-4,
         max_iter: int | None = None,
         cv: int | BaseCrossValidator | Iterable = 5,
@@ -139,6 +152,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self.standardize = standardize
         self.feature_weights = feature_weights
         self.class_weight = class_weight
+        self.head = head
         self.tol = tol
         self.max_iter = max_iter
         self.cv = cv
@@ -214,9 +228,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             # An interrupt keeps the levels and the folds so far.
             if levels:
                 self._keep_data(data, problem)
-                self._levels = [
-                    record_of(data, level.problem, level.solution, codes.size) for level in levels
-                ]
+                self._levels = self._records(data, self.class_weight_, levels, codes.size)
                 mass = np.bincount(codes, weights * self.class_weight_[codes])
                 self._choose(cross_validation, evaluations, mass, wanted)
         self._warn_of_gap(float(self.path_["gap"].max()), self._iterations)
@@ -242,20 +254,23 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     def _follow_all(self, problem, radii, wanted, levels):
         """Follow the path on all data, appending to `levels`."""
         limits = {"tol": self.tol, "max_iter": self._iterations}
+        n_classes, n_features = problem.n_classes, problem.matrix.shape[1]
+        largest = min(n_features, max(many_features(problem), 2 * (wanted or 0)))
         if radii is None:
-            n_classes, n_features = problem.n_classes, problem.matrix.shape[1]
             radii = choose_radii(
                 problem,
                 self.radii,
                 fewest=min(wanted or n_classes, n_classes),
-                largest=min(n_features, max(many_features(problem), 2 * (wanted or 0))),
+                largest=largest,
                 max_iter=self._iterations,
                 **({} if wanted is None else {"slight": 0.0}),
             )
         for level in follow(problem, radii, **limits):
             levels.append(level)
-        if wanted is not None and isinstance(self.radii, Integral):
-            add_wanted(levels, wanted, **limits)
+        if isinstance(self.radii, Integral) and problem.ball.selects_rows:
+            fill_jumps(levels, int(self.radii) // 2, largest, **limits)
+            if wanted is not None:
+                add_wanted(levels, wanted, **limits)
 
     def _train_fold(self, X, codes, weights, rows, levels):
         """Train the path of one fold, with class indices as its classes."""
@@ -267,15 +282,22 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             )
         template = clone(self)
         template.classes_ = self.classes_
-        data, _ = template._prepare(X[rows], inner, weights[rows], known)
+        data, of_class = template._prepare(X[rows], inner, weights[rows], known)
         problem = template._problem(data, 1.0)
         template._keep_data(data, problem)
         radii = [level.radius for level in levels]
-        records = [
-            record_of(data, level.problem, level.solution, rows.size, keep_dual=False)
-            for level in follow(problem, radii, tol=self.tol, max_iter=self._iterations)
-        ]
+        followed = follow(problem, radii, tol=self.tol, max_iter=self._iterations)
+        records = self._records(data, of_class, followed, rows.size, keep_dual=False)
         return PrimalDualPath(template, records, radii, known)
+
+    def _records(self, data, of_class, levels, n_samples, **keep):
+        """Solutions and heads of all levels."""
+        records = [
+            record_of(data, level.problem, level.solution, n_samples, **keep) for level in levels
+        ]
+        return [
+            record | fit_head(self.head, data, of_class, record["selected"]) for record in records
+        ]
 
     def _choose(self, cross_validation, evaluations, mass, wanted):
         """Choose the level by the rule or the wanted number of features."""

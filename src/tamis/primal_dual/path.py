@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tamis._array import Matrix, center_columns
 from tamis.paths.path import Path
-from tamis.primal_dual.prediction import decide, distances
+from tamis.primal_dual.prediction import decide, decide_linear, distances
 
 if TYPE_CHECKING:
     from tamis.primal_dual.classifier import PrimalDualClassifier
@@ -41,10 +41,12 @@ class PrimalDualPath(Path):
         levels: ArrayLike,
         classes: NDArray,
         retrain: Callable | None = None,
+        fit_head: Callable | None = None,
     ) -> None:
         self._template = template
         self._records = list(records)
         self._retrain = retrain
+        self._fit_head = fit_head
         self._models: dict = {}
         self.levels = np.asarray(levels)
         self.classes = classes
@@ -78,7 +80,7 @@ class PrimalDualPath(Path):
         -------
         decisions : ndarray of shape (n_levels, n_rows, n_classes)
         """
-        records = self._records[places]
+        records = [self._with_head(record) for record in self._records[places]]
         fitted, n_classes = self._template, len(self.classes)
         union = np.unique(
             np.concatenate([np.zeros(0, np.intp), *(r["selected"] for r in records)])
@@ -87,19 +89,29 @@ class PrimalDualPath(Path):
         for place, record in enumerate(records):
             rows = np.searchsorted(union, record["selected"])
             columns = slice(place * n_classes, (place + 1) * n_classes)
-            stacked[rows, columns] = record["rows"] / fitted.scale_[record["selected"], None]
+            inner = record["rows"] if record["head_coef"] is None else record["head_coef"].T
+            stacked[rows, columns] = inner / fitted.scale_[record["selected"], None]
         P = center_columns(X, union, fitted.mean_[union], stacked)
         decisions = np.empty((len(records), X.shape[0], n_classes))
         for place, record in enumerate(records):
             one = P[:, place * n_classes : (place + 1) * n_classes]
-            away = distances(one, record["centers_"], fitted._euclidean)
-            decisions[place] = decide(away, fitted._euclidean, record["dispersion_"])
+            if record["head_coef"] is None:
+                away = distances(one, record["centers_"], fitted._euclidean)
+                decisions[place] = decide(away, fitted._euclidean, record["dispersion_"])
+            else:
+                decisions[place] = decide_linear(one, record["head_intercept"])
             decisions[place] /= record["temperature_"]
         return decisions
 
+    def _with_head(self, record):
+        """The record, with its head, which is fitted when it is needed first."""
+        if "head_" not in record:
+            record.update(self._fit_head(record["selected"]))
+        return record
+
     def model(self, level: int) -> PrimalDualClassifier:
         """The fitted `PrimalDualClassifier` at one place of the path; nothing is trained again."""
-        record = self._records[level]
+        record = self._with_head(self._records[level])
         if id(record) not in self._models:
             one = copy.copy(self._template)
             one.radius = float(record["radius"])
@@ -154,7 +166,9 @@ class PrimalDualPath(Path):
                 chosen.append(records[few[-1]])
             else:
                 chosen.append(self._heaviest(records[0], int(count), feature_of, kept))
-        path = PrimalDualPath(self._template, chosen, counts, self.classes, self._retrain)
+        path = PrimalDualPath(
+            self._template, chosen, counts, self.classes, self._retrain, self._fit_head
+        )
         path.n_features = np.array([_count(record, feature_of, kept) for record in chosen])
         return path
 

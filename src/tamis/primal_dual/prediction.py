@@ -9,6 +9,8 @@ Contributions are integrated along the straight path from a reference to the sam
 l1 distance to a center changes, for each coordinate of p, in proportion to p - p0, with the slope
 :math:`(|p - \mu| - |p_0 - \mu|) / (p - p_0)`; so a feature's contribution is its share of p - p0
 times that slope, and contributions sum to the decision exactly, although it is not linear.
+
+The decisions of a linear head are a projection too, :math:`((x - mean) / scale) B^T + b`.
 """
 
 import numpy as np
@@ -16,16 +18,27 @@ from scipy import sparse
 
 from tamis._array import center_columns, is_sparse
 
-__all__ = ["confidence_of", "contributions", "decide", "distances", "project"]
+__all__ = [
+    "confidence_of",
+    "contributions",
+    "decide",
+    "decide_linear",
+    "distances",
+    "linear_contributions",
+    "project",
+]
 
 # Larger than any data, but with a finite square.
 _FARTHEST = 1e100
 _TIE = 1e-12
 
 
-def project(X, weights, mean, scale, support):
-    """Projected samples, (n_samples, n_classes); only the columns of the support are read."""
-    inner = weights[support] / scale[support, None]
+def project(X, rows, mean, scale, support):
+    """Projected samples, (n_samples, n_classes); only the columns of the support are read.
+
+    `rows` (n_selected, n_classes) are the weights of these columns.
+    """
+    inner = rows / scale[support, None]
     return center_columns(X, support, mean[support], inner)
 
 
@@ -42,8 +55,17 @@ def distances(P, centers, euclidean):
 
 
 def decide(distance, euclidean, dispersion):
-    """Log likelihood of each class, from distances; differences within rounding count as ties."""
-    decisions = -0.5 * (distance / dispersion) ** 2 if euclidean else -distance / dispersion
+    """Log likelihood of each class, from distances."""
+    return _settle(-0.5 * (distance / dispersion) ** 2 if euclidean else -distance / dispersion)
+
+
+def decide_linear(P, intercept):
+    """Decisions of a linear head, from samples that were projected with its coefficients."""
+    return _settle(np.clip(P, -_FARTHEST, _FARTHEST) + intercept)
+
+
+def _settle(decisions):
+    """Decisions that differ from the best by rounding only count as ties."""
     best = decisions.max(axis=1, keepdims=True)
     return np.where(best - decisions <= _TIE * (1.0 + np.abs(best)), best, decisions)
 
@@ -55,14 +77,14 @@ def confidence_of(distance):
     return np.where(total > 0, (second - first) / np.where(total > 0, total, 1.0), 0.0)
 
 
-def contributions(X, weights, mean, scale, support, centers, euclidean, dispersion):
+def contributions(X, rows, mean, scale, support, centers, euclidean, dispersion):
     """Contributions of the features to the decisions.
 
     Parameters
     ----------
     X : ndarray or sparse container of shape (n_samples, n_features)
-    weights, mean, scale, support, centers, euclidean, dispersion
-        The fitted model.
+    rows, mean, scale, support, centers, euclidean, dispersion
+        The fitted model; `rows` are the weights of the support.
 
     Returns
     -------
@@ -72,10 +94,10 @@ def contributions(X, weights, mean, scale, support, centers, euclidean, dispersi
         Decisions at the reference: the mean for dense samples, 0 for sparse ones, so that
         contributions are as sparse as the sample.
     """
-    inner = weights[support] / scale[support, None]
+    inner = rows / scale[support, None]
     thin = is_sparse(X)
     start = -mean[support] @ inner if thin else np.zeros(centers.shape[0])
-    P = project(X, weights, mean, scale, support)
+    P = project(X, rows, mean, scale, support)
     base = decide(distances(start[None], centers, euclidean), euclidean, dispersion)[0]
     values = []
     for center in centers:
@@ -87,6 +109,23 @@ def contributions(X, weights, mean, scale, support, centers, euclidean, dispersi
         value[:, support] = (X[:, support] - mean[support]) * slope
         values.append(value)
     return values, base
+
+
+def linear_contributions(X, coef, intercept, mean, scale, support):
+    """Contributions to the decisions of a linear head, as `contributions`.
+
+    coef (n_classes, n_selected) and intercept (n_classes,) are for standardized features.
+    """
+    inner = coef / scale[support]
+    if is_sparse(X):
+        shape = X.shape[0], support.size
+        values = [_multiply_sparse(X, np.broadcast_to(row, shape), support) for row in inner]
+        return values, intercept - inner @ mean[support]
+    values = [np.zeros(X.shape) for _ in inner]
+    away = X[:, support] - mean[support]
+    for value, row in zip(values, inner, strict=True):
+        value[:, support] = away * row
+    return values, intercept
 
 
 def _slopes(P, start, center, euclidean, dispersion):

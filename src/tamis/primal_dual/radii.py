@@ -16,6 +16,7 @@ __all__ = [
     "Level",
     "add_wanted",
     "choose_radii",
+    "fill_jumps",
     "follow",
     "many_features",
     "refine_radius",
@@ -35,6 +36,9 @@ _SMALLEST_RADIUS, _LARGEST_RADIUS = 1e-6, 1e6
 # A fit this good, in units of the empty model, needs no improvement.
 _SATURATED = 0.01
 _REFINEMENTS = 12
+# From one level to the next, the number of features should grow by one or by this share; radii
+# closer to each other than the factor are not told apart.
+_JUMP, _CLOSEST = 0.1, 1.0005
 # A path ends at a quarter as many features as samples, but at least this many.
 _MANY = 100
 
@@ -239,3 +243,43 @@ def add_wanted(levels, wanted, **limits):
     level = refine_radius(levels[i], levels[i + 1], wanted, **limits)
     if level is not levels[i]:
         levels.insert(i + 1, level)
+
+
+def fill_jumps(levels, n_extra, most=None, **limits):
+    """Insert levels where the number of features jumps, the largest jump (in relation) first.
+
+    Parameters
+    ----------
+    levels : list of Level
+        From the smallest radius to the largest; changed.
+    n_extra : int
+        Largest number of solutions to compute.
+    most : int or None
+        Numbers of features above this do not matter.
+    **limits
+        `tol`, `max_iter` and `crisp` as in `follow`.
+    """
+    added = set()
+    for _ in range(n_extra):
+        places = [i for i in range(len(levels) - 1) if _jumps(levels[i], levels[i + 1], most)]
+        if not places:
+            break
+        place = max(places, key=lambda i: levels[i + 1].size / levels[i].size)
+        below, above = levels[place : place + 2]
+        radius = np.sqrt(below.radius * above.radius)
+        level = next(follow(below.problem, [radius], **limits, level=below))
+        levels.insert(place + 1, level)
+        added.add(radius)
+    # Of equal numbers of features the largest radius counts; the others were only steps.
+    levels[:] = [
+        level
+        for level, after in zip(levels, [*levels[1:], None], strict=True)
+        if level.radius not in added or after is None or level.size != after.size
+    ]
+
+
+def _jumps(below, above, most):
+    """Whether there should be a level between two neighbours."""
+    few = most is None or below.size < most
+    far = above.size - below.size > max(1, _JUMP * below.size)
+    return few and far and below.size > 0 and above.radius > _CLOSEST * below.radius

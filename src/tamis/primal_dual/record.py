@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamis._base.records import Record, plain
+from tamis.primal_dual.head import HEADS
 
 if TYPE_CHECKING:
     from tamis.primal_dual._fitted import FittedPrimalDual
@@ -59,13 +60,9 @@ def _write_solution(state, selected, rows):
         **{name: plain(state[f"{name}_"]) for name in _NUMBERS},
         "n_iter": int(state["n_iter_"]),
     }
-    if "head_" in state:
-        coef, intercept = (
-            state[f"_{name}"] if f"_{name}" in state else state[name]
-            for name in ("head_coef", "head_intercept")
-        )
-        record |= {"head": state["head_"]}
-        record |= {"head_coef": plain(coef), "head_intercept": plain(intercept)}
+    record["head"] = state["head_"]
+    for name in ("head_coef", "head_intercept"):
+        record[name] = plain(state[f"_{name}"] if f"_{name}" in state else state[name])
     if "best_score_" in state:
         record["score"] = plain(state["best_score_"])
         record["stability"] = plain(state["stability_"])
@@ -79,8 +76,7 @@ def read_record(model: FittedPrimalDual, record: Record) -> None:
     m, C = model.n_features_in_, model.classes_.size
     is_cv = "rule" in model._get_param_names()
     model._euclidean = record.choice("distance", ("l1", "l2")) == "l2"
-    has_head = "head" in model._get_param_names()
-    selected, rows, found = _read_solution(record, m, C, is_cv, has_head)
+    selected, rows, found = _read_solution(record, m, C, is_cv)
     for name, value in found.items():
         setattr(model, name if name.endswith("_") else f"_{name}", value)
     model.weights_ = np.zeros((m, C))
@@ -96,10 +92,10 @@ def read_record(model: FittedPrimalDual, record: Record) -> None:
     if "history" in record:
         model.history_ = record.table("history", _OF_HISTORY)
     if is_cv:
-        _read_levels(model, record, m, C, has_head)
+        _read_levels(model, record, m, C)
 
 
-def _read_solution(record, m, C, is_cv, has_head):
+def _read_solution(record, m, C, is_cv):
     """Selected features, their rows of weights, and the attributes of one radius."""
     selected = record.indices("features", m, ascending=True)
     found: dict[str, Any] = {
@@ -111,16 +107,14 @@ def _read_solution(record, m, C, is_cv, has_head):
     rows = record.numbers("weights", (selected.size, C))
     for name in ("objective", "gap", "relative_gap"):
         found[f"{name}_"] = record.number(name, finite=False)
-    if has_head:
-        found["head_"] = record.choice("head", ("projection", "lda", "logistic"))
-        coef = intercept = None
-        if found["head_"] == "projection":
-            for name in ("head_coef", "head_intercept"):
-                record.require(record.take(name) is None, name, "null for the projection")
-        else:
-            coef = record.numbers("head_coef", (C, selected.size))
-            intercept = record.numbers("head_intercept", (C,))
-        found |= {"head_coef": coef, "head_intercept": intercept}
+    found["head_"] = record.choice("head", HEADS[1:])
+    found["head_coef"] = found["head_intercept"] = None
+    if found["head_"] == "projection":
+        for name in ("head_coef", "head_intercept"):
+            record.require(record.take(name) is None, name, "null for the projection")
+    else:
+        found["head_coef"] = record.numbers("head_coef", (C, selected.size))
+        found["head_intercept"] = record.numbers("head_intercept", (C,))
     if is_cv:
         found["best_score_"] = record.number("score", finite=False)
         found["stability_"] = record.numbers("stability", (m,))
@@ -129,7 +123,7 @@ def _read_solution(record, m, C, is_cv, has_head):
     return selected, rows, found
 
 
-def _read_levels(model, record, m, C, has_head):
+def _read_levels(model, record, m, C):
     model.radius_ = record.number("radius", above=0.0)
     model.path_ = record.table("path", _OF_PATH)
     n_levels = model.path_["level"].size
@@ -138,7 +132,7 @@ def _read_levels(model, record, m, C, has_head):
     record.require(len(parts) == n_levels, "levels", f"{n_levels} levels")
     model._levels = []
     for part in parts:
-        selected, rows, found = _read_solution(part, m, C, True, has_head)
+        selected, rows, found = _read_solution(part, m, C, True)
         radius, size = part.number("radius", above=0.0), part.integer("size")
         part.finish()
         level = {"radius": radius, "size": size, "selected": selected, "rows": rows}

@@ -86,7 +86,7 @@ def estimate_primal_dual(model, x):
                 decisions.append(-min(sum(map(abs, away)), 1e100) / scale)
     else:
         pairs = zip(model["head_coef"], model["head_intercept"], strict=True)
-        decisions = [dot(z, coef) + intercept for coef, intercept in pairs]
+        decisions = [min(max(dot(z, coef), -1e100), 1e100) + shift for coef, shift in pairs]
     top = max(decisions)
     slack = 1e-12 * (1 + abs(top))
     return softmax([(top if top - d <= slack else d) / model["temperature"] for d in decisions])

@@ -1,0 +1,70 @@
+"""Linear heads on the selected features, in place of the projection and its centers.
+
+A head is fitted on the standardized columns that the certificate's W uses and has one coefficient
+per column and class, so its decisions are one product, as the projection is, and sparse data stay
+sparse where it is applied. Only training needs the selected columns as a dense array.
+Shapes: coef (n_classes, n_selected), intercept (n_classes,).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.heads import fit_lda, fit_logistic
+from tamis.primal_dual.training import TrainingData
+
+__all__ = ["HEADS", "fit_head"]
+
+HEADS = ("auto", "lda", "logistic", "projection")
+# Ridge of the logistic head.
+_ALPHA = 3.0
+# "auto" is the projection for more features or more values, which would have to be dense.
+_MOST_FEATURES, _MOST_VALUES = 1_000, 50_000_000
+
+
+def fit_head(
+    head: str, data: TrainingData, class_weight: NDArray, selected: NDArray
+) -> dict[str, Any]:
+    """Fit the head of one model.
+
+    Parameters
+    ----------
+    head : {"auto", "lda", "logistic", "projection"}
+        "auto" is "lda" for two classes and "logistic" for more, unless there are very many
+        features.
+    data : TrainingData
+    class_weight : ndarray of shape (n_classes,)
+        Weights of the classes, which those of the rows include.
+    selected : ndarray of int
+        Features of the model, ascending.
+
+    Returns
+    -------
+    fitted : dict
+        "head_" names the head that is used; "head_coef" and "head_intercept" are for standardized
+        features, None for the projection.
+    """
+    if head == "auto":
+        head = "lda" if data.n_classes == 2 else "logistic"
+        n_values = selected.size * data.codes.size
+        if selected.size > _MOST_FEATURES or n_values > _MOST_VALUES:
+            head = "projection"
+    fitted: dict[str, Any] = {"head_": head, "head_coef": None, "head_intercept": None}
+    if head == "projection":
+        return fitted
+    part = data.matrix.columns(selected)
+    Z = part.take_rows(np.ones(data.codes.size, dtype=bool)) if part.is_sparse else part.X
+    # A weight of 2 is two rows; the weights of classes only change their shares.
+    weights = data.weights / class_weight[data.codes]
+    if head == "lda":
+        shares = np.bincount(data.codes, data.weights, data.n_classes) / data.weights.sum()
+        linear = fit_lda(Z, data.codes, weights, shares)
+    else:
+        weighed = data.weights * (weights.sum() / data.weights.sum())
+        linear = fit_logistic(Z, data.codes, weighed, data.n_classes, [_ALPHA])[0]
+    fitted["head_coef"] = np.array(linear.coef, order="C")
+    fitted["head_intercept"] = np.array(linear.intercept)
+    return fitted
