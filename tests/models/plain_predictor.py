@@ -28,10 +28,15 @@ def unpacked(value):
     if not isinstance(value, dict):
         return value
     if "base64" in value:
-        rows, columns = value["shape"]
-        code = {"float64": "d", "int64": "q", "bool": "?"}[value["$array"]]
-        flat = struct.unpack(f"<{rows * columns}{code}", b64decode(value["base64"]))
-        return [list(flat[i * columns : (i + 1) * columns]) for i in range(rows)]
+        rows, *columns = value["shape"]
+        codes = {"float64": "d", "float32": "f", "int64": "q", "int32": "i", "bool": "?"}
+        width = columns[0] if columns else 1
+        flat = struct.unpack(
+            f"<{rows * width}{codes[value['$array']]}", b64decode(value["base64"])
+        )
+        if not columns:
+            return list(flat)
+        return [list(flat[i * width : (i + 1) * width]) for i in range(rows)]
     return {key: unpacked(item) for key, item in value.items()}
 
 

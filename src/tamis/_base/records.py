@@ -23,18 +23,19 @@ __all__ = ["Record", "plain"]
 
 LONGEST = 1 << 16
 _SPECIAL = {None: math.nan, "inf": math.inf, "-inf": -math.inf}
-_PACKED = {name: np.dtype(name).newbyteorder("<") for name in ("float64", "int64", "bool")}
+_PACKED = {
+    name: np.dtype(name).newbyteorder("<")
+    for name in ("float64", "float32", "int64", "int32", "bool")
+}
 
 
-def plain(value: ArrayLike | None) -> Any:
-    """Numbers as a record holds them."""
+def plain(value: ArrayLike | None, longest: int = LONGEST) -> Any:
+    """Numbers as a record holds them: as bytes if there are more than `longest`."""
     if value is None:
         return None
     array = np.asarray(value)
-    if array.dtype.kind == "f" and array.dtype != np.float64:
-        array = array.astype(np.float64)  # exact
-    if array.size > LONGEST:
-        kind = {"f": "float64", "b": "bool"}.get(array.dtype.kind, "int64")
+    if array.size > longest:
+        kind = array.dtype.name if array.dtype.name in _PACKED else "float64"
         raw = np.ascontiguousarray(array, dtype=_PACKED[kind])
         text = base64.b64encode(raw.data).decode("ascii")
         return {"$array": kind, "shape": list(array.shape), "base64": text}

@@ -36,6 +36,8 @@ _OF_LINEAR = (
 _LARGEST = 1e100
 # Bound that keeps the scores of a linear policy finite for any sample.
 _LARGEST_SCORE = 1e250
+# Trees with more nodes are written as bytes: nobody reads them, and they are most of a file.
+_MOST_NODES = 1024
 # The assignment of columns to blocks is a matrix if blocks have several columns.
 _LARGEST_MATRIX = 2**31
 
@@ -88,8 +90,8 @@ def _write_policy(policy, forests):
                 "targets": plain(stage.targets),
                 "new": [plain(new) for new in stage.new],
                 "means": plain(stage.means),
-                "row_of": plain(stage.row_of),
-                "table": plain(stage.table),
+                "row_of": plain(stage.row_of, _MOST_NODES),
+                "table": plain(stage.table, _MOST_NODES),
             }
             for stage in policy.stages
         ],
@@ -105,15 +107,16 @@ def _write_forest(one):
     }
     if one.forest is not None:
         forest = one.forest
-        record["trees"] = {
-            "offsets": plain(forest.offsets),
-            "feature": plain(forest.feature),
-            "first_child": plain(forest.left),
-            "n_rows": plain(forest.sizes),
-            "missing_first": plain(forest.nodes[:, MISSING_LEFT]),
-            "threshold": plain(forest.threshold),
-            "shares": plain(forest.shares),
+        columns = {
+            "offsets": forest.offsets,
+            "feature": forest.feature,
+            "first_child": forest.left,
+            "n_rows": forest.sizes,
+            "missing_first": forest.nodes[:, MISSING_LEFT],
+            "threshold": forest.threshold,
+            "shares": forest.shares,
         }
+        record["trees"] = {name: plain(one, _MOST_NODES) for name, one in columns.items()}
     return record
 
 

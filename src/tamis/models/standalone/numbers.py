@@ -35,7 +35,9 @@ def unpack(value):
         return value
     if "base64" not in value:
         return {key: unpack(item) for key, item in value.items()}
-    letter = {"float64": "d", "int64": "q", "bool": "?"}[value["$array"]]
+    letter = {"float64": "d", "float32": "f", "int64": "q", "int32": "i", "bool": "?"}[
+        value["$array"]
+    ]
     flat = [one for (one,) in struct.iter_unpack(f"<{letter}", base64.b64decode(value["base64"]))]
     for size in reversed(value["shape"][1:]):
         flat = [flat[at : at + size] for at in range(0, len(flat), size)]
