@@ -61,13 +61,16 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/primal_dual.py
 	$(BIN)/python benchmarks/speed/landmarks.py
 	$(BIN)/python benchmarks/speed/datumwise.py
+	$(BIN)/python benchmarks/speed/panel_words.py
 	$(BIN)/python benchmarks/speed/tables.py
 	$(BIN)/python benchmarks/speed/comparison.py
 	$(BIN)/python benchmarks/house/boundaries.py
 
 bench-accuracy: $(STAMP)
-	$(BIN)/python -m pip install --quiet abess --constraint constraints.txt
+	$(BIN)/python -m pip install --quiet abess fasterrisk requests --constraint constraints.txt
 	$(BIN)/python benchmarks/accuracy/at_k.py --jobs 2
+	$(BIN)/python benchmarks/accuracy/at_k_text.py
+	$(BIN)/python benchmarks/accuracy/halves.py --jobs 2
 
 bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/sparse_centers/run.py

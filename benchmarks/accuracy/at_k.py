@@ -26,7 +26,7 @@ for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 # ruff: noqa: E402
 import numpy as np
 from at_k_data import SETS, default_data, load, split
-from at_k_rivals import COUNTS, HEADS, METHODS, SELECTIONS, score
+from at_k_rivals import COUNTS, FEW, HEADS, METHODS, SELECTIONS, score
 from at_k_tables import write_tables
 from joblib import Parallel, delayed
 
@@ -56,7 +56,7 @@ def main(arguments=None):
             (name, s, missing)
             for s in range(options.splits)
             for name in options.sets
-            if (missing := [m for m in options.methods if m not in records.get(f"{name} {s}", {})])
+            if (missing := _missing(options.methods, name, records.get(f"{name} {s}", {})))
         ]
         done = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
             delayed(run)(name, s, missing, options.data, options.splits)
@@ -69,6 +69,11 @@ def main(arguments=None):
             part.replace(path)
             print(f"{number} of {len(tasks)}: {key}", file=sys.stderr, flush=True)
     write_tables(records, options.output)
+
+
+def _missing(methods, name, record):
+    """Methods that are run on a set and have no record."""
+    return [m for m in methods if m not in record and name in FEW.get(m, (name,))]
 
 
 def run(name, s, methods, data, n_splits):

@@ -4,9 +4,9 @@
 
 Each data set is halved several times. One half is compared as by `tamis fit`, with all methods and
 its defaults; the recommended model is scored by balanced accuracy on the other half, which nothing
-else looks at. Beside it: l1 logistic regression at its own one-standard-error choice (scikit-learn,
-20 penalties, five folds); on breast cancer, which is halved more often, also the other baselines at
-their best level.
+else looks at. Beside it: l1 logistic regression at its own one-standard-error choice
+(scikit-learn, 20 penalties, five folds); on breast cancer, which is halved more often, also the
+other baselines at their best level.
 
 Standard errors of the mean over halvings are Nadeau and Bengio's; those over sets have the sets as
 observations. Every halving is saved to halves.json as it is done; an interrupted run resumes when
@@ -189,14 +189,9 @@ def tables(records):
         for title in runs[0]:
             score = np.array([run[title]["score"] for run in runs])
             size = np.mean([run[title]["n_features"] for run in runs])
-            ahead = (
-                "|  |"
-                if title == "tamis"
-                else (
-                    f"| {100 * np.mean(score - own):+.2f} | {100 * error_of_halvings(score - own):.2f}"
-                )
-            )
-            lines.append(f"| {title} | {100 * score.mean():.1f} | {size:.1f} {ahead} |")
+            ahead, error = 100 * np.mean(score - own), 100 * error_of_halvings(score - own)
+            cells = "|  |" if title == "tamis" else f"| {ahead:+.2f} | {error:.2f}"
+            lines.append(f"| {title} | {100 * score.mean():.1f} | {size:.1f} {cells} |")
         lines.append("")
     return "\n".join(lines)
 

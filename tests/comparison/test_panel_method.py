@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.feature_selection import RFE
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -163,3 +164,20 @@ def test_importances_are_changes_of_the_decision_function():
     away = np.abs(X - X.mean(axis=0)).mean(axis=0)
     # Of two classes each has half of the change.
     assert_allclose(model.feature_importances_, away * np.abs(model.coef_[0]) / 2)
+
+
+def test_words_get_long_panels_that_stay_sparse(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    rate = 0.02 * np.exp(0.8 * rng.normal(size=(2, 400)))
+    X = sparse.csr_array(rng.poisson(rate[y]).astype(float))
+    assert find_method("panel").levels(make(X, y), None)[-1] == 400
+    assert find_method("panel").levels(make(X.toarray() + 1.0, y), None)[-1] == 50
+    monkeypatch.setattr(sparse.csr_array, "toarray", None)
+    monkeypatch.setattr(sparse.csc_array, "toarray", None)
+    problem = make(X, y)
+    for name in ("panel", "relaxed-l1", "rfe"):
+        trained, levels = train(problem, name)
+        probabilities = trained.predict(X, X)[0]
+        assert probabilities.shape == (len(levels), 300, 2)
+        assert trained.model(len(levels) - 1).n_features_ >= 50

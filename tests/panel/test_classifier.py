@@ -94,7 +94,7 @@ def test_redundant_features_are_not_chosen_together():
 
 
 def test_n_screened_limits_the_candidates():
-    X, y = make_data(3, p=30)
+    X, y = make_data(2, p=30)
     gains = SparseCenterClassifier(1).fit(X, y).feature_order_
     all_of_them = PanelClassifier(6, n_screened=30, head="lda").fit(X, y).feature_order_[:6]
     few = PanelClassifier(6, n_screened=1, head="lda").fit(X, y).feature_order_[:6]

@@ -181,7 +181,7 @@ class Selection:
         ]
 
     def _along_the_path(self, X, codes, weights, n_steps):
-        estimator = PrimalDualClassifier(huber_delta=0.1, tol=1e-3)
+        estimator = PrimalDualClassifier(huber_delta=0.1, tol=1e-3, head="projection")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about convergence: an order of features needs little
             path = estimator.fit_path(X, codes, max_features=n_steps, sample_weight=weights)
