@@ -228,3 +228,36 @@ def test_the_sentence(score, interval, sentence):
     there = {"score": 0.93, "interval_95": [0.9, 0.96]}
     found = compare_scores({"score": score, "interval_95": list(interval)}, there)
     assert found["sentence"] == sentence
+
+
+def test_a_recalibrated_model_fits_the_new_site(models, new, tmp_path, evaluate, tamis):
+    path = tmp_path / "site.json"
+    told, _ = evaluate(models["panel"], new, "--recalibrate", path)
+    again = told["recalibration"]
+    assert again["score"] == told["scores"][told["scoring"]]["score"]
+    after, _ = evaluate(path, new)
+    n, shares = 41, told["calibration"]["in_the_large"]
+    for label, row in after["calibration"]["in_the_large"].items():
+        assert abs(row["difference"]) <= abs(shares[label]["difference"]) + 2 / n
+        assert abs(row["difference"]) < 0.05
+    found = json.loads(path.read_text(encoding="utf-8"))["record"]
+    assert found["scores"]["recalibration"]["recalibrated_log_loss"] == pytest.approx(
+        again["recalibrated_log_loss"]
+    )
+    assert found["recalibration"]["temperature"] == again["temperature"]
+    code, out, _ = tamis("evaluate", models["panel"], new, "--recalibrate", path)
+    assert code == 0 and "cross-validated after" in out and "log loss" in out
+
+
+def test_a_model_is_recalibrated_from_its_own_probabilities(models, new, tmp_path, evaluate):
+    first, _ = evaluate(models["panel"], new, "--recalibrate", tmp_path / "a.json")
+    second, _ = evaluate(tmp_path / "a.json", new, "--recalibrate", tmp_path / "b.json")
+    assert second["recalibration"]["intercept"] == first["recalibration"]["intercept"]
+
+
+def test_recalibration_replaces_no_input_and_takes_no_priors(models, new, tmp_path, refuses):
+    path = tmp_path / "site.json"
+    refuses("evaluate", models["panel"], new, "--recalibrate", new, match="would replace an input")
+    words = ["--recalibrate", path, "--priors", "ill=0.5,well=0.5"]
+    refuses("evaluate", models["panel"], new, *words, match="omit --priors")
+    assert not path.exists()

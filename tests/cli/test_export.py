@@ -1,5 +1,6 @@
 import csv
 import json
+import sqlite3
 
 import numpy as np
 import pytest
@@ -60,6 +61,48 @@ def test_the_graph_of_a_panel_agrees_with_its_predictions(
     assert labels.tolist() == [row["prediction"] for row in predicted]
     told = [float(row["p_ill"]) for row in predicted]
     np.testing.assert_allclose(shares[:, 0], told, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["centers", "panel", "kernel", "landmarks", "datum-wise"])
+def test_a_python_file_predicts_the_same(models, new, tmp_path, tamis, table, method):
+    path = tmp_path / "model.py"
+    assert tamis("export", models[method], "--to", "python", "-o", path)[0] == 0
+    names: dict = {}
+    exec(path.read_text(encoding="utf-8"), names)
+    with open(new, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    predicted = table("predict", models[method], new)
+    assert [names["predict"](row) for row in rows] == [row["prediction"] for row in predicted]
+    told = [float(row["p_ill"]) for row in predicted]
+    np.testing.assert_allclose(
+        [names["predict_proba"](row)["ill"] for row in rows], told, atol=1e-5
+    )
+
+
+def test_a_query_predicts_the_same(models, new, tmp_path, tamis, table):
+    path = tmp_path / "model.sql"
+    assert tamis("export", models["centers"], "--to", "sql", "-o", path)[0] == 0
+    with open(new, newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    connection = sqlite3.connect(":memory:")
+    columns = ", ".join(f'"{name}" NUMERIC' for name in header)
+    connection.execute(f"CREATE TABLE data ({columns})")
+    places = ", ".join("?" * len(header))
+    values = [[value or None for value in row] for row in rows]
+    connection.executemany(f"INSERT INTO data VALUES ({places})", values)
+    cursor = connection.execute(path.read_text(encoding="utf-8"))
+    at = [name for name, *_ in cursor.description].index("prediction")
+    predicted = table("predict", models["centers"], new)
+    assert [row[at] for row in cursor] == [row["prediction"] for row in predicted]
+
+
+def test_a_spreadsheet_is_written_for_linear_models_only(models, tmp_path, tamis, refuses):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = tmp_path / "model.xlsx"
+    assert tamis("export", models["panel"], "--to", "spreadsheet", "-o", path)[0] == 0
+    assert openpyxl.load_workbook(path).sheetnames == ["rows", "columns", "model"]
+    words = ["--to", "spreadsheet", "-o", tmp_path / "other.xlsx"]
+    refuses("export", models["kernel"], *words, match="its decisions are not linear")
 
 
 @pytest.mark.parametrize("method", ["landmarks", "kernel"])

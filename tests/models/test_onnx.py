@@ -112,6 +112,32 @@ def test_every_distance_and_kernel_agrees(distance, kernel, tmp_path):
     assert_agree(model, tmp_path / "model.onnx", rows, ["x0", "x1", "x2", "x3"])
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "angle"])
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_neighbours_agree(weights, metric, tmp_path):
+    X, y = new_rows(200, 4), np.arange(200) % 3
+    X[y == 1] += 1.0
+    options = {"classifier": "knn", "n_neighbors": 7, "weights": weights, "metric": metric}
+    model = LandmarkClassifier("fft", 5, **options, random_state=0).fit(X, y)
+    export_onnx(model, tmp_path / "model.onnx")
+    rows = np.vstack([new_rows(2000, 4), X])  # training rows are at distance 0
+    labels, shares = run(tmp_path / "model.onnx", rows, ["x0", "x1", "x2", "x3"])
+    # Neighbours at the same distance may change places by rounding.
+    same = np.isclose(shares, model.predict_proba(rows), atol=1e-9).all(axis=1)
+    assert same.mean() > 0.999
+    assert_array_equal(labels[same], model.predict(rows)[same])
+
+
+def test_quantiles_agree_also_where_values_repeat(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(6, size=(300, 4)) * 0.1, np.arange(300) % 3
+    X[:, 0] = rng.normal(size=300)
+    model = LandmarkClassifier("fft", 5, scaling="quantile", random_state=0).fit(X, y)
+    export_onnx(model, tmp_path / "model.onnx")
+    rows = np.vstack([X, new_rows(2000, 4), rng.integers(-1, 8, size=(500, 4)) * 0.1])
+    assert_agree(model, tmp_path / "model.onnx", rows, ["x0", "x1", "x2", "x3"])
+
+
 @pytest.mark.parametrize("vote", ["majority", "soft"])
 def test_an_ensemble_agrees(vote, tmp_path):
     X, y = new_rows(300, 4), np.arange(300) % 2
@@ -185,16 +211,15 @@ def test_labels_are_integers_or_strings(labels, tmp_path):
 def test_what_cannot_be_a_graph_is_told(tmp_path):
     path = tmp_path / "model.onnx"
     for name, message in (
-        ("landmarks knn", "use classifier='nb', 'ridge' or 'lda'"),
         ("datum-wise forest", "DatumWiseClassifier cannot be exported to ONNX; these can"),
         ("landmark map", "LandmarkTransformer cannot"),
         ("odds ratio", "OddsRatioSelector cannot"),
     ):
         with pytest.raises(InputError, match=message):
             export_onnx(fitted(name), path)
-    X, y = data()
-    model = LandmarkClassifier("fft", 3, scaling="quantile").fit(X, y)
-    with pytest.raises(InputError, match="scaling='quantile' cannot"):
+    X, y = new_rows(9000, 4), np.arange(9000) % 2
+    model = LandmarkClassifier("random", 512, classifier="knn", random_state=0).fit(X, y)
+    with pytest.raises(InputError, match="all 9,000 training rows, which is too much"):
         export_onnx(model, path)
     with pytest.raises(InputError, match="not fitted yet"):
         export_onnx(SparseCenterClassifier(), path)

@@ -42,7 +42,12 @@ def test_a_record_is_plain_and_comes_back(name):
         ("panel lda", "temperature", True, "temperature must be a finite number"),
         ("panel lda", "features", [2, 1, 0], "features must be ascending"),
         ("panel lda", "features", [0, 1, 99], "features must be ascending indices below 6"),
-        ("panel lda", "feature_order", [0, 1, 2, 3, 4, 4], "feature_order must be a permutation"),
+        (
+            "panel lda",
+            "feature_order",
+            [0, 1, 2, 3, 4, 4],
+            "feature_order must be different",
+        ),
         ("panel lda", "feature_names", ["a"], "feature_names must be 6 strings"),
         ("panel lda", "classes", ["one", "one", "two"], "classes must be different"),
         ("panel lda", "label_type", "int64", "classes must be labels of type int64"),
@@ -51,7 +56,7 @@ def test_a_record_is_plain_and_comes_back(name):
         ("panel kernel", "landmarks", [[0.0, 0.0]], "landmarks must be numbers"),
         ("panel kernel", "center", [0.0, 1.0, float("inf")], "center must be finite"),
         ("panel cv", "stability", [0.0], "stability must be numbers"),
-        ("panel cv", "path", {}, "path must be an object"),
+        ("panel cv", "path", {}, "path.head is missing"),
     ],
 )
 def test_a_wrong_value_is_named(name, key, value, message, tmp_path):
@@ -68,7 +73,7 @@ def test_a_wrong_value_is_named(name, key, value, message, tmp_path):
         warnings.simplefilter("ignore", PrivacyWarning)
         save_model(model, path)
     document = json.loads(path.read_text(encoding="utf-8"))
-    document["content"]["state"][key] = value
+    document["record"][key] = value
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(InputError, match=f"{message}|not JSON"):
         read_model(path)

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+from sklearn.base import clone
 
 from tamis import (
     DatumWiseClassifier,
@@ -59,7 +60,7 @@ def table_classifier(name, with_text=True, vectorizer="counts"):
         level=4.0,
         target="sick",
         preparation=preparation,
-        estimator=ESTIMATORS[name].fit(X, y),
+        estimator=clone(ESTIMATORS[name]).fit(X, y),
         priors=np.array([0.5, 0.5]),
         temperature=1.3,
         positive="yes",

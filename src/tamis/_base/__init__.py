@@ -16,16 +16,22 @@ from tamis._base.input import (
     validate,
 )
 from tamis._base.order import largest, order_by_score, resolve_n_features
+from tamis._base.record_mixin import RECORD_VERSION, RecordMixin, check_version
+from tamis._base.records import Record, plain
 from tamis._base.weights import check_class_weight, check_finite, check_weights, is_real
 
 __all__ = [
     "LARGEST_INTEGER",
+    "RECORD_VERSION",
     "DecisionMixin",
     "Explanation",
     "FeatureSelectorMixin",
+    "Record",
+    "RecordMixin",
     "TamisEstimator",
     "check_class_weight",
     "check_finite",
+    "check_version",
     "check_weights",
     "count_classes",
     "decode_labels",
@@ -35,6 +41,7 @@ __all__ = [
     "largest",
     "name_some",
     "order_by_score",
+    "plain",
     "read_groups",
     "require_class_weights",
     "require_two_classes",

@@ -16,6 +16,7 @@ from tamis._base import (
     DecisionMixin,
     Explanation,
     FeatureSelectorMixin,
+    RecordMixin,
     check_weights,
     encode_labels,
     order_by_score,
@@ -28,18 +29,23 @@ from tamis.centers.groups import FeatureGroups
 from tamis.centers.model import CenterModel
 from tamis.centers.path import CentersPath
 from tamis.centers.ranking import CenterStatistics
+from tamis.centers.record import read_record, write_record
 from tamis.centers.terms import require_finite_decisions
 from tamis.paths.scoring import check_scoring
 
 __all__ = ["FittedCenters"]
 
 
-class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, CenterTraining):
+class FittedCenters(
+    RecordMixin, FeatureSelectorMixin, DecisionMixin, ClassifierMixin, CenterTraining
+):
     """Base of the sparse center classifiers: predictions, explanations and the path.
 
     A fitted classifier keeps arrays, numbers and strings only. The arrays describe all features;
     `support_` says which of them the decisions use.
     """
+
+    _write_record, _read_record = write_record, read_record
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -76,7 +82,8 @@ class FittedCenters(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, Center
         self._whitening = None
         if model.whitening is not None:
             self._whitening = {
-                "vectors": model.whitening.vectors,
+                # In C order, as after reading a file, so that the decisions have the same bits.
+                "vectors": np.ascontiguousarray(model.whitening.vectors),
                 "roots": model.whitening.roots,
                 "rest": float(model.whitening.rest),
                 "shrinkage": float(model.whitening.shrinkage),

@@ -1,5 +1,8 @@
 """`tamis evaluate`: how good a model is on other data."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 
 from tamis import __version__
@@ -28,8 +31,13 @@ _FAR = 0.05
 def run(options):
     """Run the command; returns the exit code."""
     output = check_output(options.output, options.data, options.target_file)
+    new_file = check_output(options.recalibrate, options.data, options.target_file)
     model = find_model(options.run)
     priors = read_priors(options.priors, model.classes_)
+    if new_file is not None:
+        if priors is not None:
+            raise InputError("--recalibrate fits the class frequencies itself: omit --priors.")
+        model = replace(model, recalibration=None)
     notes = []
     values, predicted, n_asked = _predict(options, model, priors, notes)
     codes, rows = _find_codes(values, model, options, notes)
@@ -46,6 +54,8 @@ def run(options):
     for note in notes:
         say(note)
     report = _tell(results, model, codes, options, n_asked[rows], notes, priors)
+    if new_file is not None:
+        report["recalibration"] = _recalibrate(model, probabilities, codes, report, new_file)
     if output is not None:
         write_json(output, report)
     if options.json:
@@ -53,6 +63,39 @@ def run(options):
     else:
         print_lines(show_evaluation(report))
     return 0
+
+
+def _recalibrate(model, probabilities, codes, report, path):
+    """Write the recalibrated model; returns its scores here, by cross-validation."""
+    from tamis.models import save_model
+    from tamis.models.recalibration import cross_fit, log_loss, recalibrate
+    from tamis.tables.table_model import decide
+
+    seed, scoring = report["seed"], report["scoring"]
+    after = cross_fit(probabilities, codes, seed)
+    positive = model.positive_index
+    shares = after if model.threshold is None else probabilities
+    predicted = decide(shares, positive, model.threshold)
+    results = validate(codes, predicted, after, model.classes_, positive=positive, seed=seed)
+    about = {
+        "data": report["data"]["name"],
+        "rows": report["data"]["rows"],
+        "scoring": scoring,
+        "score": report["scores"][scoring]["score"],
+        "recalibrated_score": results["scores"][scoring]["score"],
+        "log_loss": log_loss(probabilities, codes),
+        "recalibrated_log_loss": log_loss(after, codes),
+        "brier": report["calibration"]["brier"],
+        "recalibrated_brier": results["calibration"]["brier"],
+    }
+    new = recalibrate(model, probabilities, codes, about)
+    format = "skops" if path.suffix == ".skops" else "json"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the file reveals was said when it was made
+        save_model(new, path, format=format)
+    labels = [str(label) for label in model.classes_.tolist()]
+    intercept = dict(zip(labels, new.recalibration.intercept.tolist(), strict=True))
+    return about | {"temperature": new.recalibration.temperature, "intercept": intercept}
 
 
 def _predict(options, model, priors, notes):
@@ -189,6 +232,7 @@ def _tell(results, model, codes, options, n_asked, notes, priors):
         },
         "priors": None if priors is None else dict(zip(labels, priors.tolist(), strict=True)),
         "scoring": scoring,
+        "seed": options.seed,
         **results,
         "cross_validated": compared,
         "features_per_sample": float(n_asked.mean()),
@@ -259,6 +303,12 @@ def show_evaluation(report):
         for part in calibration["bins"]
         if part["rows"]
     ]
+    again = report.get("recalibration")
+    if again:
+        names = ((scoring, "score"), ("log loss", "log_loss"), ("Brier score", "brier"))
+        pairs = [(_NAMES.get(n, n), again[key], again[f"recalibrated_{key}"]) for n, key in names]
+        told = [(name, f"{old:.3f}", f"{new:.3f}") for name, old, new in pairs if old is not None]
+        lines += ["", *show_table(("recalibrated here", "before", "cross-validated after"), told)]
     came = "share" if calibration["of"].startswith("probability") else "right"
     lines += ["", *show_table((calibration["of"], "rows", "mean", came), rows)]
     return lines

@@ -15,14 +15,20 @@ def run(options):
     model = find_model(options.run)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if options.to == "onnx":
-            from tamis.models import export_onnx
-
-            export_onnx(model, output)
-        else:
-            from tamis.models import save_model
-
-            save_model(model, output, format=options.to)
+        _write(model, output, options.to)
     for line in dict.fromkeys(str(warning.message) for warning in caught):
         say(line)
     return 0
+
+
+def _write(model, output, format):
+    from tamis import models
+
+    if format in ("json", "skops"):
+        models.save_model(model, output, format=format)
+        return
+    if format in ("onnx", "python"):
+        sentence = models.holds_training_rows(model)
+        if sentence:
+            warnings.warn(sentence, models.PrivacyWarning, stacklevel=2)
+    getattr(models, f"export_{format}")(model, output)

@@ -352,8 +352,11 @@ def _add_evaluate(commands):
     parser.add_argument(
         "--target", metavar="COL", help="column of labels (default: as in training)"
     )
+    parser.add_argument("-o", "--output", metavar="FILE", help="also write the results as JSON")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="also write all results to a JSON file"
+        "--recalibrate",
+        metavar="FILE",
+        help="write the model with an intercept and a temperature fitted to these data",
     )
     parser.add_argument("--priors", metavar="A=0.1,B=0.9", help=_PRIORS)
     parser.add_argument(
@@ -384,9 +387,8 @@ def _add_explain(commands):
 def _add_export(commands):
     parser = _command(commands, "export", "write the model in another format")
     parser.add_argument("run", metavar="RUN", help=_RUN)
-    parser.add_argument(
-        "--to", choices=("onnx", "json", "skops"), required=True, help="format to write"
-    )
+    formats = ("json", "skops", "onnx", "sql", "python", "spreadsheet")
+    parser.add_argument("--to", choices=formats, required=True, help="format to write")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
 
 

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from tamis._array import is_sparse, multiply_transposed, take_columns
-from tamis._base import largest, softmax
+from tamis._base import RECORD_VERSION, largest, softmax
 from tamis.comparison.method import Trained, count_levels
 from tamis.comparison.panel_method import PanelModels
 from tamis.comparison.problem import Part, Problem
@@ -23,7 +23,6 @@ from tamis.heads import LinearHead, fit_logistic, fit_sparse_logistic
 from tamis.panel import PanelClassifier, PanelPath
 from tamis.panel.forward import content_folds, weigh_classes
 from tamis.panel.importances import measure_importances
-from tamis.panel.record import VERSION
 
 __all__ = ["L1Logistic", "RelaxedL1", "Rfe", "SparseBaseline", "fit_l1_logistic"]
 
@@ -183,7 +182,7 @@ def linear_path(
         size[some] = importances
         return PanelClassifier.from_record(
             {
-                "version": VERSION,
+                "version": RECORD_VERSION,
                 "parameters": {
                     "n_features_to_select": max(int(some.size), 1),
                     "head": "logistic",

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import (
     DecisionMixin,
+    RecordMixin,
     TamisEstimator,
     encode_labels,
     order_by_score,
@@ -21,14 +22,16 @@ from tamis.datumwise.costs import paid, paid_so_far
 from tamis.datumwise.learners import check_learner
 from tamis.datumwise.path import DatumWisePath, Habits
 from tamis.datumwise.process import Process, find_class_losses, find_status, make_process
+from tamis.datumwise.record import read_record, write_record
 
 __all__ = ["FittedDatumWise"]
 
 
-class FittedDatumWise(DecisionMixin, ClassifierMixin, TamisEstimator):
+class FittedDatumWise(RecordMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
     """Base class of the datum-wise classifiers. Fitting sets `policy_` and `process_`."""
 
     explanation_class = Questions
+    _write_record, _read_record = write_record, read_record
 
     def _check_parameters(self):
         check_learner(self)

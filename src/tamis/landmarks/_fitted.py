@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis._array import Matrix
 from tamis._base import (
     DecisionMixin,
+    RecordMixin,
     TamisEstimator,
     encode_labels,
     order_by_score,
@@ -77,7 +78,7 @@ def find_nearest(record, X: Matrix, labels, n_nearest, kind) -> NearestLandmarks
     )
 
 
-class FittedLandmarks(DecisionMixin, ClassifierMixin, TamisEstimator):
+class FittedLandmarks(RecordMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
     """Base of the landmark classifiers: predictions that agree with each other."""
 
     explanation_class = NearestLandmarks

@@ -15,6 +15,7 @@ from tamis.landmarks._parameters import as_rows, find_kind, make_configuration
 from tamis.landmarks.importances import deal_folds, measure_importances
 from tamis.landmarks.model import model_decisions, model_shares, train_model, train_models
 from tamis.landmarks.path import LandmarkPath, check_levels, double_up_to
+from tamis.landmarks.record import read_classifier, write_classifier
 from tamis.paths.seeds import as_seed
 
 __all__ = ["LandmarkClassifier"]
@@ -109,6 +110,7 @@ class LandmarkClassifier(FittedLandmarks):
     """
 
     _fitted_attribute = "model_"
+    _write_record, _read_record = write_classifier, read_classifier
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ from tamis.landmarks.path import (
     order_features,
     take_columns,
 )
+from tamis.landmarks.record import read_search, write_search
 from tamis.landmarks.supports import search_supports
 from tamis.landmarks.tables import as_cv_results, as_path, as_table
 from tamis.paths.scoring import score_decisions
@@ -146,6 +147,7 @@ class LandmarkSearchCV(FittedLandmarks):
     """
 
     _fitted_attribute = "members_"
+    _write_record, _read_record = write_search, read_search
 
     def __init__(
         self,

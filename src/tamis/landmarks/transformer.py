@@ -7,16 +7,26 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._base import TamisEstimator, encode_labels, steps, validate, with_callbacks
+from tamis._base import (
+    RecordMixin,
+    TamisEstimator,
+    encode_labels,
+    steps,
+    validate,
+    with_callbacks,
+)
 from tamis.landmarks._parameters import as_rows, make_configuration
 from tamis.landmarks.model import apply_map, train_map
+from tamis.landmarks.record import read_transformer, write_transformer
 from tamis.landmarks.space import SPARSE_SCALINGS
 from tamis.paths.seeds import as_seed
 
 __all__ = ["LandmarkTransformer"]
 
 
-class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TamisEstimator):
+class LandmarkTransformer(
+    RecordMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TamisEstimator
+):
     r"""Map samples to kernels of their distances to a few landmarks.
 
     .. math:: x \mapsto (f(d(x, c_1)), \dots, f(d(x, c_K)))
@@ -81,6 +91,9 @@ class LandmarkTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tam
     array([[0.  , 4.  , 5.28],
            [0.54, 4.1 , 5.34]])
     """
+
+    _write_record, _read_record = write_transformer, read_transformer
+    _is_without_classes = True
 
     def __init__(
         self,

@@ -53,6 +53,15 @@ class Graph:
         self.taken.add(name)
         return name
 
+    def nearest(self, distances, k):
+        """The k smallest entries of each row and their indices; ties: the lower index first."""
+        from onnx import helper
+
+        outputs = [self._name("TopK"), self._name("TopK")]
+        names = [distances, self.constant(np.array([k]))]
+        self.nodes.append(helper.make_node("TopK", names, outputs, axis=1, largest=0, sorted=1))
+        return outputs
+
     # Shared by several models.
 
     def sum(self, x, axis, keepdims=0):

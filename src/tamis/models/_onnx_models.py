@@ -7,12 +7,13 @@ from tamis.tables.errors import InputError
 __all__ = ["add_classifier", "columns_of"]
 
 _POSSIBLE = (
-    "SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), and "
-    "LandmarkClassifier or "
-    "LandmarkSearchCV with naive Bayes, ridge or lda classifiers and no quantile scaling"
+    "SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), "
+    "LandmarkClassifier and LandmarkSearchCV"
 )
 _FARTHEST, _REACH = 1e100, 1e150
 _TIE = 1e-12
+# Differences of one row from the maps of all training rows: 32 MiB.
+_MOST_DIFFERENCES = 1 << 22
 
 
 def columns_of(model):
@@ -51,7 +52,7 @@ def add_classifier(graph, model, x):
     elif kind.startswith("Panel"):
         decisions = _panel(graph, model, x)
     elif kind == "LandmarkClassifier":
-        decisions = _landmarks(graph, model.model_, x)
+        return _landmarks(graph, model.model_, x)
     else:
         shares = _ensemble(graph, model, x)
         return shares, shares
@@ -130,7 +131,7 @@ def _ensemble(graph, model, x):
         x = graph("Gather", x, np.flatnonzero(model.support_), axis=1)
     weights = np.array([member["weight"] for member in model.members_])
     for weight, member in zip(weights, model.members_, strict=True):
-        share = graph("Softmax", _landmarks(graph, member["model"], x), axis=1)
+        _, share = _landmarks(graph, member["model"], x)
         if model._vote == "majority":
             best = graph("ArgMax", share, axis=1, keepdims=1)
             chosen = graph("Equal", best, np.arange(n_classes)[None])
@@ -142,14 +143,13 @@ def _ensemble(graph, model, x):
 
 
 def _landmarks(graph, model, x):
+    """Decisions and probabilities of a landmark classifier."""
     head, landmarks = model["head"], model["map"]
-    if head["classifier"] == "knn":
-        raise InputError(
-            "landmarks with classifier='knn' need all training rows and cannot be exported "
-            "to ONNX: use classifier='nb', 'ridge' or 'lda'."
-        )
     distances = _distances(graph, landmarks, _scaled(graph, landmarks["scaling"], x))
     z = _kernel(graph, landmarks["kernel"], landmarks["sigma"], distances)
+    if head["classifier"] == "knn":
+        shares = _neighbors(graph, head, z)
+        return shares, shares
     if head["classifier"] == "nb":
         difference = graph.apart(z, head["means"])
         squares = graph("Div", graph("Mul", difference, difference), head["variances"][None])
@@ -164,7 +164,33 @@ def _landmarks(graph, model, x):
     def slack(top):
         return graph("Mul", graph("Max", graph("Abs", top), np.float64(1.0)), np.float64(_TIE))
 
-    return graph.settle(decisions, slack)
+    decisions = graph.settle(decisions, slack)
+    return decisions, graph("Softmax", decisions, axis=1)
+
+
+def _neighbors(graph, head, z):
+    """Shares of the votes of the nearest training rows."""
+    n_rows, K = head["map"].shape
+    if n_rows * K > _MOST_DIFFERENCES:
+        raise InputError(
+            f"classifier='knn' compares each row with the maps of all {n_rows:,} training rows, "
+            "which is too much for an ONNX graph: use classifier='nb', 'ridge' or 'lda'."
+        )
+    distances = _distances(graph, {"points": head["map"], "distance": head["metric"]}, z)
+    nearest, places = graph.nearest(distances, head["n_neighbors"])
+    votes = np.zeros((n_rows, head["class_weight"].size))
+    votes[np.arange(n_rows), head["codes"]] = head["class_weight"][head["codes"]]
+    votes = graph("Gather", votes, places, axis=0)
+    if head["weights"] == "distance":
+        first = graph("Gather", nearest, np.array([0]), axis=1)
+        here = graph("Equal", nearest, np.float64(0.0))
+        ratio = graph("Div", first, graph("Where", here, np.float64(1.0), nearest))
+        at_zero = graph("Equal", first, np.float64(0.0))
+        weight = graph("Where", at_zero, graph.double(here), ratio)
+        votes = graph("Mul", votes, graph("Unsqueeze", weight, np.array([2])))
+    total = graph.sum(votes, 1)
+    shares = graph("Div", total, graph.sum(total, 1, keepdims=1))
+    return graph.settle(shares, lambda top: np.float64(_TIE))
 
 
 def _scaled(graph, scaling, x):
@@ -172,15 +198,31 @@ def _scaled(graph, scaling, x):
     if kind is None:
         return x
     if kind == "quantile":
-        raise InputError(
-            "scaling='quantile' cannot be exported to ONNX: use None, 'standard', 'minmax' or "
-            "'yeo-johnson'."
-        )
+        return _quantiles(graph, scaling["quantiles"].T, scaling["at"], x)
     if kind == "yeo-johnson":
         x = _yeo_johnson(graph, scaling["powers"], x)
     if "shift" in scaling:
         x = graph("Sub", x, scaling["shift"])
     return graph.clip(graph("Div", x, scaling["scale"]), _REACH)
+
+
+def _quantiles(graph, quantiles, at, x):
+    """Share of the training values below, from quantiles (n_columns, n_quantiles).
+
+    The sum of what lies below in each interval; an interval without width counts half at its end.
+    """
+    low, width, step = quantiles[:, :-1], np.diff(quantiles, axis=1), np.diff(at)
+    flat = width == 0
+    above = graph("Sub", graph("Unsqueeze", x, np.array([2])), low[None])
+    part = graph("Min", graph("Max", above, np.float64(0.0)), width[None])
+    slope = np.where(flat, 0.0, step / np.where(flat, 1.0, width))
+    total = graph.sum(graph("Mul", part, slope[None]), 2)
+    if flat.any():
+        reached = graph.double(graph("GreaterOrEqual", above, np.float64(0.0)))
+        passed = graph.double(graph("Greater", above, np.float64(0.0)))
+        jumps = graph("Mul", graph("Add", reached, passed), np.where(flat, 0.5 * step, 0.0)[None])
+        total = graph("Add", total, graph.sum(jumps, 2))
+    return graph("Add", total, np.float64(at[0]))
 
 
 def _yeo_johnson(graph, powers, x):

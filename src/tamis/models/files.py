@@ -83,6 +83,8 @@ def _render(value, indent):
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         return [text], len(text), True
     is_dict = isinstance(value, dict)
+    if not is_dict and value and type(value[0]) in (int, float):
+        return _render_numbers(value, indent)
     begin, end = "{}" if is_dict else "[]"
     parts, length, flat = [], 2, True
     for key, item in value.items() if is_dict else enumerate(value):
@@ -102,6 +104,18 @@ def _render(value, indent):
     for i, part in enumerate(parts):
         pieces += [",\n", space, *part] if i else [space, *part]
     return [*pieces, "\n", " " * indent, end], length, False
+
+
+def _render_numbers(values, indent):
+    """A list that begins with a number, a few to a line: much faster than one by one."""
+    text = json.dumps(values, ensure_ascii=False, allow_nan=False)
+    if len(text) + indent <= _WIDTH or '"' in text or "{" in text:
+        return [text], len(text), len(text) + indent <= _WIDTH
+    numbers = text[1:-1].split(", ")
+    lines = [", ".join(numbers[at : at + 5]) for at in range(0, len(numbers), 5)]
+    space = " " * (indent + 1)
+    joined = f",\n{space}".join(lines)
+    return [f"[\n{space}{joined}\n{' ' * indent}]"], len(text), False
 
 
 def check_size(path: str | os.PathLike[str], max_bytes: int) -> None:

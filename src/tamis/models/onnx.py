@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator
 import tamis
 from tamis.models._onnx_graph import OPSET, Graph
 from tamis.models._onnx_models import add_classifier, columns_of
-from tamis.models._registry import is_estimator, is_record
-from tamis.models._state import require_fitted
+from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.tables.errors import InputError
 from tamis.tables.table_model import TableModel
@@ -44,8 +43,8 @@ def export_onnx(model: TableModel | BaseEstimator, path: str | os.PathLike[str])
     ----------
     model : classifier or TableModel
         SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), or
-        LandmarkClassifier and LandmarkSearchCV without nearest neighbours and quantile scaling; a
-        classifier of tables with one of these and without free text.
+        LandmarkClassifier or LandmarkSearchCV; a classifier of tables with one of these and
+        without free text.
     path : str or path-like
         File to write.
 
@@ -71,16 +70,12 @@ def export_onnx(model: TableModel | BaseEstimator, path: str | os.PathLike[str])
     """
     onnx = _require("onnx", "export_onnx")
     path = os.fspath(path)
-    estimator: Any = model if is_estimator(model) else getattr(model, "estimator", None)
-    if not is_estimator(estimator) or not (is_estimator(model) or is_record(model)):
-        raise InputError(
-            f"a {type(model).__name__} cannot be exported to ONNX; only tamis models can."
-        )
-    require_fitted(estimator)
+    model = as_model(model, "exported to ONNX")
+    estimator: Any = model.estimator if isinstance(model, TableModel) else model
     columns = columns_of(estimator)
     if not columns.size:
         raise InputError("the model uses no feature, and an ONNX graph needs at least one input.")
-    if is_estimator(model):
+    if model is estimator:
         sources = _Sources(estimator._feature_names()[columns].tolist())
         graph = Graph(sources.taken)
         x = sources.join(graph, [(name, "number", None, None) for name in sources.given])
@@ -96,6 +91,11 @@ def export_onnx(model: TableModel | BaseEstimator, path: str | os.PathLike[str])
             probabilities = decisions = graph("Softmax", logs, axis=1)
         if model.threshold is not None:
             decisions = _with_threshold(graph, probabilities, model)
+        if model.recalibration is not None:
+            site = model.recalibration
+            logs = graph("Div", graph("Log", probabilities), np.float64(site.temperature))
+            probabilities = graph("Softmax", graph("Add", logs, site.intercept), axis=1)
+            decisions = probabilities if model.threshold is None else decisions
     labels, label_type = _label_values(estimator.classes_)
     best = graph("ArgMax", decisions, axis=1, keepdims=0)
     graph("Gather", labels, best, output=_OUTPUTS[0], axis=0)
@@ -229,7 +229,7 @@ def register_skl2onnx() -> None:
 
     After this call ``skl2onnx.to_onnx(pipeline, X)`` works for pipelines that end with a
     SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), LandmarkClassifier
-    or LandmarkSearchCV (without nearest neighbours and quantile scaling). The classifier computes
+    or LandmarkSearchCV. The classifier computes
     in double precision; its probabilities have the type of its input.
     """
     _require("onnx", "register_skl2onnx")
@@ -296,14 +296,14 @@ def _convert(scope, operator, container):
         container.add_initializer(fresh[tensor.name], tensor.data_type, list(tensor.dims), content)
     ends = {output.full_name for output in operator.outputs}
     for node in graph.nodes:
-        (output,) = node.output
-        if output not in ends:
-            fresh[output] = scope.get_unique_variable_name(output)
+        for output in node.output:
+            if output not in ends:
+                fresh[output] = scope.get_unique_variable_name(output)
         attributes = {item.name: helper.get_attribute_value(item) for item in node.attribute}
         container.add_node(
             node.op_type,
             [fresh.get(name, name) for name in node.input],
-            [fresh.get(output, output)],
+            [fresh.get(output, output) for output in node.output],
             op_version=opset,
             name=scope.get_unique_operator_name(node.op_type),
             **attributes,

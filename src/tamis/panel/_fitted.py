@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from numbers import Integral
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +17,7 @@ from tamis._base import (
     DecisionMixin,
     Explanation,
     FeatureSelectorMixin,
+    RecordMixin,
     TamisEstimator,
     check_class_weight,
     check_weights,
@@ -33,7 +32,7 @@ from tamis.centers.groups import make_groups
 from tamis.heads import Head, KernelHead, LinearHead
 from tamis.panel.forward import Choices, decide
 from tamis.panel.importances import measure_importances
-from tamis.panel.record import VERSION, make_record, read_record
+from tamis.panel.record import read_record, write_record
 from tamis.panel.selection import SELECTIONS, Selection, keeps_sparse
 from tamis.panel.settings import HEADS, settings_of
 from tamis.paths.seeds import as_seed
@@ -52,12 +51,16 @@ def _is_linear(estimator):
     return True
 
 
-class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
+class FittedPanel(
+    RecordMixin, FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEstimator
+):
     """Base of the panel classifiers.
 
     A fitted classifier keeps arrays, numbers and strings only: `_head_state` holds the fields of
     its head for the columns of `support_`.
     """
+
+    _write_record, _read_record = write_record, read_record
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -184,51 +187,6 @@ class FittedPanel(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEst
         for name, value in vars(model).items():
             if name.endswith("_") or name in ("_head_state", "_importance", "_means"):
                 setattr(self, name, value)
-
-    # Records.
-
-    def to_record(self) -> dict[str, Any]:
-        """The fitted classifier as numbers, strings, lists and dicts under public names.
-
-        Returns
-        -------
-        record : dict
-            With its `version`; `parameters` are as they were given.
-        """
-        check_is_fitted(self, "support_")
-        return make_record(self)
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """The classifier that `to_record` described; its decisions have the same bits.
-
-        Parameters
-        ----------
-        record : dict
-
-        Returns
-        -------
-        classifier : PanelClassifier or PanelClassifierCV
-            ValueError is raised, with the name of the value, if a value has a wrong type or shape
-            or is not finite.
-        """
-        if not isinstance(record, Mapping):
-            raise ValueError(f"A record must be a dict, got {type(record).__name__}.")
-        version = record.get("version")
-        if type(version) is not int or version < 1:
-            raise ValueError("version must be an integer >= 1.")
-        if version > VERSION:
-            raise ValueError(
-                f"version must be at most {VERSION}: this record is of a newer tamis."
-            )
-        parameters = record.get("parameters")
-        known = cls._get_param_names()
-        if type(parameters) is not dict or any(name not in known for name in parameters):
-            raise ValueError(f"parameters must be those of a {cls.__name__}.")
-        classifier = cls(**parameters)
-        classifier._check_parameters()
-        read_record(classifier, dict(record), "rule" in known)
-        return classifier
 
     # Decisions.
 

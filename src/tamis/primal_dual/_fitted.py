@@ -15,6 +15,7 @@ from tamis._base import (
     DecisionMixin,
     Explanation,
     FeatureSelectorMixin,
+    RecordMixin,
     TamisEstimator,
     check_class_weight,
     check_weights,
@@ -36,6 +37,7 @@ from tamis.primal_dual.prediction import (
     linear_contributions,
     project,
 )
+from tamis.primal_dual.record import read_record, write_record
 from tamis.primal_dual.records import record_of
 from tamis.primal_dual.training import make_problem, prepare
 
@@ -73,11 +75,15 @@ class History:
         return {name: np.array([row[c] for row in self.rounds]) for c, name in enumerate(names)}
 
 
-class FittedPrimalDual(FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
+class FittedPrimalDual(
+    RecordMixin, FeatureSelectorMixin, DecisionMixin, ClassifierMixin, TamisEstimator
+):
     """Base of the primal-dual classifiers.
 
     A fitted classifier keeps arrays, numbers and strings only.
     """
+
+    _write_record, _read_record = write_record, read_record
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

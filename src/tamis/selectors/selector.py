@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis._array import is_sparse
 from tamis._base import (
     FeatureSelectorMixin,
+    RecordMixin,
     TamisEstimator,
     check_weights,
     encode_labels,
@@ -20,12 +21,15 @@ from tamis._base import (
     validate,
     with_callbacks,
 )
+from tamis.selectors.record import read_record, write_record
 
 __all__ = ["ClassSelector", "check_smoothing"]
 
 
-class ClassSelector(FeatureSelectorMixin, TamisEstimator):
+class ClassSelector(RecordMixin, FeatureSelectorMixin, TamisEstimator):
     """Base of the selectors: `fit` reads the data, `_select` scores the features and selects."""
+
+    _write_record, _read_record = write_record, read_record
 
     @with_callbacks
     def fit(

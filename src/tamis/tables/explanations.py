@@ -15,7 +15,7 @@ from scipy import sparse
 from tamis._array import is_sparse
 from tamis.tables.preparation import Preparation
 from tamis.tables.table import Columns
-from tamis.tables.table_model import TableModel, adjust, decide
+from tamis.tables.table_model import TableModel
 
 __all__ = [
     "Margins",
@@ -115,8 +115,8 @@ def explain_margins(model: TableModel, table: Columns) -> Margins:
     margins : Margins
     """
     X = model.prepare(table)
-    probabilities = adjust(model.estimator.predict_proba(X), model.temperature)
-    predicted, runners_up = _first_and_second(model, probabilities)
+    predicted, probabilities = model.decided(model.estimator.predict_proba(X))
+    runners_up = _second(predicted, probabilities)
     explanation = model.estimator.explain(X)
     features = list(dict.fromkeys(model.preparation.features))
     member = _membership(model.preparation.features, features)
@@ -136,6 +136,10 @@ def explain_margins(model: TableModel, table: Columns) -> Margins:
             values[runners_up == c] -= sums[runners_up == c]
         base = explanation.base[predicted] - explanation.base[runners_up]
     values, base = values / model.temperature, base / model.temperature
+    if model.recalibration is not None:
+        site = model.recalibration
+        values, base = values / site.temperature, base / site.temperature
+        base = base + site.intercept[predicted] - site.intercept[runners_up]
     return Margins(
         labels=model.classes_[predicted],
         runners_up=model.classes_[runners_up],
@@ -163,8 +167,7 @@ def explain_nearest(model: TableModel, table: Columns, n_nearest: int) -> Neares
     """
     X = model.prepare(table)
     X = _dense(X)
-    probabilities = adjust(model.estimator.predict_proba(X), model.temperature)
-    predicted = decide(probabilities, model.positive_index, model.threshold)
+    predicted, probabilities = model.decided(model.estimator.predict_proba(X))
     explained = model.estimator.explain(X, n_nearest)
     return Nearest(
         model.classes_[predicted],
@@ -194,8 +197,7 @@ def explain_sequences(model: TableModel, table: Columns) -> Sequences:
         questions.names, questions.order, questions.probabilities, strict=True
     ):
         n = int((order >= 0).sum())
-        probabilities = adjust(running[: n + 1], model.temperature)
-        predicted = decide(probabilities, model.positive_index, model.threshold)
+        predicted, probabilities = model.decided(running[: n + 1])
         asked.append(names[:n].tolist())
         labels.append(model.classes_[predicted])
         chances.append(probabilities[np.arange(n + 1), predicted])
@@ -246,12 +248,11 @@ class Values:
         return "" if np.isnan(value) else _short(value)
 
 
-def _first_and_second(model, probabilities):
-    """Predicted classes, and the most probable of the others."""
-    predicted = decide(probabilities, model.positive_index, model.threshold)
+def _second(predicted, probabilities):
+    """The most probable classes besides the predicted ones."""
     others = probabilities.copy()
     others[np.arange(predicted.size), predicted] = -1.0
-    return predicted, others.argmax(axis=1)
+    return others.argmax(axis=1)
 
 
 def _membership(of_column, features):

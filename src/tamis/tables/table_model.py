@@ -1,5 +1,8 @@
 """TableModel: a preparation and the fitted classifier behind it, as a model file holds them."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis._base import softmax
+from tamis._base import RECORD_VERSION, Record, check_version, plain, softmax
+from tamis._base.plain_values import write_value
 from tamis.tables.preparation import Preparation
 from tamis.tables.table import Columns
+from tamis.tables.table_record import read_preparation, write_preparation
 
-__all__ = ["Predicted", "TableModel"]
+__all__ = ["Predicted", "Recalibration", "TableModel"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,25 @@ class Predicted:
     asked: list[list[str]] | None = None
 
 
+@dataclass(frozen=True)
+class Recalibration:
+    """Probabilities fitted to another site: log probabilities / temperature + intercept.
+
+    Attributes
+    ----------
+    temperature : float
+    intercept : ndarray of shape (n_classes,)
+    """
+
+    temperature: float
+    intercept: np.ndarray
+
+    def apply(self, probabilities: NDArray) -> NDArray[np.float64]:
+        """Recalibrated probabilities."""
+        with np.errstate(divide="ignore"):
+            return softmax(np.log(probabilities) / self.temperature + self.intercept)
+
+
 @dataclass
 class TableModel:
     """A preparation and the classifier behind it, with everything a prediction needs.
@@ -39,7 +63,7 @@ class TableModel:
     ----------
     method : str
         Name of the method that was fitted.
-    level : float
+    level : float or None
         Level on its path: number of features, or cost weight.
     target : str
         Name of what is predicted.
@@ -63,10 +87,13 @@ class TableModel:
         Version of tamis that made it.
     is_dense : bool
         Whether the classifier was trained on dense columns, and takes no others.
+    recalibration : Recalibration or None
+        What comes after the temperature, if the model was recalibrated at another site. A
+        threshold is compared with the probabilities before it.
     """
 
     method: str
-    level: float
+    level: float | None
     target: str
     preparation: Preparation
     estimator: Any
@@ -78,6 +105,7 @@ class TableModel:
     scores: dict[str, Any] = field(default_factory=dict)
     version: str = ""
     is_dense: bool = False
+    recalibration: Recalibration | None = None
 
     @property
     def classes_(self) -> NDArray:
@@ -110,8 +138,16 @@ class TableModel:
         -------
         probabilities : ndarray of shape (n_rows, n_classes)
         """
-        probabilities = self.estimator.predict_proba(self.prepare(table))
-        return adjust(probabilities, self.temperature, self.priors, priors)
+        return self.calibrated(self.estimator.predict_proba(self.prepare(table)), priors)
+
+    def calibrated(
+        self, probabilities: NDArray, priors: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """The model's probabilities, from those of its classifier."""
+        if self.recalibration is None:
+            return adjust(probabilities, self.temperature, self.priors, priors)
+        probabilities = self.recalibration.apply(adjust(probabilities, self.temperature))
+        return adjust(probabilities, 1.0, self.priors, priors)
 
     def predict_rows(self, table: Columns, priors: ArrayLike | None = None) -> Predicted:
         """Labels, probabilities, and the features each row was asked for.
@@ -144,14 +180,17 @@ class TableModel:
         A threshold was chosen for its sensitivity, which does not depend on class frequencies:
         other priors change the probabilities, but not the labels.
         """
-        probabilities = adjust(predicted, self.temperature, self.priors, priors)
-        if self.threshold is None:
-            return Predicted(self.decide(probabilities), probabilities, asked)
-        return Predicted(self.decide(adjust(predicted, self.temperature)), probabilities, asked)
+        codes, probabilities = self.decided(predicted, priors)
+        return Predicted(self.classes_[codes], probabilities, asked)
 
-    def decide(self, probabilities: NDArray) -> NDArray:
-        """Labels from probabilities: the largest, or by the threshold."""
-        return self.classes_[decide(probabilities, self.positive_index, self.threshold)]
+    def decided(
+        self, predicted: NDArray, priors: ArrayLike | None = None
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Class indices and the model's probabilities, from those of its classifier."""
+        probabilities = before = self.calibrated(predicted, priors)
+        if self.threshold is not None:
+            before = adjust(predicted, self.temperature)
+        return decide(before, self.positive_index, self.threshold), probabilities
 
     @property
     def positive_index(self) -> int | None:
@@ -175,6 +214,99 @@ class TableModel:
         labels : ndarray of shape (n_rows,)
         """
         return self.predict_rows(table, priors).labels
+
+    # Records.
+
+    def to_record(self) -> dict[str, Any]:
+        """The model as numbers, strings, lists and dicts under public names."""
+        record = {
+            "version": RECORD_VERSION,
+            "target": self.target,
+            "method": self.method,
+            "level": plain(self.level),
+            "positive": write_value(self.positive),
+            "threshold": plain(self.threshold),
+            "temperature": plain(self.temperature),
+            "priors": plain(self.priors),
+            "recalibration": None,
+            "preparation": write_preparation(self.preparation),
+            "is_dense": self.is_dense,
+            "descriptions": write_value(self.descriptions),
+            "scores": write_value(self.scores),
+            "tamis_version": self.version,
+            "estimator": {"model": type(self.estimator).__name__, **self.estimator.to_record()},
+        }
+        if self.recalibration is not None:
+            values = vars(self.recalibration)
+            record["recalibration"] = {name: plain(value) for name, value in values.items()}
+        return record
+
+    @classmethod
+    def from_record(
+        cls, record: Mapping[str, Any], find_class: Callable[[Any], Any]
+    ) -> TableModel:
+        """The model that `to_record` described.
+
+        Parameters
+        ----------
+        record : dict
+        find_class : callable
+            Finds the class of the estimator by its name.
+
+        Returns
+        -------
+        model : TableModel
+            ValueError is raised, with the name of the value, if a value is impossible.
+        """
+        taken = Record(record)
+        check_version(taken)
+        inner = taken.take("estimator")
+        taken.require(type(inner) is dict and "model" in inner, "estimator", "a model")
+        values = {key: value for key, value in inner.items() if key != "model"}
+        estimator = find_class(inner["model"]).from_record(values)
+        taken.require(hasattr(estimator, "predict_proba"), "estimator", "a classifier")
+        preparation = read_preparation(Record(taken.take("preparation"), "preparation."))
+        m, C = estimator.n_features_in_, estimator.classes_.size
+        fits = preparation.n_columns == m
+        taken.require(fits, "preparation", f"of {m} columns, as its estimator")
+        known = {name: taken.take(name) for name in ("target", "method", "tamis_version")}
+        for name, value in known.items():
+            taken.require(type(value) is str, name, "a string")
+        positive = taken.value("positive")
+        if positive is not None:
+            is_label = isinstance(positive, str | bool | int | float)
+            is_label = is_label and positive in estimator.classes_.tolist()
+            taken.require(is_label, "positive", "a class")
+        threshold = taken.number_or_none("threshold", 0.0, 1.0)
+        taken.require(threshold is None or positive is not None, "threshold", "of a class")
+        descriptions, scores = taken.value("descriptions"), taken.value("scores")
+        described = type(descriptions) is dict and all(
+            type(name) is str and type(one) is dict for name, one in descriptions.items()
+        )
+        taken.require(described, "descriptions", "objects by feature")
+        taken.require(type(scores) is dict, "scores", "an object")
+        model = cls(
+            method=known["method"],
+            level=taken.number_or_none("level"),
+            target=known["target"],
+            preparation=preparation,
+            estimator=estimator,
+            priors=taken.numbers("priors", (C,), low=0.0),
+            temperature=taken.number("temperature", above=0.0),
+            positive=positive,
+            threshold=threshold,
+            descriptions=descriptions,
+            scores=scores,
+            version=known["tamis_version"],
+            is_dense=taken.flag("is_dense"),
+        )
+        site = taken.optional("recalibration")
+        if site is not None:
+            temperature = site.number("temperature", above=0.0)
+            model.recalibration = Recalibration(temperature, site.numbers("intercept", (C,)))
+            site.finish()
+        taken.finish()
+        return model
 
 
 def adjust(probabilities, temperature, old=None, new=None):

@@ -1,0 +1,129 @@
+"""Classifiers whose decisions are linear in a few columns, as numbers that any program can use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.tables.errors import InputError
+from tamis.tables.preparation import Preparation
+from tamis.tables.table_model import TableModel
+
+__all__ = ["Input", "LinearForm", "inputs_of", "linear_form", "total_temperature"]
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """Decisions ``(x - reference) @ weights.T + bias``; their softmax gives the probabilities.
+
+    Attributes
+    ----------
+    columns : ndarray of int of shape (n_columns,)
+        Columns of the matrix that are used.
+    reference : ndarray of shape (n_columns,)
+    weights : ndarray of shape (n_classes, n_columns)
+    bias : ndarray of shape (n_classes,)
+    """
+
+    columns: NDArray[np.intp]
+    reference: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    bias: NDArray[np.float64]
+
+
+def linear_form(estimator: Any) -> LinearForm | None:
+    """The linear form of a fitted classifier; None if its decisions are not linear."""
+    kind = type(estimator).__name__
+    if kind.startswith("SparseCenter") and estimator._metric == "l2":
+        model = estimator._model
+        weights, columns, origin, common, bias = model.linear(estimator._selected)
+        reference = origin + common
+        if model.statistics.unit is not None:
+            unit = model.statistics.unit[columns]
+            with np.errstate(over="ignore", under="ignore"):
+                weights, reference = weights / unit, reference * unit
+        form = LinearForm(columns, reference, weights, bias)
+    elif kind.startswith("Panel") and estimator.head_ != "kernel":
+        columns, head = np.flatnonzero(estimator.support_), estimator._head_state
+        form = LinearForm(columns, np.zeros(columns.size), head["coef"], head["intercept"])
+    elif kind.startswith("PrimalDual"):
+        columns = np.flatnonzero(estimator.support_)
+        mean, scale = estimator.mean_[columns], estimator.scale_[columns]
+        coef = estimator._head_coef
+        if coef is not None:
+            form = LinearForm(columns, mean, coef / scale, estimator._head_intercept)
+        elif estimator._euclidean:
+            centers, unit = estimator.centers_, estimator.dispersion_**2
+            weights = centers @ (estimator.weights_[columns] / scale[:, None]).T / unit
+            form = LinearForm(columns, mean, weights, -0.5 * (centers**2).sum(axis=1) / unit)
+        else:
+            return None
+    else:
+        return None
+    temperature = estimator.temperature_
+    form = LinearForm(
+        form.columns, form.reference, form.weights / temperature, form.bias / temperature
+    )
+    if not (np.isfinite(form.weights).all() and np.isfinite(form.reference).all()):
+        raise InputError("the values of some features are too large or too small for a formula.")
+    return form
+
+
+@dataclass(frozen=True)
+class Input:
+    """A raw column, and the columns of the matrix that are made of it.
+
+    Attributes
+    ----------
+    name : str
+    categories : list of str, or None
+        The categories that have a column; None for a number.
+    fill : list of float
+        Values of the columns where the raw one is missing; empty: a missing value is an error.
+    columns : list of int
+        Columns of the matrix, in the order of `categories`.
+    """
+
+    name: str
+    categories: list[str] | None
+    fill: list[float]
+    columns: list[int]
+
+
+def inputs_of(model: Any, columns: NDArray) -> list[Input]:
+    """The raw columns behind some columns of the matrix of a model.
+
+    Parameters
+    ----------
+    model : estimator or TableModel
+    columns : ndarray of int
+        Ascending.
+    """
+    if not isinstance(model, TableModel):
+        names = model._feature_names()
+        return [Input(str(names[j]), None, [], [int(j)]) for j in columns]
+    preparation: Preparation = model.preparation
+    wanted = set(columns.tolist())
+    inputs, start = [], len(preparation.numbers)
+    for j, name in enumerate(preparation.numbers):
+        if j in wanted:
+            inputs.append(Input(name, None, [float(preparation.fill[j])], [j]))
+    for name, known in preparation.categories.items():
+        used = [c for c in range(len(known)) if start + c in wanted]
+        if used:
+            places = [start + c for c in used]
+            fill = preparation.fill[places].tolist()
+            inputs.append(Input(name, [known[c] for c in used], fill, places))
+        start += len(known)
+    if any(j >= start for j in wanted):
+        name = next(iter(preparation.texts))
+        raise InputError(f"{name!r} is free text, whose words a formula cannot count.")
+    return inputs
+
+
+def total_temperature(model: Any) -> float:
+    """What decisions are divided by after those of the classifier."""
+    return float(model.temperature) if isinstance(model, TableModel) else 1.0

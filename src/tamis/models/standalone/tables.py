@@ -1,0 +1,87 @@
+"""From the raw columns of a table to the columns of a matrix."""
+
+import math
+import re
+import struct
+
+__all__ = ["prepare_row"]
+
+_USUAL = ("na", "nan", "null", "n/a", "#n/a", "<na>")
+
+
+def prepare_row(preparation, row, fill):
+    """The columns of the matrix, NaN where missing unless filled."""
+    words, kept = preparation["missing"]["words"], preparation["missing"]["categories"]
+    numbers = [_as_number(word) for word in words or ()]
+    x = []
+    for at, column in enumerate(preparation["columns"]):
+        name, kind = column["name"], column["kind"]
+        value = row[name] if isinstance(row, dict) else row[at]
+        missing = (
+            value is None
+            or value != value
+            or (
+                isinstance(value, str)
+                and value not in kept.get(name, ())
+                and (
+                    value in ("", *words) if words is not None else value.lower() in ("", *_USUAL)
+                )
+            )
+        )
+        if kind == "number":
+            value = math.nan if missing else _as_number(value)
+            missing = value != value or value in numbers
+            x.append(column["fill"] if missing and fill else math.nan if missing else value)
+        elif kind == "category":
+            if missing and not fill:
+                x += [math.nan] * len(column["categories"])
+            else:
+                value = column["fill"] if missing else value
+                x += [float(value == category) for category in column["categories"]]
+        else:
+            x += _count_words(column, "" if missing else value)
+    return x
+
+
+def _as_number(value):
+    try:
+        return float(value)
+    except ValueError:
+        return math.nan
+
+
+def _count_words(column, text):
+    tokens = re.findall(r"\b\w\w+\b", text.lower())
+    shortest, longest = column["ngrams"]
+    counts: dict = {}
+    for n in range(shortest, longest + 1):
+        for start in range(len(tokens) - n + 1):
+            word = " ".join(tokens[start : start + n])
+            if column["vectorizer"] == "hashing":
+                word = f"#{_hash(word)}"
+            counts[word] = counts.get(word, 0) + 1
+    found = [float(counts.get(word, 0)) for word in column["words"]]
+    if column["idf"] is None:
+        return found
+    return [
+        (1 + math.log(count)) * idf if count else 0.0
+        for count, idf in zip(found, column["idf"], strict=True)
+    ]
+
+
+def _hash(word):
+    """MurmurHash3 of 32 bits with seed 0, as a place among 2**18."""
+    data, h = word.encode(), 0
+    tail = len(data) % 4
+    padded = data + bytes(-len(data) % 4)
+    for at, (k,) in enumerate(struct.iter_unpack("<I", padded)):
+        k = k * 0xCC9E2D51 & 0xFFFFFFFF
+        k = (k << 15 | k >> 17) * 0x1B873593 & 0xFFFFFFFF
+        h ^= k
+        if not tail or at < len(data) // 4:
+            h = ((h << 13 | h >> 19) & 0xFFFFFFFF) * 5 + 0xE6546B64 & 0xFFFFFFFF
+    h ^= len(data)
+    h = (h ^ h >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    h = (h ^ h >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    h ^= h >> 16
+    return abs(h - 2**32 if h >= 2**31 else h) % 2**18

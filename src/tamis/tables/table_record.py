@@ -1,0 +1,131 @@
+"""The record of how raw columns become a matrix; docs/model_format.md says how it is used.
+
+`columns` has one object per raw column, in the order of the matrix: numbers, then categories, then
+texts. `fill` is what a missing value becomes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from tamis._base import Record, plain
+from tamis.tables.missing import MissingWords
+from tamis.tables.preparation import Preparation
+from tamis.tables.words import N_HASHED, VECTORIZERS, TextColumns
+
+__all__ = ["read_preparation", "write_preparation"]
+
+_LONGEST_SEQUENCE = 100
+
+
+def write_preparation(preparation: Preparation) -> dict[str, Any]:
+    """A preparation as plain values."""
+    if not isinstance(preparation.categories, dict):
+        raise ValueError("preparation.categories must be an object.")
+    fill = np.asarray(preparation.fill)
+    if fill.shape != (preparation.n_columns,):
+        raise ValueError(f"preparation.fill must be numbers of shape ({preparation.n_columns},).")
+    columns: list[dict[str, Any]] = []
+    for name, value in zip(preparation.numbers, plain(fill), strict=False):
+        columns.append({"name": name, "kind": "number", "fill": value})
+    start = len(preparation.numbers)
+    for name, known in preparation.categories.items():
+        ones = np.flatnonzero(fill[start : start + len(known)])
+        usual = known[ones[0]] if ones.size else None
+        columns.append({"name": name, "kind": "category", "categories": known, "fill": usual})
+        start += len(known)
+    for name, text in preparation.texts.items():
+        counted = {"ngrams": list(text.ngrams), "words": text.words, "idf": plain(text.idf)}
+        columns.append({"name": name, "kind": "text", "vectorizer": text.kind, **counted})
+    return {
+        "columns": columns,
+        "groups": dict(preparation.groups),
+        "is_sparse": preparation.is_sparse,
+        "missing": {
+            "words": preparation.missing.words,
+            "categories": preparation.missing.categories,
+        },
+    }
+
+
+def read_preparation(record: Record) -> Preparation:
+    """The preparation of a record."""
+    fill: list[float] = []
+    numbers: list[str] = []
+    categories: dict[str, list[str]] = {}
+    texts: dict[str, TextColumns] = {}
+    kinds = ("number", "category", "text")
+    names, last = set(), 0
+    for column in record.parts("columns"):
+        name = column.take("name")
+        column.require(type(name) is str and name not in names, "name", "a new string")
+        names.add(name)
+        place = kinds.index(column.choice("kind", kinds))
+        column.require(place >= last, "kind", "in order: numbers, categories, texts")
+        last = place
+        if place == 0:
+            numbers.append(name)
+            fill.append(column.number("fill"))
+        elif place == 1:
+            known = categories[name] = column.strings("categories")
+            usual = column.choice("fill", (None, *known))
+            fill += [float(category == usual) for category in known]
+        else:
+            text = texts[name] = _read_text(column)
+            fill += [0.0] * len(text.words)
+        column.finish()
+    record.require(fill, "columns", "columns of a matrix")
+    weighted = {text.idf is not None for text in texts.values()}
+    record.require(len(weighted) < 2, "columns", "all with idf, or none")
+    is_sparse = record.flag("is_sparse")
+    record.require(is_sparse or not texts, "is_sparse", "true with texts")
+    return Preparation(
+        numbers,
+        categories,
+        texts,
+        _read_strings(record, "groups"),
+        is_sparse,
+        np.array(fill),
+        _read_missing(record.part("missing")),
+    )
+
+
+def _read_strings(record, key):
+    value = record.take(key)
+    fits = type(value) is dict and all(type(item) is str for item in value.values())
+    record.require(fits, key, "an object of strings")
+    return value
+
+
+def _read_missing(record):
+    words = None
+    if record.peek("words") is None:
+        record.take("words")
+    else:
+        words = record.strings("words")
+    columns = record.take("categories")
+    record.require(type(columns) is dict, "categories", "an object")
+    part = Record(columns, f"{record.where}categories.")
+    record.finish()
+    return MissingWords(words, {name: part.strings(name) for name in columns})
+
+
+def _read_text(record):
+    kind = record.choice("vectorizer", VECTORIZERS)
+    lengths = record.numbers("ngrams", (2,), "int64", low=1, high=_LONGEST_SEQUENCE).tolist()
+    record.require(lengths[0] <= lengths[1], "ngrams", "the shortest and the longest sequence")
+    words = record.strings("words")
+    record.require(words, "words", "one word at least")
+    if kind == "hashing":
+        places = [re.fullmatch("#([0-9]{1,9})", word) for word in words]
+        fits = all(place is not None and int(place[1]) < N_HASHED for place in places)
+        record.require(fits, "words", f"places from #0 to #{N_HASHED - 1}")
+    idf = None
+    if kind == "tfidf":
+        idf = record.numbers("idf", (len(words),))
+    else:
+        record.require(record.take("idf") is None, "idf", "null")
+    return TextColumns(kind, tuple(lengths), words, idf)
