@@ -9,7 +9,7 @@ from tamis.comparison.draws import Draws
 from tamis.comparison.methods import METHODS
 from tamis.comparison.results import score_rows
 from tamis.tables import Columns, Table, lay_out
-from tamis.tables.preparation import weighted_median
+from tamis.tables.medians import weighted_median
 from tests.comparison.problems import make
 
 EXACT = [method.name for method in (*METHODS, *BASELINES) if method.takes_weights]

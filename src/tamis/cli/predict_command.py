@@ -10,6 +10,7 @@ from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.missing import MissingWords
+from tamis.tables.unusual import Unusual
 
 __all__ = ["missing_words", "read_new", "read_priors", "run"]
 
@@ -32,13 +33,18 @@ def run(options):
     header = [name, "prediction", *(f"p_{label}" for label in model.classes_.tolist())]
     header += ["refer"] if options.reject is not None else []
     header += ["n_asked", "asked"] if model.asks else []
-    write_columns(output, header, _predict(model, chunks, priors, options.reject), options.guard)
+    unusual = Unusual(model.preparation)
+    columns = _predict(model, chunks, priors, options.reject, unusual)
+    write_columns(output, header, columns, options.guard)
+    for message in unusual.messages():
+        say(message)
     return 0
 
 
-def _predict(model, chunks, priors, reject):
+def _predict(model, chunks, priors, reject, unusual):
     """Yield the columns of the table, for one chunk of rows at a time."""
     for table, names, _ in chunks:
+        unusual.add(table)
         predicted = model.predict_rows(table, priors)
         columns = [names, predicted.labels.tolist(), *predicted.probabilities.T]
         if reject is not None:

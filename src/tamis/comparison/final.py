@@ -10,8 +10,9 @@ from tamis import __version__
 from tamis._array import is_sparse
 from tamis.comparison.redundancy import correlations
 from tamis.comparison.results import calibrate
-from tamis.tables.preparation import weighted_median
+from tamis.tables.medians import weighted_median
 from tamis.tables.table_model import TableModel
+from tamis.tables.unusual import observe
 
 __all__ = [
     "SUBSTITUTE",
@@ -243,9 +244,8 @@ def fit_final(comparison, choice):
     estimator.classes_ = problem.classes[part.known[estimator.classes_]]
     used = part.columns[columns]
     everything = np.union1d(problem.missing, used)
-    preparation = problem.preparation.learn(problem.encoded, everything, problem.weights).restrict(
-        used
-    )
+    preparation = problem.preparation.learn(problem.encoded, everything, problem.weights)
+    preparation = observe(preparation.restrict(used), problem.encoded[:, used])
     counts = np.bincount(problem.codes, problem.weights, problem.classes.size)
     shares = np.full(counts.size, 1 / counts.size) if problem.balanced else counts / counts.sum()
     descriptions = comparison.descriptions

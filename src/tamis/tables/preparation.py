@@ -22,11 +22,12 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 from tamis.tables.coded import Coded
+from tamis.tables.medians import medians
 from tamis.tables.missing import MissingWords
 from tamis.tables.table import Columns
 from tamis.tables.words import TextColumns, count_words, find_words
 
-__all__ = ["N_CATEGORIES", "Preparation", "lay_out", "missing_columns", "weighted_median"]
+__all__ = ["N_CATEGORIES", "Preparation", "lay_out", "missing_columns"]
 
 # Only the most frequent categories have a column; others become zeros.
 N_CATEGORIES = 50
@@ -53,6 +54,11 @@ class Preparation:
         Replacement for a missing value, for each column of the matrix.
     missing : MissingWords
         Words that stand for missing values, so that new rows are read as in training.
+    others : dict of str to list of str
+        Categories that were seen and have no column, for each categorical source column.
+    ranges : ndarray of shape (n_numbers, 2)
+        Smallest and largest value of each number in training (`tamis.tables.unusual`); NaN for a
+        column without values, empty if they are not known.
     """
 
     numbers: list[str]
@@ -62,6 +68,8 @@ class Preparation:
     is_sparse: bool
     fill: np.ndarray = field(default_factory=lambda: np.zeros(0))
     missing: MissingWords = field(default_factory=MissingWords)
+    others: dict[str, list[str]] = field(default_factory=dict)
+    ranges: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
     # Names: the matrix has numbers first, then categories, then words.
 
@@ -159,7 +167,7 @@ class Preparation:
             some = where[start : start + width]
             some = some[some < n_numbers]
             if some.size:
-                fill[some] = _medians(encoded[:, some], weights)
+                fill[some] = medians(encoded[:, some], weights)
         start = n_numbers
         weights = np.ones(encoded.shape[0]) if weights is None else weights
         for known in self.categories.values():
@@ -231,11 +239,12 @@ class Preparation:
         wanted[columns] = True
         start = len(self.numbers)
         numbers = [name for name, keep in zip(self.numbers, wanted, strict=False) if keep]
-        categories, texts = {}, {}
+        categories, others, texts = {}, {}, {}
         for name, known in self.categories.items():
             kept = [c for c, keep in zip(known, wanted[start:], strict=False) if keep]
             if kept:
                 categories[name] = kept
+                others[name] = sorted({*self.others.get(name, ()), *known}.difference(kept))
             start += len(known)
         for name, text in self.texts.items():
             kept = np.flatnonzero(wanted[start : start + len(text.words)])
@@ -245,8 +254,17 @@ class Preparation:
         fill = self.fill[columns] if self.fill.size else self.fill
         present = {*numbers, *categories, *texts}
         groups = {name: group for name, group in self.groups.items() if name in present}
-        missing = self.missing.restrict(present)
-        return Preparation(numbers, categories, texts, groups, self.is_sparse, fill, missing)
+        return replace(
+            self,
+            numbers=numbers,
+            categories=categories,
+            texts=texts,
+            groups=groups,
+            fill=fill,
+            missing=self.missing.restrict(present),
+            others=others,
+            ranges=self.ranges[wanted[: len(self.numbers)]] if len(self.ranges) else self.ranges,
+        )
 
 
 def lay_out(
@@ -281,16 +299,17 @@ def lay_out(
     encoded : ndarray or CSR array of shape (n_rows, n_columns)
         As `Preparation.encode`.
     """
-    categories, texts = {}, {}
+    categories, others, texts = {}, {}, {}
     for name, values in table.others.items():
         if kinds[name] == "categorical":
             counted = sorted(Coded.of(values).counts.items())
             known = np.array([word for word, _ in counted], dtype=str)
             counts = np.array([count for _, count in counted], dtype=np.intp)
             often = np.sort(np.argsort(-counts, kind="stable")[:N_CATEGORIES])
-            known = known[often].tolist()
+            seen, known = known.tolist(), known[often].tolist()
             # With two categories, a second column would be redundant.
             categories[name] = known[1:] if len(known) == 2 else known
+            others[name] = sorted(set(seen).difference(categories[name]))
         else:
             words = find_words(values, vectorizer, ngrams)
             if words.words:
@@ -304,6 +323,7 @@ def lay_out(
         dict(groups or {}),
         is_sparse,
         missing=missing or MissingWords(),
+        others=others,
     )
     encoded = preparation.encode(table)
     if texts and vectorizer == "hashing":
@@ -353,48 +373,3 @@ def _dummies(values, known):
             rows[code, position[word]] = 1.0
     rows[-1] = np.nan
     return rows[column.codes]
-
-
-def _medians(part, weights=None):
-    part = part.toarray() if is_sparse(part) else part
-    missing = np.isnan(part)
-    medians = np.zeros(part.shape[1])
-    if weights is not None:
-        for j in range(part.shape[1]):
-            known = ~missing[:, j] & (weights > 0)
-            if known.any():
-                medians[j] = weighted_median(part[known, j], weights[known])
-        return medians
-    if not missing.any():
-        return np.median(part, axis=0)
-    some = ~missing.all(axis=0)  # a column without any value in these rows gets 0
-    medians[some] = np.nanmedian(part[:, some], axis=0)
-    return medians
-
-
-def weighted_median(values: NDArray, weights: NDArray) -> float:
-    """Weighted median: each value counts as often as its weight says.
-
-    Parameters
-    ----------
-    values, weights : ndarray of shape (n,)
-        Weights are positive.
-
-    Returns
-    -------
-    median : float
-        The mean of the two middle values if the weights below and above are equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> weighted_median(np.array([1.0, 5.0, 9.0]), np.array([1.0, 1.0, 2.0]))
-    7.0
-    """
-    order = np.argsort(values, kind="stable")
-    values, below = values[order], np.cumsum(weights[order])
-    half = below[-1] / 2
-    i = int(np.searchsorted(below, half * (1 - 1e-12)))
-    if abs(below[i] - half) <= 1e-12 * half and i + 1 < values.size:
-        return float((values[i] + values[i + 1]) / 2)
-    return float(values[i])

@@ -34,6 +34,7 @@ from tamis.tables.preparation import lay_out, missing_columns
 from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.table import Columns
 from tamis.tables.table_model import TableModel
+from tamis.tables.unusual import observe
 
 if TYPE_CHECKING:
     from tamis.datumwise.acquisition import Acquired, Questions
@@ -172,6 +173,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         self.notes_ = [in_python(note) for note in table.notes]
         preparation, encoded = lay_out(table.columns, table.kinds, missing=table.missing)
         preparation = preparation.learn(encoded, missing_columns(encoded), weights)
+        preparation = observe(preparation, encoded)
         inner = clone(self._make_estimator())
         asks = hasattr(inner, "acquire")
         matrix = preparation.finish(encoded, impute=not asks)

@@ -29,13 +29,24 @@ def write_preparation(preparation: Preparation) -> dict[str, Any]:
     if fill.shape != (preparation.n_columns,):
         raise ValueError(f"preparation.fill must be numbers of shape ({preparation.n_columns},).")
     columns: list[dict[str, Any]] = []
-    for name, value in zip(preparation.numbers, plain(fill), strict=False):
-        columns.append({"name": name, "kind": "number", "fill": value})
+    ranges = preparation.ranges if len(preparation.ranges) else np.full((fill.size, 2), np.nan)
+    for name, value, limits in zip(preparation.numbers, plain(fill), ranges, strict=False):
+        known_range = None if np.isnan(limits).any() else plain(limits)
+        columns.append({"name": name, "kind": "number", "fill": value, "range": known_range})
     start = len(preparation.numbers)
     for name, known in preparation.categories.items():
         ones = np.flatnonzero(fill[start : start + len(known)])
         usual = known[ones[0]] if ones.size else None
-        columns.append({"name": name, "kind": "category", "categories": known, "fill": usual})
+        others = preparation.others.get(name)
+        columns.append(
+            {
+                "name": name,
+                "kind": "category",
+                "categories": known,
+                "others": None if others is None else list(others),
+                "fill": usual,
+            }
+        )
         start += len(known)
     for name, text in preparation.texts.items():
         counted = {"ngrams": list(text.ngrams), "words": text.words, "idf": plain(text.idf)}
@@ -55,7 +66,9 @@ def read_preparation(record: Record) -> Preparation:
     """The preparation of a record."""
     fill: list[float] = []
     numbers: list[str] = []
+    ranges: list[list[float]] = []
     categories: dict[str, list[str]] = {}
+    others: dict[str, list[str]] = {}
     texts: dict[str, TextColumns] = {}
     kinds = ("number", "category", "text")
     names, last = set(), 0
@@ -69,8 +82,13 @@ def read_preparation(record: Record) -> Preparation:
         if place == 0:
             numbers.append(name)
             fill.append(column.number("fill"))
+            ranges.append(_read_range(column))
         elif place == 1:
             known = categories[name] = column.strings("categories")
+            if column.peek("others") is None:
+                column.take("others")
+            else:
+                others[name] = column.strings("others")
             usual = column.choice("fill", (None, *known))
             fill += [float(category == usual) for category in known]
         else:
@@ -90,7 +108,18 @@ def read_preparation(record: Record) -> Preparation:
         is_sparse,
         np.array(fill),
         _read_missing(record.part("missing")),
+        others,
+        np.array(ranges).reshape(-1, 2) if np.isfinite(ranges).any() else np.zeros((0, 2)),
     )
+
+
+def _read_range(record):
+    if record.peek("range") is None:
+        record.take("range")
+        return [np.nan, np.nan]
+    low, high = record.numbers("range", (2,)).tolist()
+    record.require(low <= high, "range", "the smallest and the largest value")
+    return [low, high]
 
 
 def _read_strings(record, key):

@@ -1,0 +1,118 @@
+"""Rows unlike any in training: numbers outside the range that was seen, and new categories.
+
+A model knows nothing about such rows. `observe` keeps the smallest and the largest training value
+of each number of a preparation; `Unusual` counts the rows outside, chunk by chunk, and says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tamis._array import Matrix, is_sparse
+from tamis.tables.coded import Coded
+from tamis.tables.errors import listed
+from tamis.tables.preparation import Preparation
+from tamis.tables.table import Columns
+
+__all__ = ["Unusual", "observe"]
+
+_ROWS = 50_000
+
+
+def observe(preparation: Preparation, encoded: Matrix) -> Preparation:
+    """The preparation with the ranges of its numbers.
+
+    Parameters
+    ----------
+    preparation : Preparation
+    encoded : ndarray or CSR array of shape (n_rows, n_columns)
+        Its training rows, NaN where a value is missing.
+
+    Returns
+    -------
+    preparation : Preparation
+    """
+    n_numbers = len(preparation.numbers)
+    ranges = np.full((n_numbers, 2), np.nan)
+    for start in range(0, encoded.shape[0] if n_numbers else 0, _ROWS):
+        part = encoded[start : start + _ROWS, :n_numbers]
+        if is_sparse(part):
+            lows, highs = (f(axis=0).toarray().ravel() for f in (part.nanmin, part.nanmax))
+        else:
+            lows, highs = np.fmin.reduce(part, axis=0), np.fmax.reduce(part, axis=0)
+        ranges[:, 0] = np.fmin(ranges[:, 0], lows)
+        ranges[:, 1] = np.fmax(ranges[:, 1], highs)
+    return replace(preparation, ranges=ranges)
+
+
+@dataclass
+class Unusual:
+    """Counts of the rows unlike any in training.
+
+    Attributes
+    ----------
+    preparation : Preparation
+    n_rows : int
+        Rows that were looked at.
+    n_unusual : int
+        Rows with an unusual value.
+    outside : Counter
+        Rows outside the range, for each number.
+    new : dict of str to Counter
+        Rows of each new category, for each categorical column.
+    """
+
+    preparation: Preparation
+    n_rows: int = 0
+    n_unusual: int = 0
+    outside: Counter = field(default_factory=Counter)
+    new: dict[str, Counter] = field(default_factory=dict)
+
+    def add(self, table: Columns) -> None:
+        """Count the rows of a table with all columns of the preparation."""
+        preparation = self.preparation
+        unusual = np.zeros(table.n_rows, dtype=bool)
+        if len(preparation.ranges):
+            place = {name: j for j, name in enumerate(table.numeric_names.tolist())}
+            for name, (low, high) in zip(preparation.numbers, preparation.ranges, strict=True):
+                column = table.numeric[:, [place[name]]]
+                column = (column.toarray() if is_sparse(column) else column).ravel()
+                outside = (column < low) | (column > high)
+                if outside.any():
+                    self.outside[name] += int(np.count_nonzero(outside))
+                    unusual |= outside
+        for name, known in preparation.categories.items():
+            column = Coded.of(table.others[name])
+            seen = {*known, *preparation.others.get(name, known)}
+            codes = [c for c, word in enumerate(column.words) if word not in seen]
+            codes = [c for c in codes if column.sizes[c]]
+            if codes and name in preparation.others:
+                counts = self.new.setdefault(name, Counter())
+                counts.update({column.words[c]: int(column.sizes[c]) for c in codes})
+                unusual |= np.isin(column.codes, codes)
+        self.n_rows += table.n_rows
+        self.n_unusual += int(np.count_nonzero(unusual))
+
+    def messages(self) -> list[str]:
+        """What was found, in sentences; nothing if every row is usual."""
+        if self.n_unusual == 0:
+            return []
+        rows = f"{self.n_unusual:,} of {self.n_rows:,} rows"
+        told = [f"{rows} are unlike any row in training: the model may not know about them"]
+        if self.outside:
+            ranges = dict(zip(self.preparation.numbers, self.preparation.ranges, strict=True))
+            columns = [
+                f"{name} ({n:,}; {ranges[name][0]:.6g} to {ranges[name][1]:.6g})"
+                for name, n in self.outside.most_common()
+            ]
+            told.append(f"outside the range of the training rows: {listed(columns)}")
+        if self.new:
+            columns = []
+            for name, counts in self.new.items():
+                words = listed([f"{word!r} ({n:,})" for word, n in counts.most_common()], 3)
+                columns.append(f"{name} {words}")
+            told.append(f"new categories, treated as none of the known ones: {listed(columns)}")
+        return told

@@ -1,0 +1,72 @@
+"""Rows unlike any in training."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tamis.tables import Columns, lay_out
+from tamis.tables.table_record import read_preparation, write_preparation
+from tamis.tables.unusual import Unusual, observe
+
+KINDS = {"color": "categorical", "sex": "categorical"}
+
+
+def make_table(ages, colors, sexes, as_sparse=False):
+    numeric = np.column_stack([ages, np.zeros(len(ages))]).astype(float)
+    others = {
+        "color": np.array(colors, dtype=object),
+        "sex": np.array(sexes, dtype=object),
+    }
+    numeric = sparse.csr_array(numeric) if as_sparse else numeric
+    return Columns(numeric, np.array(["age", "dose"]), others)
+
+
+@pytest.fixture(params=[False, True], ids=["dense", "sparse"])
+def preparation(request):
+    table = make_table(
+        [30, np.nan, 50, 41], ["red", "blue", None, "green"], ["m", "f", "f", "m"], request.param
+    )
+    preparation, encoded = lay_out(table, KINDS)
+    return observe(preparation.learn(encoded), encoded)
+
+
+def test_ranges_and_categories_of_the_training_rows_are_known(preparation):
+    assert preparation.ranges.tolist() == [[30, 50], [0, 0]]
+    assert preparation.others == {"color": [], "sex": ["f"]}
+    part = preparation.restrict([0, 3])
+    assert part.ranges.tolist() == [[30, 50]]
+    assert part.others == {"color": ["blue", "red"]}
+
+
+def test_a_record_keeps_them(preparation):
+    from tamis._base import Record
+
+    for one in (preparation, preparation.restrict([0, 2])):
+        again = read_preparation(Record(write_preparation(one)))
+        assert np.array_equal(again.ranges, one.ranges)
+        assert again.others == one.others
+
+
+def test_rows_outside_and_new_categories_are_counted(preparation):
+    unusual = Unusual(preparation)
+    unusual.add(make_table([30, 50, 29.9], ["red", None, "blue"], ["m", "f", None]))
+    unusual.add(make_table([np.nan, 70, 40], ["violet", "violet", "pink"], ["m", "m", "m"]))
+    assert (unusual.n_rows, unusual.n_unusual) == (6, 4)
+    first, ranges, categories = unusual.messages()
+    assert first.startswith("4 of 6 rows are unlike any row in training")
+    assert "age (2; 30 to 50)" in ranges and "dose" not in ranges
+    assert "color 'violet' (2), 'pink' (1)" in categories and "sex" not in categories
+
+
+def test_usual_rows_need_no_message(preparation):
+    unusual = Unusual(preparation)
+    unusual.add(make_table([30, 50], ["red", "green"], ["m", "f"]))
+    assert unusual.messages() == []
+
+
+def test_a_preparation_that_knows_no_ranges_is_silent_about_numbers():
+    table = make_table([1, 2], ["red", "blue"], ["m", "f"])
+    preparation, encoded = lay_out(table, KINDS)
+    unusual = Unusual(preparation.learn(encoded))
+    unusual.add(make_table([5, 9], ["red", "blue"], ["m", "f"]))
+    assert unusual.messages() == []
