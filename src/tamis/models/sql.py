@@ -107,7 +107,7 @@ def _decisions(estimator):
         decisions = []
         for c, bias in enumerate(form.bias.tolist()):
             pairs = zip(form.weights[c], form.reference, form.columns, strict=True)
-            terms = [f"{_number(w)} * (tamis_x{j} - {_number(r)})" for w, r, j in pairs]
+            terms = [f"{_number(w)} * {_difference(j, r)}" for w, r, j in pairs]
             decisions.append(f"{' + '.join([_number(bias), *terms])} AS tamis_d{c}")
         return form.columns, [("tamis_d", decisions)]
     kind = type(estimator).__name__
@@ -119,6 +119,11 @@ def _decisions(estimator):
         f"a {kind} cannot be exported to SQL: its decisions are not linear, and not distances to "
         "the centers of classes. Use --to python or --to onnx."
     )
+
+
+def _difference(j, origin):
+    """A column minus a number."""
+    return f"(tamis_x{j} - {_number(origin)})" if origin else f"tamis_x{j}"
 
 
 def _l1_centers(estimator):
@@ -143,7 +148,7 @@ def _projection(estimator):
     projected = []
     for k, column in enumerate(weights.T):
         triples = zip(column, mean, columns, strict=True)
-        terms = [f"{_number(w)} * (tamis_x{j} - {_number(m)})" for w, m, j in triples]
+        terms = [f"{_number(w)} * {_difference(j, m)}" for w, m, j in triples]
         projected.append(f"{' + '.join(terms)} AS tamis_projected{k}")
     scale = _number(estimator.dispersion_ * estimator.temperature_)
     decisions = []

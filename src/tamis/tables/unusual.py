@@ -101,7 +101,8 @@ class Unusual:
         if self.n_unusual == 0:
             return []
         rows = f"{self.n_unusual:,} of {self.n_rows:,} rows"
-        told = [f"{rows} are unlike any row in training: the model may not know about them"]
+        are = "is" if self.n_unusual == 1 else "are"
+        told = [f"{rows} {are} unlike any row in training, so predictions may be wrong there"]
         if self.outside:
             ranges = dict(zip(self.preparation.numbers, self.preparation.ranges, strict=True))
             columns = [
