@@ -67,7 +67,7 @@ def test_none_when_nothing_can_be_shown(path):
     found = path.calibrate(X[250:], y[250:], max_error=0.005)
     assert (found.model, found.cost_weight, found.n_questions, found.cost) == (None,) * 4
     assert str(found).startswith("None: ")
-    assert "needs at least 598 kept rows" in str(found)
+    assert "needs at least 598 calibration rows" in str(found)
 
 
 def test_miss_rates_and_groups(path):
@@ -103,7 +103,7 @@ def test_rows_are_set_aside_before_learning():
     assert same.model.feature_names_in_[0] == "gene 0"
 
 
-def test_kept_rows_train_nothing(monkeypatch):
+def test_calibration_rows_train_nothing(monkeypatch):
     X, y = make_data()
     seen = []
     fit_path = DatumWiseClassifier.fit_path

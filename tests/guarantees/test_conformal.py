@@ -210,7 +210,10 @@ def test_cross_promises_one_minus_two_alpha():
     assert coverage.guaranteed == 0.9
     assert coverage.n_needed == 95
     text = str(coverage)
-    assert "at least 90.0 % (1 - 2 alpha, guaranteed), usually about 95.0 % (1 - alpha)" in text
+    assert (
+        "at least 90.0 % (1 - 2 alpha, guaranteed), usually about 95.0 % (1 - alpha) or more."
+        in text
+    )
     assert "The whole choice was redone without each of the 5 folds, and the 5 models are" in text
     with pytest.raises(ValueError, match='only for method="split"'):
         coverage.ranges  # noqa: B018

@@ -184,7 +184,7 @@ def test_a_fixed_sequence_rarely_passes_models_that_err_too_often():
     assert lower_limit(fixed) <= 0.1
 
 
-def test_an_order_from_the_kept_rows_passes_them():
+def test_an_order_from_the_calibration_rows_passes_them():
     rng = np.random.default_rng(0)
     sorted_by_errors = sum(passes(rng, np.sort) for _ in range(N_REPETITIONS))
     assert lower_limit(sorted_by_errors) > 0.1

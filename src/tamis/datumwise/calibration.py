@@ -1,10 +1,10 @@
 r"""The fewest questions with which errors are shown to be rare.
 
-The policies of a path are tested on kept rows, from the smallest cost weight (the most questions)
-to the largest, by `tamis.paths.fixed_sequence`. The answer is the cheapest one reached.
+The policies of a path are tested on calibration rows, from the smallest cost weight (the most
+questions) to the largest, by `tamis.paths.fixed_sequence`. The answer is the cheapest one reached.
 
-The questions that it takes are given as a mean over the kept rows, one per sample group, with an
-approximate interval for all M policies at once, so that choosing one of them does not spoil it:
+The questions that it takes are given as a mean over the calibration rows, one per sample group,
+with an approximate interval for all M policies at once, so that it survives the choice of one:
 :math:`\bar q \pm t_{1 - \delta / (2 M)} \sqrt{s^2 / n + 1 / (n + 2)^2}` with Student's t of n - 1
 degrees of freedom. The second term keeps an equal number on all rows from being certain.
 """
@@ -29,7 +29,7 @@ __all__ = ["CalibratedQuestions", "Estimate", "calibrate_levels"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over kept rows, with an approximate interval.
+    """A mean over calibration rows, with an approximate interval.
 
     Attributes
     ----------
@@ -92,12 +92,12 @@ def calibrate_levels(
     Parameters
     ----------
     is_wrong : ndarray of bool of shape (n_levels, n_rows)
-        Whether the label of each kept row is wrong; levels from few questions to many.
+        Whether the label of each calibration row is wrong; levels from few questions to many.
     usage : Usage
         Questions and cost of each row at each level.
     limits : list of Limit
     rows : ndarray of int
-        Kept rows that count for the questions: one per sample group.
+        Calibration rows that count for the questions: one per sample group.
     confidence : float
 
     Returns

@@ -14,7 +14,7 @@ from tamis.datumwise.calibration import CalibratedQuestions
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
 from tamis.datumwise.path import DatumWisePath, Habits
 from tamis.datumwise.process import choose_cost_weights, find_status
-from tamis.paths.kept_rows import (
+from tamis.paths.calibration_rows import (
     CALIBRATION_SHARE,
     check_share,
     keep_rows,
@@ -305,7 +305,7 @@ class DatumWiseClassifier(FittedDatumWise):
         >>> model = DatumWiseClassifier(n_trees=20, n_sets=20, random_state=0)
         >>> found = model.calibrate(data.data, data.target, max_error=0.1, levels=4)
         >>> print(found)
-        Error rate at most 10 %, with 95 % confidence (10 of 171 kept rows). This takes ...
+        Error rate at most 10 %, with 95 % confidence (10 of 171 calibration rows). This takes ...
         >>> found.test.errors.tolist()  # from the most questions to the fewest
         [[9, 10, 11, 23]]
         >>> found.test.n_passed

@@ -13,8 +13,8 @@ from tamis._base import encode_labels, name_some, validate
 from tamis.datumwise.calibration import CalibratedQuestions, calibrate_levels
 from tamis.datumwise.costs import mean_paid, paid
 from tamis.datumwise.process import Process, Run, find_status
+from tamis.paths.calibration_rows import number_groups, one_row_per_group
 from tamis.paths.fixed_sequence import make_limits
-from tamis.paths.kept_rows import number_groups, one_row_per_group
 from tamis.paths.path import Path, Usage
 from tamis.paths.seeds import as_seed
 
@@ -148,13 +148,13 @@ class DatumWisePath(Path):
     ) -> CalibratedQuestions:
         """Find the model with the fewest questions whose errors are shown to be rare.
 
-        Models are tested on kept rows, from the smallest cost weight to the largest, until the
-        first that fails.
+        Models are tested on calibration rows, from the smallest cost weight to the largest, until
+        the first that fails.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Kept rows, which trained and chose nothing; NaN means unavailable.
+            Calibration rows, which trained and chose nothing; NaN means unavailable.
         y : array-like of shape (n_samples,)
             Their labels.
         max_error : float or None, default=None

@@ -61,8 +61,7 @@ from tamis._base import (
 )
 from tamis.centers import SparseCenterClassifier
 from tamis.guarantees.coverage import Coverage
-from tamis.paths.fixed_sequence import ROUNDING
-from tamis.paths.kept_rows import (
+from tamis.paths.calibration_rows import (
     CALIBRATION_SHARE,
     check_share,
     deal_rows,
@@ -71,6 +70,7 @@ from tamis.paths.kept_rows import (
     one_row_per_group,
     take_rows,
 )
+from tamis.paths.fixed_sequence import ROUNDING
 from tamis.paths.seeds import as_seed
 
 __all__ = ["ConformalClassifier"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from tamis._base import name_some
-from tamis.paths.kept_rows import check_share
+from tamis.paths.calibration_rows import check_share
 
 __all__ = ["Coverage", "calibration_rows_needed"]
 
@@ -124,7 +124,8 @@ class Coverage:
         else:
             yield (
                 f"The set of {whom} contains its true class with probability at least {least} "
-                f"(1 - 2 alpha, guaranteed), usually about {_percent(1 - self.alpha)} (1 - alpha)."
+                "(1 - 2 alpha, guaranteed), usually about "
+                f"{_percent(1 - self.alpha)} (1 - alpha) or more."
             )
             yield (
                 f"The whole choice was redone without each of the {self.n_folds} folds, and the "

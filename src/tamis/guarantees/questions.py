@@ -1,13 +1,14 @@
 r"""The cheapest of several models whose errors are shown to be rare.
 
-**The idea.** Models are put in order, from the safest to the cheapest, before looking at the kept
-rows. They are tested on these rows one after the other, and the last one that passes before the
-first failure is the answer. The test is in `tamis.paths.fixed_sequence`, with its equations; the
-order is that of Pareto Testing [1]_, and Ringel and others [2]_ stop early in this way.
+**The idea.** Models are put in order, from the safest to the cheapest, before looking at the
+calibration rows. They are tested on these rows one after the other, and the last one that passes
+before the first failure is the answer. The test is in `tamis.paths.fixed_sequence`, with its
+equations. Pareto Testing [1]_ tests models in such a sequence, ordered on other data, and [2]_
+calibrates when to stop early in this way.
 `DatumWisePath.calibrate` and `DatumWiseClassifier.calibrate` do the same for the cost weights of a
 datum-wise path, and count questions.
 
-Shapes: M models, n kept rows.
+Shapes: M models, n calibration rows.
 
 References
 ----------
@@ -28,8 +29,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
 from tamis._base import encode_labels
+from tamis.paths.calibration_rows import number_groups
 from tamis.paths.fixed_sequence import SequenceTest, make_limits, run_sequence
-from tamis.paths.kept_rows import number_groups
 from tamis.paths.seeds import as_seed
 
 __all__ = ["CheapestModel", "find_cheapest_model"]
@@ -73,10 +74,10 @@ def find_cheapest_model(
     Parameters
     ----------
     models : sequence of fitted classifiers
-        From the safest to the cheapest. This order, and the models, must not depend on the kept
-        rows.
+        From the safest to the cheapest. This order, and the models, must not depend on the
+        calibration rows.
     X : array-like of shape (n_samples, n_features)
-        Kept rows.
+        Calibration rows.
     y : array-like of shape (n_samples,)
         Their labels.
     max_error : float or None, default=None
@@ -106,7 +107,7 @@ def find_cheapest_model(
     >>> found.model.n_features_to_select
     2
     >>> print(found)
-    Error rate at most 12 %, with 95 % confidence (23 of 284 kept rows).
+    Error rate at most 12 %, with 95 % confidence (23 of 284 calibration rows).
     """
     if not len(models):
         raise ValueError("models is empty: give at least one fitted classifier.")

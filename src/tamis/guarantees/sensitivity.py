@@ -1,6 +1,6 @@
 r"""A threshold that finds at least a share S of the positive rows, with confidence.
 
-**The idea.** Kept rows of the positive class, which chose neither the model nor the threshold,
+**The idea.** Calibration rows of the positive class, which chose neither the model nor its level,
 show how low scores of positive rows get. A row is called positive if its score is at least the
 r-th smallest of their n scores.
 
@@ -22,15 +22,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
+from tamis.paths.calibration_rows import check_share, number_groups, one_row_per_group
 from tamis.paths.fixed_sequence import ROUNDING, rows_needed
-from tamis.paths.kept_rows import check_share, number_groups, one_row_per_group
 from tamis.paths.seeds import as_seed
 
 __all__ = ["SensitivityThreshold", "find_sensitivity_threshold", "positives_needed"]
 
 
 def positives_needed(sensitivity: float, confidence: float = 0.95) -> int:
-    """The smallest number of kept positive rows with which a sensitivity can be promised.
+    """The smallest number of positive calibration rows with which a sensitivity can be promised.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ class SensitivityThreshold:
         return (
             f"Sensitivity is at least {self.sensitivity:.4g} with {self.confidence:.4g} "
             f"confidence when rows with a score of at least {self.threshold:.6g} are called "
-            f"positive (rank {self.rank} of {self.n_positives} kept positive rows). This says "
-            "nothing about false alarms."
+            f"positive (rank {self.rank} of {self.n_positives} positive calibration rows). "
+            "This says nothing about false alarms."
         )
 
 
@@ -96,13 +96,13 @@ def find_sensitivity_threshold(
     groups: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> SensitivityThreshold:
-    """Find the largest threshold that keeps a sensitivity, from scores of kept positive rows.
+    """Find the largest threshold that keeps a sensitivity, from scores of positive rows.
 
     Parameters
     ----------
     scores : array-like of shape (n_positives,)
-        Scores of kept rows of the positive class, larger for more positive, such as a column of
-        `predict_proba`. These rows must have chosen neither the model nor its level.
+        Scores of calibration rows of the positive class, larger for more positive, such as a
+        column of `predict_proba`. These rows must have chosen neither the model nor its level.
     sensitivity : float
         Share of the positive rows to find, at least.
     confidence : float, default=0.95
@@ -127,7 +127,7 @@ def find_sensitivity_threshold(
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 1 or not np.isfinite(scores).all():
-        raise ValueError("scores must be a list of finite numbers, one per kept positive row.")
+        raise ValueError("scores must be a list of finite numbers, one per positive row.")
     needed = positives_needed(sensitivity, confidence)
     rows = np.arange(scores.size)
     if groups is not None:
@@ -135,10 +135,12 @@ def find_sensitivity_threshold(
         rows = one_row_per_group(rows, number_groups(groups, scores.size), rng)
     n = rows.size
     if n < needed:
-        kind = "positive rows" if groups is None else "sample groups with positive rows"
+        kind = "positive calibration rows"
+        if groups is not None:
+            kind = f"sample groups with {kind}"
         raise ValueError(
             f"A sensitivity of at least {sensitivity:.4g} with {confidence:.4g} confidence needs "
-            f"{needed} kept {kind}, and there are {n}. Keep more rows, or ask for a lower "
+            f"{needed} {kind}, and there are {n}. Keep more rows, or ask for a lower "
             "sensitivity or confidence."
         )
     ranks = np.arange(1, n + 1)

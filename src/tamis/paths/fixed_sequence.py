@@ -1,8 +1,8 @@
 r"""Fixed-sequence testing: the cheapest of several models whose error rate is shown to be small.
 
 Models :math:`m = 1, \dots, M` are ordered from the safest to the cheapest, without looking at the
-kept rows. On n kept rows, model m makes :math:`e_m` errors. The hypothesis "its error rate is
-above :math:`\alpha`" has the p-value
+calibration rows. On n calibration rows, model m makes :math:`e_m` errors. The hypothesis "its
+error rate is above :math:`\alpha`" has the p-value
 
 .. math:: p_m = P(\mathrm{Bin}(n, \alpha) \le e_m).
 
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from tamis._base import is_real, name_some
-from tamis.paths.kept_rows import check_share, one_row_per_group
+from tamis.paths.calibration_rows import check_share, one_row_per_group
 
 __all__ = ["ROUNDING", "Limit", "SequenceTest", "make_limits", "rows_needed", "run_sequence"]
 
@@ -42,7 +42,7 @@ ROUNDING = 1e-12
 
 
 def rows_needed(max_rate: float, confidence: float = 0.95) -> int:
-    r"""The smallest number of kept rows with which a rate can be shown to be at most `max_rate`.
+    r"""The fewest calibration rows with which a rate can be shown to be at most `max_rate`.
 
     Without a single error, :math:`(1 - \alpha)^n \le \delta` is needed, so
     :math:`n \ge \ln \delta / \ln (1 - \alpha)`.
@@ -82,7 +82,7 @@ class Limit:
     most : float
         The limit.
     rows : ndarray of int
-        Kept rows that count: of one class if it is a miss rate, one per sample group.
+        Calibration rows that count: of one class if it is a miss rate, one per sample group.
     """
 
     rate: str
@@ -133,14 +133,14 @@ class SequenceTest:
             needed = rows_needed(limit.most, self.confidence)
             if limit.rows.size < needed:
                 return (
-                    f"{said}. The {limit.rate} needs at least {needed} kept rows, even without "
-                    f"any error; there are {limit.rows.size}."
+                    f"{said}. The {limit.rate} needs at least {needed} calibration rows, even "
+                    f"without any error; there are {limit.rows.size}."
                 )
         return f"{said} ({self._evidence(0)})."
 
     def _evidence(self, place):
         found = [
-            f"{errors[place]} of {limit.rows.size} kept rows"
+            f"{errors[place]} of {limit.rows.size} calibration rows"
             for limit, errors in zip(self.limits, self.errors, strict=True)
         ]
         return found[0] if len(found) == 1 else "respectively " + ", ".join(found)
@@ -154,7 +154,7 @@ def make_limits(
     groups: NDArray | None,
     rng: np.random.Generator,
 ) -> list[Limit]:
-    """The limits that a user asked for, with the kept rows that count for each.
+    """The limits that a user asked for, with the calibration rows that count for each.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ def run_sequence(
     Parameters
     ----------
     is_wrong : ndarray of bool of shape (n_models, n_rows)
-        Whether each model's label of each kept row is wrong; from the safest model to the
-        cheapest. The order must not depend on the kept rows.
+        Whether each model's label of each calibration row is wrong; from the safest model to the
+        cheapest. The order must not depend on the calibration rows.
     limits : sequence of Limit
     confidence : float, default=0.95
 

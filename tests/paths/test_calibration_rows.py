@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tamis.paths.kept_rows import deal_rows, keep_rows, number_groups, one_row_per_group
+from tamis.paths.calibration_rows import deal_rows, keep_rows, number_groups, one_row_per_group
 
 CODES = np.repeat([0, 1, 2], [40, 10, 1])
 GROUPS = np.repeat(np.arange(20), np.arange(1, 21))

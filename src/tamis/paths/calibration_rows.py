@@ -1,7 +1,7 @@
-"""Kept rows: rows that train nothing, so that what was trained can be judged on them.
+"""Calibration rows: rows that train nothing, so that what was trained can be judged on them.
 
-A guarantee needs kept rows that look like new rows: drawn at random, whole sample groups at a
-time, and with one random row of each sample group counted. So nothing here balances group sizes,
+A guarantee needs calibration rows that look like new rows: drawn at random, whole sample groups at
+a time, and with one random row of each sample group counted. So nothing here balances group sizes,
 as the folds of `tamis.paths.folds` do. Rows without sample groups may be dealt class by class:
 within a class they are still drawn at random, which is what statements about a class need.
 """
