@@ -88,6 +88,25 @@ def test_p_values_against_the_slow_version(method, class_conditional):
     assert 0 < sets.mean() < 1
 
 
+def test_equal_scores_count_as_strange():
+    X, y = np.zeros((40, 7)), np.arange(40) % 2  # every row has the probabilities 1/2 and 1/2
+    model = ConformalClassifier(Recorder(), random_state=0).fit(X, y)
+    assert_array_equal(model.predict_p_values(X), 1.0)
+
+
+def test_an_alpha_that_is_rounded_leaves_out_what_the_exact_one_does():
+    X, y = make_data(n_classes=2)
+    n = 9 * 4 + 3
+    rows = np.concatenate([np.flatnonzero(y == c)[:n] for c in range(2)])
+    model = ConformalClassifier(random_state=0, calibration_share=9 / n).fit(X[rows], y[rows])
+    assert_array_equal(model.n_calibration_, [9, 9])
+    assert 1 - 0.9 < 0.1
+    exact, rounded = model.predict_set(100 * X, 0.1), model.predict_set(100 * X, 1 - 0.9)
+    assert_array_equal(rounded, exact)
+    assert not exact.all()
+    assert model.coverage(1 - 0.9).n_needed == 9
+
+
 @pytest.mark.parametrize("class_conditional", [True, False])
 def test_sets_of_crepes_for_the_same_scores(class_conditional):
     crepes = pytest.importorskip("crepes")
