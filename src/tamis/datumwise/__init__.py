@@ -9,12 +9,14 @@ group.
 
 Data flow: `process` -> a learner -> a policy, which asks samples until it names a label ->
 `path` -> `classifier`, `classifier_cv` -> `acquisition`, for many samples or for one in a
-conversation. `learners` lists the learners by name: the paper's (`linear`, with `candidates`,
+conversation. `calibration` finds the fewest questions of a path with which errors are shown to be
+rare. `learners` lists the learners by name: the paper's (`linear`, with `candidates`,
 `rollouts`, `runs` and `regression`), and forests on a lattice of feature sets (`forest_learner`,
 with `lattice`, `forest`, `evidence`, `induction` and `forest_policy`).
 """
 
 from tamis.datumwise.acquisition import Acquired, Acquisition, Questions
+from tamis.datumwise.calibration import CalibratedQuestions
 from tamis.datumwise.classifier import DatumWiseClassifier
 from tamis.datumwise.classifier_cv import DatumWiseClassifierCV
 from tamis.datumwise.path import DatumWisePath
@@ -22,6 +24,7 @@ from tamis.datumwise.path import DatumWisePath
 __all__ = [
     "Acquired",
     "Acquisition",
+    "CalibratedQuestions",
     "DatumWiseClassifier",
     "DatumWiseClassifierCV",
     "DatumWisePath",

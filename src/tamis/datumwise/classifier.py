@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from tamis._base import steps, with_callbacks
+from tamis._base import steps, validate, with_callbacks
 from tamis.datumwise._fitted import FittedDatumWise
+from tamis.datumwise.calibration import CalibratedQuestions
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
 from tamis.datumwise.path import DatumWisePath, Habits
 from tamis.datumwise.process import choose_cost_weights, find_status
+from tamis.paths.calibration_rows import (
+    CALIBRATION_SHARE,
+    check_share,
+    keep_rows,
+    number_groups,
+    take_rows,
+)
 from tamis.paths.seeds import as_seed
 
 __all__ = ["DatumWiseClassifier"]
@@ -243,3 +251,82 @@ class DatumWiseClassifier(FittedDatumWise):
 
         seed = as_seed(self.random_state)
         return model._learn_path(X, codes, model.classes_, process, levels, seed, make_model)
+
+    def calibrate(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        max_error: float | None = None,
+        max_misses: float | Mapping | None = None,
+        confidence: float = 0.95,
+        levels: int | Sequence[float] | None = None,
+        calibration_share: float = CALIBRATION_SHARE,
+        groups: ArrayLike | None = None,
+    ) -> CalibratedQuestions:
+        """Learn the path on some rows, and find the cheapest model that errs rarely on the others.
+
+        Rows are set aside at random before anything else. Policies of many cost weights are
+        learned on the rest, as in `fit_path`, and tested on the rows that were set aside, from the
+        smallest cost weight to the largest, until the first that fails. If you have rows that were
+        set aside already, use `fit_path` and `DatumWisePath.calibrate`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples; NaN means unavailable.
+        y : array-like of shape (n_samples,)
+            Labels of any type, two classes or more.
+        max_error : float or None, default=None
+            Largest error rate.
+        max_misses : float, dict or None, default=None
+            Largest miss rate of each class (share of its rows with another label), or of the
+            classes that a dict names. With `max_error`, both hold.
+        confidence : float, default=0.95
+            Probability, at least, that the answer keeps these limits or is none.
+        levels : int, array-like of float or None, default=None
+            Cost weights, as in `fit_path`.
+        calibration_share : float, default=0.3
+            Share of the rows (or sample groups) that are set aside.
+        groups : array-like of shape (n_samples,), default=None
+            Sample groups (such as patients): they are set aside whole, and one random row of each
+            is counted.
+
+        Returns
+        -------
+        calibrated : CalibratedQuestions
+            The model and its questions, or none. This classifier is not changed.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from tamis import DatumWiseClassifier
+        >>> data = load_breast_cancer(as_frame=True)
+        >>> model = DatumWiseClassifier(n_trees=20, n_sets=20, random_state=0)
+        >>> found = model.calibrate(data.data, data.target, max_error=0.1, levels=4)
+        >>> print(found)
+        Error rate at most 10 %, with 95 % confidence (10 of 171 calibration rows). This takes ...
+        >>> found.test.errors.tolist()  # from the most questions to the fewest
+        [[9, 10, 11, 23]]
+        >>> found.test.n_passed
+        2
+        """
+        check_share("calibration_share", calibration_share)
+        values, labels = validate(
+            clone(self), X, y, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+        numbers = number_groups(groups, len(labels))
+        seed = as_seed(self.random_state)
+        train, kept = keep_rows(None, numbers, len(labels), calibration_share, seed)
+        if hasattr(X, "columns"):  # keeps the names of the features
+            values = X
+        path = self.fit_path(take_rows(values, train), labels[train], levels)
+        return path.calibrate(
+            take_rows(values, kept),
+            labels[kept],
+            max_error=max_error,
+            max_misses=max_misses,
+            confidence=confidence,
+            groups=None if numbers is None else numbers[kept],
+            random_state=seed,
+        )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from tamis._base import encode_labels, name_some, validate
+from tamis.datumwise.calibration import CalibratedQuestions, calibrate_levels
 from tamis.datumwise.costs import mean_paid, paid
 from tamis.datumwise.process import Process, Run, find_status
+from tamis.paths.calibration_rows import number_groups, one_row_per_group
+from tamis.paths.fixed_sequence import make_limits
 from tamis.paths.path import Path, Usage
+from tamis.paths.seeds import as_seed
 
 if TYPE_CHECKING:
     from tamis.datumwise.classifier import DatumWiseClassifier
@@ -129,6 +134,69 @@ class DatumWisePath(Path):
         """`labels` and `usage` of some levels; each policy runs once."""
         labels, usage = self._collect(X, places, (), lambda run: run.decisions.argmax(axis=1))
         return labels.astype(np.intp), usage
+
+    def calibrate(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        max_error: float | None = None,
+        max_misses: float | Mapping | None = None,
+        confidence: float = 0.95,
+        groups: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> CalibratedQuestions:
+        """Find the model with the fewest questions whose errors are shown to be rare.
+
+        Models are tested on calibration rows, from the smallest cost weight to the largest, until
+        the first that fails.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Calibration rows, which trained and chose nothing; NaN means unavailable.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        max_error : float or None, default=None
+            Largest error rate.
+        max_misses : float, dict or None, default=None
+            Largest miss rate of each class (share of its rows with another label), or of the
+            classes that a dict names. With `max_error`, both hold.
+        confidence : float, default=0.95
+            Probability, at least, that the answer keeps these limits or is none.
+        groups : array-like of shape (n_samples,), default=None
+            Sample groups: one random row of each is counted.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the rows of the sample groups.
+
+        Returns
+        -------
+        calibrated : CalibratedQuestions
+        """
+        model = self.model(0)
+        X, y = validate(model, X, y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        unknown = np.setdiff1d(y, self.classes)
+        if unknown.size:
+            raise ValueError(
+                f"y has the label {unknown.tolist()[0]!r}, which is not among the classes of the "
+                f"training rows, {name_some(self.classes.tolist())}."
+            )
+        _, codes = encode_labels(y, self.classes)
+        numbers = number_groups(groups, codes.size)
+        rng = np.random.default_rng(as_seed(random_state))
+        limits = make_limits(codes, self.classes, max_error, max_misses, numbers, rng)
+        rows = one_row_per_group(np.arange(codes.size), numbers, rng)
+        labels, usage = self.labels_and_usage(X)
+        test, n_questions, cost = calibrate_levels(
+            labels != codes, usage, limits, rows, confidence
+        )
+        model, cost_weight = None, None
+        if test.chosen is not None:
+            model = self.model(len(self) - 1 - test.chosen)
+            cost_weight = model.cost_weight
+        return CalibratedQuestions(
+            model, cost_weight, n_questions, cost, self.levels[::-1].copy(), test
+        )
 
     def _collect(self, X, places, shape, read):
         """The results of `read` for each run, as an array, and the usage."""

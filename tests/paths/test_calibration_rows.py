@@ -1,0 +1,71 @@
+"""Rows that are set aside: at random, by class or in whole sample groups."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from tamis.paths.calibration_rows import deal_rows, keep_rows, number_groups, one_row_per_group
+
+CODES = np.repeat([0, 1, 2], [40, 10, 1])
+GROUPS = np.repeat(np.arange(20), np.arange(1, 21))
+
+
+def test_the_same_share_of_each_class_is_kept():
+    train, kept = keep_rows(CODES, None, CODES.size, 0.3, 0)
+    assert_array_equal(np.bincount(CODES[kept], minlength=3), [12, 3, 0])
+    assert_array_equal(np.sort(np.concatenate([train, kept])), np.arange(CODES.size))
+
+
+def test_sample_groups_are_kept_whole():
+    train, kept = keep_rows(None, GROUPS, GROUPS.size, 0.3, 0)
+    assert not set(GROUPS[train]) & set(GROUPS[kept])
+    assert len(set(GROUPS[kept])) == 6
+    assert train.size + kept.size == GROUPS.size
+
+
+def test_every_group_is_kept_equally_often_whatever_its_size():
+    counts = np.zeros(20)
+    for seed in range(400):
+        kept = keep_rows(None, GROUPS, GROUPS.size, 0.3, seed)[1]
+        counts[np.unique(GROUPS[kept])] += 1
+    assert np.abs(counts / 400 - 0.3).max() < 4 * np.sqrt(0.21 / 400)
+
+
+def test_folds_have_equal_numbers_of_each_class():
+    fold_of = deal_rows(CODES, None, CODES.size, 5, 0)
+    table = np.array([np.bincount(fold_of[c == CODES], minlength=5) for c in range(3)])
+    assert_array_equal(table[:2], [[8] * 5, [2] * 5])
+    assert table[2].sum() == 1
+
+
+def test_folds_keep_sample_groups_whole():
+    fold_of = deal_rows(CODES, GROUPS, GROUPS.size, 5, 0)
+    assert all(len(set(fold_of[g == GROUPS])) == 1 for g in range(20))
+    assert_array_equal(np.bincount(fold_of[np.unique(GROUPS, return_index=True)[1]]), [4] * 5)
+
+
+@pytest.mark.parametrize("n_folds", [1, 2.0, True, "5"])
+def test_a_wrong_number_of_folds_is_an_error(n_folds):
+    with pytest.raises(ValueError, match="cv must be a number of folds"):
+        deal_rows(CODES, None, CODES.size, n_folds, 0)
+
+
+def test_too_few_groups_for_the_folds_are_an_error():
+    with pytest.raises(ValueError, match="3 folds need at least 3 sample groups, got 2"):
+        deal_rows(None, np.array([0, 0, 1]), 3, 3, 0)
+
+
+def test_one_random_row_of_each_group():
+    rows = np.flatnonzero(GROUPS % 2 == 1)
+    rng = np.random.default_rng(0)
+    drawn = np.array([one_row_per_group(rows, GROUPS, rng) for _ in range(300)])
+    assert_array_equal(GROUPS[drawn], np.tile(np.arange(1, 20, 2), (300, 1)))
+    of_the_first = np.bincount(drawn[:, 0] - 1, minlength=2)  # group 1 has the rows 1 and 2
+    assert 100 < of_the_first[0] < 200
+    assert_array_equal(one_row_per_group(rows, None, rng), rows)
+
+
+def test_groups_must_be_as_many_as_rows():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        number_groups(["a", "b"], 3)
+    assert_array_equal(number_groups(["b", "a", "b"], 3), [1, 0, 1])
