@@ -8,35 +8,35 @@ __all__ = ["median_shares"]
 
 
 @compiled
-def median_shares(gaps, order, labels, n_classes, shares):
+def median_shares(values, order, labels, sizes, weights, shares):
     """Fill `shares[j, b]` with the l1 share of column j under labelling b.
 
-    gaps : (m, n - 1) differences of neighbouring sorted values; order : (m, n) rows from the
-    smallest value to the largest; labels : (w, n), negative for rows that are left out.
+    values : (m, n) sorted values; order : (m, n) their rows; labels : (w, n), with n_classes for
+    rows that are left out; sizes, weights : (w, n_classes + 1) rows of each class and
+    1 / size, 0 for the class of rows that are left out. Index arrays are unsigned, so that
+    indexing needs no check for negative numbers, and the loop has no branches: labels are random,
+    so that branches would be mispredicted.
     """
     n_columns, n_rows = order.shape
-    step = np.empty(n_classes)
-    share = np.empty(n_classes)
-    for b in range(labels.shape[0]):
-        step[:] = 0.0
-        for i in range(n_rows):
-            if labels[b, i] >= 0:
-                step[labels[b, i]] += 1.0
-        for c in range(n_classes):
-            step[c] = 1.0 / step[c] if step[c] > 0 else 0.0
-        for j in range(n_columns):
-            share[:] = 0.0
+    n_classes = sizes.shape[1] - 1
+    doubled = np.empty(n_classes + 1, np.int64)  # twice the rank in the class, less its size
+    for j in range(n_columns):
+        for b in range(labels.shape[0]):
+            for c in range(n_classes + 1):
+                doubled[c] = 1 - sizes[b, c]
             total = 0.0
             spread = 0.0
             within = 0.0
-            apart = 0.0
             for i in range(n_rows - 1):
                 c = labels[b, order[j, i]]
-                if c >= 0:
-                    apart -= min(share[c], 1.0 - share[c])
-                    share[c] += step[c]
-                    total += step[c]
-                    apart += min(share[c], 1.0 - share[c])
-                spread += gaps[j, i] * min(total, n_classes - total)
-                within += gaps[j, i] * apart
-            shares[j, b] = 1.0 - within / spread if spread > 0.0 else 0.0
+                rank = doubled[c]
+                doubled[c] = rank + 2
+                weight = weights[b, c]
+                total += weight
+                # Below its median a value counts as minus its distance, above as plus.
+                within += ((rank > 0) - np.int64(rank < 0)) * weight * values[j, i]
+                spread += min(total, n_classes - total) * (values[j, i + 1] - values[j, i])
+            c = labels[b, order[j, n_rows - 1]]
+            rank = doubled[c]
+            within += ((rank > 0) - np.int64(rank < 0)) * weights[b, c] * values[j, n_rows - 1]
+            shares[j, b] = 1.0 - within / spread if spread > 1e-14 else 0.0

@@ -101,7 +101,12 @@ def _mean_shares(values, labels, n_classes):
 
 def _median_shares(values, labels, n_classes):
     order = np.argsort(values, axis=1)
-    gaps = np.diff(np.take_along_axis(values, order, axis=1), axis=1)
+    values = np.take_along_axis(values, order, axis=1)
+    labels = np.where(labels < 0, n_classes, labels)
+    sizes = np.stack([(labels == c).sum(axis=1) for c in range(n_classes + 1)], axis=1)
+    weights = np.divide(1.0, sizes, out=np.zeros(sizes.shape), where=sizes > 0)
+    weights[:, n_classes] = 0.0
     shares = np.empty((values.shape[0], labels.shape[0]))
-    median_shares(gaps, order, np.ascontiguousarray(labels), n_classes, shares)
+    labels = labels.astype(np.uint32)
+    median_shares(values, order.astype(np.uint32), labels, sizes, weights, shares)
     return shares
