@@ -1,13 +1,14 @@
 """How sure can I be: bounds on false features, stable features, near-optimal panels."""
 
+from tamis.guarantees.frequencies import center_frequencies
 from tamis.guarantees.near_optimal import (
     NearOptimalPanels,
     Panel,
     best_panel,
     near_optimal_panels,
 )
+from tamis.guarantees.permutation_bounds import TrueFeatures, true_features
 from tamis.guarantees.stable_selector import StableSelector
-from tamis.guarantees.true_features import TrueFeatures, true_features
 
 __all__ = [
     "NearOptimalPanels",
@@ -15,6 +16,7 @@ __all__ = [
     "StableSelector",
     "TrueFeatures",
     "best_panel",
+    "center_frequencies",
     "near_optimal_panels",
     "true_features",
 ]

@@ -33,8 +33,8 @@ from tamis.guarantees._share_kernels import median_shares
 
 __all__ = ["column_blocks", "shares_of_labellings"]
 
-# Numbers per block of shares (32 MiB), which bounds the memory.
-_BLOCK = 1 << 22
+# Numbers per block of shares: a few such blocks fit into the cache.
+_BLOCK = 1 << 17
 # Shares that differ by less are equal: rounding must not decide about ties.
 _DIGITS = 10
 
@@ -70,33 +70,39 @@ def shares_of_labellings(
     size = np.abs(values).max(axis=1, initial=0.0, keepdims=True)
     values /= np.where(size > 0, size, 1.0)
     shares = _mean_shares if metric == "l2" else _median_shares
-    return np.clip(np.round(shares(values, labels, n_classes), _DIGITS), 0.0, 1.0)
+    result = shares(values, labels, n_classes)
+    np.round(result, _DIGITS, out=result)
+    return np.clip(result, 0.0, 1.0, out=result)
 
 
 def _mean_shares(values, labels, n_classes):
     values -= values.mean(axis=1, keepdims=True)
     present = labels >= 0
-    everyone = bool(present.all())
-    totals = 0.0 if everyone else values @ present.T
+    rest = None if present.all() else values @ present.T.astype(np.float64)
     weights = np.zeros(labels.shape)
-    sums_of_means = np.zeros((values.shape[0], labels.shape[0]))
-    squared_means = np.zeros_like(sums_of_means)
-    rest = totals
+    total = np.zeros((values.shape[0], labels.shape[0]))  # sum of the class means
+    between = np.zeros_like(total)
     for c in range(n_classes):
         members = labels == c
         count = members.sum(axis=1)
         weight = np.divide(1.0, count, out=np.zeros(count.size), where=count > 0)
         weights += members * weight[:, None]
-        last = c == n_classes - 1
-        means = rest if last else values @ members.T.astype(np.float64)
-        rest = rest - means
-        means = means * weight
-        sums_of_means += means
-        squared_means += means**2
-    squares = (values**2) @ weights.T
-    spread = squares - sums_of_means**2 / n_classes
-    gain = squared_means - sums_of_means**2 / n_classes
-    return np.divide(gain, spread, out=np.zeros_like(gain), where=spread > 1e-14)
+        if c < n_classes - 1:
+            sums = values @ members.T.astype(np.float64)
+            rest = -sums if rest is None else np.subtract(rest, sums, out=rest)
+        else:
+            sums = rest  # from the totals, which are 0 if no row is left out
+        sums *= weight
+        total += sums
+        sums *= sums
+        between += sums
+    spread = (values * values) @ weights.T
+    total *= total
+    total /= n_classes
+    spread -= total
+    between -= total
+    between[spread <= 1e-14] = 0.0
+    return np.divide(between, np.maximum(spread, 1e-14, out=spread), out=between)
 
 
 def _median_shares(values, labels, n_classes):

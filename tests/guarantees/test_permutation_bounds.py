@@ -152,3 +152,21 @@ def test_ignoring_groups_claims_too_much():
 def test_invalid_parameters_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         true_features(np.ones((4, 2)), [0, 1, 0, 1], **options)
+
+
+def test_blocks_do_not_change_the_result(monkeypatch):
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(20, 90)), np.arange(20) % 2
+    X[::2, 50] += 3
+    groups = np.concatenate([[0, 0, 0], np.arange(1, 88)])
+    options = {"feature_groups": groups, "n_permutations": 30, "random_state": 0}
+    whole = true_features(X, y, **options)
+    monkeypatch.setattr("tamis.guarantees.shares._BLOCK", 31 * 16)
+    monkeypatch.setattr("tamis.guarantees.permutation_bounds._COLLECTED", 20)
+    monkeypatch.setattr("tamis.guarantees.permutation_bounds._DEPTH", 30)
+    parts = true_features(X, y, **options)
+    for name in ("statistic", "p_values", "max_t_p_values"):
+        first = np.argsort(-whole.statistic)[:30]
+        assert_allclose(getattr(parts, name)[first], getattr(whole, name)[first])
+    assert_allclose(parts.critical, whole.critical[:30])
+    assert parts.at_least([48]) == whole.at_least([48]) == 1

@@ -37,6 +37,8 @@ from tamis.guarantees.shares import column_blocks, shares_of_labellings
 __all__ = ["TrueFeatures", "true_features"]
 
 _DEPTH = 500
+# Statistics of so many features are collected before the largest are kept.
+_COLLECTED = 4096
 _QUANTILE = 0.9
 
 
@@ -254,8 +256,7 @@ def _scan(X, labels, feature_of, n_classes, metric):
     degrees = n_classes - 1, max(n_rows - n_classes, 1)
     depth = min(_DEPTH, n_features)
     statistic, p_values = np.empty(n_features), np.empty(n_features)
-    largest = np.empty((labels.shape[0], 0))
-    features = np.empty((labels.shape[0], 0), dtype=np.int64)
+    largest, features, collected = np.empty((labels.shape[0], 0)), [], []
     for block in column_blocks(n_features, labels.shape[0]):
         some = np.arange(n_features)[block]
         starts, end = bounds[some], bounds[some[-1] + 1]
@@ -269,12 +270,12 @@ def _scan(X, labels, feature_of, n_classes, metric):
         p_values[block] = (shares >= shares[:, :1]).mean(axis=1)
         values = _standardized(shares, *degrees)
         statistic[block] = values[:, 0]
-        largest = np.hstack([largest, values.T])
-        features = np.hstack([features, np.broadcast_to(some, (labels.shape[0], some.size))])
-        if largest.shape[1] > depth:
-            keep = np.argpartition(-largest, depth - 1, axis=1)[:, :depth]
-            largest = np.take_along_axis(largest, keep, axis=1)
-            features = np.take_along_axis(features, keep, axis=1)
+        collected.append(values)
+        if len(collected) * some.size >= _COLLECTED or block.stop >= n_features:
+            first = some[-1] + 1 - sum(map(len, collected))
+            fresh = np.arange(first, some[-1] + 1)
+            largest, features = _merge(largest, features, np.concatenate(collected), fresh, depth)
+            collected = []
     order = np.argsort(-largest, axis=1, kind="stable")
     return (
         statistic,
@@ -284,10 +285,26 @@ def _scan(X, labels, feature_of, n_classes, metric):
     )
 
 
+def _merge(largest, features, values, fresh, depth):
+    """The `depth` largest statistics of each permutation, and their features, with more values."""
+    known = largest.shape[1]
+    largest = np.hstack([largest, values.T])
+    keep = np.arange(largest.shape[1])[None].repeat(len(largest), axis=0)
+    if keep.shape[1] > depth:
+        keep = np.argpartition(-largest, depth - 1, axis=1)[:, :depth]
+    ids = fresh[np.maximum(keep - known, 0)]
+    if known:
+        ids = np.where(
+            keep < known, np.take_along_axis(features, np.minimum(keep, known - 1), axis=1), ids
+        )
+    return np.take_along_axis(largest, keep, axis=1), ids
+
+
 def _standardized(shares, numerator, denominator):
     """Z of the module's docstring; features whose quantile is 0 are not rescaled."""
     shares = np.minimum(shares, 1 - 1e-10)
-    ratios = shares / (1 - shares) * (denominator / numerator)
+    ratios = np.divide(shares, 1 - shares, out=shares)
+    ratios *= denominator / numerator
     place = min(int(_QUANTILE * ratios.shape[1]), ratios.shape[1] - 1)
     high = np.partition(ratios, place, axis=1)[:, place]
     usual = special.fdtri(numerator, denominator, _QUANTILE)
