@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis.guarantees.shares import column_blocks, shares_of_labellings
+from tamis.guarantees.shares import column_blocks, rescale, shares_of_labellings
 
 __all__ = ["choose_largest", "half_rows", "half_shares", "other_half_centers"]
 
@@ -112,9 +112,7 @@ class _ClassHalves:
 
 def _fill_mean_shares(X, classes, shares):
     values = np.array(X.toarray() if is_sparse(X) else X, dtype=np.float64)
-    values -= values[0].copy()  # so that constant columns are exactly 0
-    size = np.abs(values).max(axis=0)
-    values /= np.where(size > 0, size, 1.0)
+    rescale(values, axis=0)
     values -= values.mean(axis=0)
     total, between, spread = (np.zeros(shares.shape) for _ in range(3))
     for halves in classes:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.guarantees._share_kernels import median_shares
 
-__all__ = ["column_blocks", "shares_of_labellings"]
+__all__ = ["column_blocks", "rescale", "shares_of_labellings"]
 
 # Numbers per block of shares: a few such blocks fit into the cache.
 _BLOCK = 1 << 17
@@ -43,6 +43,26 @@ def column_blocks(n_columns: int, n_labellings: int) -> Iterator[slice]:
     """Slices of columns whose shares fit into a block of bounded size."""
     width = max(16, _BLOCK // max(1, n_labellings))
     return (slice(first, first + width) for first in range(0, n_columns, width))
+
+
+def rescale(values: NDArray, axis: int) -> None:
+    """Rescale features in place: 0 in the first row, at most 1 elsewhere; constant ones are 0.
+
+    Parameters
+    ----------
+    values : ndarray of float64
+    axis : int
+        The axis of the rows.
+    """
+    first = (slice(0, 1), slice(None)) if axis == 0 else (slice(None), slice(0, 1))
+    _divide_by_size(values, axis)  # so that differences do not overflow
+    values -= values[first].copy()
+    _divide_by_size(values, axis)
+
+
+def _divide_by_size(values, axis):
+    size = np.maximum(values.max(axis=axis, keepdims=True), -values.min(axis=axis, keepdims=True))
+    values /= np.where(size > 0, size, 1.0)
 
 
 def shares_of_labellings(
@@ -66,9 +86,7 @@ def shares_of_labellings(
     """
     values = X.toarray() if is_sparse(X) else np.asarray(X)
     values = np.array(values.T, dtype=np.float64, order="C")
-    values -= values[:, :1]  # so that constant columns are exactly 0
-    size = np.abs(values).max(axis=1, initial=0.0, keepdims=True)
-    values /= np.where(size > 0, size, 1.0)
+    rescale(values, axis=1)
     shares = _mean_shares if metric == "l2" else _median_shares
     result = shares(values, labels, n_classes)
     np.round(result, _DIGITS, out=result)

@@ -19,6 +19,7 @@ from tamis.guarantees.error_bounds import (
     unimodal_bound,
 )
 from tamis.guarantees.half_shares import choose_largest, half_rows, half_shares, other_half_centers
+from tamis.guarantees.substitutes import frequencies_with_substitutes
 from tamis.panel import PanelClassifier
 from tamis.stability import complementary_pairs
 
@@ -26,7 +27,6 @@ __all__ = ["StableSelector"]
 
 # With fewer units of a class, a half has a single one, and every feature separates it.
 _FEWEST = 4
-_BLOCK = 512
 
 
 class StableSelector(FeatureSelectorMixin, TamisEstimator):
@@ -48,8 +48,9 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
     ----------
     estimator : estimator, default=None
         `SparseCenterClassifier` (the default) with scaling="spread", whose halves are computed
-        together, or `PanelClassifier` with selection="centers" or "medians". The features of other
-        estimators with `n_features_to_select` and `get_support` get frequencies only.
+        together, or `PanelClassifier` with selection="centers" or "medians". For these a feature
+        group is judged by the mean share of its columns. The features of other estimators with
+        `n_features_to_select` and `get_support` get frequencies only.
     expected_false : float, default=1.0
         The number E of false features that is acceptable on average.
     threshold : float, default=0.75
@@ -335,14 +336,7 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         of_halves = [half[half >= 0] for half in self.choices_]
         ever = np.flatnonzero(np.isin(self._group_of, np.concatenate(of_halves)))
         chosen = np.array([np.isin(self._group_of[ever], half) for half in of_halves])
-        candidates = _standardized(X, ever)
-        result = np.empty(len(features))
-        for first in range(0, len(features), _BLOCK):
-            some = slice(first, first + _BLOCK)
-            near = np.abs(_standardized(X, features[some]).T @ candidates) >= correlation
-            near |= features[some][:, None] == ever
-            result[some] = (chosen.astype(np.float32) @ near.T > 0).mean(axis=0)
-        return result
+        return frequencies_with_substitutes(X, features, ever, chosen, correlation)
 
     def _feature_names(self):
         names = getattr(self, "feature_names_in_", None)
@@ -389,11 +383,3 @@ def _refusal(estimator):
         "the estimator chooses features for what they add to others, or not on a common scale, so "
         "frequencies are all that is known"
     )
-
-
-def _standardized(X, columns):
-    part = X[:, columns]
-    part = np.array(part.toarray() if is_sparse(part) else part, dtype=np.float64)
-    part -= part.mean(axis=0)
-    norms = np.linalg.norm(part, axis=0)
-    return part / np.where(norms > 0, norms, 1.0)
