@@ -6,7 +6,7 @@ from scipy import sparse
 
 from tamis import SparseCenterClassifier
 from tamis.guarantees import true_features
-from tamis.guarantees.permutations import permuted_labels
+from tamis.guarantees.permutations import make_units, permuted_labels
 from tamis.guarantees.shares import shares_of_labellings
 from tests.oracles.guarantees import share
 
@@ -39,29 +39,37 @@ def test_features_rank_as_the_centers_rank_them(metric):
     assert_allclose(shares_of_labellings(X, y[None], 3, metric)[:, 0], gains, atol=1e-9)
 
 
-def test_groups_are_permuted_whole_within_their_batch():
-    groups = np.repeat(np.arange(8), [1, 3, 2, 2, 1, 3, 2, 4])
-    batches = (groups >= 4).astype(int)
+def test_groups_are_averaged_and_permuted_within_their_batch():
+    groups = np.array([3, 3, 3, 0, 1, 1, 2, 4, 4, 5, 6, 7])
+    batches = groups >= 4
     codes = np.array([0, 1, 0, 1, 1, 1, 0, 0])[groups]
-    labels = permuted_labels(codes, groups, batches, 400, np.random.RandomState(0))
-    assert_array_equal(labels[0], codes)
-    first = np.unique(groups, return_index=True)[1]
-    assert_array_equal(labels, labels[:, first][:, groups])
-    assert_array_equal(labels[:, first][:, :4].sum(axis=1), 2)
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    units = make_units(X, codes, groups, batches)
+    assert_array_equal(units.codes, [0, 1, 0, 1, 1, 1, 0, 0])
+    assert_allclose(units.X, [X[groups == g].mean(axis=0) for g in range(8)])
+    of_sparse = make_units(sparse.csc_array(X), codes, groups, batches)
+    assert_allclose(of_sparse.X.toarray(), units.X)
+    labels = permuted_labels(units.codes, units.blocks, 400, np.random.RandomState(0))
+    assert_array_equal(labels[0], units.codes)
+    assert_array_equal(labels[:, :4].sum(axis=1), 2)
+    assert_array_equal(labels[:, 4:].sum(axis=1), 2)
     assert np.unique(labels, axis=0).shape[0] == 36  # 6 x 6 labellings exist
 
 
 def test_groups_of_several_classes_permute_their_labels_within():
-    groups, codes = np.repeat(np.arange(3), 2), np.array([0, 1, 0, 1, 0, 0])
-    labels = permuted_labels(codes, groups, None, 60, np.random.RandomState(0))
-    assert_array_equal(labels[:, 4:], 0)
+    groups, codes = np.repeat(np.arange(4), 2), np.array([0, 1, 0, 1, 0, 0, 1, 1])
+    X = np.arange(8.0)[:, None]
+    units = make_units(X, codes, groups, None)
+    assert_array_equal(units.X[:, 0], [4.5, 6.5, 0, 1, 2, 3])
+    labels = permuted_labels(units.codes, units.blocks, 100, np.random.RandomState(0))
     assert_array_equal(labels[:, :2].sum(axis=1), 1)
-    assert np.unique(labels, axis=0).shape[0] == 4
+    assert_array_equal(labels[:, 2:4].sum(axis=1), 1)
+    assert np.unique(labels, axis=0).shape[0] == 8
 
 
 def test_a_group_in_two_batches_is_an_error():
     with pytest.raises(ValueError, match="several batches"):
-        permuted_labels(np.array([0, 0, 1]), np.array([0, 0, 1]), np.arange(3), 2, None)
+        make_units(np.eye(3), np.array([0, 0, 1]), np.array([0, 0, 1]), np.arange(3))
 
 
 @pytest.mark.parametrize("metric", ["l2", "l1"])
@@ -128,7 +136,7 @@ def test_bounds_rarely_claim_too_much():
 def test_ignoring_groups_claims_too_much():
     """A positive control: rows of a patient are no further patients."""
     rng = np.random.default_rng(5)
-    groups = np.repeat(np.arange(8), 5)
+    groups = np.repeat(np.arange(8), [1, 9] * 4)  # as many rows as the class demands
     codes = (np.arange(8) % 2)[groups]
     wrong = {}
     for name, of_test in (("groups", groups), ("rows", None)):

@@ -31,7 +31,7 @@ from tamis.guarantees.closed_testing import (
     max_t_p_values,
     simes_critical,
 )
-from tamis.guarantees.permutations import permuted_labels
+from tamis.guarantees.permutations import make_units, permuted_labels
 from tamis.guarantees.shares import column_blocks, shares_of_labellings
 
 __all__ = ["TrueFeatures", "true_features"]
@@ -158,9 +158,9 @@ def true_features(
     metric : {"l2", "l1"}, default="l2"
         Whether means or medians are compared.
     groups : array-like of shape (n_samples,), default=None
-        Sample groups, such as patients. A group whose rows are of one class is permuted whole, so
-        its size must not depend on its class; a group with rows of several classes permutes
-        its labels within.
+        Sample groups, such as patients. A group whose rows are of one class counts as one sample,
+        the mean of its rows; a group with rows of several classes permutes its labels within.
+        Group sizes should not depend on the class: means of many rows vary less than single rows.
     batches : array-like of shape (n_samples,), default=None
         Labels are exchanged within batches only.
     feature_groups : dict, list of lists, array-like or None, default=None
@@ -212,13 +212,14 @@ def true_features(
             raise ValueError(f"{name} must have one entry per row of X, {codes.size} in all.")
     names = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(n) for n in names]
     feature_of, names = read_groups(feature_groups, names)
-    labels = permuted_labels(
+    X, codes, blocks = make_units(
+        X,
         codes,
         None if groups is None else np.asarray(groups),
         None if batches is None else np.asarray(batches),
-        n_permutations,
-        check_random_state(random_state),
     )
+    random_state = check_random_state(random_state)
+    labels = permuted_labels(codes, blocks, n_permutations, random_state)
     statistic, p_values, largest, features = _scan(X, labels, feature_of, classes.size, metric)
     law = classes.size - 1, max(codes.size - classes.size, 1)
     if method == "permutation":
