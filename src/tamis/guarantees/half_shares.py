@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis.guarantees.shares import column_blocks, rescale, shares_of_labellings
+from tamis.guarantees.shares import column_blocks, columns_first, median_shares_of_sets, rescale
 
 __all__ = ["choose_largest", "half_rows", "half_shares", "other_half_centers"]
 
@@ -71,10 +71,13 @@ def half_shares(
     """
     shares = np.empty((2 * pairs.shape[0], X.shape[1]))
     if metric == "l1":
-        halves = np.concatenate([pairs == 0, pairs == 1])
-        labels = np.where(halves, codes, -1)
-        for block in column_blocks(X.shape[1], labels.shape[0]):
-            shares[:, block] = shares_of_labellings(X[:, block], labels, n_classes, metric).T
+        # Both halves of a pair in one walk through the sorted values.
+        labels = np.where(pairs < 0, -1, pairs.astype(np.int64) * n_classes + codes)
+        for block in column_blocks(X.shape[1], shares.shape[0]):
+            values = columns_first(X[:, block])
+            found = median_shares_of_sets(values, labels, n_classes, 2)
+            found[found < _TIED] = 0.0
+            shares[:, block] = found.transpose(2, 1, 0).reshape(shares.shape[0], -1)
         return shares
     classes = [_ClassHalves(np.flatnonzero(codes == c), pairs) for c in range(n_classes)]
     for first in range(0, X.shape[1], _WIDTH):

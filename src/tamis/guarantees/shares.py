@@ -31,7 +31,13 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.guarantees._share_kernels import median_shares
 
-__all__ = ["column_blocks", "rescale", "shares_of_labellings"]
+__all__ = [
+    "column_blocks",
+    "columns_first",
+    "median_shares_of_sets",
+    "rescale",
+    "shares_of_labellings",
+]
 
 # Numbers per block of shares: a few such blocks fit into the cache.
 _BLOCK = 1 << 17
@@ -65,6 +71,14 @@ def _divide_by_size(values, axis):
     values /= np.where(size > 0, size, 1.0)
 
 
+def columns_first(X: Matrix) -> NDArray[np.float64]:
+    """A rescaled copy of dense or sparse columns, of shape (n_columns, n_rows)."""
+    values = X.toarray() if is_sparse(X) else np.asarray(X)
+    values = np.array(values.T, dtype=np.float64, order="C")
+    rescale(values, axis=1)
+    return values
+
+
 def shares_of_labellings(
     X: Matrix, labels: NDArray, n_classes: int, metric: str
 ) -> NDArray[np.float64]:
@@ -84,9 +98,7 @@ def shares_of_labellings(
     shares : ndarray of shape (n_columns, n_labellings)
         Between 0 and 1, rounded to 10 digits; 0 for constant columns.
     """
-    values = X.toarray() if is_sparse(X) else np.asarray(X)
-    values = np.array(values.T, dtype=np.float64, order="C")
-    rescale(values, axis=1)
+    values = columns_first(X)
     shares = _mean_shares if metric == "l2" else _median_shares
     result = shares(values, labels, n_classes)
     np.round(result, _DIGITS, out=result)
@@ -124,13 +136,34 @@ def _mean_shares(values, labels, n_classes):
 
 
 def _median_shares(values, labels, n_classes):
+    return median_shares_of_sets(values, labels, n_classes, 1)[:, :, 0]
+
+
+def median_shares_of_sets(
+    values: NDArray, labels: NDArray, n_classes: int, n_sets: int
+) -> NDArray[np.float64]:
+    """Shares for medians, in disjoint sets of the rows in one walk.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_columns, n_rows)
+        Rescaled columns.
+    labels : ndarray of int of shape (n_labellings, n_rows)
+        s n_classes + c for class c of set s; negative for rows that are left out.
+    n_classes, n_sets : int
+
+    Returns
+    -------
+    shares : ndarray of shape (n_columns, n_labellings, n_sets)
+    """
     order = np.argsort(values, axis=1)
     values = np.take_along_axis(values, order, axis=1)
-    labels = np.where(labels < 0, n_classes, labels)
-    sizes = np.stack([(labels == c).sum(axis=1) for c in range(n_classes + 1)], axis=1)
+    n_labels = n_sets * n_classes
+    labels = np.where(labels < 0, n_labels, labels)
+    sizes = np.stack([(labels == c).sum(axis=1) for c in range(n_labels + 1)], axis=1)
     weights = np.divide(1.0, sizes, out=np.zeros(sizes.shape), where=sizes > 0)
-    weights[:, n_classes] = 0.0
-    shares = np.empty((values.shape[0], labels.shape[0]))
-    labels = labels.astype(np.uint32)
-    median_shares(values, order.astype(np.uint32), labels, sizes, weights, shares)
+    weights[:, n_labels] = 0.0
+    shares = np.empty((values.shape[0], labels.shape[0], n_sets))
+    order, labels = order.astype(np.uint32), labels.astype(np.uint32)
+    median_shares(values, order, labels, sizes, weights, n_classes, shares)
     return shares
