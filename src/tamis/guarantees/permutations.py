@@ -1,0 +1,108 @@
+r"""Permuted labels: the labellings that are as likely as the true one if nothing differs.
+
+A sample group whose rows are of one class is one unit, with the mean of its rows: several
+rows of a patient are no further patients, and if rows counted, the permutations would be wrong
+wherever the number of rows depends on the class. Units swap their labels with the other units
+of their batch. A group with rows of several classes (before and after a treatment) permutes its
+labels within. These permutations form a group, so if a feature has the same distribution in all
+classes, the true labels and w - 1 random permutations of them are exchangeable for it, and for all
+such features jointly. Shapes: X (n, m), labels (w, units), the true labels first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamis._array import Matrix, is_sparse
+
+__all__ = ["Units", "make_units", "permuted_labels"]
+
+
+class Units(NamedTuple):
+    """What labels are permuted between.
+
+    Attributes
+    ----------
+    X : {ndarray, CSC array} of shape (n_units, n_columns)
+    codes : ndarray of int of shape (n_units,)
+        Class indices.
+    blocks : ndarray of int of shape (n_units,)
+        Labels are only exchanged within a block: a batch, or a group of several classes.
+    """
+
+    X: Matrix
+    codes: NDArray
+    blocks: NDArray
+
+
+def make_units(
+    X: Matrix, codes: NDArray, groups: NDArray | None, batches: NDArray | None
+) -> Units:
+    """Average the rows of each group of one class, and find the blocks.
+
+    Parameters
+    ----------
+    X : {ndarray, CSC array} of shape (n_rows, n_columns)
+    codes : ndarray of int of shape (n_rows,)
+        Class indices.
+    groups : ndarray of shape (n_rows,) or None
+        Sample groups.
+    batches : ndarray of shape (n_rows,) or None
+
+    Returns
+    -------
+    units : Units
+    """
+    blocks = np.zeros(codes.size, dtype=np.int64)
+    if batches is not None:
+        blocks = np.unique(batches, return_inverse=True)[1]
+    if groups is None:
+        return Units(X, codes, blocks)
+    group_of = np.unique(groups, return_inverse=True)[1]
+    first = np.unique(group_of, return_index=True)[1]  # a row of each group
+    if (blocks[first][group_of] != blocks).any():
+        raise ValueError("A sample group has rows of several batches; it must be in one batch.")
+    mixed = np.zeros(first.size, dtype=bool)
+    mixed[group_of[codes[first][group_of] != codes]] = True
+    blocks = np.where(mixed[group_of], blocks.max() + 1 + group_of, blocks)
+    unit_of = np.where(mixed[group_of], first.size + np.arange(codes.size), group_of)
+    _, rows, unit_of, sizes = np.unique(
+        unit_of, return_index=True, return_inverse=True, return_counts=True
+    )
+    if rows.size < codes.size:
+        entries = (1 / sizes[unit_of], (unit_of, np.arange(codes.size)))
+        X = sparse.csr_array(entries, shape=(rows.size, codes.size)) @ X
+        X = sparse.csc_array(X) if is_sparse(X) else X
+    else:
+        X = X[rows]
+    return Units(X, codes[rows], blocks[rows])
+
+
+def permuted_labels(
+    codes: NDArray, blocks: NDArray, n_permutations: int, random_state: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Labels of all units: the true ones, then random permutations.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_units,)
+        Class indices.
+    blocks : ndarray of int of shape (n_units,)
+        Labels are only exchanged within a block.
+    n_permutations : int
+    random_state : numpy.random.RandomState
+
+    Returns
+    -------
+    labels : ndarray of int64 of shape (n_permutations + 1, n_units)
+    """
+    labels = np.tile(codes.astype(np.int64), (n_permutations + 1, 1))
+    for block in np.unique(blocks):
+        units = np.flatnonzero(blocks == block)
+        for b in range(1, n_permutations + 1):
+            labels[b, units] = codes[random_state.permutation(units)]
+    return labels
