@@ -1,9 +1,8 @@
 """Features: the kind of each column, and which columns are dropped."""
 
 import re
-import shlex
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from tamis._array import is_sparse
 from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed
 from tamis.tables.missing import MissingWords
+from tamis.tables.notes import note_left_out, note_numeric, note_words, option
 from tamis.tables.table import Columns
 from tamis.tables.values import (
-    PLACEHOLDERS,
     TOO_LARGE,
     is_large_integer,
     is_number,
@@ -25,7 +24,7 @@ from tamis.tables.values import (
     to_number,
 )
 
-__all__ = ["decide_kinds", "keep_columns", "looks_like_id", "note_words"]
+__all__ = ["decide_kinds", "keep_columns", "looks_like_id"]
 
 _ID_NAME = re.compile(
     r"(^|[_\W\d])(id|ids|uuid|guid|index|idx|row|rownames?|row_names?|barcode)$"
@@ -143,7 +142,7 @@ def decide_kinds(
         dropped.setdefault("identifier", []).append((name, "names of rows"))
     for name in empty:
         dropped.setdefault("empty", []).append((name, ""))
-    _note_left_out(dropped, notes)
+    note_left_out(dropped, notes)
     if odd:
         notes.append(f"odd words among numbers: {listed(odd)}")
     if with_signs:
@@ -154,96 +153,14 @@ def decide_kinds(
     for words, columns in mixed.items():
         notes.append(
             f"{listed(columns)}: not read as numbers because of {' and '.join(map(repr, words))};"
-            f" if this means a missing value, use --missing-values {_option(words)}"
+            f" if this means a missing value, use --missing-values {option(words)}"
         )
     known = {n: set(v.counts) for n, v in others.items() if kinds[n] == "categorical"}
     hinted = {name for columns in mixed.values() for name in columns}
     missing = note_words(known, "category", missing, notes, hinted)
-    _note_numeric({key: [n for n in guessed[key] if n not in gone] for key in guessed}, notes)
+    note_numeric({key: [n for n in guessed[key] if n not in gone] for key in guessed}, notes)
     words = {name: np.asarray(column) for name, column in others.items()}
     return Columns(numeric, np.array(names, dtype=str), words), kinds, spotted, missing
-
-
-def note_words(
-    known: Mapping[str, Collection[str]],
-    role: str,
-    missing: MissingWords,
-    notes: list[str],
-    hinted: Collection[str] = (),
-) -> MissingWords:
-    """Report words that are read as values although they could mean missing ones.
-
-    Parameters
-    ----------
-    known : dict of str to collection
-        Categories of columns, or classes of the labels, as `role` says.
-    role : {"category", "class"}
-    missing : MissingWords
-    notes : list of str
-        Receives the messages.
-    hinted : collection of str
-        Columns that need no message.
-
-    Returns
-    -------
-    MissingWords
-        With these words as categories of their columns.
-    """
-    kept = {name: sorted(missing.spellings.intersection(words)) for name, words in known.items()}
-    kept = {name: words for name, words in kept.items() if words}
-    if kept:
-        columns = listed([f"{name} ({', '.join(words)})" for name, words in kept.items()])
-        words = sorted({word for words in kept.values() for word in words})
-        notes.append(
-            f"read as a {role} because the others are written in the same way: {columns};"
-            f" if it means a missing value, use --missing-values {_option(words)}"
-        )
-    for word in PLACEHOLDERS:
-        columns = [
-            name
-            for name, words in known.items()
-            # A minus is a value if there is a plus as well.
-            if word in words and name not in hinted and not (word == "-" and "+" in words)
-        ]
-        if columns:
-            notes.append(
-                f"{word!r} is read as a {role} of {listed(columns)}; if it means a missing value,"
-                f" use --missing-values {_option([word])}"
-            )
-    return replace(missing, categories=kept)
-
-
-def _option(words):
-    """Words as the value of an option; NA first, so that it does not begin with a hyphen."""
-    return shlex.quote(",".join(dict.fromkeys(["NA", *words])))
-
-
-def _note_left_out(left_out, notes):
-    options = {"identifier": "--include", "text": "--text"}
-    for kind, entries in left_out.items():
-        if kind == "empty":
-            notes.append(f"dropped {listed([name for name, _ in entries])}: all values missing")
-            continue
-        reasons = listed([f"{name} ({reason})" for name, reason in entries])
-        names = ",".join(name for name, _ in entries[:5])
-        notes.append(f"dropped {reasons}; to use: {options.get(kind, '--categorical')} {names}")
-
-
-def _note_numeric(guessed, notes):
-    codes, owners, constant = guessed["codes"], guessed["owners"], guessed["constant"]
-    if codes:
-        notes.append(
-            f"{listed(codes, 10)}: few distinct whole numbers, used as numbers; if they are codes,"
-            f" use --categorical {','.join(codes[:10])}"
-        )
-    if owners:
-        notes.append(
-            f"{listed(owners)}: identifiers shared by several rows; use --groups {owners[0]} if"
-            f" such rows belong together (one patient), otherwise --drop {owners[0]}"
-        )
-    if constant:
-        are = "are" if len(constant) > 1 else "is"
-        notes.append(f"{listed(constant)} {are} constant, which tells nothing about the classes")
 
 
 def keep_columns(matrix, keep: Collection[int]):

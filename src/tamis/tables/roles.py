@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from tamis._array import is_sparse
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
-from tamis.tables.features import decide_kinds, keep_columns, note_words
+from tamis.tables.features import decide_kinds, keep_columns
 from tamis.tables.missing import MissingWords
+from tamis.tables.notes import note_words
 from tamis.tables.raw import RawTable, find_column, refuse_repeated, tell_repeated
 from tamis.tables.table import Columns, Table
 from tamis.tables.values import (

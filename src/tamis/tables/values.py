@@ -358,10 +358,9 @@ def as_labels(
         return labels.astype(np.int64), np.ones(len(labels), dtype=bool)
     if labels.dtype.kind != "f":
         raise InputError(f"labels must be strings or numbers, got {labels.dtype}")
-    is_known = ~np.isnan(labels)
     if np.isinf(labels).any():
         raise InputError("a label is infinite: expected classes")
-    known = labels[is_known]
+    known = labels[is_known := ~np.isnan(labels)]
     if (known == np.floor(known)).all() and (np.abs(known) < 2**53).all():
         return np.where(is_known, labels, 0).astype(np.int64), is_known
     return labels, is_known
