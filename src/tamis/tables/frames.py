@@ -130,12 +130,14 @@ def _values(column, nw):
         ends = [end for end in (column.min(), column.max()) if end is not None]
         if any(abs(int(end)) > LARGEST_INTEGER for end in ends):
             return np.array(
-                [None if v is None else str(int(v)) for v in column.to_list()], dtype=object
+                [None if v is None else str(int(v)) for v in map(_plain, column.to_list())],
+                dtype=object,
             )
     if dtype.is_numeric() or dtype == nw.Boolean:
         if not column.null_count():
             return np.asarray(column.to_numpy(), dtype=np.float64)
-        return np.array([np.nan if v is None else v for v in column.to_list()], dtype=np.float64)
+        values = map(_plain, column.to_list())
+        return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
     if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Date, nw.Datetime, nw.Time):
         out = np.empty(column.len(), dtype=object)
         out[:] = column.to_list()
