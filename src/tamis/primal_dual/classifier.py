@@ -22,6 +22,7 @@ from tamis.primal_dual.radii import (
     choose_radii,
     fill_jumps,
     follow,
+    lighten,
     many_features,
 )
 from tamis.primal_dual.records import record_of
@@ -276,7 +277,8 @@ class PrimalDualClassifier(FittedPrimalDual):
         Returns
         -------
         path : PrimalDualPath
-            ``path.model(i)`` is a fitted classifier, whose `history_` has only its last row;
+            ``path.model(i)`` is a fitted classifier, without `dual_` and with only the last row of
+            `history_`;
             ``path.at_most(counts)`` selects models by their number of features. The estimator
             itself is not changed.
         """
@@ -306,7 +308,14 @@ class PrimalDualClassifier(FittedPrimalDual):
         radii = check_radii(levels, "levels")
         n_radii = levels if radii is None else None
         records = [
-            record_of(data, level.problem, level.solution, codes.size)
+            record_of(
+                data,
+                level.problem,
+                level.solution,
+                codes.size,
+                keep_dual=False,
+                dispersion=level.dispersion,
+            )
             for level in _path_of(problem, radii, n_radii, max_features, limits)
         ]
 
@@ -347,7 +356,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         if not (self.warm_start and fits and np.array_equal(classes, self.classes_)):
             return None
         U = None
-        if Z.shape[0] == n_samples:
+        if Z is not None and Z.shape[0] == n_samples:
             U = Z[data.rows] / data.weights[:, None]
         return resume(problem, W, mu, U)
 
@@ -369,11 +378,18 @@ def _path_of(problem, radii, n_radii, wanted, limits):
             most=wanted,
             crisp=limits["crisp"],
         )
-    levels = list(follow(problem, radii, **limits))
+    levels: list = []
+    for level in follow(problem, radii, **limits):
+        if levels and n_radii is not None and levels[-1].is_empty:
+            levels.pop()
+        levels.append(level)
+        if not level.is_empty:
+            lighten(levels, largest)
     if n_radii is not None:
-        levels = [level for level in levels if not level.is_empty] or levels[-1:]
+        if len(levels) > 1 and levels[-1].is_empty:
+            levels.pop()
         if problem.ball.selects_rows:
-            fill_jumps(levels, 3 * n_radii // 4, largest, **limits)
+            fill_jumps(levels, 3 * n_radii // 4, largest, light=True, **limits)
     if wanted is None:
         return levels
     if n_radii is not None:

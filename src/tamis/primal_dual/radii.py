@@ -5,10 +5,12 @@ of the path needs no product to start and few iterations to finish.
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from tamis.primal_dual.problem import Problem
+from tamis.primal_dual.problem import Pair, Problem
+from tamis.primal_dual.records import dispersion_of
 from tamis.primal_dual.solver import Solution, solve
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "choose_radii",
     "fill_jumps",
     "follow",
+    "lighten",
     "many_features",
     "refine_radius",
 ]
@@ -52,11 +55,14 @@ class Level:
     radius : float
     problem : Problem
     solution : Solution
+    dispersion : float or None
+        Of the residuals, of a level that no other will start from; see `lighter`.
     """
 
     radius: float
     problem: Problem
     solution: Solution
+    dispersion: float | None = None
 
     @property
     def size(self):
@@ -72,6 +78,15 @@ class Level:
     def is_empty(self):
         """Whether nothing is explained, except for rounding."""
         return self.size == 0 or self.explained <= _NOTHING
+
+    def lighter(self):
+        """The level without the arrays of the size of the data."""
+        if self.dispersion is not None:
+            return self
+        pair = self.solution.pair
+        light = Pair(replace(pair.primal, XW=None), replace(pair.dual, U=None))
+        dispersion = dispersion_of(self.problem, pair.primal)
+        return replace(self, solution=replace(self.solution, pair=light), dispersion=dispersion)
 
     @property
     def is_free(self):
@@ -152,9 +167,9 @@ def choose_radii(
     ):
         radius /= _GROWTH
         level = next(follow(problem, [radius], **limits, level=level))
-        explored.append(level)
+        explored.append((radius, level.size, level.is_empty))
     level = start
-    explored.append(level)
+    explored.append((level.radius, level.size, level.is_empty))
     while (
         (level.size < largest or level.explained <= slight)
         and not level.is_free
@@ -162,17 +177,16 @@ def choose_radii(
     ):
         radius = level.radius * _GROWTH
         level = next(follow(problem, [radius], **limits, level=level))
-        explored.append(level)
-    explored.sort(key=lambda level: level.radius)
+        explored.append((radius, level.size, level.is_empty))
+    explored.sort()
     if most is not None:
-        few = [i for i, level in enumerate(explored) if level.size <= most]
+        few = [i for i, (_, size, _) in enumerate(explored) if size <= most]
         explored = explored[: few[-1] + 2] if few else explored[:1]
-    radius = np.array([level.radius for level in explored])
-    size = np.maximum.accumulate([level.size for level in explored])
+    radii, sizes, empty = zip(*explored, strict=True)
+    size = np.maximum.accumulate(sizes)
     # Start where the first features are.
-    empty = [level.is_empty for level in explored]
     first = 0 if all(empty) else empty.index(False)
-    radius, size = np.log(radius[first:]), np.log(np.maximum(size[first:], 1))
+    radius, size = np.log(radii[first:]), np.log(np.maximum(size[first:], 1))
     # Equal sizes are distinguished by their radii.
     position = size + 0.1 * (radius - radius[0])
     wanted = np.linspace(position[0], position[-1], n_radii)
@@ -245,7 +259,7 @@ def add_wanted(levels, wanted, **limits):
         levels.insert(i + 1, level)
 
 
-def fill_jumps(levels, n_extra, most=None, **limits):
+def fill_jumps(levels, n_extra, most=None, *, light=False, **limits):
     """Insert levels where the number of features jumps, the largest jump (in relation) first.
 
     Parameters
@@ -256,6 +270,8 @@ def fill_jumps(levels, n_extra, most=None, **limits):
         Largest number of solutions to compute.
     most : int or None
         Numbers of features above this do not matter.
+    light : bool
+        Whether to make levels lighter, as `lighten` does.
     **limits
         `tol`, `max_iter` and `crisp` as in `follow`.
     """
@@ -270,12 +286,31 @@ def fill_jumps(levels, n_extra, most=None, **limits):
         level = next(follow(below.problem, [radius], **limits, level=below))
         levels.insert(place + 1, level)
         added.add(radius)
+        if light:
+            lighten(levels, most)
     # Of equal numbers of features the largest radius counts; the others were only steps.
     levels[:] = [
         level
         for level, after in zip(levels, [*levels[1:], None], strict=True)
         if level.radius not in added or after is None or level.size != after.size
     ]
+
+
+def lighten(levels, most):
+    """Make those levels lighter that neither `fill_jumps` nor `add_wanted` will start from.
+
+    The last one is not touched: the path may continue from it.
+
+    Parameters
+    ----------
+    levels : list of Level
+        From the smallest radius to the largest; changed.
+    most : int
+        Largest number of features that matters.
+    """
+    for i, (below, above) in enumerate(pairwise(levels)):
+        if not (_jumps(below, above, most) or below.size < most < above.size):
+            levels[i] = below.lighter()
 
 
 def _jumps(below, above, most):

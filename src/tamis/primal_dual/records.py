@@ -4,14 +4,14 @@ import numpy as np
 
 from tamis.primal_dual.balls import used_rows
 
-__all__ = ["record_of"]
+__all__ = ["dispersion_of", "record_of"]
 
 _ROUNDING = 1e-12
 # Even a perfect fit leaves some uncertainty.
 _LEAST_DISPERSION = 1e-3
 
 
-def record_of(data, problem, solution, n_samples, *, keep_dual=True):
+def record_of(data, problem, solution, n_samples, *, keep_dual=True, dispersion=None):
     """The fitted attributes of a solution; weights as their non-zero rows.
 
     Parameters
@@ -23,6 +23,8 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
         Number of rows of X, including those without weight.
     keep_dual : bool
         Whether the dual point, of the size of the data, is kept.
+    dispersion : float or None
+        `dispersion_of` the solution, if it is known.
 
     Returns
     -------
@@ -32,7 +34,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
     """
     primal, dual = solution.pair.primal, solution.pair.dual
     if solution.unit - primal.value <= _ROUNDING * solution.unit:
-        primal = problem.empty()  # the rest of W is rounding
+        primal, dispersion = problem.empty(), None  # the rest of W is rounding
     selected = np.flatnonzero(used_rows(primal.W))
     gap = float(max(primal.value - dual.value, 0.0))
     record = {
@@ -44,7 +46,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
         "objective_": float(primal.value),
         "gap_": gap,
         "relative_gap_": float(gap / solution.unit),
-        "dispersion_": _dispersion(problem, primal),
+        "dispersion_": dispersion_of(problem, primal) if dispersion is None else dispersion,
         "temperature_": 1.0,
         "n_iter_": int(solution.n_iter),
     }
@@ -57,7 +59,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
     return record
 
 
-def _dispersion(problem, primal):
+def dispersion_of(problem, primal):
     """One scale of the residuals around their centers."""
     R = problem.residual(primal.mu, primal.XW)
     each = R**2 if problem.loss.euclidean else np.abs(R)
