@@ -319,6 +319,8 @@ class PrimalDualClassifier(FittedPrimalDual):
             for level in _path_of(problem, radii, n_radii, max_features, limits)
         ]
 
+        data.matrix.forget()
+
         def retrain(columns):
             part = clone(self)
             part.classes_ = self.classes_

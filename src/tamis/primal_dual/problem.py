@@ -134,7 +134,9 @@ class Problem:
 
     @cached_property
     def _weighted_indicator(self):
-        return self.weights[:, None] * self.indicator
+        return np.where(
+            self.codes[:, None] == np.arange(self.n_classes), self.weights[:, None], 0.0
+        )
 
     @cached_property
     def squared_norm(self):
@@ -159,20 +161,21 @@ class Problem:
     def restrict(self, rows):
         """The problem with only some rows of W; the others are 0."""
         restricted = replace(self, matrix=self.matrix.columns(rows))
-        shared = ("indicator", "_weighted_indicator", "class_sizes", "rough_squared_norm")
-        for name in (*shared, "step_guess"):
-            restricted.__dict__[name] = getattr(self, name)
-        return restricted
+        return self._share(restricted, "indicator")
 
     def with_radius(self, radius):
         """The problem with another radius, which shares the data and what is known of them."""
         other = replace(self, ball=type(self.ball)(radius))
-        for name in ("indicator", "_weighted_indicator", "class_sizes", "rough_squared_norm"):
+        other.__dict__["_empty"] = self._empty
+        return self._share(other, "indicator", "squared_norm")
+
+    def _share(self, other, *if_known):
+        """Give another problem what is known of the same rows."""
+        for name in ("_weighted_indicator", "class_sizes", "rough_squared_norm", "step_guess"):
             other.__dict__[name] = getattr(self, name)
-        for name in ("step_guess", "_empty"):
-            other.__dict__[name] = getattr(self, name)
-        if "squared_norm" in self.__dict__:
-            other.__dict__["squared_norm"] = self.__dict__["squared_norm"]
+        for name in if_known:
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
         return other
 
     def carry_over(self, pair):

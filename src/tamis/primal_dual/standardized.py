@@ -56,6 +56,10 @@ class Standardized:
         whole = self if self.mean is None and self.inverse_scale is None else None
         return np.ascontiguousarray((whole or self.columns(slice(None))).X.T)
 
+    def forget(self):
+        """Give back the memory of `transposed`, which is computed again when it is needed."""
+        self.__dict__.pop("transposed", None)
+
     def apply(self, W):
         """The matrix times W."""
         if self.inverse_scale is not None:
