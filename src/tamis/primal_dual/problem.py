@@ -26,6 +26,9 @@ from tamis.primal_dual.standardized import Standardized
 
 __all__ = ["Dual", "Pair", "Primal", "Problem"]
 
+# Even a perfect fit leaves some uncertainty.
+_LEAST_DISPERSION = 1e-3
+
 
 @dataclass(frozen=True)
 class Primal:
@@ -217,6 +220,13 @@ class Problem:
         n_samples, n_features = self.matrix.shape
         W, XW = np.zeros((n_features, self.n_classes)), np.zeros((n_samples, self.n_classes))
         return self.primal(W, mu, XW)
+
+    def dispersion(self, primal):
+        """One scale of the residuals around their centers."""
+        R = self.residual(primal.mu, primal.XW)
+        each = R**2 if self.loss.euclidean else np.abs(R)
+        mean = float(self.weights @ each.mean(axis=1) / self.weights.sum())
+        return max(np.sqrt(mean) if self.loss.euclidean else mean, _LEAST_DISPERSION)
 
     # The dual.
 

@@ -4,13 +4,13 @@ A solution of a smaller radius is admissible for a larger one, and so is its dua
 of the path needs no product to start and few iterations to finish.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from tamis.primal_dual.problem import Pair, Problem
-from tamis.primal_dual.records import dispersion_of
 from tamis.primal_dual.solver import Solution, solve
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "choose_radii",
     "fill_jumps",
     "follow",
-    "lighten",
     "many_features",
+    "path_of",
     "refine_radius",
 ]
 
@@ -85,7 +85,7 @@ class Level:
             return self
         pair = self.solution.pair
         light = Pair(replace(pair.primal, XW=None), replace(pair.dual, U=None))
-        dispersion = dispersion_of(self.problem, pair.primal)
+        dispersion = self.problem.dispersion(pair.primal)
         return replace(self, solution=replace(self.solution, pair=light), dispersion=dispersion)
 
     @property
@@ -212,6 +212,68 @@ def _first_radius(problem):
     return 0.1 * empty.value / slope if slope > 0 else 0.1
 
 
+def path_of(problem, radii, n_radii, wanted, limits, light):
+    """Levels of the given or chosen radii, with at most `wanted` features if that is given.
+
+    The sparsest level is always included, with a warning.
+
+    Parameters
+    ----------
+    problem : Problem
+    radii : ndarray or None
+        None: chosen.
+    n_radii : int or None
+        Number of radii to choose.
+    wanted : int or None
+    limits : dict
+        `tol`, `max_iter` and `crisp` as in `follow`.
+    light : bool
+        Whether levels that no other one starts from are made lighter.
+
+    Returns
+    -------
+    levels : list of Level
+    """
+    largest = wanted or many_features(problem)
+    if radii is None:
+        radii = choose_radii(
+            problem,
+            n_radii,
+            fewest=1,
+            largest=many_features(problem, wanted),
+            max_iter=limits["max_iter"],
+            slight=0.0,  # a model of one feature may explain little
+            most=wanted,
+            crisp=limits["crisp"],
+        )
+    levels: list = []
+    for level in follow(problem, radii, **limits):
+        if levels and n_radii is not None and levels[-1].is_empty:
+            levels.pop()
+        levels.append(level)
+        if light and not level.is_empty:
+            _lighten(levels, largest)
+    if n_radii is not None:
+        if len(levels) > 1 and levels[-1].is_empty:
+            levels.pop()
+        if problem.ball.selects_rows:
+            fill_jumps(levels, 3 * n_radii // 4, largest, light=light, **limits)
+    if wanted is None:
+        return levels
+    if n_radii is not None:
+        add_wanted(levels, wanted, **limits)
+    few = [level for level in levels if level.size <= wanted]
+    if not few:
+        few = [min(levels, key=lambda level: level.size)]
+        warnings.warn(
+            f"The sparsest model has {few[0].size} features, more than max_features={wanted}; the "
+            "path consists of that model only. Give smaller radii.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return few
+
+
 def refine_radius(below, above, wanted, **limits):
     """Find the level with the largest radius that has at most `wanted` features, by bisection.
 
@@ -271,7 +333,7 @@ def fill_jumps(levels, n_extra, most=None, *, light=False, **limits):
     most : int or None
         Numbers of features above this do not matter.
     light : bool
-        Whether to make levels lighter, as `lighten` does.
+        Whether to make levels lighter, as `_lighten` does.
     **limits
         `tol`, `max_iter` and `crisp` as in `follow`.
     """
@@ -287,7 +349,7 @@ def fill_jumps(levels, n_extra, most=None, *, light=False, **limits):
         levels.insert(place + 1, level)
         added.add(radius)
         if light:
-            lighten(levels, most)
+            _lighten(levels, most)
     # Of equal numbers of features the largest radius counts; the others were only steps.
     levels[:] = [
         level
@@ -296,7 +358,7 @@ def fill_jumps(levels, n_extra, most=None, *, light=False, **limits):
     ]
 
 
-def lighten(levels, most):
+def _lighten(levels, most):
     """Make those levels lighter that neither `fill_jumps` nor `add_wanted` will start from.
 
     The last one is not touched: the path may continue from it.

@@ -4,11 +4,9 @@ import numpy as np
 
 from tamis.primal_dual.balls import used_rows
 
-__all__ = ["dispersion_of", "record_of"]
+__all__ = ["record_of"]
 
 _ROUNDING = 1e-12
-# Even a perfect fit leaves some uncertainty.
-_LEAST_DISPERSION = 1e-3
 
 
 def record_of(data, problem, solution, n_samples, *, keep_dual=True, dispersion=None):
@@ -24,7 +22,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True, dispersion=
     keep_dual : bool
         Whether the dual point, of the size of the data, is kept.
     dispersion : float or None
-        `dispersion_of` the solution, if it is known.
+        Scale of the residuals of the solution, if it is known.
 
     Returns
     -------
@@ -46,7 +44,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True, dispersion=
         "objective_": float(primal.value),
         "gap_": gap,
         "relative_gap_": float(gap / solution.unit),
-        "dispersion_": dispersion_of(problem, primal) if dispersion is None else dispersion,
+        "dispersion_": problem.dispersion(primal) if dispersion is None else dispersion,
         "temperature_": 1.0,
         "n_iter_": int(solution.n_iter),
     }
@@ -57,11 +55,3 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True, dispersion=
         record["dual_"] = np.zeros((n_samples, data.n_classes))
         record["dual_"][data.rows] = Z
     return record
-
-
-def dispersion_of(problem, primal):
-    """One scale of the residuals around their centers."""
-    R = problem.residual(primal.mu, primal.XW)
-    each = R**2 if problem.loss.euclidean else np.abs(R)
-    mean = float(problem.weights @ each.mean(axis=1) / problem.weights.sum())
-    return max(np.sqrt(mean) if problem.loss.euclidean else mean, _LEAST_DISPERSION)
