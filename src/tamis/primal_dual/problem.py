@@ -194,7 +194,9 @@ class Problem:
 
     def residual(self, mu, XW):
         """Y mu - X W."""
-        return mu[self.codes] - XW
+        R = mu[self.codes]
+        R -= XW
+        return R
 
     def objective(self, R, mu):
         """P for a residual and its centers."""
@@ -246,7 +248,7 @@ class Problem:
         square = self.loss.conjugate(U, self.weights)
         if self.rho is not None:
             square += 0.5 * float(np.sum(sums**2)) / self.rho
-        largest = float(np.abs(U).max(initial=0.0))
+        largest = max(float(U.max(initial=0.0)), -float(U.min(initial=0.0)))
         limit = self.loss.bound / largest if largest > 0 else 1.0
         factor = min(max(0.5 * linear / square, 0.0), limit) if square > 0 else limit
         if linear <= 0:
