@@ -110,6 +110,14 @@ def test_gaps_that_are_a_little_more_frequent_in_one_class_are_not():
     assert leaks(X, y) == []
 
 
+def test_leaks_are_counted_in_blocks_of_rows(monkeypatch):
+    monkeypatch.setattr("tamis.comparison.checks.leaks._BLOCK_VALUES", 20)
+    test_a_number_that_is_zero_except_in_one_class_is_told()
+    test_a_number_that_is_zero_except_in_few_rows_of_one_class_is_not()
+    test_gaps_that_reveal_the_class_are_told()
+    test_gaps_that_are_a_little_more_frequent_in_one_class_are_not()
+
+
 def test_a_category_that_reveals_the_class_is_told():
     X, y, rng = noise()
     ward = np.where((y == 1) & (rng.random(100) < 0.8), "intensive", "general").astype(object)

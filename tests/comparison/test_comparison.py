@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tamis.comparison.baselines import BASELINES, find_method
 from tamis.comparison.comparing import Callback
-from tamis.comparison.final import fit_final
+from tamis.comparison.final import feature_p_values, fit_final
 from tamis.comparison.methods import METHODS
 from tamis.comparison.options import Settings
 from tamis.comparison.redundancy import correlations, drop_redundant
@@ -45,6 +45,27 @@ def test_every_method_learns_and_counts_its_features(name):
     assert right.mean() > 0.75
     if name in ("centers", "medians", "landmarks"):
         assert outcome.used.sum(axis=1).tolist() == list(task.levels)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_test_rows_are_predicted_in_blocks(name, monkeypatch):
+    X, y = blobs(90, 8)
+    X[::7, 2] = np.nan
+    problem = make(X, y)
+    task = one_unit(problem, name)
+    expected = compute(problem, task, 0)
+    monkeypatch.setattr("tamis.comparison.tasks._BLOCK_VALUES", 7 * 2 * len(task.levels))
+    found = compute(problem, task, 0)
+    np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-6)
+    assert_array_equal(found.n_used, expected.n_used)
+    assert_array_equal(found.cost, expected.cost)
+
+
+def test_p_values_are_the_same_in_blocks_of_columns(monkeypatch):
+    X, y = blobs(90, 7)
+    expected = feature_p_values(X, y, np.arange(7), 7)
+    monkeypatch.setattr("tamis.comparison.final._TESTED_VALUES", 90)
+    np.testing.assert_allclose(feature_p_values(X, y, np.arange(7), 7), expected, rtol=1e-9)
 
 
 def test_the_most_frequent_class_is_predicted_for_every_row():

@@ -208,3 +208,13 @@ def test_lda_of_one_row_per_class_puts_the_border_in_the_middle():
     X, codes = np.array([[0.0], [10.0]]), np.array([0, 1])
     head = fit_lda(X, codes, np.ones(2), np.array([0.5, 0.5]))
     assert head.decisions(np.array([[4.9], [5.1]])).argmax(axis=1).tolist() == [0, 1]
+
+
+def test_lda_is_the_same_in_blocks_of_rows(monkeypatch):
+    X, codes = make_data(3)
+    weights = np.random.default_rng(0).integers(0, 3, 90).astype(float)
+    expected = fit_lda_evenly(X, codes, weights, 3)
+    monkeypatch.setattr("tamis.heads.head._BLOCK_VALUES", 7 * X.shape[1])
+    found = fit_lda_evenly(X, codes, weights, 3)
+    assert_allclose(found.coef, expected.coef, rtol=1e-9, atol=1e-12)
+    assert_allclose(found.intercept, expected.intercept, rtol=1e-9)

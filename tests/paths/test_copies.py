@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,3 +90,22 @@ def test_missing_values_and_negative_zeros_are_equal():
     stored = sparse.csr_array((np.array([0.0, 2.0, 2.0]), [0, 1, 1], [0, 2, 3]), shape=(2, 2))
     equal = find_copies([stored], 2).equal
     assert equal[0] == equal[1]
+
+
+@pytest.mark.parametrize("name", [*COPIED, *COARSE])
+def test_blocks_of_rows_give_the_same_copies(name, monkeypatch):
+    X = {**COPIED, **COARSE}[name]
+    expected = find_copies([X], X.shape[0])
+    monkeypatch.setattr("tamis.paths.copies._BLOCK_VALUES", 7 * X.shape[1])
+    found = find_copies([X], X.shape[0])
+    assert_array_equal(found.equal, expected.equal)
+    assert_array_equal(found.groups, expected.groups)
+
+
+def test_distinct_rows_of_a_tall_table_need_little_memory():
+    X = RNG.normal(size=(100_000, 30))
+    tracemalloc.start()
+    find_copies([X], X.shape[0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * X.nbytes

@@ -151,3 +151,22 @@ def test_wrong_arguments_are_errors(parameters, arguments, message):
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
         PrimalDualClassifier(**parameters).fit_path(X, y, **arguments)
+
+
+@pytest.mark.parametrize("levels", [6, [0.02, 0.05, 0.1]])
+def test_a_path_without_dual_points_is_the_same(levels):
+    X, y = make_data()
+    estimator = PrimalDualClassifier(huber_delta=0.1, tol=1e-4)
+    path = estimator.fit_path(X, y, levels, max_features=20)
+    light = estimator._fit_path(X, y, levels, 20, None, keep_dual=False)
+    assert_array_equal(light.levels, path.levels)
+    for one, other in zip(models(light), models(path), strict=True):
+        assert not hasattr(one, "dual_") and other.dual_.shape == (y.size, 3)
+        assert_array_equal(one.weights_, other.weights_)
+        assert one.dispersion_ == other.dispersion_ and one.gap_ == other.gap_
+
+
+def test_a_model_without_its_dual_point_can_be_trained_on():
+    X, y = make_data()
+    path = PrimalDualClassifier(warm_start=True)._fit_path(X, y, [0.5], None, None, False)
+    assert_certified(path.model(0).fit(X, y), X, y)

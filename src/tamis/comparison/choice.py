@@ -157,11 +157,8 @@ class Candidates:
         )
         self.is_counted = scoring in _COUNTED
         if self.is_counted:
-            right = np.concatenate(
-                [(r.labels == codes).mean(axis=1, dtype=np.float32) for r in results]
-            )
             self.errors = Counted.of(
-                right,
+                np.concatenate([_share_right(r.labels, codes) for r in results]),
                 codes,
                 balanced=scoring == "balanced_accuracy",
                 groups=groups,
@@ -260,6 +257,13 @@ class Candidates:
         if self.weights is not None:
             weights = weights * self.weights
         return np.hstack([_score_all(r, self.codes, weights, self.scoring) for r in self.results])
+
+
+def _share_right(labels, codes):
+    """Share of the repeats in which each level is right on each row; 0 or 1 with one repeat."""
+    if labels.shape[1] == 1:
+        return (labels[:, 0] == codes).view(np.int8)
+    return (labels == codes).mean(axis=1, dtype=np.float32)
 
 
 def estimate(candidates, *, positive=None, min_sensitivity=None):

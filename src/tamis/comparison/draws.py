@@ -9,7 +9,7 @@ from tamis.paths.seeds import make_generator
 __all__ = ["Draws", "n_draws_for"]
 
 # Values per chunk of the bootstrap.
-_CHUNK = 20_000_000
+_CHUNK = 4_000_000
 # If a smaller share of draws than this has all classes on both sides, two classes are enough.
 _FEW_WHOLE = 0.1
 
@@ -60,17 +60,14 @@ class Draws:
         n_draws = n_draws_for(n_rows) if self.n_draws is None else self.n_draws
         size = max(1, min(n_draws, _CHUNK // n_rows))
         for start in range(0, n_draws, size):
-            drawn = np.stack(
-                [
-                    np.bincount(generator.integers(n_units, size=n_units), minlength=n_units)
-                    for _ in range(min(size, n_draws - start))
-                ]
-            )
-            drawn = drawn[:, units].astype(np.float64)
+            drawn = np.empty((min(size, n_draws - start), n_rows))
+            for row in drawn:
+                some = generator.integers(n_units, size=n_units)
+                row[:] = np.bincount(some, minlength=n_units)[units]
             n_both = _classes_on_both_sides(drawn, self.codes, self.n_classes, self.weights)
-            drawn = drawn[n_both >= n_needed]
-            if len(drawn):
-                yield drawn
+            enough = n_both >= n_needed
+            if enough.any():
+                yield drawn if enough.all() else drawn[enough]
 
     def _n_classes_needed(self, units):
         """Classes that a draw must have on both sides: all, or two where that is too rare.

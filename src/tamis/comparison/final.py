@@ -1,6 +1,7 @@
 """The model of one level, trained on all rows and reduced to its columns, and its features."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse, stats
@@ -27,6 +28,7 @@ SUBSTITUTE = 0.8
 _N_SUBSTITUTES = 3
 _N_DESCRIBED = 200
 _SUBSTITUTE_ROWS = 20_000
+_TESTED_VALUES = 2_000_000
 # A feature reveals the batch if this share of its variance is between batches.
 _BATCH_SHARE = 0.1
 
@@ -38,13 +40,22 @@ def feature_p_values(X, codes, feature_of, n_features):
     """
     with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of constant columns: their p-value is 1
-        p = f_classif(X, codes)[1]
+        p = _f_test(X, codes)
     p = np.where(np.isnan(p), 1.0, p)
     smallest = np.ones(n_features)
     np.minimum.at(smallest, feature_of, p)
     sizes = np.bincount(feature_of, minlength=n_features)
     p_values = np.minimum(smallest * np.maximum(sizes, 1), 1.0)
     return p_values, stats.false_discovery_control(p_values)
+
+
+def _f_test(X, codes):
+    """P-values of all columns, a few columns at a time because the test copies its rows."""
+    n_rows, n_columns = X.shape
+    n_blocks = 1 if is_sparse(X) else -(-n_rows * n_columns // _TESTED_VALUES)
+    # At least two columns a block: sums of a single one are rounded differently.
+    ends = np.linspace(0, n_columns, max(1, min(n_blocks, n_columns // 2)) + 1).astype(int)
+    return np.concatenate([f_classif(X[:, start:end], codes)[1] for start, end in pairwise(ends)])
 
 
 def find_batch_features(X, batches, feature_of, features):
@@ -142,9 +153,10 @@ def _one_row_a_group(X, codes, groups):
 
 def _class_centers(problem, columns, use_median):
     """Means (or medians) of some columns in each class, over known values: (n_classes, n)."""
-    values = problem.encoded[:, columns]
+    values = problem.encoded
     weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
     if is_sparse(values):
+        values = values[:, columns]
         if not use_median and not np.isnan(values.data).any():
             share = weights / np.bincount(problem.codes, weights)[problem.codes]
             member = sparse.csr_array((share, (problem.codes, np.arange(problem.n_rows))))
@@ -152,7 +164,10 @@ def _class_centers(problem, columns, use_median):
         values = values.tocsc()
     centers = np.full((problem.classes.size, columns.size), np.nan)
     for j in range(columns.size):
-        column = values[:, [j]].toarray().ravel() if is_sparse(values) else values[:, j]
+        if is_sparse(values):
+            column = values[:, [j]].toarray().ravel()
+        else:
+            column = values[:, columns[j]]
         for c in range(problem.classes.size):
             known = (problem.codes == c) & ~np.isnan(column) & (weights > 0)
             # A column without any value in a class has no center there.

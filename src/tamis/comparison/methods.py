@@ -106,12 +106,13 @@ class PrimalDual(Method):
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about convergence: it shows in the scores
-            path = estimator.fit_path(
+            path = estimator._fit_path(
                 part.X,
                 part.codes,
                 20 if part.codes.size <= MANY_ROWS else 10,
                 max_features=int(max(levels)),
                 sample_weight=part.weights,
+                keep_dual=False,
             ).at_most(levels, part.feature_of, problem.kept)
         return Trained(path, part, np.arange(len(levels)))
 

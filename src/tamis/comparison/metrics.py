@@ -26,14 +26,13 @@ def versions():
 
 def path_table(result, candidates):
     """The path of a method, its best level, and its sparsest level that is good enough."""
-    most, cost = np.percentile(result.n_used, 95, axis=(1, 2)), result.cost.mean(axis=(1, 2))
     path = [
         {
             "level": float(level),
             "features_overall": float(result.overall[place]),
             "features_per_sample": float(result.per_sample[place]),
-            "features_per_sample_95th_percentile": float(most[place]),
-            "cost_per_sample": float(cost[place]),
+            "features_per_sample_95th_percentile": float(result.most_per_sample[place]),
+            "cost_per_sample": float(result.cost[place]),
             "score": float(result.scores[place]),
             "standard_error": float(result.errors[place]),
         }

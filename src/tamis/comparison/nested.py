@@ -8,10 +8,12 @@ and g. The model chosen without f is then scored on f. K folds need K (K - 1) / 
 trainings; this is done for fewer than 500 rows and 3 to 6 folds.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from tamis.comparison.choice import Behind, Candidates, Honest
-from tamis.comparison.results import MethodResult, judge, score_rows
+from tamis.comparison.results import judge, score_rows
 from tamis.comparison.scores import within_range
 from tamis.paths.folds import Fold
 from tamis.paths.rule import Counted
@@ -176,13 +178,9 @@ def _without(result, pairs, fold, kept):
             probabilities[:, 0, rows] = outcome.probabilities[:, other]
             n_used[:, 0, rows] = outcome.n_used[:, other]
             overall.append(np.count_nonzero(outcome.used & ~kept, axis=1))
-    return MethodResult(
-        result.method,
-        result.levels,
-        probabilities[:, :, fold.train],
-        result.selected,
-        np.mean(overall, axis=0),
-        n_used[:, :, fold.train],
-        n_used[:, :, fold.train],
-        result.seconds,
+    return replace(
+        result,
+        probabilities=probabilities[:, :, fold.train],
+        overall=np.mean(overall, axis=0),
+        per_sample=n_used[:, :, fold.train].mean(axis=(1, 2)),
     )

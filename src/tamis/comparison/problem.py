@@ -126,16 +126,13 @@ class Problem:
             columns = drop_redundant(
                 X, inner, self.feature_of, self.kept, self.redundancy, weights
             )
-            X = X[:, columns]
-        with_missing = X
-        if self.missing.size:
-            with_missing = preparation.finish(encoded, impute=False)[:, columns]
+            X = X if columns.size == X.shape[1] else X[:, columns]
         return Part(
             problem=self,
             preparation=preparation,
+            rows=rows,
             columns=columns,
             X=X,
-            with_missing=with_missing,
             codes=inner.astype(np.int64),
             known=known,
             weights=weights,
@@ -153,10 +150,12 @@ class Part:
     problem : Problem
     preparation : Preparation
         Learned from these rows.
+    rows : ndarray of int of shape (n_train,)
+        Rows of the problem.
     columns : ndarray of int
         Columns of the problem that were not dropped, ascending.
-    X, with_missing : ndarray or CSR array of shape (n_train, len(columns))
-        Imputed, and with NaN where a value is missing.
+    X : ndarray or CSR array of shape (n_train, len(columns))
+        The data, imputed.
     codes : ndarray of int64 of shape (n_train,)
         Index into `known` for each row.
     known : ndarray of int64
@@ -176,9 +175,9 @@ class Part:
 
     problem: Problem
     preparation: Preparation
+    rows: np.ndarray
     columns: np.ndarray
     X: Matrix
-    with_missing: Matrix
     codes: np.ndarray
     known: np.ndarray
     weights: np.ndarray | None
@@ -197,11 +196,19 @@ class Part:
     def test_rows(self, rows: NDArray) -> tuple[Matrix, Matrix]:
         """Imputed rows, and rows with missing values, of the remaining columns."""
         encoded = self.problem.encoded[rows]
-        X = self.preparation.finish(encoded)
-        X = X if self.columns.size == X.shape[1] else X[:, self.columns]
+        X = self._present(self.preparation.finish(encoded))
         if not self.problem.missing.size:
             return X, X
-        return X, self.preparation.finish(encoded, impute=False)[:, self.columns]
+        return X, self._present(self.preparation.finish(encoded, impute=False))
+
+    @cached_property
+    def with_missing(self) -> Matrix:
+        """The data with NaN where a value is missing; few methods need them."""
+        return self.test_rows(self.rows)[1] if self.problem.missing.size else self.X
+
+    def _present(self, X):
+        """The remaining columns."""
+        return X if self.columns.size == X.shape[1] else X[:, self.columns]
 
     def columns_of(self, features: NDArray) -> NDArray:
         """Remaining columns of some counted features, ascending."""

@@ -32,11 +32,11 @@ class MethodResult:
         Share of folds whose model uses each counted feature.
     overall : ndarray of shape (n_levels,)
         Number of counted features that a model uses, mean over folds.
-    n_used, cost : ndarray of float32 of shape (n_levels, n_repeats, n_rows)
-        Number of features that each row needed, and their cost.
+    per_sample, most_per_sample, cost : ndarray of shape (n_levels,)
+        Number of features per sample, its mean and its 95th percentile, and their mean cost.
     seconds : float
         Seconds of all tasks.
-    labels : ndarray of int of shape (n_levels, n_repeats, n_rows)
+    labels : ndarray of a small unsigned integer of shape (n_levels, n_repeats, n_rows)
         Predicted classes.
     thresholds : ndarray of shape (n_levels,) or None
         Thresholds for the probability of the positive class.
@@ -44,8 +44,6 @@ class MethodResult:
         Mean over repeats of the score of the pooled predictions.
     errors : ndarray of shape (n_levels,)
         Standard errors.
-    per_sample : ndarray of shape (n_levels,)
-        Mean number of features per sample.
     """
 
     method: Method
@@ -53,16 +51,14 @@ class MethodResult:
     probabilities: np.ndarray
     selected: np.ndarray
     overall: np.ndarray
-    n_used: np.ndarray
+    per_sample: np.ndarray
+    most_per_sample: np.ndarray
     cost: np.ndarray
     seconds: float
     labels: np.ndarray | None = None
     thresholds: np.ndarray | None = None
     scores: np.ndarray | None = None
     errors: np.ndarray | None = None
-
-    def __post_init__(self):
-        self.per_sample = self.n_used.mean(axis=(1, 2))
 
     def sparsity(self, minimize: str) -> NDArray:
         """The number of features to minimise: "overall" or "per-sample"."""
@@ -92,24 +88,31 @@ def collect(method, pairs, problem, settings, codes=None):
     n_repeats = pairs[-1][0].fold.repeat + 1
     shape = (len(levels), n_repeats, problem.n_rows)
     probabilities = np.zeros((*shape, n_classes), dtype=np.float32)
-    n_used, cost = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     used = np.zeros(pairs[0][1].used.shape)
     overall = np.zeros(len(levels))
     for task, outcome in pairs:
         fold = task.fold
         probabilities[:, fold.repeat, fold.test] = outcome.probabilities
-        n_used[:, fold.repeat, fold.test] = outcome.n_used
-        cost[:, fold.repeat, fold.test] = outcome.cost
         used += outcome.used
         overall += np.count_nonzero(outcome.used & ~problem.kept, axis=1)
     seconds = sum(outcome.seconds for _, outcome in pairs)
+    per_sample, most, cost = np.zeros((3, len(levels)), dtype=np.float32)
+    of_rows = np.zeros(shape[1:], dtype=np.float32)
+    for place in range(len(levels)):
+        for task, outcome in pairs:
+            of_rows[task.fold.repeat, task.fold.test] = outcome.n_used[place]
+        per_sample[place], most[place] = of_rows.mean(), np.percentile(of_rows, 95)
+        for task, outcome in pairs:
+            of_rows[task.fold.repeat, task.fold.test] = outcome.cost[place]
+        cost[place] = of_rows.mean()
     result = MethodResult(
         method,
         levels,
         probabilities,
         used / len(pairs),
         overall / len(pairs),
-        n_used,
+        per_sample,
+        most,
         cost,
         seconds,
     )
@@ -178,21 +181,24 @@ def judge(
     """
     n_levels, n_repeats, n_rows, n_classes = result.probabilities.shape
     result.thresholds = None
+    shape = n_levels, n_repeats, n_rows
+    result.labels = np.empty(shape, dtype=np.min_scalar_type(n_classes - 1))
     if min_sensitivity is None:
-        result.labels = result.probabilities.argmax(axis=3)
+        for labels, p in zip(result.labels, result.probabilities, strict=True):
+            labels[:] = p.argmax(axis=2)
     else:
-        scores = result.probabilities[:, :, :, positive].reshape(n_levels, -1)
         is_positive = np.tile(codes == positive, n_repeats)
         result.thresholds = thresholds
         if thresholds is None:
-            thresholds = [find_threshold(row, is_positive, min_sensitivity) for row in scores]
-            result.thresholds = np.array(thresholds)
-        result.labels = np.stack(
-            [
-                decide(p.reshape(-1, n_classes), positive, threshold).reshape(n_repeats, n_rows)
-                for p, threshold in zip(result.probabilities, result.thresholds, strict=True)
-            ]
-        )
+            result.thresholds = np.array(
+                [
+                    find_threshold(p[:, :, positive].ravel(), is_positive, min_sensitivity)
+                    for p in result.probabilities
+                ]
+            )
+        for place, threshold in enumerate(result.thresholds):
+            p = result.probabilities[place].reshape(-1, n_classes)
+            result.labels[place] = decide(p, positive, threshold).reshape(n_repeats, n_rows)
     result.scores = np.array(
         [
             np.mean(

@@ -220,7 +220,7 @@ def _gather(comparison, tasks, done, stage, codes=None):
         if not all(key in done for key in keys):
             unfinished.append(name)
             continue
-        pairs = [done[key] for key in keys]
+        pairs = [done.pop(key) for key in keys]  # of the size of the result
         method = find_method(name, settings.allow_baselines)
         results.append(collect(method, pairs, problem, settings, codes))
     return results, unfinished

@@ -22,7 +22,9 @@ from tamis.paths.seeds import make_generator
 __all__ = ["Outcome", "Task", "run_tasks"]
 
 # Bytes of prepared folds to keep in memory.
-_KEPT_BYTES = 5e8
+_KEPT_BYTES = 1e8
+# Decisions (levels, rows, classes) to compute at once.
+_BLOCK_VALUES = 1_000_000
 # How far the sum of float32 probabilities may be from 1.
 _ROUNDING = 1e-3
 
@@ -67,6 +69,7 @@ class Outcome:
         Counted features that the models use.
     n_used, cost : ndarray of shape (n_levels, n_test)
         Number of features that each test row needed, and their cost, without kept features.
+        Unless rows are asked for their own features, a view of one number per level.
     seconds : float
     """
 
@@ -172,31 +175,35 @@ def compute(problem, task, seed, parts=None):
     n_levels, n_classes = len(task.levels), problem.classes.size
     probabilities = np.zeros((n_levels, fold.test.size, n_classes), dtype=np.float32)
     used = np.zeros((n_levels, len(problem.names)), dtype=bool)
-    n_used = np.zeros((n_levels, fold.test.size), dtype=np.float32)
-    cost = np.zeros((n_levels, fold.test.size), dtype=np.float32)
+    shape = n_levels, fold.test.size if method.asks else 1
+    n_used, cost = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     costs = np.where(problem.kept, 0.0, problem.costs)
     # One thread, whatever the number of workers, so that sums are identical.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        part, (X, with_missing) = (parts or Parts(0)).prepare(problem, task, seed)
+        part = (parts or Parts(0)).prepare(problem, task, seed)
         if part.known.size < 2:
             probabilities[:, :, part.known] = 1.0
-            return Outcome(probabilities, used, n_used, cost, time.perf_counter() - start)
-        trained = method.train(part, list(task.levels))
-        shares, usage = trained.predict(X, with_missing)
-        probabilities[:, :, part.known] = shares
-        for place in range(n_levels):
-            used[place, trained.features(place)] = True
-        if method.asks:
-            n_used[:], cost[:] = usage.n_features, usage.cost
         else:
-            n_used[:] = np.count_nonzero(used & ~problem.kept, axis=1)[:, None]
-            cost[:] = (used @ costs)[:, None]
+            trained = method.train(part, list(task.levels))
+            for place in range(n_levels):
+                used[place, trained.features(place)] = True
+            n_block = max(1, _BLOCK_VALUES // (n_levels * n_classes))
+            for first in range(0, fold.test.size, n_block):
+                some = slice(first, first + n_block)
+                shares, usage = trained.predict(*part.test_rows(fold.test[some]))
+                probabilities[:, some, part.known] = shares
+                if method.asks:
+                    n_used[:, some], cost[:, some] = usage.n_features, usage.cost
+            if not method.asks:
+                n_used[:, 0] = np.count_nonzero(used & ~problem.kept, axis=1)
+                cost[:, 0] = used @ costs
+    n_used, cost = (np.broadcast_to(a, probabilities.shape[:2]) for a in (n_used, cost))
     return Outcome(probabilities, used, n_used, cost, time.perf_counter() - start)
 
 
 class Parts:
-    """A cache of prepared folds (imputed, weighted, with their test rows) for all methods.
+    """A cache of the training rows of folds (imputed, weighted) for all methods.
 
     Parameters
     ----------
@@ -208,7 +215,7 @@ class Parts:
         self.limit, self.known = limit, {}
 
     def prepare(self, problem, task, seed):
-        """The part of a task, and its test rows, imputed and with missing values."""
+        """The part of a task."""
         key = task.key.replace(f"-{task.method}-", "-", 1)
         if key in self.known:
             return self.known[key]
@@ -216,14 +223,13 @@ class Parts:
         if task.shuffled is not None:
             codes = shuffle_labels(problem, seed, task.shuffled)
         part = problem.train_part(task.fold.train, codes, task.fold.seed)
-        prepared = part, part.test_rows(task.fold.test)
-        size = _bytes(part.X) + _bytes(prepared[1][0])
-        if part.with_missing is not part.X:
+        size = _bytes(part.X)
+        if problem.missing.size:
             size *= 2
         if size <= self.limit:
             self.limit -= size
-            self.known[key] = prepared
-        return prepared
+            self.known[key] = part
+        return part
 
 
 def _bytes(X):

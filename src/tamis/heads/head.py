@@ -15,7 +15,10 @@ from scipy.spatial.distance import cdist
 
 from tamis._array import Matrix, to_dense
 
-__all__ = ["Head", "KernelHead", "LinearHead", "Standardization", "standardize"]
+__all__ = ["Head", "KernelHead", "LinearHead", "Standardization", "row_blocks", "standardize"]
+
+# Values of a block of rows.
+_BLOCK_VALUES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,17 @@ class Standardization:
         return (X - self.center) / self.scale
 
 
+def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
+    """Blocks of rows, so that what is computed of them takes little memory."""
+    height = max(1, _BLOCK_VALUES // max(1, n_columns))
+    return [slice(start, start + height) for start in range(0, max(1, n_rows), height)]
+
+
 def standardize(X: NDArray, weights: NDArray) -> Standardization:
     """Weighted mean and standard deviation of each feature."""
     total = weights.sum()
     center = weights @ X / total
-    variance = weights @ (X - center) ** 2 / total
+    variance = sum(weights[b] @ (X[b] - center) ** 2 for b in row_blocks(*X.shape)) / total
     constant = variance <= (1e-12 * np.abs(center)) ** 2
     # The mean of equal values is rounded, so the size of a constant matters.
     size = np.maximum(np.abs(center), 1.0)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.heads.head import LinearHead, standardize
+from tamis.heads.head import LinearHead, row_blocks, standardize
 
 __all__ = ["fit_lda"]
 
@@ -42,15 +42,14 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> Li
     """
     n_features, n_classes = X.shape[1], priors.size
     unit_of = standardize(X, weights).scale
-    X = X / unit_of
     covariance = np.zeros((n_features, n_features))
     means = np.zeros((n_classes, n_features))
     seen = np.zeros(n_classes, dtype=bool)
     for c in range(n_classes):
-        rows = (codes == c) & (weights > 0)
-        seen[c] = rows.any()
+        rows = np.flatnonzero((codes == c) & (weights > 0))
+        seen[c] = rows.size > 0
         if seen[c]:
-            means[c], of_class = _shrunk_covariance(X[rows], weights[rows])
+            means[c], of_class = _shrunk_covariance(X, rows, weights, unit_of)
             covariance += priors[c] * of_class
     covariance /= priors[seen].sum()
     scale = np.sqrt(covariance.diagonal())
@@ -68,24 +67,31 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> Li
     return LinearHead(coef / unit_of, intercept)
 
 
-def _shrunk_covariance(X, weights):
-    """Mean and covariance of one class's rows."""
-    total = weights.sum()
-    mean = weights @ X / total
-    centered = X - mean
-    deviation = np.sqrt(weights @ centered**2 / total)
+def _shrunk_covariance(X, rows, weights, unit_of):
+    """Mean and covariance of one class's rows, in the given units."""
+
+    def blocks():
+        for some in row_blocks(rows.size, X.shape[1]):
+            yield X[rows[some]] / unit_of, weights[rows[some]]
+
+    total, k = weights[rows].sum(), X.shape[1]
+    mean = sum(w @ part for part, w in blocks()) / total
+    deviation = np.sqrt(sum(w @ (part - mean) ** 2 for part, w in blocks()) / total)
     # The mean of equal values is rounded, so their deviation may not be 0.
     deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0
-    centered /= deviation
-    k = X.shape[1]
     if k == 0:
         return mean, np.empty((0, 0))
-    sample = (centered * weights[:, None]).T @ centered / total
+    sample, fourth = np.zeros((k, k)), 0.0
+    for part, w in blocks():
+        part -= mean
+        part /= deviation
+        sample += (part * w[:, None]).T @ part
+        fourth += w @ (part**2).sum(axis=1) ** 2
+    sample /= total
     level = np.trace(sample) / k
     square = (sample**2).sum()
     distance = (square - 2 * level * np.trace(sample) + k * level**2) / k
-    norms = (centered**2).sum(axis=1)
-    noise = ((weights @ norms**2) / total - square) / (k * total)
+    noise = (fourth / total - square) / (k * total)
     noise = min(max(noise, 0.0), distance)
     shrinkage = 0.0 if noise == 0 else noise / distance
     shrunk = (1 - shrinkage) * sample

@@ -36,7 +36,8 @@ _FAR_MORE = 10
 _REPEATED_ROWS = 20
 # A value is rare if at most this many times as many rows have it as are equal.
 _FEW_OTHERS = 2
-_BLOCK_VALUES = 4_000_000
+# Values that get their numbers at once.
+_BLOCK_VALUES = 1_000_000
 _MISSING = np.uint64(0x7FF8000000000000)
 
 
@@ -82,19 +83,12 @@ def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
     -------
     copies : Copies
     """
-    parts = np.zeros((_PARTS, n_rows), dtype=np.uint64)
-    for place, numbers in _numbers(columns):
-        if is_sparse(numbers):
-            _add_stored(parts, place, numbers)
-        else:
-            for j in range(numbers.shape[1]):
-                parts[(place + j) % _PARTS] += numbers[:, j]
-    total = parts.sum(axis=0, dtype=np.uint64)
+    total = _sum_numbers(columns, n_rows, 1)[0]
+    if np.unique(total).size == n_rows:  # the usual case, without the memory that the others need
+        return Copies(np.arange(n_rows), None)
     equal = np.unique(total, return_inverse=True)[1].astype(np.int64)
-    if equal.max(initial=0) + 1 == n_rows:
-        return Copies(equal, None)
     is_copy, n_expected = _look_at_columns(columns, equal)
-    if _are_too_many(parts, total, equal, n_expected):
+    if _are_too_many(_sum_numbers(columns, n_rows, _PARTS), total, equal, n_expected):
         return Copies(equal, equal)
     if not is_copy.any():
         return Copies(equal, None)
@@ -138,13 +132,13 @@ def _look_at_columns(columns, equal):
     log_share = 0.0
     repeated = sizes > 1
     first = np.unique(equal, return_index=True)[1]
-    for _, numbers in _numbers(columns):
-        if is_sparse(numbers):
-            log_share += _log_shares_stored(numbers, n_pairs)
+    for block in columns:
+        if is_sparse(block):
+            log_share += _log_shares_stored(_stored_numbers(block, 0), n_pairs)
             continue
-        for j in range(numbers.shape[1]):
+        for j in range(block.shape[1]):
             values, inverse, counts = np.unique(
-                numbers[:, j], return_inverse=True, return_counts=True
+                _bits(block[:, j]), return_inverse=True, return_counts=True
             )
             log_share += np.log(max(_count_pairs(counts), 0.5) / n_pairs)
             if values.size > n_rows / 2:
@@ -178,30 +172,35 @@ def _count_equal(numbers):
     return _count_pairs(np.unique(numbers, return_counts=True)[1])
 
 
-def _add_stored(parts, place, numbers):
-    """Add the numbers of stored values to the parts of their columns."""
-    rows = np.repeat(np.arange(numbers.shape[0]), np.diff(numbers.indptr))
-    which = (place + numbers.indices) % _PARTS
-    np.add.at(parts, (which, rows), numbers.data)
-
-
-def _numbers(columns):
-    """Random numbers of all values, in chunks, with the index of each chunk's first column."""
+def _sum_numbers(columns, n_rows, n_parts):
+    """Sums of the random numbers of each row, by part of the columns: (n_parts, n_rows)."""
+    sums = np.zeros((n_parts, n_rows), dtype=np.uint64)
     place = 0
     for block in columns:
+        which = np.arange(place, place + block.shape[1])
         if is_sparse(block):
-            stored = sparse.csr_array(block)
-            salts = _salts(np.arange(place, place + stored.shape[1]))
-            numbers = _mix(_bits(stored.data) ^ salts[stored.indices])
-            numbers[stored.data == 0] = 0  # a zero that is stored is a zero
-            yield place, sparse.csr_array((numbers, stored.indices, stored.indptr), stored.shape)
+            numbers = _stored_numbers(block, place)
+            rows = np.repeat(np.arange(n_rows), np.diff(numbers.indptr))
+            np.add.at(sums, (which[numbers.indices] % n_parts, rows), numbers.data)
         else:
-            width = max(1, _BLOCK_VALUES // max(1, block.shape[0]))
-            for start in range(0, block.shape[1], width):
-                some = np.asarray(block[:, start : start + width])
-                salts = _salts(np.arange(place + start, place + start + some.shape[1]))
-                yield place + start, _mix(_bits(some) ^ salts)
+            height = max(1, _BLOCK_VALUES // max(1, block.shape[1]))
+            for start in range(0, n_rows, height):
+                some = slice(start, start + height)
+                numbers = _mix(_bits(block[some]) ^ _salts(which))
+                for part in range(n_parts):
+                    first = (part - place) % n_parts
+                    sums[part, some] += numbers[:, first::n_parts].sum(axis=1, dtype=np.uint64)
         place += block.shape[1]
+    return sums
+
+
+def _stored_numbers(block, place):
+    """Random numbers of the values of a sparse matrix whose first column is number `place`."""
+    stored = sparse.csr_array(block)
+    salts = _salts(np.arange(place, place + stored.shape[1]))
+    numbers = _mix(_bits(stored.data) ^ salts[stored.indices])
+    numbers[stored.data == 0] = 0  # a zero that is stored is a zero
+    return sparse.csr_array((numbers, stored.indices, stored.indptr), stored.shape)
 
 
 def _bits(values):

@@ -154,7 +154,7 @@ class Counted:
 
     Attributes
     ----------
-    right : ndarray of shape (n_candidates, n_rows)
+    right : ndarray of float32 or int8 of shape (n_candidates, n_rows)
         Share of the repeats in which a candidate is right on a row.
     strata : ndarray of int64 of shape (n_rows,)
         Class of each row for balanced accuracy; zeros for accuracy.
@@ -218,7 +218,8 @@ class Counted:
 
     def scores(self) -> NDArray[np.float64]:
         """Score of every candidate."""
-        return self.right @ (self.shares() * self.times)
+        shares = self.shares() * self.times
+        return np.array([row @ shares for row in self.right])  # row by row: no copy as float64
 
     def against(self, best: int) -> NDArray[np.float64]:
         """Standard errors of the differences between `best` and every candidate."""

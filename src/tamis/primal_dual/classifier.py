@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,7 @@ from tamis.primal_dual._parameters import check_radii, check_radius
 from tamis.primal_dual.head import fit_head
 from tamis.primal_dual.paper import algorithm_1
 from tamis.primal_dual.path import PrimalDualPath
-from tamis.primal_dual.radii import (
-    CRISP,
-    add_wanted,
-    choose_radii,
-    fill_jumps,
-    follow,
-    many_features,
-)
+from tamis.primal_dual.radii import CRISP, path_of
 from tamis.primal_dual.records import record_of
 from tamis.primal_dual.solver import resume, solve
 
@@ -280,6 +272,13 @@ class PrimalDualClassifier(FittedPrimalDual):
             ``path.at_most(counts)`` selects models by their number of features. The estimator
             itself is not changed.
         """
+        path = self._fit_path(X, y, levels, max_features, sample_weight)
+        self._warn_of_gap(path.gaps.max(), self._iterations, stacklevel=3)
+        path.model(len(path) - 1)._warn_of_collapse(stacklevel=3)
+        return path
+
+    def _fit_path(self, X, y, levels, max_features, sample_weight, keep_dual=True):
+        """`fit_path` without warnings; `dual_`, of the size of the data, is optional."""
         self._check_parameters()
         if self.algorithm == "paper":
             raise ValueError(
@@ -292,13 +291,10 @@ class PrimalDualClassifier(FittedPrimalDual):
         if max_features is not None:
             max_features = resolve_n_features(max_features, X.shape[1], "max_features")
             self._require_features(f"max_features={max_features}")
-        path = template._train_path(X, codes, weights, levels, max_features)
-        self._warn_of_gap(path.gaps.max(), self._iterations, stacklevel=3)
-        path.model(len(path) - 1)._warn_of_collapse(stacklevel=3)
-        return path
+        return template._train_path(X, codes, weights, levels, max_features, keep_dual)
 
-    def _train_path(self, X, codes, weights, levels, max_features=None):
-        """`fit_path` without validation; this classifier becomes the template of its models."""
+    def _train_path(self, X, codes, weights, levels, max_features, keep_dual):
+        """`_fit_path` without validation; this classifier becomes the template of its models."""
         data, self.class_weight_ = self._prepare(X, codes, weights)
         problem = self._problem(data, 1.0)
         self._keep_data(data, problem)
@@ -306,16 +302,26 @@ class PrimalDualClassifier(FittedPrimalDual):
         radii = check_radii(levels, "levels")
         n_radii = levels if radii is None else None
         records = [
-            record_of(data, level.problem, level.solution, codes.size)
-            for level in _path_of(problem, radii, n_radii, max_features, limits)
+            record_of(
+                data,
+                level.problem,
+                level.solution,
+                codes.size,
+                keep_dual=keep_dual,
+                dispersion=level.dispersion,
+            )
+            for level in path_of(problem, radii, n_radii, max_features, limits, not keep_dual)
         ]
+        data.matrix.forget()
 
         def retrain(columns):
             part = clone(self)
             part.classes_ = self.classes_
             if self.feature_weights is not None:
                 part.feature_weights = np.asarray(self.feature_weights)[columns]
-            last = part._train_path(to_dense(X[:, columns]), codes, weights, 5, columns.size)
+            last = part._train_path(
+                to_dense(X[:, columns]), codes, weights, 5, columns.size, keep_dual
+            )
             record = last._with_head(last._records[-1])
             return {**record, "selected": columns[record["selected"]]}
 
@@ -347,44 +353,6 @@ class PrimalDualClassifier(FittedPrimalDual):
         if not (self.warm_start and fits and np.array_equal(classes, self.classes_)):
             return None
         U = None
-        if Z.shape[0] == n_samples:
+        if Z is not None and Z.shape[0] == n_samples:
             U = Z[data.rows] / data.weights[:, None]
         return resume(problem, W, mu, U)
-
-
-def _path_of(problem, radii, n_radii, wanted, limits):
-    """Levels of the given or chosen radii, with at most `wanted` features if that is given.
-
-    The sparsest level is always included, with a warning.
-    """
-    largest = wanted or many_features(problem)
-    if radii is None:
-        radii = choose_radii(
-            problem,
-            n_radii,
-            fewest=1,
-            largest=many_features(problem, wanted),
-            max_iter=limits["max_iter"],
-            slight=0.0,  # a model of one feature may explain little
-            most=wanted,
-            crisp=limits["crisp"],
-        )
-    levels = list(follow(problem, radii, **limits))
-    if n_radii is not None:
-        levels = [level for level in levels if not level.is_empty] or levels[-1:]
-        if problem.ball.selects_rows:
-            fill_jumps(levels, 3 * n_radii // 4, largest, **limits)
-    if wanted is None:
-        return levels
-    if n_radii is not None:
-        add_wanted(levels, wanted, **limits)
-    few = [level for level in levels if level.size <= wanted]
-    if not few:
-        few = [min(levels, key=lambda level: level.size)]
-        warnings.warn(
-            f"The sparsest model has {few[0].size} features, more than max_features={wanted}; the "
-            "path consists of that model only. Give smaller radii.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return few

@@ -12,6 +12,16 @@ import numpy as np
 
 __all__ = ["FrobeniusLoss", "HuberLoss", "L1Loss", "make_loss"]
 
+_BLOCK_ROWS = 10_000
+
+
+def _weighted_sum(R, weights, of_rows):
+    """Weighted sum of a function of the rows, which sees a block of them at a time."""
+    values = np.empty(len(R))
+    for start in range(0, len(R), _BLOCK_ROWS):
+        values[start : start + _BLOCK_ROWS] = of_rows(R[start : start + _BLOCK_ROWS])
+    return float(weights @ values)
+
 
 class _Loss:
     """Base class of the losses: their conjugates are quadratic, with a curvature >= 0."""
@@ -44,7 +54,8 @@ class _Loss:
 
     def gradient(self, R):
         """Derivative of h at each residual: the dual variable that belongs to R."""
-        return np.clip(R / self.curvature, -self.bound, self.bound)
+        U = R / self.curvature
+        return np.clip(U, -self.bound, self.bound, out=U)
 
     def is_quadratic(self, R):
         """Where h has the second derivative 1 / `curvature`; elsewhere it has 0."""
@@ -60,7 +71,7 @@ class L1Loss(_Loss):
 
     def value(self, R, weights):
         """Weighted sum of h over the residuals."""
-        return float(weights @ np.abs(R).sum(axis=1))
+        return _weighted_sum(R, weights, lambda some: np.abs(some).sum(axis=1))
 
 
 class HuberLoss(_Loss):
@@ -71,13 +82,15 @@ class HuberLoss(_Loss):
 
     def value(self, R, weights):
         """Weighted sum of h over the residuals."""
-        size = np.abs(R)
-        inner = np.minimum(size, self.curvature)
-        # inner^2 / (2 delta) + (size - inner), for both zones
-        return float(
-            weights
-            @ (np.einsum("ij,ij->i", inner, inner) / (2 * self.curvature) + (size - inner).sum(1))
-        )
+
+        def of_rows(some):
+            size = np.abs(some)
+            inner = np.minimum(size, self.curvature)
+            # inner^2 / (2 delta) + (size - inner), for both zones
+            squares = np.einsum("ij,ij->i", inner, inner)
+            return squares / (2 * self.curvature) + (size - inner).sum(1)
+
+        return _weighted_sum(R, weights, of_rows)
 
 
 class FrobeniusLoss(_Loss):

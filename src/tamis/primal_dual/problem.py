@@ -26,6 +26,9 @@ from tamis.primal_dual.standardized import Standardized
 
 __all__ = ["Dual", "Pair", "Primal", "Problem"]
 
+# Even a perfect fit leaves some uncertainty.
+_LEAST_DISPERSION = 1e-3
+
 
 @dataclass(frozen=True)
 class Primal:
@@ -134,7 +137,9 @@ class Problem:
 
     @cached_property
     def _weighted_indicator(self):
-        return self.weights[:, None] * self.indicator
+        return np.where(
+            self.codes[:, None] == np.arange(self.n_classes), self.weights[:, None], 0.0
+        )
 
     @cached_property
     def squared_norm(self):
@@ -159,20 +164,21 @@ class Problem:
     def restrict(self, rows):
         """The problem with only some rows of W; the others are 0."""
         restricted = replace(self, matrix=self.matrix.columns(rows))
-        shared = ("indicator", "_weighted_indicator", "class_sizes", "rough_squared_norm")
-        for name in (*shared, "step_guess"):
-            restricted.__dict__[name] = getattr(self, name)
-        return restricted
+        return self._share(restricted, "indicator")
 
     def with_radius(self, radius):
         """The problem with another radius, which shares the data and what is known of them."""
         other = replace(self, ball=type(self.ball)(radius))
-        for name in ("indicator", "_weighted_indicator", "class_sizes", "rough_squared_norm"):
+        other.__dict__["_empty"] = self._empty
+        return self._share(other, "indicator", "squared_norm")
+
+    def _share(self, other, *if_known):
+        """Give another problem what is known of the same rows."""
+        for name in ("_weighted_indicator", "class_sizes", "rough_squared_norm", "step_guess"):
             other.__dict__[name] = getattr(self, name)
-        for name in ("step_guess", "_empty"):
-            other.__dict__[name] = getattr(self, name)
-        if "squared_norm" in self.__dict__:
-            other.__dict__["squared_norm"] = self.__dict__["squared_norm"]
+        for name in if_known:
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
         return other
 
     def carry_over(self, pair):
@@ -188,7 +194,9 @@ class Problem:
 
     def residual(self, mu, XW):
         """Y mu - X W."""
-        return mu[self.codes] - XW
+        R = mu[self.codes]
+        R -= XW
+        return R
 
     def objective(self, R, mu):
         """P for a residual and its centers."""
@@ -215,6 +223,13 @@ class Problem:
         W, XW = np.zeros((n_features, self.n_classes)), np.zeros((n_samples, self.n_classes))
         return self.primal(W, mu, XW)
 
+    def dispersion(self, primal):
+        """One scale of the residuals around their centers."""
+        R = self.residual(primal.mu, primal.XW)
+        each = R**2 if self.loss.euclidean else np.abs(R)
+        mean = float(self.weights @ each.mean(axis=1) / self.weights.sum())
+        return max(np.sqrt(mean) if self.loss.euclidean else mean, _LEAST_DISPERSION)
+
     # The dual.
 
     def class_sums(self, U):
@@ -233,7 +248,7 @@ class Problem:
         square = self.loss.conjugate(U, self.weights)
         if self.rho is not None:
             square += 0.5 * float(np.sum(sums**2)) / self.rho
-        largest = float(np.abs(U).max(initial=0.0))
+        largest = max(float(U.max(initial=0.0)), -float(U.min(initial=0.0)))
         limit = self.loss.bound / largest if largest > 0 else 1.0
         factor = min(max(0.5 * linear / square, 0.0), limit) if square > 0 else limit
         if linear <= 0:

@@ -4,11 +4,13 @@ A solution of a smaller radius is admissible for a larger one, and so is its dua
 of the path needs no product to start and few iterations to finish.
 """
 
+import warnings
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from tamis.primal_dual.problem import Problem
+from tamis.primal_dual.problem import Pair, Problem
 from tamis.primal_dual.solver import Solution, solve
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "fill_jumps",
     "follow",
     "many_features",
+    "path_of",
     "refine_radius",
 ]
 
@@ -52,11 +55,14 @@ class Level:
     radius : float
     problem : Problem
     solution : Solution
+    dispersion : float or None
+        Of the residuals, of a level that no other will start from; see `lighter`.
     """
 
     radius: float
     problem: Problem
     solution: Solution
+    dispersion: float | None = None
 
     @property
     def size(self):
@@ -72,6 +78,15 @@ class Level:
     def is_empty(self):
         """Whether nothing is explained, except for rounding."""
         return self.size == 0 or self.explained <= _NOTHING
+
+    def lighter(self):
+        """The level without the arrays of the size of the data."""
+        if self.dispersion is not None:
+            return self
+        pair = self.solution.pair
+        light = Pair(replace(pair.primal, XW=None), replace(pair.dual, U=None))
+        dispersion = self.problem.dispersion(pair.primal)
+        return replace(self, solution=replace(self.solution, pair=light), dispersion=dispersion)
 
     @property
     def is_free(self):
@@ -152,9 +167,9 @@ def choose_radii(
     ):
         radius /= _GROWTH
         level = next(follow(problem, [radius], **limits, level=level))
-        explored.append(level)
+        explored.append((radius, level.size, level.is_empty))
     level = start
-    explored.append(level)
+    explored.append((level.radius, level.size, level.is_empty))
     while (
         (level.size < largest or level.explained <= slight)
         and not level.is_free
@@ -162,17 +177,16 @@ def choose_radii(
     ):
         radius = level.radius * _GROWTH
         level = next(follow(problem, [radius], **limits, level=level))
-        explored.append(level)
-    explored.sort(key=lambda level: level.radius)
+        explored.append((radius, level.size, level.is_empty))
+    explored.sort()
     if most is not None:
-        few = [i for i, level in enumerate(explored) if level.size <= most]
+        few = [i for i, (_, size, _) in enumerate(explored) if size <= most]
         explored = explored[: few[-1] + 2] if few else explored[:1]
-    radius = np.array([level.radius for level in explored])
-    size = np.maximum.accumulate([level.size for level in explored])
+    radii, sizes, empty = zip(*explored, strict=True)
+    size = np.maximum.accumulate(sizes)
     # Start where the first features are.
-    empty = [level.is_empty for level in explored]
     first = 0 if all(empty) else empty.index(False)
-    radius, size = np.log(radius[first:]), np.log(np.maximum(size[first:], 1))
+    radius, size = np.log(radii[first:]), np.log(np.maximum(size[first:], 1))
     # Equal sizes are distinguished by their radii.
     position = size + 0.1 * (radius - radius[0])
     wanted = np.linspace(position[0], position[-1], n_radii)
@@ -196,6 +210,68 @@ def _first_radius(problem):
     empty = problem.empty()
     slope = problem.ball.dual_norm(problem.dual_of(empty).G)
     return 0.1 * empty.value / slope if slope > 0 else 0.1
+
+
+def path_of(problem, radii, n_radii, wanted, limits, light):
+    """Levels of the given or chosen radii, with at most `wanted` features if that is given.
+
+    The sparsest level is always included, with a warning.
+
+    Parameters
+    ----------
+    problem : Problem
+    radii : ndarray or None
+        None: chosen.
+    n_radii : int or None
+        Number of radii to choose.
+    wanted : int or None
+    limits : dict
+        `tol`, `max_iter` and `crisp` as in `follow`.
+    light : bool
+        Whether levels that no other one starts from are made lighter.
+
+    Returns
+    -------
+    levels : list of Level
+    """
+    largest = wanted or many_features(problem)
+    if radii is None:
+        radii = choose_radii(
+            problem,
+            n_radii,
+            fewest=1,
+            largest=many_features(problem, wanted),
+            max_iter=limits["max_iter"],
+            slight=0.0,  # a model of one feature may explain little
+            most=wanted,
+            crisp=limits["crisp"],
+        )
+    levels: list = []
+    for level in follow(problem, radii, **limits):
+        if levels and n_radii is not None and levels[-1].is_empty:
+            levels.pop()
+        levels.append(level)
+        if light and not level.is_empty:
+            _lighten(levels, largest)
+    if n_radii is not None:
+        if len(levels) > 1 and levels[-1].is_empty:
+            levels.pop()
+        if problem.ball.selects_rows:
+            fill_jumps(levels, 3 * n_radii // 4, largest, light=light, **limits)
+    if wanted is None:
+        return levels
+    if n_radii is not None:
+        add_wanted(levels, wanted, **limits)
+    few = [level for level in levels if level.size <= wanted]
+    if not few:
+        few = [min(levels, key=lambda level: level.size)]
+        warnings.warn(
+            f"The sparsest model has {few[0].size} features, more than max_features={wanted}; the "
+            "path consists of that model only. Give smaller radii.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return few
 
 
 def refine_radius(below, above, wanted, **limits):
@@ -245,7 +321,7 @@ def add_wanted(levels, wanted, **limits):
         levels.insert(i + 1, level)
 
 
-def fill_jumps(levels, n_extra, most=None, **limits):
+def fill_jumps(levels, n_extra, most=None, *, light=False, **limits):
     """Insert levels where the number of features jumps, the largest jump (in relation) first.
 
     Parameters
@@ -256,6 +332,8 @@ def fill_jumps(levels, n_extra, most=None, **limits):
         Largest number of solutions to compute.
     most : int or None
         Numbers of features above this do not matter.
+    light : bool
+        Whether to make levels lighter, as `_lighten` does.
     **limits
         `tol`, `max_iter` and `crisp` as in `follow`.
     """
@@ -270,12 +348,31 @@ def fill_jumps(levels, n_extra, most=None, **limits):
         level = next(follow(below.problem, [radius], **limits, level=below))
         levels.insert(place + 1, level)
         added.add(radius)
+        if light:
+            _lighten(levels, most)
     # Of equal numbers of features the largest radius counts; the others were only steps.
     levels[:] = [
         level
         for level, after in zip(levels, [*levels[1:], None], strict=True)
         if level.radius not in added or after is None or level.size != after.size
     ]
+
+
+def _lighten(levels, most):
+    """Make those levels lighter that neither `fill_jumps` nor `add_wanted` will start from.
+
+    The last one is not touched: the path may continue from it.
+
+    Parameters
+    ----------
+    levels : list of Level
+        From the smallest radius to the largest; changed.
+    most : int
+        Largest number of features that matters.
+    """
+    for i, (below, above) in enumerate(pairwise(levels)):
+        if not (_jumps(below, above, most) or below.size < most < above.size):
+            levels[i] = below.lighter()
 
 
 def _jumps(below, above, most):

@@ -7,11 +7,9 @@ from tamis.primal_dual.balls import used_rows
 __all__ = ["record_of"]
 
 _ROUNDING = 1e-12
-# Even a perfect fit leaves some uncertainty.
-_LEAST_DISPERSION = 1e-3
 
 
-def record_of(data, problem, solution, n_samples, *, keep_dual=True):
+def record_of(data, problem, solution, n_samples, *, keep_dual=True, dispersion=None):
     """The fitted attributes of a solution; weights as their non-zero rows.
 
     Parameters
@@ -23,6 +21,8 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
         Number of rows of X, including those without weight.
     keep_dual : bool
         Whether the dual point, of the size of the data, is kept.
+    dispersion : float or None
+        Scale of the residuals of the solution, if it is known.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
     """
     primal, dual = solution.pair.primal, solution.pair.dual
     if solution.unit - primal.value <= _ROUNDING * solution.unit:
-        primal = problem.empty()  # the rest of W is rounding
+        primal, dispersion = problem.empty(), None  # the rest of W is rounding
     selected = np.flatnonzero(used_rows(primal.W))
     gap = float(max(primal.value - dual.value, 0.0))
     record = {
@@ -44,7 +44,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
         "objective_": float(primal.value),
         "gap_": gap,
         "relative_gap_": float(gap / solution.unit),
-        "dispersion_": _dispersion(problem, primal),
+        "dispersion_": problem.dispersion(primal) if dispersion is None else dispersion,
         "temperature_": 1.0,
         "n_iter_": int(solution.n_iter),
     }
@@ -55,11 +55,3 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True):
         record["dual_"] = np.zeros((n_samples, data.n_classes))
         record["dual_"][data.rows] = Z
     return record
-
-
-def _dispersion(problem, primal):
-    """One scale of the residuals around their centers."""
-    R = problem.residual(primal.mu, primal.XW)
-    each = R**2 if problem.loss.euclidean else np.abs(R)
-    mean = float(problem.weights @ each.mean(axis=1) / problem.weights.sum())
-    return max(np.sqrt(mean) if problem.loss.euclidean else mean, _LEAST_DISPERSION)

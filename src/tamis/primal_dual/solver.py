@@ -117,6 +117,7 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
                     break
                 yield Solution(pair, unit, n_iter + n_inner)
         n_iter += n_inner
+        del part, start  # of the size of the data: the next ones need the memory
         if not whole:
             dual = problem.dual(inner.dual.U)
             pair = pair.better(_lift(pair.primal, inner.primal, rows), dual)

@@ -56,6 +56,10 @@ class Standardized:
         whole = self if self.mean is None and self.inverse_scale is None else None
         return np.ascontiguousarray((whole or self.columns(slice(None))).X.T)
 
+    def forget(self):
+        """Give back the memory of `transposed`, which is computed again when it is needed."""
+        self.__dict__.pop("transposed", None)
+
     def apply(self, W):
         """The matrix times W."""
         if self.inverse_scale is not None:
@@ -73,7 +77,13 @@ class Standardized:
         return product
 
     def columns(self, chosen):
-        """The matrix with some of its columns; dense ones are then standardized explicitly."""
+        """The matrix with some of its columns; dense ones are then standardized explicitly.
+
+        `chosen` ascends; the result may share its data with `transposed`.
+        """
+        if "transposed" in self.__dict__:
+            rows = self.transposed
+            return Standardized((rows if np.size(chosen) == len(rows) else rows[chosen]).T)
         X = take_columns(self.X, chosen)
         mean = None if self.mean is None else self.mean[chosen]
         inverse = None if self.inverse_scale is None else self.inverse_scale[chosen]

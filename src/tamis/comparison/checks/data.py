@@ -133,6 +133,8 @@ def _near_copies(copies, encoded):
 
 
 def _conflicts(copies, codes):
+    if copies.equal.max() + 1 == codes.size:  # no rows are equal
+        return
     n_classes = int(codes.max()) + 1
     cell = np.bincount(copies.equal * n_classes + codes)
     counts = np.zeros((int(copies.equal.max()) + 1, n_classes), dtype=np.int64)

@@ -26,6 +26,8 @@ _MOST_ROWS, _FEWEST_ROWS, _MOST_VALUES = 20_000, 500, 4_000_000
 _FEW_ERRORS, _AHEAD, _MOST_LEAKS = 0.02, 5.0, 3
 # Fewest rows with a mark (a missing value, a category, a number other than 0) to judge it by.
 _FEWEST_MARKED = 10
+# Values that are looked at together.
+_BLOCK_VALUES = 1_000_000
 # Share of a class that marks must cover: numbers that are not 0, and categories.
 _COVERED_BY_NUMBERS, _COVERED_BY_CATEGORY = 0.2, 0.5
 # Difference in the share of missing values between a class and the others.
@@ -198,8 +200,8 @@ def _balanced_error(codes, labels):
 
 def _one_sided(X, codes, names):
     """Numbers that are 0 except in one class."""
-    marked = sparse.csr_array(X != 0) if is_sparse(X) else (X != 0) & ~np.isnan(X)
-    leaks = [names[j] for j in _exclusive(marked, codes, len(names), _COVERED_BY_NUMBERS)]
+    counts = _count_marked(X, codes, lambda some: (some != 0) & ~np.isnan(some))
+    leaks = [names[j] for j in _exclusive(counts, codes, len(names), _COVERED_BY_NUMBERS)]
     if 0 < len(leaks) <= _MOST_LEAKS:
         yield Check(
             "one-sided-column",
@@ -209,12 +211,27 @@ def _one_sided(X, codes, names):
         )
 
 
-def _exclusive(marked, codes, n_columns, coverage, revealing=np.inf):
+def _count_marked(X, codes, mark):
+    """Marks by class and column, (n_classes, n); a sparse X is marked where it is not 0."""
+    n_rows = codes.size
+    member = sparse.csr_array((np.ones(n_rows), (codes, np.arange(n_rows))))
+    if is_sparse(X):
+        return (member @ sparse.csr_array(X != 0)).toarray()
+    counts = np.zeros((member.shape[0], X.shape[1]))
+    height = max(1, _BLOCK_VALUES // max(1, X.shape[1]))
+    for start in range(0, n_rows, height):
+        some = slice(start, start + height)
+        counts += member[:, some] @ mark(X[some])
+    return counts
+
+
+def _exclusive(counts, codes, n_columns, coverage, revealing=np.inf):
     """Find the columns whose marks reveal the class.
 
     Parameters
     ----------
-    marked : ndarray or sparse array of bool of shape (n_rows, n)
+    counts : ndarray of shape (n_classes, n)
+        Marks by class and column.
     codes : ndarray of int of shape (n_rows,)
     n_columns : int
         Number of columns that were examined.
@@ -228,9 +245,6 @@ def _exclusive(marked, codes, n_columns, coverage, revealing=np.inf):
     column : int
     """
     n_rows, sizes = codes.size, np.bincount(codes).astype(np.float64)
-    member = sparse.csr_array((np.ones(n_rows), (codes, np.arange(n_rows))))
-    counts = member @ marked
-    counts = counts.toarray() if is_sparse(counts) else counts
     total = counts.sum(axis=0)
     for j in np.flatnonzero((total >= _FEWEST_MARKED) & (total < n_rows)):
         c = int(np.argmax(counts[:, j] / sizes))
@@ -245,18 +259,20 @@ def _exclusive(marked, codes, n_columns, coverage, revealing=np.inf):
 
 def _revealing_missing(table, rows, codes):
     """Missing values that reveal the class."""
-    is_missing, names = [], []
+    counts, names = [], []
     if not is_sparse(table.numeric) and table.numeric.size:
-        missing = np.isnan(np.asarray(table.numeric[rows]))
-        for j in np.flatnonzero(missing.any(axis=0)):
-            is_missing.append(missing[:, j])
-            names.append(str(table.numeric_names[j]))
+        numeric = table.numeric if rows.size == table.n_rows else table.numeric[rows]
+        missing = _count_marked(numeric, codes, np.isnan)
+        some = missing.any(axis=0)
+        counts.append(missing[:, some])
+        names += table.numeric_names[some].tolist()
     for name, values in table.others.items():
-        is_missing.append(np.array([value is None for value in values[rows].tolist()]))
+        is_missing = np.array([[value is None] for value in values[rows].tolist()])
+        counts.append(_count_marked(is_missing, codes, np.asarray))
         names.append(name)
     if not names:
         return
-    columns = _exclusive(np.column_stack(is_missing), codes, len(table.names), 0.0, _REVEALING)
+    columns = _exclusive(np.hstack(counts), codes, len(table.names), 0.0, _REVEALING)
     leaks = [names[j] for j in columns]
     if leaks:
         yield Check(
@@ -277,9 +293,13 @@ def _revealing_categories(table, rows, codes):
         categories, inverse = np.unique(known, return_inverse=True)
         if not 2 <= categories.size <= _MOST_CATEGORIES:
             continue
-        marked = inverse[:, None] == np.arange(categories.size)
+        n_classes = int(codes.max()) + 1
+        counts = np.bincount(
+            codes * categories.size + inverse, minlength=n_classes * categories.size
+        )
+        counts = counts.reshape(n_classes, categories.size)
         n_looked_at = len(table.names) * categories.size
-        for j in _exclusive(marked, codes, n_looked_at, _COVERED_BY_CATEGORY):
+        for j in _exclusive(counts, codes, n_looked_at, _COVERED_BY_CATEGORY):
             if categories[j]:
                 leaks.append(f"{name} = {categories[j]}")
     if leaks:
