@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 
 import numpy as np
@@ -41,7 +40,7 @@ from tamis.primal_dual.record import read_record, write_record
 from tamis.primal_dual.records import record_of
 from tamis.primal_dual.training import make_problem, prepare
 
-__all__ = ["FittedPrimalDual", "History"]
+__all__ = ["FittedPrimalDual"]
 
 _HEAD = ("_head_coef", "_head_intercept")
 _PRIVATE = ("_levels", "_fold_scores", "_euclidean", "_class_size", *_HEAD)
@@ -49,30 +48,6 @@ _LOSSES = ("huber", "l1", "frobenius")
 _DEFAULT_ITERATIONS = 20_000
 # "auto" sets rho to this multiple of the mean class size: see `benchmarks/papers/primal_dual`.
 _RHO_PER_CLASS_SIZE = 2.0
-
-
-class History:
-    """Objective, gap, features and seconds of each round of a fit."""
-
-    def __init__(self):
-        self.begin = time.perf_counter()
-        self.rounds = []
-
-    def add(self, solution, n_features):
-        """Record the state of the solver."""
-        row = (
-            solution.n_iter,
-            solution.pair.primal.value,
-            solution.relative_gap,
-            n_features,
-            time.perf_counter() - self.begin,
-        )
-        self.rounds.append(row)
-
-    def table(self):
-        """One array per column."""
-        names = ("n_iter", "objective", "relative_gap", "n_features", "seconds")
-        return {name: np.array([row[c] for row in self.rounds]) for c, name in enumerate(names)}
 
 
 class FittedPrimalDual(

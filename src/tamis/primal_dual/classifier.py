@@ -10,9 +10,10 @@ from sklearn.base import clone
 
 from tamis._array import to_dense
 from tamis._base import resolve_n_features, steps, with_callbacks
-from tamis.primal_dual._fitted import FittedPrimalDual, History
+from tamis.primal_dual._fitted import FittedPrimalDual
 from tamis.primal_dual._parameters import check_radii, check_radius
 from tamis.primal_dual.head import fit_head
+from tamis.primal_dual.history import History
 from tamis.primal_dual.paper import algorithm_1
 from tamis.primal_dual.path import PrimalDualPath
 from tamis.primal_dual.radii import CRISP, path_of
