@@ -121,7 +121,8 @@ def measure(name, seed, data, known):
 
 def l1_one_standard_error(X, y, X_test, scoring):
     """Labels and number of features at the strongest penalty within one error of the best."""
-    penalties = l1_min_c(X, y, loss="log") * np.geomspace(1, 1e3, 20)
+    smallest = l1_min_c(StandardScaler().fit_transform(X), y, loss="log")
+    penalties = smallest * np.geomspace(1, 1e3, 20)
 
     def model(C):
         logistic = LogisticRegression(
