@@ -17,7 +17,8 @@ JUDGED = (2, 3, 5, 8, 12)
 GROUPS = ("many classes", "genes", "tabular")
 RFE = "Logistic-RFE"
 FORWARD = "forward"
-# A method takes part in the tables over common cells if it has at least this share of the panel's.
+# A method takes part in the tables over common cells if it has at least this share of the splits
+# of the panel.
 _SHARE = 0.5
 _NONE = "-"
 
@@ -209,12 +210,14 @@ def compared(scores):
     """The panel and the methods that have enough of its cells, the panel first."""
     known = own_or(scores, "logistic")
     first = (PANEL, "own") if (PANEL, "own") in known else known[0]
-    cells = scores.found[first].keys()
-    enough = _SHARE * len(cells)
+    cells = scores.found[first]
+    enough = _SHARE * sum(map(len, cells.values()))
     others = sorted(
         pair
         for pair in known
-        if pair != first and len(cells & scores.found[pair].keys()) >= enough
+        if pair != first
+        and sum(len(cells[cell].keys() & scores.found[pair].get(cell, {})) for cell in cells)
+        >= enough
     )
     return [first, *others], sorted(set(known) - {first, *others})
 
@@ -240,7 +243,7 @@ def mean_scores(scores):
         f"mean over {_listed(JUDGED)} features.\n"
     )
     if absent:
-        yield f"Left out, for too few cells: {', '.join(method for method, _ in absent)}.\n"
+        yield f"Left out, for too few splits: {', '.join(method for method, _ in absent)}.\n"
     yield table(["method", *(f"k = {k}" for k in counts), "mean"], rows)
 
 
