@@ -76,6 +76,13 @@ def _missing(methods, name, record):
     return [m for m in methods if m not in record and name in FEW.get(m, (name,))]
 
 
+def _rounded(value):
+    """Six digits of every number are enough."""
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return round(value, 6) if isinstance(value, float) else value
+
+
 def run(name, s, methods, data, n_splits):
     """Scores and seconds of some methods on one split of one set."""
     warnings.filterwarnings("ignore")
@@ -109,7 +116,7 @@ def run(name, s, methods, data, n_splits):
             found[method]["scores"][head] = {k: score(y_test, v) for k, v in labels.items()}
     shape = {"rows": int(train.size), "columns": X.shape[1], "classes": int(y.max()) + 1}
     shape["test"] = int(np.size(test))
-    return f"{name} {s}", json.loads(json.dumps({**found, "shape": shape}))
+    return f"{name} {s}", _rounded(json.loads(json.dumps({**found, "shape": shape})))
 
 
 if __name__ == "__main__":

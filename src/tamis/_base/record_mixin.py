@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -67,16 +67,12 @@ class RecordMixin:
     which takes a `Record`, checks its values and sets the fitted attributes.
     """
 
+    _write_record: Callable[..., dict[str, Any]]
+    _read_record: Callable[..., None]
     _is_without_classes = False
     classes_: NDArray
     n_features_in_: int
     feature_names_in_: NDArray
-
-    def _write_record(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def _read_record(self, record: Record) -> None:
-        raise NotImplementedError
 
     def to_record(self) -> dict[str, Any]:
         """The fitted estimator as numbers, strings, lists and dicts under public names.

@@ -1,4 +1,4 @@
-r"""What half-samples choose, for the sparse centers, and what the other halves say about it.
+r"""Which features the half-samples of sparse centers choose, and what the other halves say.
 
 For each half of each complementary pair, the share of each feature's spread that the classes
 explain (`tamis.guarantees.shares`), from the rows of the half alone. A feature of several columns

@@ -1,4 +1,4 @@
-r"""All panels that are nearly as good as the best one, for the sparse centers.
+r"""All panels of sparse centers that are nearly as good as the best one.
 
 The gain of a panel is the sum of the gains of its features, so with gains
 :math:`g_1 \ge g_2 \ge \dots` the best panel of k features is {1, ..., k}, and panel S loses
@@ -333,7 +333,7 @@ def near_optimal_panels(
     eps : float, default=None
         How much gain may be lost; None for one standard error.
     groups : array-like of shape (n_samples,), default=None
-        Sample groups, for the standard error.
+        Sample groups; the standard error counts each of them once.
 
     Returns
     -------

@@ -144,7 +144,7 @@ class FittedPanel(
         )
 
     def _settings(self, X, selection, levels):
-        """Settings that are tried for the head, for the longest panel."""
+        """Settings to try for the head; the longest panel decides if features stay sparse."""
         kept = np.count_nonzero(selection.choices.kept[selection.choices.group_of])
         n_columns = int(levels.max(initial=0)) + int(kept)
         return settings_of(self.head, keeps_sparse(X, n_columns))

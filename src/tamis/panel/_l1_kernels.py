@@ -88,9 +88,9 @@ def fit_intercepts(rows, state):
     for c in range(n_problems):
         slope, curvature = 0.0, _LEAST_CURVATURE
         for i in range(n_rows):
-            residual = _residual(rows, i, c, state.margins[i, c])
             share = 1.0 / (1.0 + np.exp(-state.margins[i, c]))
-            slope += residual
+            target = 1.0 if rows.codes[i] == rows.first + c else 0.0
+            slope += rows.weights[i] * (target - share)
             curvature += rows.weights[i] * share * (1.0 - share)
         step = min(max(slope / curvature, -1.0), 1.0)
         state.intercept[c] += step
@@ -138,17 +138,13 @@ def descend(blocks, rows, state, working, penalty, max_passes, tol):
     max_passes : int
     tol : float
         Largest change of a slope at the end.
-
-    Returns
-    -------
-    n_passes : int
     """
     n_problems = state.coef.shape[1]
     widest = 0
     for b in working:
         widest = max(widest, blocks.block_starts[b + 1] - blocks.block_starts[b])
     moved = np.empty((widest, n_problems))
-    for n_pass in range(max_passes):
+    for _ in range(max_passes):
         fit_intercepts(rows, state)
         largest = 0.0
         for b in working:
@@ -180,5 +176,4 @@ def descend(blocks, rows, state, working, penalty, max_passes, tol):
                         state.margins[i, c] += blocks.values[s] * moved[a, c]
                         state.residuals[i, c] = _residual(rows, i, c, state.margins[i, c])
         if largest <= tol:
-            return n_pass + 1
-    return max_passes
+            return

@@ -84,12 +84,12 @@ class Unusual:
                 if outside.any():
                     self.outside[name] += int(np.count_nonzero(outside))
                     unusual |= outside
-        for name, known in preparation.categories.items():
+        for name, others in preparation.others.items():
             column = Coded.of(table.others[name])
-            seen = {*known, *preparation.others.get(name, known)}
+            seen = {*preparation.categories[name], *others}
             codes = [c for c, word in enumerate(column.words) if word not in seen]
             codes = [c for c in codes if column.sizes[c]]
-            if codes and name in preparation.others:
+            if codes:
                 counts = self.new.setdefault(name, Counter())
                 counts.update({column.words[c]: int(column.sizes[c]) for c in codes})
                 unusual |= np.isin(column.codes, codes)
