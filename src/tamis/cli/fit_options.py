@@ -1,0 +1,156 @@
+"""Options of `tamis fit`, with their help texts."""
+
+from functools import partial
+
+from tamis.cli import argument_types
+from tamis.cli.reading_options import DATA, SEED, add_guard, add_reading
+
+__all__ = ["METHODS", "add_fit"]
+
+METHODS = "centers, medians, primal-dual, panel, landmarks, datum-wise"
+BASELINES = "most-frequent, l1-logistic, relaxed-l1, rfe, random-forest"
+
+
+def add_fit(commands, command):
+    """Add the command `fit`; `command` makes its parser."""
+    parser = command(
+        commands,
+        "fit",
+        "compare all methods on your data and recommend the sparsest good model",
+        "Cross-validate the path of every method on the same folds, recommend the sparsest model "
+        "that is nearly as good as the best, and report an honest score for it. Without DATA, an "
+        "embedded data set is used.",
+    )
+    parser.add_argument("data", nargs="?", metavar="DATA", help=DATA)
+    parser.add_argument("--target", metavar="COL", help="column of labels")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="RUN",
+        help="folder for the model, features, metrics and checkpoints",
+    )
+    add_reading(parser, training=True)
+    how = parser.add_argument_group("comparing")
+    how.add_argument(
+        "--methods",
+        default="auto",
+        help=f"auto (all that finish in about ten minutes), all, or names from {METHODS}; "
+        f"baselines: {BASELINES} (default: auto)",
+    )
+    how.add_argument(
+        "--allow-baselines",
+        action="store_true",
+        help="the sparse baselines (l1-logistic, relaxed-l1, rfe) may be recommended, too",
+    )
+    how.add_argument(
+        "--folds",
+        type=partial(argument_types.integer, 2),
+        default=5,
+        metavar="N",
+        help="number of cross-validation folds (default: 5)",
+    )
+    how.add_argument(
+        "--repeats",
+        type=partial(argument_types.integer, 1),
+        metavar="N",
+        help="how often to repeat cross-validation with new folds (default: 3 below 200 rows, 2 "
+        "below 500, else 1)",
+    )
+    how.add_argument(
+        "--groups",
+        metavar="COL",
+        help="column of sample groups, such as patients; rows of one group stay in one fold",
+    )
+    how.add_argument(
+        "--batch",
+        metavar="COL",
+        help="column of batches, such as hospitals; adds a score with one batch at a time held "
+        "out of training",
+    )
+    how.add_argument(
+        "--weights",
+        metavar="COL",
+        help="column of sample weights, used in training and in scores; methods that cannot use "
+        "them exactly are skipped",
+    )
+    how.add_argument(
+        "--duplicates",
+        choices=("group", "keep", "drop"),
+        default="group",
+        help="how to handle copies of rows: keep them in one fold and count them as one sample, "
+        "treat them as separate samples, or drop all but one (default: group)",
+    )
+    how.add_argument(
+        "--scoring",
+        choices=("balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"),
+        default="balanced_accuracy",
+        help="score to compare models by (default: balanced_accuracy)",
+    )
+    how.add_argument("--positive", metavar="CLASS", help="class that --min-sensitivity is about")
+    how.add_argument(
+        "--min-sensitivity",
+        type=argument_types.share,
+        metavar="S",
+        help="share of the rows of class --positive that must be detected, such as 0.95",
+    )
+    how.add_argument(
+        "--minimize",
+        choices=("overall", "per-sample"),
+        default="overall",
+        help="which number of features should be small: the features of the model, or the mean "
+        "number per sample (default: overall)",
+    )
+    how.add_argument(
+        "--tolerance",
+        type=argument_types.tolerance,
+        default=0.01,
+        metavar="T",
+        help="difference in score that is not worth an extra feature (default: 0.01); with 0, "
+        "only the standard error counts",
+    )
+    how.add_argument(
+        "--max-features",
+        type=partial(argument_types.integer, 1),
+        metavar="K",
+        help="most features a model may use",
+    )
+    how.add_argument(
+        "--keep",
+        type=argument_types.names,
+        action=argument_types.Append,
+        default=(),
+        metavar="COLS",
+        help="columns that are always available; they are not counted as features, and their own "
+        "score is shown",
+    )
+    how.add_argument(
+        "--redundancy",
+        type=argument_types.share,
+        metavar="R",
+        help="skip features whose correlation with a better one is above R",
+    )
+    how.add_argument(
+        "--permutations",
+        type=partial(argument_types.integer, 0),
+        default=0,
+        metavar="N",
+        help="repeat everything N times with shuffled labels, for a p-value (default: 0)",
+    )
+    work = parser.add_argument_group("running")
+    work.add_argument(
+        "--max-seconds",
+        type=argument_types.positive,
+        metavar="S",
+        help="start no new work after S seconds",
+    )
+    work.add_argument(
+        "--n-jobs", type=int, default=-1, metavar="N", help="processes (default: all cores)"
+    )
+    work.add_argument(
+        "--seed", type=partial(argument_types.integer, 0), default=0, metavar="N", help=SEED
+    )
+    work.add_argument(
+        "--force", action="store_true", help="discard results of a different run in RUN"
+    )
+    work.add_argument("--json", action="store_true", help="print all results as JSON")
+    add_guard(work)

@@ -1,0 +1,121 @@
+"""Options that several commands share: how data are read, and how CSV is written."""
+
+from tamis.cli import argument_types
+
+__all__ = ["DATA", "SEED", "add_guard", "add_reading"]
+
+DATA = "table to read: a file, or - for standard input"
+SEED = "seed of the random numbers (default: 0)"
+
+
+def add_reading(parser, *, training, labels=True):
+    """Add the options that say how data are read."""
+    group = parser.add_argument_group("reading the data")
+    group.add_argument(
+        "--format", help="csv, tsv, xlsx, parquet, svmlight, npz, npy or h5ad (default: detected)"
+    )
+    group.add_argument("--delimiter", help="field separator (default: detected)")
+    group.add_argument("--encoding", help="encoding of a text file (default: utf-8)")
+    group.add_argument("--layer", help="h5ad: layer to read instead of X")
+    group.add_argument("--sheet", help="xlsx: name or number of the sheet (default: the first)")
+    group.add_argument("--transpose", action="store_true", help="the file has one feature per row")
+    group.add_argument(
+        "--id", dest="id_column", metavar="COL", help="column with the names of the rows"
+    )
+    group.add_argument(
+        "--missing-values",
+        type=argument_types.words,
+        metavar="WORDS",
+        help="comma-separated words that mean a missing value, in addition to the empty field; "
+        "for example NA,-,? (default: "
+        + ("NA, NaN, NULL, N/A, #N/A, <NA>)" if training else "as in training)"),
+    )
+    group.add_argument(
+        "--max-size",
+        type=argument_types.size,
+        metavar="SIZE",
+        help="memory the table may take, such as 8GB (default: half of the available memory)",
+    )
+    if labels:
+        group.add_argument(
+            "--target-file", metavar="FILE", help="separate file of labels, joined by row name"
+        )
+    if not training:
+        group.add_argument(
+            "--drop",
+            type=argument_types.names,
+            action=argument_types.Append,
+            default=(),
+            metavar="COLS",
+            help="with --transpose: columns of the file that are not samples",
+        )
+        return
+    group.add_argument(
+        "--text",
+        type=argument_types.names,
+        action=argument_types.Append,
+        default=(),
+        metavar="COLS",
+        help="columns of free text; each word is a feature",
+    )
+    group.add_argument(
+        "--vectorizer",
+        choices=("counts", "tfidf", "hashing"),
+        default="counts",
+        help="how the words of --text are counted (default: counts)",
+    )
+    group.add_argument(
+        "--ngrams",
+        type=argument_types.ngrams,
+        default=(1, 1),
+        metavar="N",
+        help="longest word sequence in --text, or a range such as 2-3 (default: 1)",
+    )
+    group.add_argument(
+        "--categorical",
+        type=argument_types.names,
+        action=argument_types.Append,
+        default=(),
+        metavar="COLS",
+        help="columns whose numbers are codes of categories (columns of strings are detected)",
+    )
+    group.add_argument(
+        "--drop",
+        type=argument_types.names,
+        action=argument_types.Append,
+        default=(),
+        metavar="COLS",
+        help="columns not to use; with --transpose, also columns of the file that are not samples",
+    )
+    group.add_argument(
+        "--include",
+        type=argument_types.names,
+        action=argument_types.Append,
+        default=(),
+        metavar="COLS",
+        help="keep columns that would be dropped automatically",
+    )
+    group.add_argument(
+        "--missing",
+        choices=("impute", "error"),
+        default="impute",
+        help="how to handle missing values: fill them, or stop with an error (default: impute)",
+    )
+    group.add_argument(
+        "--features",
+        dest="features_file",
+        metavar="FILE",
+        help="CSV file that describes features: feature, question, unit, type, choices, min, max, "
+        "cost, group",
+    )
+
+
+def add_guard(parser):
+    """Add the option that leaves CSV cells as they are."""
+    parser.add_argument(
+        "--no-guard",
+        dest="guard",
+        action="store_false",
+        help="do not protect CSV cells (default: cells that a spreadsheet would run as formulas, "
+        "which begin with = + - @, are preceded by an apostrophe)",
+    )
