@@ -6,8 +6,7 @@ from tamis._compile import compiled
 
 __all__ = ["csr_deviations", "csr_digits", "dense_deviations", "dense_digits"]
 
-# Counts that stay in the cache.
-_CACHED = 1 << 15
+# Columns that are counted together, so that their counts stay in the cache.
 _COLUMNS = 64
 
 
@@ -20,70 +19,51 @@ def key_of(bits, sign):
 
 
 @compiled
-def count_key(key, w, shift, bits, own, every, own_counts, every_counts, after, c):
-    # own, every: what the medians of the class, and of all classes, begin with. After the last
-    # digit, `after` is the smallest key above them.
-    digit = (key >> shift) & ((np.uint64(1) << bits) - np.uint64(1))
-    high = (key >> shift) >> bits
-    if high == own:
-        own_counts[digit] += w
-    elif high > own and key < after[c]:
-        after[c] = key
-    if high == every:
-        every_counts[digit] += w
-    elif high > every and key < after[-1]:
-        after[-1] = key
-
-
-@compiled
-def dense_digits(values, sign, codes, weights, step, shift, bits, prefix, counts, after):
-    # prefix, after: (m, C + 1), the last column for all classes; counts: (m, C, 2, digits).
-    # Some columns at a time, so that their counts stay in the cache.
-    n_classes = counts.shape[1]
-    width = max(8, _CACHED // counts[0].size)
-    for first in range(0, values.shape[1], width):
-        last = min(first + width, values.shape[1])
+def dense_digits(values, sign, codes, weights, step, shift, lowest, counts, after):
+    # lowest: (m, C + 1), the smallest keys, without the digits to come, of what the medians begin
+    # with, the last column for all classes; counts: (m, C, 2, digits). With the last digit,
+    # `after` (m, C + 1) receives the smallest keys above them.
+    n_classes, mask = counts.shape[1], np.uint64(counts.shape[3] - 1)
+    for first in range(0, values.shape[1], _COLUMNS):
+        last = min(first + _COLUMNS, values.shape[1])
         for i in range(values.shape[0]):
             c = codes[i]
             w = weights[i * step]
             for j in range(first, last):
-                count_key(
-                    key_of(np.uint64(values[i, j]), sign),
-                    w,
-                    shift,
-                    bits,
-                    prefix[j, c],
-                    prefix[j, n_classes],
-                    counts[j, c, 0],
-                    counts[j, c, 1],
-                    after[j],
-                    c,
-                )
+                key = key_of(np.uint64(values[i, j]), sign) >> shift
+                digit = key - lowest[j, c]
+                if digit <= mask:
+                    counts[j, c, 0, digit] += w
+                digit = key - lowest[j, n_classes]
+                if digit <= mask:
+                    counts[j, c, 1, digit] += w
+            if shift == 0:
+                for j in range(first, last):
+                    key = key_of(np.uint64(values[i, j]), sign)
+                    if key > lowest[j, c] + mask:
+                        after[j, c] = min(after[j, c], key)
+                    if key > lowest[j, n_classes] + mask:
+                        after[j, n_classes] = min(after[j, n_classes], key)
 
 
 @compiled
-def csr_digits(
-    values, sign, place, indptr, codes, weights, step, shift, bits, prefix, counts, after
-):
+def csr_digits(values, sign, place, indptr, codes, weights, step, shift, lowest, counts, after):
     # place: of each stored value, its column in the block, or -1.
-    n_classes = counts.shape[1]
+    n_classes, mask = counts.shape[1], np.uint64(counts.shape[3] - 1)
     for i in range(indptr.size - 1):
         c = codes[i]
+        w = weights[i * step]
         for p in range(indptr[i], indptr[i + 1]):
             j = place[p]
-            if j >= 0:
-                count_key(
-                    key_of(np.uint64(values[p]), sign),
-                    weights[i * step],
-                    shift,
-                    bits,
-                    prefix[j, c],
-                    prefix[j, n_classes],
-                    counts[j, c, 0],
-                    counts[j, c, 1],
-                    after[j],
-                    c,
-                )
+            if j < 0:
+                continue
+            key = key_of(np.uint64(values[p]), sign) >> shift
+            for part, t in ((0, c), (1, n_classes)):
+                digit = key - lowest[j, t]
+                if digit <= mask:
+                    counts[j, c, part, digit] += w
+                elif shift == 0 and key > lowest[j, t]:
+                    after[j, t] = min(after[j, t], key)
 
 
 @compiled

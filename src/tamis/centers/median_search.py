@@ -192,8 +192,8 @@ class MedianSearch:
         counts = np.zeros((self._prefix.shape[0], n_classes, 2, 2**bits))
         after = np.full(self._prefix.shape, _LARGEST_KEY)
         sign = np.uint64(1 << (self.whole.width - 1))
-        shifts = np.uint64(shift), np.uint64(bits)
-        rest = codes, weights, step, *shifts, self._prefix, counts, after
+        lowest = self._prefix << np.uint64(bits)
+        rest = codes, weights, step, np.uint64(shift), lowest, counts, after
         if not is_sparse(X):
             dense_digits(_bits(X[:, self.columns], self.whole.width), sign, *rest)
             return counts, after
