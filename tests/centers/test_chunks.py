@@ -109,7 +109,7 @@ def test_means_need_one_pass_and_medians_more():
         ([], "no chunks"),
         ([np.zeros((3, 2))], "Chunk 0 must be a tuple"),
         (5, "chunks must be a list"),
-        ([(np.zeros((2, 2)), [0, 1]), (np.zeros((2, 3)), [0, 1])], "Chunk 1"),
+        ([(np.zeros((2, 2)), [0, 1]), (np.zeros((2, 3)), [0, 1])], "Chunks 0 and 1"),
         ([(np.zeros((2, 2)), [0, 1]), (np.full((2, 2), np.nan), [0, 1])], "NaN"),
         ([(np.zeros((2, 2)), [0, 0])], "class"),
     ],

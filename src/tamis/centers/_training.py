@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from tamis._base import (
     require_two_classes,
     validate,
 )
-from tamis.centers.chunks import Labelled, Rereadable, medians_of_chunks, merge_in_tree
 from tamis.centers.covariance import pooled_whitening
 from tamis.centers.groups import FeatureGroups, make_groups
-from tamis.centers.median_search import Survey, survey
 from tamis.centers.medians import class_medians
 from tamis.centers.model import CenterModel
 from tamis.centers.ranking import (
@@ -28,10 +26,10 @@ from tamis.centers.ranking import (
     scale_of,
     scaled_by,
 )
-from tamis.centers.statistics import ClassMoments, summarise
+from tamis.centers.statistics import summarise
 from tamis.centers.units import divide
 
-__all__ = ["CenterTraining"]
+__all__ = ["CenterTraining", "scaled_model", "spread_over"]
 
 _METRICS = ("l2", "l1")
 _SCALINGS = ("spread", None, "std", "variance")
@@ -111,9 +109,9 @@ class CenterTraining(TamisEstimator):
         seen = np.flatnonzero(moments.weight > 0)
         present = moments if seen.size == moments.weight.size else moments.take(seen)
         log_prior = self._log_prior(moments.weight)
-        model = _scaled_model("l2", from_moments(present), self.scaling, present, log_prior[seen])
+        model = scaled_model("l2", from_moments(present), self.scaling, present, log_prior[seen])
         model.groups = self._groups
-        return model if seen.size == log_prior.size else _spread_over(model, seen, log_prior)
+        return model if seen.size == log_prior.size else spread_over(model, seen, log_prior)
 
     def _train(self, X, codes, sample_weight):
         """Statistics, scales and gains of the data: everything except the choice of k."""
@@ -138,79 +136,11 @@ class CenterTraining(TamisEstimator):
         else:
             assert moments is not None
             statistics = from_moments(moments)
-        model = _scaled_model(self.metric, statistics, self.scaling, moments, log_prior[seen])
+        model = scaled_model(self.metric, statistics, self.scaling, moments, log_prior[seen])
         model.groups = self._groups
         if self.covariance is not None:
             _whiten(model, X, codes, self.covariance, sample_weight)
-        return model if seen.size == n_classes else _spread_over(model, seen, log_prior)
-
-    def _train_chunks(self, chunks, classes, max_bytes):
-        """The model from chunks of rows, and their number of rows; sets `classes_`."""
-        has_medians = self.metric == "l1"
-        needs_moments = not has_medians or self.scaling in ("std", "variance")
-        read = Rereadable(chunks, "many" if has_medians else "one")
-
-        def summaries():
-            for X, codes, sample_weight in self._check_chunks(read, classes):
-                rest = codes, len(self.classes_), sample_weight
-                yield Labelled(
-                    self.classes_,
-                    Both(
-                        survey(X, *rest) if has_medians else None,
-                        summarise(X, *rest) if needs_moments else None,
-                    ),
-                )
-
-        found = merge_in_tree(summaries(), lambda one, other: one.merge(other))
-        if found is None:
-            raise ValueError("There are no chunks: give at least one, with rows.")
-        self.classes_, moments = found.labels, found.summary.moments
-        weight = found.summary.weight
-        require_two_classes(self)
-        if np.count_nonzero(weight) < 2:
-            raise ValueError("Fewer than two classes have samples with weight; two are needed.")
-        if not has_medians:
-            return self._train_moments(moments), moments.n_rows
-        seen = np.flatnonzero(weight > 0)
-        unit = None if moments is None else moments.unit
-        place = np.full(weight.size, -1)
-        place[seen] = np.arange(seen.size)
-
-        def checked():
-            for X, codes, sample_weight in self._check_chunks(read, found.labels):
-                rows = np.flatnonzero(place[codes] >= 0)
-                if rows.size < codes.size:
-                    X, codes = X[rows], codes[rows]
-                    sample_weight = None if sample_weight is None else sample_weight[rows]
-                yield divide(X, unit), place[codes], sample_weight
-
-        whole = replace(found.summary.survey, weight=weight[seen])
-        if unit is not None:
-            whole = replace(whole, width=64)
-        statistics = from_medians(medians_of_chunks(checked, whole, max_bytes))
-        statistics.unit = unit
-        log_prior = self._log_prior(weight)
-        if moments is not None:
-            moments = moments.take(seen)
-        model = _scaled_model("l1", statistics, self.scaling, moments, log_prior[seen])
-        model.groups = self._groups
-        n_rows = found.summary.survey.n_rows
-        return (
-            model if seen.size == weight.size else _spread_over(model, seen, log_prior)
-        ), n_rows
-
-    def _check_chunks(self, read, classes):
-        """Checked chunks; errors name the chunk."""
-        for number, (X, y, sample_weight) in enumerate(read):
-            try:
-                checked = self._validate(
-                    X, y, sample_weight, reset=number == 0, classes=classes, n_classes_needed=1
-                )
-                if self.metric == "l1" and is_sparse(checked[0]):
-                    check_finite((checked[0].data,), checked[0])
-            except ValueError as error:
-                raise ValueError(f"Chunk {number}: {error}") from error
-            yield checked
+        return model if seen.size == n_classes else spread_over(model, seen, log_prior)
 
     def _log_prior(self, weight):
         """Logarithms of the priors; classes that were not seen are ignored."""
@@ -241,37 +171,15 @@ class CenterTraining(TamisEstimator):
             return np.log(prior / prior.sum())
 
 
-@dataclass
-class Both:
-    """What one pass over the chunks finds: a survey for medians, moments, or both."""
-
-    survey: Survey | None
-    moments: ClassMoments | None
-
-    @property
-    def weight(self):
-        """Sums of the sample weights."""
-        return (self.survey or self.moments).weight
-
-    def merge(self, other):
-        """Of the rows of both."""
-        pairs = (self.survey, other.survey), (self.moments, other.moments)
-        return Both(*(None if one is None else one.merge(two) for one, two in pairs))
-
-    def spread(self, places, n_classes):
-        """With the classes at other places among more classes."""
-        parts = self.survey, self.moments
-        return Both(*(None if part is None else part.spread(places, n_classes) for part in parts))
-
-
-def _scaled_model(metric, statistics, scaling, moments, log_prior):
+def scaled_model(metric, statistics, scaling, moments, log_prior):
+    """The model of some statistics; `moments` are needed for the scales "std" and "variance"."""
     power = 1 if metric == "l1" else 2
     scale, reference = scale_of(statistics, scaling, power, moments)
     gains = scaled_by(statistics.gain, scale, power)
     return CenterModel(metric, statistics, scale, gains, log_prior, reference=reference)
 
 
-def _spread_over(model, seen, log_prior):
+def spread_over(model, seen, log_prior):
     """Extend the model to all classes: those that were not seen are never predicted."""
     statistics = model.statistics
     weight = np.zeros(log_prior.size)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from tamis._array import is_sparse
 from tamis._base import decode_labels, resolve_n_features, steps, with_callbacks
 from tamis.centers._fitted import FittedCenters
+from tamis.centers.chunks import LocalChunks, train_chunks
 from tamis.centers.model import CenterModel
 from tamis.centers.path import CentersPath, check_levels
 from tamis.centers.statistics import ClassMoments, summarise
@@ -234,7 +235,8 @@ class SparseCenterClassifier(FittedCenters):
             )
         if classes is not None:
             classes = np.unique(column_or_1d(decode_labels(classes)))
-        model, n_rows = self._train_chunks(chunks, classes, max_bytes)
+        passes = LocalChunks(chunks, is_read_again=self.metric == "l1")
+        model, n_rows = train_chunks(self, passes, classes, max_bytes)
         names = getattr(chunks, "feature_names", None)
         if names is not None and len(names) == self.n_features_in_:
             self.feature_names_in_ = np.array(names, dtype=object)

@@ -166,8 +166,6 @@ class MedianSearch:
     def _digit(self):
         return min(self.bits, self.left)
 
-    # Counting.
-
     def count(
         self, X: Matrix, codes: NDArray, sample_weight: NDArray | None
     ) -> tuple[NDArray, NDArray]:
@@ -374,10 +372,10 @@ class MedianSearch:
         tied = 2 * self.at_lower <= weight + self.rule.class_slack
         ahead = np.where(tied, 0.0, 2 * self.at_lower - weight)
         behind = weight - 2 * self.before_lower
-        with np.errstate(invalid="ignore"):
-            cost = np.where(right, ahead * (common - lower), 0.0)
-            cost = np.where(left, behind * (lower - common), cost)
-        cost = np.where(right | left, np.maximum((cost + 2 * sums[..., 1]) / weight, 0.0), 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            cost = np.where(left, behind * (lower - common), ahead * (common - lower))
+            cost = np.maximum((cost + 2 * sums[..., 1]) / weight, 0.0)
+        cost = np.where(right | left, cost, 0.0)
         return ClassMedians(
             weight,
             self.medians.T,
