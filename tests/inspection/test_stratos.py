@@ -1,5 +1,7 @@
 """Calibration, decision curves and probabilities, against slow and obvious computations."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -315,3 +317,11 @@ def test_comparisons_of_many_classes_need_a_positive_one(cls, comparison):
         cls.from_comparison(comparison)
     with pytest.raises(ValueError, match="'none' is none of the classes, high, low, middle"):
         cls.from_comparison(comparison, positive="none")
+
+
+@pytest.mark.parametrize("cls", DISPLAYS)
+def test_without_matplotlib_the_message_says_what_to_install(cls, monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=rf"^{cls.__name__} needs .*'tamis\[plot\]'"):
+        cls.from_predictions([0, 1, 1], [0.1, 0.4, 0.9])
