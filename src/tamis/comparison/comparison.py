@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.comparison.choice import Candidates, Choice, Honest
-from tamis.comparison.final import fit_final
+from tamis.comparison.final import describe_features, fit_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.metrics import kept_alone, path_table, summarise
 from tamis.comparison.options import Settings
@@ -97,6 +97,7 @@ class Comparison:
     checks: list[Check] = field(default_factory=list)
     backend: Any = None
     _models: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+    _tested: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # Results.
 
@@ -172,6 +173,15 @@ class Comparison:
         names = list(records[0]) if records else ["rank", "feature"]
         return self._as_frame({name: [record[name] for record in records] for name in names})
 
+    @property
+    def guarantees(self) -> dict[str, Any]:
+        """What can be promised about the features of the recommended model.
+
+        "true_features", "frequencies" and, for features that are ranked one by one, "rule" and
+        "alternatives"; each with its numbers and a "statement", or the "reason" why there is none.
+        """
+        return self.metrics["model"]["guarantees"]
+
     def _as_frame(self, columns):
         if self.backend is None:
             return columns
@@ -232,8 +242,9 @@ class Comparison:
     def fitted(self, choice: Choice) -> tuple[TableModel, list[dict], dict]:
         """Model, feature records and metrics of one method and level, fitted once."""
         if choice not in self._models:
-            model, records = fit_final(self, choice)
-            metrics = summarise(self, choice, records)
+            model, trained = fit_final(self, choice)
+            records, guarantees = describe_features(self, choice, trained)
+            metrics = summarise(self, choice, records, guarantees)
             model.scores = {
                 name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
             }
@@ -254,7 +265,7 @@ class Comparison:
     def metrics(self) -> dict:
         """All results as plain values: the content of `metrics.json`."""
         if self.choice is None:
-            return summarise(self, None, [])
+            return summarise(self, None, [], {})
         return self.fitted(self.choice)[2]
 
     def save(
