@@ -89,6 +89,8 @@ def _show_model(model, settings):
     elif mean != count(model["features"]):
         counted += f" ({mean} on average in the folds)"
     lines = [f"{what}: {model['title']}, {counted}"]
+    if "without" in model:
+        lines[0] += f", without {', '.join(model['without'])}"
     if "total_cost" in model:
         lines[0] += f", total cost {model['total_cost']:.4g}"
     name, chosen = _name(settings), model["selection_score"]
@@ -104,6 +106,11 @@ def _show_model(model, settings):
             "(upper 95 % limit)"
         )
         lines.append(f"  {name} {score(chosen)} in the folds that selected it (do not report)")
+    elif "without" in model:
+        lines.append(
+            f"  {name} {score(chosen)}, cross-validated again without these features (chosen "
+            "after seeing the curve; do not report)"
+        )
     else:
         lines.append(
             f"  {name} {score(chosen)}, above {chosen['simultaneous_lower_95']:.3f} with 95 % "

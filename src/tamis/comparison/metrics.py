@@ -161,6 +161,12 @@ def describe_model(comparison, choice, point):
         row["rows"] //= n_repeats
     if recommended:
         described["honest_score"] = _honest(comparison.honest_score, settings)
+    elif comparison.without:
+        described["without"] = list(comparison.without)
+        described["selection_score"]["is"] = (
+            "cross-validated again without the excluded features, which were named after seeing "
+            "the curve: optimistic, so do not report it"
+        )
     else:
         place = comparison.candidates.place(choice.method, at)
         described["selection_score"] |= {

@@ -11,7 +11,7 @@ their squared sums, times U / (U - 1) for U groups. Shapes: X (n, m), features (
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tamis._array import is_sparse
 from tamis._base import encode_labels, validate
@@ -24,7 +24,7 @@ def gain_standard_error(
     model: SparseCenterClassifier | SparseCenterClassifierCV,
     X: ArrayLike,
     y: ArrayLike,
-    features: ArrayLike,
+    features: NDArray,
     groups: ArrayLike | None,
 ) -> float:
     """Standard error of the sum of the gains of some features.
@@ -37,7 +37,7 @@ def gain_standard_error(
         The rows that it was fitted on.
     y : array-like of shape (n_samples,)
         Their labels.
-    features : array-like of int
+    features : ndarray of int
         Features with a gain.
     groups : array-like of shape (n_samples,) or None
         Sample groups, each counted once.
