@@ -96,7 +96,8 @@ def test_dropping_redundant_features_leaves_them_in_the_test():
 def test_conditional_panels_get_p_values_but_no_bound(method):
     X, y = signals()
     records, told = described(make(X, y), method, k=2)
-    assert "reason" in told["true_features"] and "alternatives" not in told
+    assert "reason" in told["true_features"] and "rule" not in told
+    assert ("reason" in told["alternatives"]) == (method != "panel")
     assert all(record["max_t_p"] is not None for record in records.values())
     halves = [record["frequency"] for record in records.values()]
     assert (halves != [None] * len(halves)) == (method == "panel")
@@ -201,3 +202,17 @@ def test_few_rows_are_too_few_to_call_features_interchangeable():
     assert records["x1"]["loss_if_replaced"] is None  # no substitute at all
     first = records.get("x0") or records["x2"]
     assert first["interchangeable"] == "" and first["loss_if_replaced"] > 0.01
+
+
+def test_alternatives_of_a_forward_panel_are_its_swaps():
+    from tamis import PanelClassifier
+    from tamis.guarantees import swap_panels
+
+    X, y = signals(shift=1.0)
+    records, told = described(make(X, y), "panel", k=2)
+    swaps = swap_panels(PanelClassifier(2).fit(X, y), X, y)
+    assert set(records) == {f"x{j}" for j in swaps.features}
+    alternatives = told["alternatives"]
+    assert alternatives["panels"] == len(swaps.near) > 0 and not alternatives["is_exhaustive"]
+    assert alternatives["first"][0] == [f"x{j}" for j in swaps.near[0].features]
+    assert alternatives["in_all"] == [f"x{j}" for j in np.flatnonzero(swaps.status() == "all")]

@@ -94,14 +94,17 @@ def _show_guarantees(records, guarantees):
 
 def _tell_panels(panels):
     n, size = panels["panels"], plural(panels["of"], "feature")
+    kind, close = f"other panel{'' if n == 1 else 's'} of {size}", "one standard error of the gain"
+    if not panels["is_exhaustive"]:
+        kind, close = f"{kind} with one feature swapped", "one standard error of the loss"
     if not n:
-        return f"No other panel of {size} is within one standard error of the gain."
+        return f"No {kind.replace('panels', 'panel')} is within {close}."
     number = f"More than {n:,}" if panels["are_more"] else f"{n:,}"
     shared = len(panels["in_all"])
     return (
-        f"{number} other panel{'' if n == 1 else 's'} of {size} {'is' if n == 1 else 'are'} "
-        f"within one standard error of the gain; {plural(shared, 'feature')} "
-        f"{'is' if shared == 1 else 'are'} in all of them."
+        f"{number} {kind} {'is' if n == 1 else 'are'} within {close}; "
+        f"{plural(shared, 'feature')} {'is' if shared == 1 else 'are'} in all of them"
+        f"{'.' if panels['is_exhaustive'] else ' (more swaps at once were not tried).'}"
     )
 
 

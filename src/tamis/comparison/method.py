@@ -106,6 +106,8 @@ class Method(ABC):
         Whether a sample weight of 2 is exactly equivalent to repeating the row.
     has_medians : bool
         Whether its class centers are medians.
+    metric : {"l2", "l1"}
+        Whether features are compared by means or by medians.
     level_name : str
         What a level is.
     ranks : {"one by one", "forward", None}
@@ -119,6 +121,7 @@ class Method(ABC):
     asks = False
     takes_weights = False
     has_medians = False
+    metric = "l2"
     level_name = "features"
     ranks: str | None = None
 

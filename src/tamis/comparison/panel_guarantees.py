@@ -16,7 +16,6 @@ on a clock, so that results do not depend on the machine.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,11 @@ from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
 from tamis.centers import SparseCenterClassifier
+from tamis.comparison.alternatives import find_alternatives
 from tamis.comparison.method import Method, Trained
 from tamis.comparison.problem import Problem
-from tamis.guarantees import NearOptimalPanels, StableSelector, TrueFeatures, true_features
+from tamis.guarantees import StableSelector, TrueFeatures, true_features
 from tamis.guarantees.half_shares import choose_largest, half_rows, half_shares
-from tamis.guarantees.near_optimal import gain_standard_error
 from tamis.guarantees.substitutes import frequencies_with_substitutes
 from tamis.panel.selection import is_rare
 from tamis.stability import complementary_pairs
@@ -47,7 +46,6 @@ _BOUND_TIME, _TEST_TIME, _HALF_TIME, _RULE_TIME = 2.0, 0.5, 2.0, 0.5
 _PATIENCE = 3.0
 _SCREENED = 100
 _MOST_ROWS = 20_000
-_COUNTED_PANELS, _LISTED_PANELS = 1000, 10
 _WEIGHTS = "the rows have weights"
 
 
@@ -112,7 +110,7 @@ def guarantee_features(
         return found
     data = _Data.of(problem, trained)
     one_by_one = method.ranks == "one by one"
-    metric = getattr(method, "metric", "l2")
+    metric = method.metric
     key = metric, one_by_one
     if key not in cache:
         cache[key] = _test_features(problem, data, metric, one_by_one, seed)
@@ -134,7 +132,7 @@ def guarantee_features(
         }
     if one_by_one:
         found.told["rule"] = _apply_rule(problem, data, metric, features, seed)
-        found.told["alternatives"] = _find_alternatives(problem, trained, metric, k)
+    found.told["alternatives"] = find_alternatives(method, trained, place, k)
     return found
 
 
@@ -254,7 +252,7 @@ def _find_frequencies(problem, data, method, trained, k, seed, correlation):
         return "choosing again on many halves would take too long; the share of folds is given"
     if method.ranks == "forward" and is_rare(problem.encoded):
         return "words are chosen along a path, which takes too long; the share of folds is given"
-    metric = getattr(method, "metric", "l2")
+    metric = method.metric
     plain = problem.weights is None and not problem.missing.size and problem.redundancy is None
     together = method.ranks == "one by one" and plain
     n_pairs = _N_PAIRS
@@ -335,35 +333,4 @@ def _apply_rule(problem, data, metric, features, seed):
         "of": int(features.size),
         "expected_false": selector.expected_false,
         "statement": selector.statement(columns),
-    }
-
-
-def _find_alternatives(problem, trained, metric, k):
-    """The panels within one standard error of the gain, and what they share."""
-    if problem.weights is not None:
-        return {"reason": _WEIGHTS}
-    part = trained.part
-    model = SparseCenterClassifier(None, metric=metric).fit(part.X, part.codes)
-    gains = np.bincount(part.feature_of, weights=model.gains_, minlength=len(problem.names))
-    gains[problem.kept] = 0.0
-    best = NearOptimalPanels(gains, k, 0.0).best.features
-    columns = part.columns_of(best)
-    columns = columns[model.gains_[columns] > 0]
-    eps = gain_standard_error(model, part.X, part.codes, columns, part.groups)
-    panels = NearOptimalPanels(gains, k, eps)
-    first = list(islice(panels, 1, _COUNTED_PANELS + 2))
-    status = panels.status()
-
-    def names(some):
-        return [problem.names[f] for f in some]
-
-    return {
-        "panels": min(len(first), _COUNTED_PANELS),
-        "are_more": len(first) > _COUNTED_PANELS,
-        "of": panels.n_features,
-        "within": eps,
-        "in_all": names(best[status[best] == "all"]),
-        "in_some": int(np.count_nonzero(status == "some")),
-        "first": [names(panel.features) for panel in first[:_LISTED_PANELS]],
-        "is": "within one standard error of the training gain; new rows may tell them apart",
     }
