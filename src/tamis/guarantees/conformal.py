@@ -64,6 +64,7 @@ from tamis.guarantees.coverage import Coverage
 from tamis.paths.calibration_rows import (
     CALIBRATION_SHARE,
     check_share,
+    count_as_strange,
     deal_rows,
     keep_rows,
     number_groups,
@@ -303,7 +304,7 @@ class ConformalClassifier(DecisionMixin, ClassifierMixin, TamisEstimator):
         for model, calibration in zip(self.models_, self.calibration_scores_, strict=True):
             scores = self._scores(model, X)
             for c, known in enumerate(calibration):
-                count[:, c] += known.size - np.searchsorted(known, scores[:, c])
+                count[:, c] += count_as_strange(known, scores[:, c])
         n_models = len(self.models_)
         return (n_models + count) / (self.n_calibration_ + n_models)
 

@@ -38,6 +38,7 @@ PARTS = {
     "Process": "tamis.datumwise.process",
     "Recalibration": "tamis.tables.table_model",
     "Rule": "tamis.datumwise.induction",
+    "SetCalibration": "tamis.tables.prediction_sets",
     "SetForest": "tamis.datumwise.evidence",
     "Stage": "tamis.datumwise.forest_policy",
     "TableModel": "tamis.tables.table_model",
