@@ -37,6 +37,12 @@ def test_every_group_is_kept_equally_often_whatever_its_size():
     assert np.abs(counts / 400 - 0.3).max() < 4 * np.sqrt(0.21 / 400)
 
 
+def test_enough_rows_of_each_class_are_left():
+    for left, expected in ((1, [32, 8, 0]), (3, [32, 7, 0]), (9, [31, 1, 0])):
+        kept = keep_rows(CODES, None, CODES.size, 0.8, 0, left)[1]
+        assert np.bincount(CODES[kept], minlength=3).tolist() == expected
+
+
 def test_groups_of_one_class_are_dealt_class_by_class():
     groups = np.repeat(np.arange(40), 3)
     codes = (groups < 8).astype(int)  # 8 groups of class 1

@@ -109,15 +109,13 @@ class CalibrationRows:
 
     # Before any model is trained.
 
-    def announce(self, classes: NDArray, n_train: int, methods: Sequence[str]) -> list[str]:
+    def announce(self, classes: NDArray, codes: NDArray, methods: Sequence[str]) -> list[str]:
         """What will be promised; raises InputError if the rows are too few for it.
 
         Parameters
         ----------
-        classes : ndarray
-            Labels of the training rows.
-        n_train : int
-            Number of training rows.
+        classes, codes : ndarray
+            Labels of the training rows, and the index of each row's.
         methods : sequence of str
             Methods that take part.
 
@@ -126,18 +124,17 @@ class CalibrationRows:
         notes : list of str
         """
         self.classes = classes
-        strange = np.setdiff1d(self.labels, classes)
-        if strange.size:
+        lost = np.union1d(np.setdiff1d(self.labels, classes), classes[np.bincount(codes) < 2])
+        if lost.size:
             raise InputError(
-                f"--calibration-share {self.options.calibration_share:g}: all rows of class "
-                f"{strange[0]} would be set aside, which leaves none for training. Set fewer "
-                "aside, or drop that class."
+                f"--calibration-share {self.options.calibration_share:g}: fewer than 2 rows of "
+                f"class {lost[0]} would be left for training. Set fewer aside, or drop that class."
             )
         counts = np.bincount(self.codes, minlength=classes.size)
         shares = [f"{label} {n:,}" for label, n in zip(classes.tolist(), counts, strict=True)]
         notes = [
             f"{counted(self.table.n_rows, 'row')} set aside for calibration "
-            f"({listed(shares, 8)}); {counted(n_train, 'row')} train and choose the model"
+            f"({listed(shares, 8)}); {counted(codes.size, 'row')} train and choose the model"
         ]
         if self.table.weights is not None:
             notes.append(
@@ -273,8 +270,43 @@ class CalibrationRows:
 
     # Words.
 
+    def conclude(
+        self,
+        metrics: dict[str, Any],
+        model: TableModel | None = None,
+        choice: Choice | None = None,
+        usual: Choice | None = None,
+    ) -> None:
+        """Calibrate a model, and add what is promised about it to the results.
+
+        Parameters
+        ----------
+        metrics : dict
+            The content of `metrics.json`; changed in place.
+        model : TableModel or None
+            Trained on the other rows; changed in place. None: nothing was finished.
+        choice, usual : Choice or None
+            Method and level of the model, and of the ordinary recommendation.
+        """
+        promised = Promised() if model is None else self.calibrate(model)
+        told = self.describe(metrics["data"]["rows"], model, promised)
+        metrics["calibration"] = told
+        if promised.threshold is not None:
+            metrics["model"]["threshold"]["is"] = "of thresholds chosen in the folds"
+        if self.questions is None or self.questions.choice not in (None, choice):
+            return
+        told["questions"] = self.questions.describe()
+        if usual is not None and choice == self.questions.choice != usual:
+            method = metrics["methods"][usual.method]
+            path = method["path"][usual.place]
+            told["questions"]["ordinary"] = {"title": method["title"], **path}
+            metrics["model"]["chosen_by"] = "calibration rows"
+            metrics["model"]["selection_score"]["is"] = (
+                "chosen by the calibration rows: the lower limit holds for all points together"
+            )
+
     def describe(self, n_train: int, model: TableModel | None, promised: Promised) -> dict:
-        """Plain values for `metrics.json`."""
+        """Plain values about the rows, and what they promise about the model."""
         counts = np.bincount(self.codes, minlength=self.classes.size)
         independent = [rows.size for rows in self.rows_of_classes()]
         labels = [str(label) for label in self.classes.tolist()]
@@ -305,8 +337,6 @@ class CalibrationRows:
                 "positives": found.n_positives,
                 "specificity": promised.specificity,
             }
-        if self.questions is not None:
-            told["questions"] = self.questions.describe()
         return told
 
 

@@ -324,7 +324,7 @@ def compare_table(
     settings = make_settings(options, problem, notes)
     needed = ()
     if kept is not None:
-        notes += kept.announce(problem.classes, problem.n_rows, settings.methods)
+        notes += kept.announce(problem.classes, problem.codes, settings.methods)
         needed = (ASKING,) if kept.limits_questions else ()
     planned, left_out = plan(problem, settings), {}
     if methods is not None:

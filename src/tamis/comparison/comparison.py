@@ -18,7 +18,7 @@ from tamis.comparison.folder import RunFolder
 from tamis.comparison.metrics import kept_alone, path_table, summarise
 from tamis.comparison.options import Settings
 from tamis.comparison.problem import Problem
-from tamis.comparison.promises import ASKING, Promised
+from tamis.comparison.promises import ASKING
 from tamis.comparison.results import MethodResult
 from tamis.paths.folds import Fold
 from tamis.tables.errors import InputError
@@ -248,9 +248,7 @@ class Comparison:
             model, records = fit_final(self, choice, self._trained.get(choice.method))
             metrics = summarise(self, choice, records)
             if self.kept is not None:
-                promised = self.kept.calibrate(model)
-                told = self.kept.describe(self.problem.n_rows, model, promised)
-                metrics["calibration"] = told
+                self.kept.conclude(metrics, model, choice, self._require_choice())
             model.scores = {
                 name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
             }
@@ -286,8 +284,7 @@ class Comparison:
         if self.choice is None:
             metrics = summarise(self, None, [])
             if self.kept is not None:
-                told = self.kept.describe(self.problem.n_rows, None, Promised())
-                metrics["calibration"] = told
+                self.kept.conclude(metrics)
             return metrics
         return self.fitted(self.final_choice)[2]
 

@@ -26,7 +26,7 @@ __all__ = [
     "set_aside",
 ]
 
-_FEWEST_ROWS = 20
+_FEWEST_ROWS, _FEWEST_OF_CLASS = 20, 2
 _EPOCHS = ((0.6e9, 2.5e9), (0.6e12, 2.5e12))  # seconds and milliseconds since 1970
 
 
@@ -79,10 +79,11 @@ def set_aside(table: Table, options: Options) -> tuple[Table, CalibrationRows | 
     codes = None
     if options.max_error is None:
         codes = np.unique(table.y, return_inverse=True)[1]
-    train, rows = keep_rows(codes, groups, table.n_rows, options.calibration_share, options.seed)
+    share, n_rows = options.calibration_share, table.n_rows
+    train, rows = keep_rows(codes, groups, n_rows, share, options.seed, left=_FEWEST_OF_CLASS)
     if not rows.size:
         raise InputError(
-            f"--calibration-share {options.calibration_share:g}: of so few rows, none would be "
+            f"--calibration-share {share:g}: of so few rows, none would be "
             "set aside. Set a larger share aside, or collect more rows."
         )
     kept = table.take(rows)

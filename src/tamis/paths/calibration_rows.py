@@ -51,21 +51,28 @@ def number_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.intp] | N
 
 
 def keep_rows(
-    strata: NDArray | None, groups: NDArray | None, n_rows: int, share: float, seed: int
+    strata: NDArray | None,
+    groups: NDArray | None,
+    n_rows: int,
+    share: float,
+    seed: int,
+    left: int = 1,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Set rows aside at random; sample groups stay whole.
 
     Parameters
     ----------
     strata : ndarray of int of shape (n_rows,) or None
-        Classes from each of which the same share is kept, all but one row (or sample group) at
-        most. Not used if any sample group has rows of several classes.
+        Classes from each of which the same share is kept. Not used if any sample group has rows
+        of several classes.
     groups : ndarray of int of shape (n_rows,) or None
         Sample groups, numbered from 0.
     n_rows : int
     share : float
         Share of the rows, or sample groups, to keep.
     seed : int
+    left : int
+        Rows (or sample groups) of each class that are not kept, at least.
 
     Returns
     -------
@@ -77,7 +84,8 @@ def keep_rows(
     is_kept = np.zeros(strata.size, dtype=bool)
     for stratum in np.unique(strata):
         members = rng.permutation(np.flatnonzero(strata == stratum))
-        is_kept[members[: min(round(share * members.size), members.size - 1)]] = True
+        n_kept = min(round(share * members.size), members.size - left)
+        is_kept[members[: max(0, n_kept)]] = True
     return np.flatnonzero(~is_kept[part_of]), np.flatnonzero(is_kept[part_of])
 
 
