@@ -51,6 +51,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from tamis._base import (
     DecisionMixin,
+    RecordMixin,
     TamisEstimator,
     encode_labels,
     name_some,
@@ -60,6 +61,7 @@ from tamis._base import (
     with_callbacks,
 )
 from tamis.centers import SparseCenterClassifier
+from tamis.guarantees.conformal_record import read_record, write_record
 from tamis.guarantees.coverage import Coverage
 from tamis.paths.calibration_rows import (
     CALIBRATION_SHARE,
@@ -79,7 +81,7 @@ __all__ = ["ConformalClassifier"]
 _FOLDS = 5
 
 
-class ConformalClassifier(DecisionMixin, ClassifierMixin, TamisEstimator):
+class ConformalClassifier(RecordMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
     """Classifier with prediction sets that contain the true class with a guaranteed probability.
 
     Parameters
@@ -138,6 +140,9 @@ class ConformalClassifier(DecisionMixin, ClassifierMixin, TamisEstimator):
     >>> round(float(sets[y[1::2] == "malignant", 1].mean()), 2)
     0.95
     """
+
+    _write_record, _read_record = write_record, read_record
+    _unwritten = ("estimator",)
 
     def __init__(
         self,
