@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.comparison.calibrated import CalibrationRows
 from tamis.comparison.choice import Candidates, Choice, Honest
-from tamis.comparison.final import describe_features, fit_final
+from tamis.comparison.final import describe_features, fit_final, make_model, train_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.metrics import kept_alone, path_table, summarise
 from tamis.comparison.options import Settings
 from tamis.comparison.problem import Problem
+from tamis.comparison.promises import ASKING
 from tamis.comparison.restricted import exclude_features
 from tamis.comparison.results import MethodResult
 from tamis.paths.folds import Fold
@@ -76,6 +78,8 @@ class Comparison:
         Findings about the data and the result.
     without : tuple of str
         Features that were excluded after the comparison (`excluding`).
+    kept : CalibrationRows or None
+        Rows that were set aside before anything else.
     backend : module or None
         Library of the frames that are returned; None: dicts of columns.
     """
@@ -100,7 +104,9 @@ class Comparison:
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
     without: tuple[str, ...] = ()
+    kept: CalibrationRows | None = None
     backend: Any = None
+    _trained: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     _models: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     _tested: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -117,6 +123,13 @@ class Comparison:
         result = self.result(choice.method)
         assert result is not None
         return result, choice.place
+
+    @property
+    def final_choice(self) -> Choice:
+        """The choice of the calibration rows, if they made one; otherwise `choice`."""
+        choice = self._require_choice()
+        questions = None if self.kept is None else self.kept.questions
+        return choice if questions is None or questions.choice is None else questions.choice
 
     @property
     def table(self) -> Any:
@@ -170,7 +183,7 @@ class Comparison:
     @property
     def features(self) -> Any:
         """The features of the recommended model, best first, as a frame of the caller's kind."""
-        return self.features_of(self._require_choice())
+        return self.features_of(self.final_choice)
 
     def features_of(self, choice: Choice) -> Any:
         """The features of one method and level: see `features`."""
@@ -202,8 +215,8 @@ class Comparison:
 
     @property
     def model(self) -> TableClassifier:
-        """The recommended model, fitted on all rows."""
-        return TableClassifier.from_model(self.table_model(self._require_choice()))
+        """The recommended model, fitted on all rows but those set aside for calibration."""
+        return TableClassifier.from_model(self.table_model(self.final_choice))
 
     def pick(self, method: str, n_features: float, without: Sequence[str] = ()) -> TableClassifier:
         """The model of another method or level, fitted on all rows.
@@ -272,14 +285,29 @@ class Comparison:
     def fitted(self, choice: Choice) -> tuple[TableModel, list[dict], dict]:
         """Model, feature records and metrics of one method and level, fitted once."""
         if choice not in self._models:
-            model, trained = fit_final(self, choice)
+            model, trained = fit_final(self, choice, self._trained.get(choice.method))
             records, guarantees = describe_features(self, choice, trained)
             metrics = summarise(self, choice, records, guarantees)
+            if self.kept is not None:
+                self.kept.conclude(metrics, model, choice, self._require_choice())
             model.scores = {
                 name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
             }
             self._models[choice] = model, records, metrics
         return self._models[choice]
+
+    def find_questions(self) -> None:
+        """Test the datum-wise models on the calibration rows, from many questions to few."""
+        result = self.result(ASKING)
+        assert self.kept is not None
+        if result is None:
+            return
+        trained = self._trained[ASKING] = train_final(self, result)
+        models = [make_model(self, result, i, trained) for i in range(len(result.levels))]
+        names = {
+            name for name, kept in zip(self.problem.names, self.problem.kept, strict=True) if kept
+        }
+        self.kept.test_questions(models, result, names)
 
     def _require_choice(self) -> Choice:
         if self.choice is None:
@@ -295,8 +323,11 @@ class Comparison:
     def metrics(self) -> dict:
         """All results as plain values: the content of `metrics.json`."""
         if self.choice is None:
-            return summarise(self, None, [], {})
-        return self.fitted(self.choice)[2]
+            metrics = summarise(self, None, [], {})
+            if self.kept is not None:
+                self.kept.conclude(metrics)
+            return metrics
+        return self.fitted(self.final_choice)[2]
 
     def save(
         self, folder: str | PathLike, choice: Choice | None = None, guard: bool = True
@@ -317,7 +348,7 @@ class Comparison:
         messages : list of str
             Messages about the files.
         """
-        model, records, metrics = self.fitted(choice or self._require_choice())
+        model, records, metrics = self.fitted(choice or self.final_choice)
         assert self.data is not None
         return RunFolder(folder).write_results(model, records, metrics, self.data.columns, guard)
 
