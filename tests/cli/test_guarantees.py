@@ -40,7 +40,7 @@ def test_fit_prints_the_bound_and_writes_every_number(run):
     model = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["model"]
     bound = model["guarantees"]["true_features"]
     assert bound["of"] == model["features"] and 1 <= bound["at_least"] <= 3
-    assert f"At least {bound['at_least']} of these {bound['of']} differ" in out
+    assert bound["statement"] in out and "between the classes, confidence 95 %" in out
     assert "share of halves  or substitute  max-T p" in out and "share of folds" not in out
     assert "within one standard error of the gain" in out
     for record in read_features(folder):

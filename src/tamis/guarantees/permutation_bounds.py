@@ -122,11 +122,14 @@ class TrueFeatures:
         -------
         sentence : str
         """
-        size = np.size(features)
+        size, n_true = np.size(features), self.at_least(features)
+        told = f"At least {n_true} of these {size} differ"
+        if size == 1:
+            told = "This feature differs" if n_true else "This feature is not shown to differ"
         return (
-            f"At least {self.at_least(features)} of these {size} differ between the classes, "
-            f"confidence {100 * (1 - self.alpha):g} %, whatever number of features you pick. A "
-            "feature that only follows a causal one, or marks a batch, counts as differing."
+            f"{told} between the classes, confidence {100 * (1 - self.alpha):g} %, whatever "
+            "number of features you pick. A feature that only follows a causal one, or marks a "
+            "batch, counts as differing."
         )
 
 
