@@ -1,6 +1,7 @@
 """`tamis fit`: compare, recommend, and write the folder of a run."""
 
 import json
+import math
 import os
 import sys
 import threading
@@ -203,10 +204,17 @@ class Progress(AbstractContextManager):
 
     @staticmethod
     def _row(task):
-        titles = {"pair": "honest score: nested folds", "batch": "one batch held out"}
         if task.stage == "cv":
             return find_method(task.method).title
-        return titles.get(task.stage, "shuffled labels")
+        titles = {
+            "pair": "honest score: nested folds",
+            "batch": "one batch held out",
+            "inner-batch": "one batch held out",
+            "time": "later rows held out",
+            "inner-time": "later rows held out",
+            "curve": "fewer rows",
+        }
+        return titles.get(task.stage.rstrip("0123456789"), "shuffled labels")
 
     def __enter__(self):
         if sys.stderr.isatty():
@@ -240,6 +248,12 @@ class Progress(AbstractContextManager):
     def begin(self, task):
         """Record that a task has started."""
         self.running[task.key] = (task, time.perf_counter())
+        row = self._row(task)
+        if row not in self.total:  # of tasks that follow from the recommendation
+            self.estimates.setdefault(task.method, 0.0)
+            if self.bars is not None:
+                self.tasks[row] = self.bars.add_task(row, total=None)
+            self.total[row] = math.inf
 
     def end(self, task, seconds):
         """Record that a task has finished; `seconds` is None if it was done before, or failed."""

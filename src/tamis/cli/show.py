@@ -2,6 +2,8 @@
 
 import math
 
+from tamis.cli.show_clinical import show_clinical
+
 __all__ = ["count", "plural", "show_results", "show_table"]
 
 _MOST_CLASSES = 6
@@ -138,13 +140,7 @@ def _show_model(model, settings):
     lines += _show_threshold(model)
     lines += _show_kept(model)
     lines += _show_baseline(model)
-    if model.get("left_out_batches"):
-        batches = model["left_out_batches"]
-        worst = min(batches["accuracy_of_batch"].values())
-        lines.append(
-            f"  {name} {batches['score']:.3f} when one batch at a time is held out of training "
-            f"(accuracy in the worst batch: {worst:.3f})"
-        )
+    lines += show_clinical(model, name)
     if model.get("permutations"):
         p = model["permutations"]
         lines.append(

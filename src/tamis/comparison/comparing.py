@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from tamis.comparison.checks import check_result
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.effort import time_methods
+from tamis.comparison.error_costs import cost_matrix
 from tamis.comparison.metrics import versions
 from tamis.comparison.options import Options, make_settings
 from tamis.comparison.prepare import prepare
@@ -90,6 +91,8 @@ def compare(
     groups: ArrayLike | str | None = None,
     batches: ArrayLike | str | None = None,
     sample_weight: ArrayLike | str | None = None,
+    time: ArrayLike | str | None = None,
+    subgroups: Mapping[str, ArrayLike] | Sequence[str] | str = (),
     costs: Mapping[str, float] | None = None,
     feature_groups: Mapping[str, Sequence[str]] | None = None,
     keep: Sequence[str] | None = None,
@@ -98,7 +101,10 @@ def compare(
     minimize: str = "overall",
     positive: str | int | bool | None = None,
     min_sensitivity: float | None = None,
+    misclassification: Mapping[tuple[Any, Any], float] | None = None,
     permutations: int = 0,
+    learning_curve: bool = False,
+    assay_cv: float | Mapping[str, float] | None = None,
     redundancy: float | None = None,
     duplicates: str = "group",
     text: Sequence[str] = (),
@@ -137,6 +143,10 @@ def compare(
         Sample groups, kept in one fold (patients); batches (laboratories), each held out once.
     sample_weight : array-like of shape (n_samples,), str or None
         Sample weights; methods that cannot use them exactly are skipped.
+    time : array-like of shape (n_samples,), str or None
+        When rows were measured (numbers or dates): adds the score of the past on the future.
+    subgroups : sequence of str, or mapping of str to array-like of shape (n_samples,)
+        Columns (or values) of which every value gets its own score; columns stay features.
     costs : mapping of str to float, or None
         Costs of features (of feature groups by the group's name); 1 for the others.
     feature_groups : mapping of str to sequence of str, or None
@@ -151,8 +161,16 @@ def compare(
         Which number of features to minimise.
     positive, min_sensitivity : label and float, or None
         The positive class, and the smallest sensitivity for it.
+    misclassification : mapping of (label, label) to float, or None
+        Costs of errors, by true and predicted class; 1 for the others. Decisions minimise the
+        expected cost at the class frequencies of the data.
     permutations : int
         How often everything is repeated with shuffled labels, for a p-value.
+    learning_curve : bool
+        Whether to train on fewer rows, too, and estimate what twice the rows would add.
+    assay_cv : float, mapping of str to float, or None
+        Error of measurement as a share of the value (coefficient of variation), of all features
+        or by name: adds the score lost when held-out rows are measured again.
     redundancy : float or None
         Features more correlated than this with a better one are not used.
     duplicates : {"group", "keep", "drop"}
@@ -203,6 +221,8 @@ def compare(
             groups=groups,
             batches=batches,
             weights=sample_weight,
+            time=time,
+            subgroups=subgroups,
             text=text,
             categorical=() if isinstance(categorical, str) else categorical,
             drop=drop,
@@ -234,6 +254,10 @@ def compare(
             ngrams=ngrams,
             allow_baselines=bool(allow_baselines),
             seed=as_seed(random_state),
+            misclassification=dict(misclassification or {}),
+            learning_curve=bool(learning_curve),
+            assay_cv=None if isinstance(assay_cv, Mapping) else assay_cv,
+            assay_cvs=dict(assay_cv) if isinstance(assay_cv, Mapping) else {},
         )
         comparison = compare_table(
             table,
@@ -304,6 +328,9 @@ def compare_table(
     prepared = prepare(table, options)
     problem, notes = prepared.problem, prepared.table.notes
     settings = make_settings(options, problem, notes)
+    if options.misclassification:
+        costs = cost_matrix(options.misclassification, problem.classes).tolist()
+        settings = replace(settings, misclassification=tuple(map(tuple, costs)))
     planned, left_out = plan(problem, settings), {}
     if methods is not None:
         planned = planned.without([m for m in settings.methods if m not in methods])
@@ -352,7 +379,7 @@ def _open_store(folder, problem, options, settings, force, callbacks):
         for callback in callbacks:
             callback.on_message(message)
 
-    words = asdict(options) | {"folds": settings.n_folds, "repeats": settings.n_repeats}
+    words = options.words | {"folds": settings.n_folds, "repeats": settings.n_repeats}
     manifest = {
         "data": problem.digest(),
         "options": json.loads(json.dumps(words, default=str)),

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.comparison.choice import Candidates, Choice, Honest
+from tamis.comparison.clinical import describe_clinical
 from tamis.comparison.final import fit_final
 from tamis.comparison.folder import RunFolder
+from tamis.comparison.held_out import HeldOut
 from tamis.comparison.metrics import kept_alone, path_table, summarise
 from tamis.comparison.options import Settings
 from tamis.comparison.problem import Problem
@@ -54,8 +56,10 @@ class Comparison:
         The recommended method and level; None where no method was finished.
     honest_score : Honest or None
         Score of the whole procedure, with its 95 % interval.
-    batches : list of MethodResult
-        Results with one batch held out at a time.
+    held_out : dict of str to HeldOut
+        Predictions of "batch", one held out at a time, and of "time", by earlier rows.
+    learning_curve, assay : dict or None
+        Scores with fewer rows, and with errors of measurement; see `clinical`.
     p_value : float or None
         Of the permutations.
     shuffled_scores : list of float
@@ -86,7 +90,9 @@ class Comparison:
     candidates: Candidates | None = None
     choice: Choice | None = None
     honest_score: Honest | None = None
-    batches: list[MethodResult] = field(default_factory=list)
+    held_out: dict[str, HeldOut] = field(default_factory=dict)
+    learning_curve: dict[str, Any] | None = None
+    assay: dict[str, Any] | None = None
     p_value: float | None = None
     shuffled_scores: list[float] = field(default_factory=list)
     n_left: int = 0
@@ -318,6 +324,16 @@ class Comparison:
         )
 
     # Shared by the reports.
+
+    @cached_property
+    def clinical(self) -> dict[str, Any]:
+        """Other sites, later rows, subgroups, costs of errors, more rows, errors of measurement.
+
+        Plain values under "left_out_batches", "time_order", "subgroups", "misclassification",
+        "learning_curve" and "assay", as far as they were asked for.
+        """
+        self._require_choice()
+        return describe_clinical(self)
 
     @cached_property
     def lower_band(self) -> NDArray[np.float64]:

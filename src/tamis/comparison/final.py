@@ -261,8 +261,6 @@ def fit_final(comparison, choice):
     everything = np.union1d(problem.missing, used)
     preparation = problem.preparation.learn(problem.encoded, everything, problem.weights)
     preparation = observe(preparation.restrict(used), problem.encoded[:, used])
-    counts = np.bincount(problem.codes, problem.weights, problem.classes.size)
-    shares = np.full(counts.size, 1 / counts.size) if problem.balanced else counts / counts.sum()
     descriptions = comparison.descriptions
     model = TableModel(
         method=choice.method,
@@ -270,7 +268,7 @@ def fit_final(comparison, choice):
         target=comparison.data.target or "target",
         preparation=preparation,
         estimator=estimator,
-        priors=shares,
+        priors=problem.priors,
         is_dense=trained.columns is not None,
         temperature=calibrate(result, place, problem),
         descriptions={k: v for k, v in descriptions.items() if k in preparation.required},
@@ -278,6 +276,9 @@ def fit_final(comparison, choice):
     )
     if settings.positive is not None:
         model.positive = problem.classes[settings.positive].item()
+    if settings.misclassification is not None:
+        model.misclassification = np.array(settings.misclassification)
+        model.frequencies = problem.frequencies
     if result.thresholds is not None:
         model.threshold = _tempered(result, place, model.temperature)
     return model, describe_features(result, place, trained)

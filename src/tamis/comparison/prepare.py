@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamis.comparison.checks import check_data
+from tamis.comparison.clinical import check_subgroups
 from tamis.comparison.options import Options
 from tamis.comparison.problem import Problem
 from tamis.paths.copies import find_copies
@@ -52,6 +53,7 @@ def prepare(table: Table, options: Options) -> Prepared:
     -------
     prepared : Prepared
     """
+    check_subgroups(table)
     times, counters = find_disguised(table.columns)
     table, copies, n_dropped = handle_duplicates(table, options.duplicates, [*times, *counters])
     if not table.columns.names:
@@ -162,6 +164,7 @@ def make_problem(
         balanced=balanced,
         redundancy=redundancy,
         max_features=max_features,
+        dates=_indices(dataset.times),
     )
 
 
