@@ -183,7 +183,7 @@ def test_sparse_rows_and_negative_values():
     found = []
     for matrix in (X, sparse.csr_array(X)):
         comparison = compare(matrix, y, assay_cv=0.4, **FAST)
-        result, place = comparison.chosen
+        result, _ = comparison.chosen
         last = len(result.levels) - 1
         found.append(measure_again(comparison.problem, settings, result, last, comparison.folds))
     assert found[0]["below_zero"] == ["x1"] and found[0]["n_features"] == 4

@@ -1,7 +1,6 @@
 """`tamis fit`: compare, recommend, and write the folder of a run."""
 
 import json
-import math
 import os
 import sys
 import threading
@@ -248,17 +247,13 @@ class Progress(AbstractContextManager):
     def begin(self, task):
         """Record that a task has started."""
         self.running[task.key] = (task, time.perf_counter())
-        row = self._row(task)
-        if row not in self.total:  # of tasks that follow from the recommendation
-            self.estimates.setdefault(task.method, 0.0)
-            if self.bars is not None:
-                self.tasks[row] = self.bars.add_task(row, total=None)
-            self.total[row] = math.inf
 
     def end(self, task, seconds):
         """Record that a task has finished; `seconds` is None if it was done before, or failed."""
         row = self._row(task)
         self.running.pop(task.key, None)
+        if row not in self.total:  # it follows from the recommendation, and was not planned
+            return
         self.done[row] += 1
         self.left[task.method] -= 1
         if seconds is not None:

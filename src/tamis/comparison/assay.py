@@ -54,9 +54,10 @@ def assay_errors(problem: Problem, settings: Settings) -> NDArray[np.float64]:
     sources = preparation.sources
     n_numbers = len(preparation.numbers)
     errors = np.zeros(problem.feature_of.size)
+    known = {*sources[:n_numbers], *(names[f] for f in problem.feature_of[:n_numbers])}
     for name in settings.assay_cvs:
-        if name not in {*names, *sources[:n_numbers]}:
-            near = nearest(name, [*names, *sources[:n_numbers]])
+        if name not in known:
+            near = nearest(name, known)
             advice = f"; did you mean {' or '.join(near)}" if near else ""
             raise InputError(f"assay_cv {name}: no such numeric feature{advice}.")
     for j in range(n_numbers):

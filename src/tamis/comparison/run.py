@@ -235,6 +235,8 @@ def run(
                 _ask_more(comparison, do, done, is_over=lambda: not start(None))
             except KeyboardInterrupt:
                 comparison.why_stopped = "stopped"
+        wants_assay = settings.assay_cv is not None or settings.assay_cvs
+        comparison.n_left += bool(wants_assay and comparison.assay is None and not only_finished)
     return comparison
 
 

@@ -151,6 +151,9 @@ class Rows:
             "rows", "classes" (rows of each), "score", "interval_95", and "not_scored": why there
             is no score, or None.
         """
+        if self.weights is not None and (self.weights == 0).any():
+            rows = np.flatnonzero(self.weights)
+            return self.take(rows).describe(labels[rows], probabilities[rows], classes, positive)
         counts = np.bincount(self.codes, minlength=self.n_classes)
         names = [str(label) for label in classes.tolist()]
         absent = [name for name, n in zip(names, counts.tolist(), strict=True) if not n]
