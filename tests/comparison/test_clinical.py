@@ -135,6 +135,7 @@ def test_two_sites_say_little_and_a_class_of_one_site_is_named():
     clinical = compare(X, labels, batches=np.repeat(["a", "b"], 40), **FAST).clinical
     found = clinical["left_out_batches"]
     assert found["not_predicted"] == ["b"]  # without b, all are well
+    assert found["score"] is None and found["not_scored"] == "no row of class ill"
     assert found["batches"]["a"]["not_scored"] == "no row of class ill"
 
 

@@ -78,6 +78,8 @@ def _show_batches(found, name):
             f"  {name} {found['score']:.3f}, 95 % interval {low:.3f} to {high:.3f}, in batches "
             f"that were held out, {at_a_time} at a time, also when the model was chosen"
         )
+    else:
+        yield f"  batches that were held out: not scored ({found['not_scored']})"
     yield from _first(f"    {batch}: {_told(one)}" for batch, one in found["batches"].items())
     for batch in found["not_predicted"]:
         yield f"    {batch}: not predicted (the other batches do not have two classes)"

@@ -90,16 +90,12 @@ def _sites(comparison: Comparison, rows: Rows, held_out: HeldOut) -> dict[str, A
                 made.labels[mine], made.probabilities[mine], problem.classes, settings.positive
             )
     unscored = [name for name in names if name not in by_batch]
-    described: dict[str, Any] = {"score": None, "interval_95": None}
-    if by_batch:
-        score = some.score(made.labels, made.probabilities)
-        limits = some.interval(made.labels, made.probabilities)
-        low, high = site_limits(some, made.labels, made.probabilities, batches, score)
-        limits = [min(low, limits[0]), max(high, limits[1])]
-        described = {
-            "score": score,
-            "interval_95": [within_range(limit, settings.scoring) for limit in limits],
-        }
+    described = some.describe(made.labels, made.probabilities, problem.classes, settings.positive)
+    if described["score"] is not None:
+        found = described["score"], described["interval_95"]
+        low, high = site_limits(some, made.labels, made.probabilities, batches, found[0])
+        limits = min(low, found[1][0]), max(high, found[1][1])
+        described["interval_95"] = [within_range(limit, settings.scoring) for limit in limits]
     return described | {
         "scoring": settings.scoring,
         "batches": by_batch,
