@@ -10,7 +10,8 @@ condition of a promise: if one of them does not fail, the simulations could not 
 failure, and the command exits with 1, as it does if a promise fails.
 
 Blocks of repetitions are saved to guarantees.json; an interrupted run resumes when you repeat the
-command, and delete the file to start afresh. The table is printed and written to guarantees.md.
+command (`--repetitions 0` makes the table of what there is), and delete the file to start afresh.
+The table is printed and written to guarantees.md.
 """
 
 import argparse
@@ -47,6 +48,8 @@ def main(arguments=None):
         for number, n in enumerate(SIMULATIONS[name].blocks(options.repetitions))
         if not records.has(name, number, n)
     ]
+    # All simulations advance together, so that an interrupted run has something of each.
+    todo.sort(key=lambda block: block[1] * SIMULATIONS[block[0]].block)
     pool = Parallel(n_jobs=options.jobs, return_as="generator_unordered")
     for done, (name, number, result) in enumerate(pool(delayed(run)(*block) for block in todo)):
         records.add(name, number, result)

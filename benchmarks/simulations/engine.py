@@ -59,7 +59,7 @@ class Simulation:
     design: str
     measures: tuple[Measure, ...]
     run: Callable
-    repetitions: int = 5000
+    repetitions: int = 3000
     block: int = 250
 
     def blocks(self, repetitions=None):

@@ -18,7 +18,7 @@ from tamis.paths.fixed_sequence import Limit, run_sequence
 LIMIT = 0.05
 TOO_HIGH = 1.02 * LIMIT
 N_SAFE = 3  # members before those that err too often
-FRESH = 200_000
+FRESH = 50_000
 
 
 def sequence_claims(errors, n_rows):

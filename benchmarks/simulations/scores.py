@@ -16,10 +16,8 @@ from tamis import compare
 from tamis.cli.show import show_results
 from tamis.comparison.baselines import find_method
 from tamis.comparison.choice import Candidates, Choice
-from tamis.comparison.draws import Draws
 from tamis.comparison.final import fit_final
 from tamis.comparison.results import MethodResult, judge
-from tamis.paths.rule import Counted
 
 METHODS = ("centers", "medians", "most-frequent")
 N_NEW = 10_000
@@ -89,26 +87,8 @@ def as_columns(comparison, X):
 # The band alone.
 
 
-def band_of(right, codes, seed):
-    """Limits of `Candidates.lower_band`, and those for one candidate at a time.
-
-    The same numbers, faster: a test compares them.
-    """
-    errors = Counted.of(right.astype(np.int8), codes, balanced=True).alone()
-    largest = []
-    members = [codes == c for c in range(2)]
-    scores = np.mean([right[:, rows].mean(axis=1) for rows in members], axis=0)
-    for drawn in Draws(codes, 2, None, seed=seed):
-        parts = [
-            drawn[:, rows] @ right[:, rows].T / drawn[:, rows].sum(axis=1)[:, None]
-            for rows in members
-        ]
-        largest.append(((np.mean(parts, axis=0) - scores) / errors).max(axis=1))
-    return scores - np.percentile(np.concatenate(largest), 95) * errors, scores, errors
-
-
-def exact_band(right, codes, seed):
-    """`Candidates.lower_band` for candidates that are right on these rows."""
+def make_candidates(right, codes, seed):
+    """Candidates of a comparison that are right on these rows, (n_candidates, n_rows)."""
     labels = np.where(right, codes, 1 - codes)[:, None]
     probabilities = np.stack([labels == 0, labels == 1], axis=-1).astype(np.float32)
     sizes = np.arange(1.0, 1 + len(right))
@@ -116,7 +96,7 @@ def exact_band(right, codes, seed):
         find_method("centers"), tuple(sizes), probabilities, sizes, sizes, sizes, sizes, sizes, 0
     )
     judge(result, codes, "balanced_accuracy", None, None)
-    return Candidates([result], codes, 2, scoring="balanced_accuracy", seed=seed).lower_band()
+    return Candidates([result], codes, 2, scoring="balanced_accuracy", seed=seed)
 
 
 def repeat_band(n, n_candidates, accuracy, shared):
@@ -124,12 +104,13 @@ def repeat_band(n, n_candidates, accuracy, shared):
 
     def repeat(rng):
         codes = np.arange(n) % 2
-        alone = rng.random((n_candidates, n)) < accuracy
+        own = rng.random((n_candidates, n)) < accuracy
         together = rng.random(n) < accuracy
-        right = np.where(rng.random((n_candidates, n)) < shared, together, alone)
-        limits, scores, errors = band_of(right, codes, as_seed(rng))
-        best = np.argmax(scores)
-        return (limits > accuracy).any(), scores[best] - NORMAL_90 * errors[best] > accuracy
+        right = np.where(rng.random((n_candidates, n)) < shared, together, own)
+        candidates = make_candidates(right, codes, as_seed(rng))
+        alone = candidates.scores - NORMAL_90 * candidates.errors.alone()
+        best = np.argmax(candidates.scores)
+        return (candidates.lower_band() > accuracy).any(), alone[best] > accuracy
 
     return repeat
 
@@ -177,8 +158,8 @@ SIMULATIONS = (
         "200 equal candidates with accuracy 0.8 on 60 rows",
         BAND,
         each(repeat_band(60, 200, 0.8, 0.0)),
-        1000,
-        50,
+        300,
+        10,
     ),
     Simulation(
         "lower band, alike",
