@@ -59,7 +59,7 @@ class Simulation:
     design: str
     measures: tuple[Measure, ...]
     run: Callable
-    repetitions: int = 3000
+    repetitions: int = 6000
     block: int = 250
 
     def blocks(self, repetitions=None):

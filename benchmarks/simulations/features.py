@@ -209,7 +209,7 @@ SIMULATIONS = (
     ),
     Simulation(
         "true features, mixed, medians",
-        "the same, medians",
+        f"medians; classes of 5, 10, 20; noise: {MIXED}; 4 signals",
         (BOUND, MAX_T),
         each(repeat_mixed("l1")),
     ),
@@ -222,7 +222,11 @@ SIMULATIONS = (
     Simulation(
         "true features, groups",
         "20 patients with 1 to 9 rows; 2 signals",
-        (BOUND, MAX_T, replace(BOUND, procedure="the same, groups withheld", is_control=True)),
+        (
+            BOUND,
+            MAX_T,
+            replace(BOUND, procedure="`true_features`, groups withheld", is_control=True),
+        ),
         each(repeat_groups),
     ),
     Simulation(
@@ -241,7 +245,7 @@ SIMULATIONS = (
     ),
     Simulation(
         "stable, mixed, medians",
-        "the same, medians",
+        f"medians; 15 and 25 rows; 160 noise features: {MIXED}; 3 signals",
         (STABLE,),
         each(repeat_stable("l1")),
         1000,
@@ -252,7 +256,7 @@ SIMULATIONS = (
         "200 noise features, 20 of them ten times wider",
         (
             STABLE,
-            replace(STABLE, procedure="the same, raw gains (refused)", is_control=True),
+            replace(STABLE, procedure="`StableSelector`, raw gains (refused)", is_control=True),
         ),
         each(repeat_stable_scales),
         1000,
@@ -261,7 +265,7 @@ SIMULATIONS = (
     Simulation(
         "stable, groups",
         "20 patients with 1 to 9 rows; 200 noise features",
-        (STABLE, replace(STABLE, procedure="the same, groups withheld", is_control=True)),
+        (STABLE, replace(STABLE, procedure="`StableSelector`, groups withheld", is_control=True)),
         each(repeat_stable_groups),
         1000,
         50,
@@ -273,12 +277,12 @@ SIMULATIONS = (
             STABLE,
             replace(
                 STABLE,
-                procedure="the same, r-concave bound",
+                procedure="`StableSelector`, r-concave bound",
                 nominal=round(r_concave_bound(200, 10, 0.75, 50), 4),
             ),
             replace(
                 STABLE,
-                procedure="the same minus the bound, tau and q chosen after looking",
+                procedure="`StableSelector`, tau and q after looking, false features - bound",
                 nominal=0.0,
                 is_control=True,
             ),

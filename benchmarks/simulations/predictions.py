@@ -206,7 +206,10 @@ SIMULATIONS = (
     Simulation(
         "split, groups",
         "80 patients with 1 to 9 rows, more in one class; a model that remembers its rows",
-        (SPLIT, replace(SPLIT, procedure="the same, groups withheld", is_control=True)),
+        (
+            SPLIT,
+            replace(SPLIT, procedure="`ConformalClassifier`, groups withheld", is_control=True),
+        ),
         each(repeat_patients),
         2000,
     ),
@@ -257,7 +260,14 @@ SIMULATIONS = (
     Simulation(
         "sensitivity, groups",
         "45 patients, those with high scores with more rows",
-        (THRESHOLD, replace(THRESHOLD, procedure="the same, groups withheld", is_control=True)),
+        (
+            THRESHOLD,
+            replace(
+                THRESHOLD,
+                procedure="`find_sensitivity_threshold`, groups withheld",
+                is_control=True,
+            ),
+        ),
         each(repeat_threshold_groups),
     ),
     Simulation(

@@ -148,7 +148,9 @@ SIMULATIONS = (
         "200 members with 1.02 times the limit, 300 rows",
         (
             SEQUENCE,
-            replace(SEQUENCE, procedure="the same, order from the same rows", is_control=True),
+            replace(
+                SEQUENCE, procedure="fixed sequence, order from the same rows", is_control=True
+            ),
         ),
         each(repeat_sequence),
     ),
@@ -160,14 +162,17 @@ SIMULATIONS = (
     ),
     Simulation(
         "cheapest model, misses",
-        "the same, misses of the rarer of two classes",
+        "the same members, misses of the rarer of two classes",
         (CHEAPEST,),
         each(repeat_misses),
     ),
     Simulation(
         "cheapest model, groups",
         "23 members with 1.02 times the limit, 150 patients with 1 to 8 rows",
-        (CHEAPEST, replace(CHEAPEST, procedure="the same, groups withheld", is_control=True)),
+        (
+            CHEAPEST,
+            replace(CHEAPEST, procedure="`find_cheapest_model`, groups withheld", is_control=True),
+        ),
         each(repeat_groups),
     ),
     Simulation(
