@@ -49,12 +49,13 @@ def misses_of(model, X, y):
     return [1 - sets[y == c, c].mean() for c in range(len(model.classes_))]
 
 
-def repeat_equal(method, sizes):
-    """Models of 200 noise features; one of them is chosen and trained."""
+def repeat_equal(method, sizes, shift=0.0):
+    """Models of 200 noise features, or of 199 and a signal; one of them is chosen and trained."""
 
     def repeat(rng):
         y, labels = (np.repeat([0, 1], n) for n in (sizes, (200, 200)))
         X, new = rng.normal(size=(y.size, 200)), rng.normal(size=(400, 200))
+        X[:, 0], new[:, 0] = X[:, 0] + shift * y, new[:, 0] + shift * labels
         model = ConformalClassifier(BestFeature(), ALPHA, method=method, random_state=as_seed(rng))
         return misses_of(model.fit(X, y), new, labels)
 
@@ -194,6 +195,13 @@ SIMULATIONS = (
         "200 equal candidates, classes of 100 and 150",
         of_classes(CROSS, ("class of 100", "class of 150")),
         each(repeat_equal("cross", (100, 150))),
+        2000,
+    ),
+    Simulation(
+        "cross, signal",
+        "a signal and 199 equal candidates, classes of 100 and 150",
+        of_classes(CROSS, ("class of 100", "class of 150")),
+        each(repeat_equal("cross", (100, 150), 2.0)),
         2000,
     ),
     Simulation(
