@@ -153,8 +153,8 @@ def _of_numbers(field, ordered, fewest, sign):
             at = at if at > start else int(np.searchsorted(ordered, middle, side="right"))
             if not 0 < at < n:
                 continue
-            low, high = ordered[at - 1], ordered[at]
-        cut = _round_between(float(low), float(high))
+            low, middle, high = ordered[at - 1], ordered[at], ordered[at]
+        cut = _round_between(float(low), float(middle), float(high))
         at = int(np.searchsorted(ordered, cut, side="left"))
         if at - start < fewest or n - at < fewest:
             continue
@@ -164,14 +164,15 @@ def _of_numbers(field, ordered, fewest, sign):
     return Levels(field, cuts, [], _tell(field, cuts), unknown, sign)
 
 
-def _round_between(low, high):
-    """The number with the fewest digits above `low` and at most `high`."""
+def _round_between(low, middle, high):
+    """The number with the fewest digits above `low` and at most `high`, near the middle."""
     size = math.floor(math.log10(max(abs(low), abs(high))))
     for digits in range(18):
         decimals = digits - size
-        found = round(math.floor(high * 10.0**decimals) / 10.0**decimals, max(decimals, 0))
-        if low < found <= high:
-            return found
+        for found in (round(middle, decimals), math.floor(high * 10.0**decimals) / 10.0**decimals):
+            found = round(found, max(decimals, 0))
+            if low < found <= high:
+                return found
     return high
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from html import escape
 from string import Template
+from typing import Any
 
 import tamis
 from tamis.report.card import Card
@@ -75,29 +76,31 @@ def _feature(levels, points):
 
 
 def _line(card):
-    """The risk of each sum of points, or of a few at a time."""
+    """The risk of each sum of points; several sums are one step where they must or may be."""
     step = math.ceil((card.largest + 1) / _MOST_STEPS)
-    items = []
+    steps: list[list[Any]] = []
     for low in range(0, card.largest + 1, step):
         high = min(low + step - 1, card.largest)
         first, last = _percent(card.risk(low)), _percent(card.risk(high))
+        if steps and first == last == steps[-1][2] == steps[-1][3]:
+            steps[-1][1] = high
+        else:
+            steps.append([low, high, first, last])
+    items = []
+    for low, high, first, last in steps:
         points = str(low) if low == high else f"{low} to {high}"
         risk = first if first == last else f"{first.removesuffix(' %')} to {last}"
-        items.append(f"<li><b>{points}</b><span>{risk}</span></li>")
+        items.append(f"<li><b>{points}</b> <span>{escape(risk)}</span></li>")
     return "\n".join(items)
 
 
 def _percent(share):
     share = float(share)
-    if 0.005 <= share < 0.01 or 0.99 < share <= 0.995:
-        return f"{100 * share:.1f} %"
-    return (
-        "under 0.5 %"
-        if share < 0.005
-        else "over 99.5 %"
-        if share > 0.995
-        else f"{share:.0%}".replace("%", " %")
-    )
+    if share < 0.005:
+        return "< 0.5 %"
+    if share > 0.995:
+        return "> 99.5 %"
+    return f"{100 * share:.0f} %"
 
 
 def _scores(scores):
@@ -114,10 +117,10 @@ def _scores(scores):
     )
     return (
         '<h2>How well it works</h2><table class="scores"><thead><tr><th></th>'
-        '<th scope="col">Area under the ROC curve (95 % interval)</th>'
+        '<th scope="col">AUROC (95 % interval)</th>'
         '<th scope="col">Balanced accuracy</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
-        f'<p class="faint">Cross-validated on the same {scores.n_folds} folds: features, ranges, '
+        f'<p class="faint">AUROC is the area under the ROC curve. Cross-validated on the same {scores.n_folds} folds: features, ranges, '
         "points and rounding were found again in each. The method and the number of features "
         "were chosen on all rows, so both scores are slightly optimistic.</p>"
     )
