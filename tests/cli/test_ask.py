@@ -13,7 +13,6 @@ import pytest
 
 from tamis.models import load_model
 
-
 RANGES = {"age": [10.0, 90.0], "dose": [0.5, 2.5], "noise": [-1.0, 1.0]}
 
 

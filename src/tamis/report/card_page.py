@@ -120,7 +120,8 @@ def _scores(scores):
         '<th scope="col">AUROC (95 % interval)</th>'
         '<th scope="col">Balanced accuracy</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
-        f'<p class="faint">AUROC is the area under the ROC curve. Cross-validated on the same {scores.n_folds} folds: features, ranges, '
+        '<p class="faint">AUROC is the area under the ROC curve. Cross-validated on the same '
+        f"{scores.n_folds} folds: features, ranges, "
         "points and rounding were found again in each. The method and the number of features "
         "were chosen on all rows, so both scores are slightly optimistic.</p>"
     )
