@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+import uuid
 
 import pytest
 
@@ -163,15 +164,48 @@ def test_a_page_is_one_file(described, tamis, tmp_path):
     assert digest in page and "Not for children." in page and '"reject":0.7' in page
 
 
-def test_the_page_of_this_machine_ends_with_ctrl_c(described):
+def test_the_page_of_this_machine_logs_and_ends_with_ctrl_c(described, tmp_path):
     folder, digest = described
     words = [sys.executable, "-m", "tamis.cli", "ask", str(folder), "--web"]
+    words += ["--log", str(tmp_path / "log")]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
     ) as process:
         url = process.stdout.readline().strip()
         with urllib.request.urlopen(url) as reply:
             assert digest in reply.read().decode()
+        sent = {"id": str(uuid.uuid4()), "answers": [{"name": "age", "answers": [54]}]}
+        urllib.request.urlopen(f"{url}log", json.dumps(sent).encode()).close()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
         assert process.returncode == 0 and "Ctrl-C ends" in err and "ended" in err
+    record = json.loads((tmp_path / "log").read_text())
+    assert record["conversation"] == sent["id"] and record["digest"] == digest
+    assert [(step["name"], step["value"]) for step in record["answers"]] == [("age", 54.0)]
+    assert record["status"] == "stopped"
+
+
+def test_a_card_is_made_of_a_run_and_of_a_picked_model(
+    run_folder, small, tamis, refuses, tmp_path
+):
+    pick = ["pick", run_folder, "--method", "centers", "--n-features", "2"]
+    assert tamis(*pick, "-o", tmp_path / "picked")[0] == 0
+    path = tmp_path / "card.html"
+    words = ["export", tmp_path / "picked", "--to", "card", "-o", path]
+    code, out, err = tamis(*words, "--positive", "ill")
+    assert (code, out, err) == (0, "", "")
+    page = path.read_text(encoding="utf-8")
+    with open(tmp_path / "picked" / "model.json", encoding="utf-8") as file:
+        assert json.load(file)["digest"] in page
+    assert "risk of ill" in page and "60 training rows" in page
+    card, model = re.findall(r"<td>(0\.\d+|1\.0+) \(", page)
+    assert 0.5 < float(card) <= 1 and 0.5 < float(model) <= 1
+    refuses(*words, "--positive", "nobody", match="the classes are ill, well")
+    refuses(*words, "--data", tmp_path / "nowhere.csv", match="give their path with --data")
+    assert tamis(*words, "--data", small)[0] == 0
+
+
+def test_a_model_file_alone_has_no_card(models, refuses, tmp_path):
+    words = ["--to", "card", "-o", tmp_path / "card.html"]
+    refuses("export", models["panel"], *words, match="give the folder of its run")
+    refuses("export", models["datum-wise"], *words, match="sum over its features")

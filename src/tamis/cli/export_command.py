@@ -1,6 +1,7 @@
 """`tamis export`: the model in another format."""
 
 import warnings
+from pathlib import Path
 
 from tamis.cli.output import check_output
 from tamis.cli.printing import say
@@ -81,6 +82,11 @@ def _write_card(options, output):
     card_fields(model)  # refuses a model without a card before anything is read
     wanted = model.positive if options.positive is None else options.positive
     positive = find_positive(model.classes_, wanted)
+    if not Path(options.run).is_dir():
+        raise InputError(
+            f"a card needs the training data, and {options.run} is only a model; "
+            "give the folder of its run."
+        )
     loaded = load(find_words(RunFolder(options.run), options.data))
     experiment = find_experiment(loaded.table, loaded.options, model)
     table = experiment.table

@@ -68,9 +68,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         """Receive answers."""
-        if self.server.receive is None or not self._is_known(f"{self.server.path}log"):
-            if self.server.receive is None:
-                self._reply(HTTPStatus.NOT_FOUND)
+        if self.server.receive is None:
+            self._reply(HTTPStatus.NOT_FOUND)
+            return
+        if not self._is_known(f"{self.server.path}log"):
             return
         origin = self.headers.get("Origin")
         if origin is not None and origin not in self._origins():
