@@ -104,7 +104,7 @@ def fasterrisk(X, y, new, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", default=default_data())
-    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--splits", type=int, default=10)
     options = parser.parse_args()
     path = os.environ.get("FASTERRISK_PATH")
     print(
