@@ -87,7 +87,7 @@ class Questionnaire:
     >>> import pandas as pd
     >>> from tamis import SparseCenterClassifier, TableClassifier
     >>> from tamis.report.questionnaire import Questionnaire
-    >>> X = pd.DataFrame({"dose": [1.0, 2.0, 7.0, 8.0], "age": [31.0, 33.0, 32.0, 34.0]})
+    >>> X = pd.DataFrame({"dose": [1.0, 2.0, None, 8.0], "age": [31.0, 33.0, 35.0, None]})
     >>> model = TableClassifier(SparseCenterClassifier()).fit(X, ["no", "no", "yes", "yes"])
     >>> talk = Questionnaire(model)
     >>> talk.next_question().name
