@@ -87,7 +87,7 @@ class Questionnaire:
     >>> import pandas as pd
     >>> from tamis import SparseCenterClassifier, TableClassifier
     >>> from tamis.report.questionnaire import Questionnaire
-    >>> X = pd.DataFrame({"dose": [1.0, 2.0, None, 8.0], "age": [31.0, 33.0, 35.0, None]})
+    >>> X = pd.DataFrame({"dose": [1.0, 2.0, None, 8.0], "age": [31.0, 39.0, 36.0, None]})
     >>> model = TableClassifier(SparseCenterClassifier()).fit(X, ["no", "no", "yes", "yes"])
     >>> talk = Questionnaire(model)
     >>> talk.next_question().name
