@@ -61,7 +61,6 @@ def test_promises_hold_and_controls_fail(name):
     assert not wrong
 
 
-@pytest.mark.xfail(reason="the band is too narrow for few rows: benchmarks/results/guarantees.md")
 def test_the_lower_band_holds():
     assert findings_of("lower band, nearly perfect", 20)[0].verdict != FAILS
 
