@@ -1,0 +1,30 @@
+"""Make the picture of the start page and the README: python docs/make_picture.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("svg")
+matplotlib.rcParams["svg.hashsalt"] = "tamis"  # the same file every time
+from sklearn.datasets import load_breast_cancer
+from tamis.inspection import SparsityPathDisplay
+
+from tamis import compare
+
+PICTURE = Path(__file__).parent / "pictures" / "curve.svg"
+
+
+def main():
+    """Run `tamis fit`'s comparison on the embedded data, and draw its curves."""
+    data = load_breast_cancer(as_frame=True)
+    comparison = compare(data.data, data.target_names[data.target])
+    figure = SparsityPathDisplay.from_comparison(comparison).plot().figure_
+    figure.set_size_inches(7.5, 4.5)
+    PICTURE.parent.mkdir(exist_ok=True)
+    figure.savefig(PICTURE, metadata={"Date": None}, bbox_inches="tight", facecolor="white")
+
+
+if __name__ == "__main__":
+    main()
