@@ -19,12 +19,13 @@ References
    efficient and accurate cross-validation", Machine Learning 107, 2018.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tamis.comparison.draws import Draws, n_draws_for
-from tamis.comparison.results import find_threshold
+from tamis.comparison.left_out import LeftOut
+from tamis.comparison.predictions import Predictions
 from tamis.comparison.scores import (
     area_under_curve,
     cautious_area,
@@ -33,7 +34,6 @@ from tamis.comparison.scores import (
     score_confusion,
 )
 from tamis.paths.rule import TOLERANCE, Counted, Drawn, choose, choose_drawn, smoothing
-from tamis.tables.table_model import decide
 
 __all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_draws_for"]
 
@@ -101,6 +101,8 @@ class Honest:
     n_draws : int
     is_nested : bool
         Whether the choice was repeated without each fold in turn (`tamis.comparison.nested`).
+    predictions : Predictions or None
+        Of each row, by a choice in which it had no say.
     """
 
     score: float
@@ -111,6 +113,7 @@ class Honest:
     specificity: float | None = None
     n_draws: int = 0
     is_nested: bool = False
+    predictions: Predictions | None = field(default=None, repr=False, compare=False)
 
 
 class Candidates:
@@ -266,23 +269,26 @@ def _share_right(labels, codes):
     return (labels == codes).mean(axis=1, dtype=np.float32)
 
 
-def estimate(candidates, *, positive=None, min_sensitivity=None):
+def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None):
     """Honest score of the rule's choice.
 
     Parameters
     ----------
     candidates : Candidates
+    problem : Problem or None
+        Of the candidates; None: no predictions of rows are returned.
     positive, min_sensitivity : int, float, or None
 
     Returns
     -------
     honest : Honest
     """
-    left_out = _LeftOut(candidates, positive, min_sensitivity)
+    left_out = LeftOut(candidates, positive, min_sensitivity)
     out, behind, rates = [], [], []
     for drawn in candidates.draws:
         for row, (chosen, best) in zip(drawn, candidates.choose_all(drawn), strict=True):
             score, rate = left_out.score(chosen, row)
+            left_out.predict(chosen, row)
             out.append(score)
             behind.append(0.0 if best == chosen else left_out.score(best, row)[0] - score)
             rates.append(rate)
@@ -300,6 +306,7 @@ def estimate(candidates, *, positive=None, min_sensitivity=None):
         None if rates is None else float(rates[0]),
         None if rates is None else float(rates[1]),
         len(out),
+        predictions=None if problem is None else left_out.predictions(problem),
     )
 
 
@@ -331,45 +338,3 @@ def _score_all(result, codes, weights, scoring):
                 counts = confusion(codes, result.labels[at, r], n_classes, weights)
                 scores[:, at] += score_confusion(counts, scoring)
     return scores / n_repeats
-
-
-class _LeftOut:
-    """Scores of places on the rows that were not drawn."""
-
-    def __init__(self, candidates, positive, min_sensitivity):
-        self.candidates = candidates
-        self.positive, self.min_sensitivity = positive, min_sensitivity
-
-    def score(self, place, drawn):
-        """Score of a place on the rows that were not drawn; sensitivity and specificity there."""
-        result, at = self.candidates.find(place)
-        codes, scoring = self.candidates.codes, self.candidates.scoring
-        rows = np.flatnonzero(drawn == 0)
-        weights = self.candidates.weights
-        weights = None if weights is None else weights[None, rows]
-        scores, rates = [], []
-        for r in range(result.labels.shape[1]):
-            probabilities = result.probabilities[at, r]
-            labels = result.labels[at, r, rows]
-            if self.min_sensitivity is not None:
-                labels = self._decide(probabilities, drawn, rows)
-                is_positive = codes[rows] == self.positive
-                is_found = labels == self.positive
-                rates.append((is_found[is_positive].mean(), 1 - is_found[~is_positive].mean()))
-            if scoring == "roc_auc":
-                scores.append(area_under_curve(codes[rows], probabilities[rows], weights))
-            else:
-                counts = confusion(codes[rows], labels, probabilities.shape[1], weights)
-                scores.append(score_confusion(counts, scoring))
-        return float(np.mean(scores)), np.mean(rates, axis=0) if rates else None
-
-    def _decide(self, probabilities, drawn, rows):
-        """Labels by a threshold that is chosen again on the rows that were drawn."""
-        times = drawn[drawn > 0].astype(np.intp)
-        again = np.repeat(np.flatnonzero(drawn > 0), times)
-        threshold = find_threshold(
-            probabilities[again, self.positive],
-            self.candidates.codes[again] == self.positive,
-            self.min_sensitivity,
-        )
-        return decide(probabilities[rows], self.positive, threshold)

@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from tamis.comparison.choice import Behind, Candidates, Honest
-from tamis.comparison.results import judge, score_rows
+from tamis.comparison.predictions import Predictions, temper
+from tamis.comparison.results import calibrate, judge, score_rows
 from tamis.comparison.scores import within_range
 from tamis.paths.folds import Fold
 from tamis.paths.rule import Counted
@@ -78,7 +79,8 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
     honest : Honest
     """
     codes, n_classes = problem.codes, problem.classes.size
-    chosen, best = (_Predictions(codes.size, n_classes) for _ in range(2))
+    chosen, best = (Predictions.empty(codes.size, n_classes) for _ in range(2))
+    temperatures = np.ones((codes.size, 1))
     for fold in [fold for fold in folds if fold.repeat == 0]:
         inner = [_without(r, pairs[r.method.name], fold, problem.kept) for r in results]
         rows = fold.train
@@ -107,10 +109,14 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
             made, level = candidates.find(place)
             whole = next(r for r in results if r.method.name == made.method.name)
             threshold = None if made.thresholds is None else made.thresholds[level]
-            predictions.add(
-                fold.test, whole.probabilities[level, 0, fold.test], settings.positive, threshold
-            )
-    score = chosen.score(problem, settings.scoring)
+            p = whole.probabilities[level, 0, fold.test]
+            predictions.probabilities[fold.test] = p
+            predictions.labels[fold.test] = decide(p, settings.positive, threshold)
+        made, level = candidates.find(candidates.choose()[0])
+        temperatures[fold.test] = calibrate(made, level, problem, rows)
+    score = score_rows(
+        codes, chosen.labels, chosen.probabilities, settings.scoring, problem.weights
+    )
     low = min(spread.low, score - (spread.score - spread.low))
     high = max(spread.high, score + (spread.high - spread.score))
     sensitivity = specificity = None
@@ -127,24 +133,8 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
         specificity,
         spread.n_draws,
         True,
+        Predictions(temper(chosen.probabilities, temperatures), chosen.labels),
     )
-
-
-class _Predictions:
-    """Nested predictions of all rows."""
-
-    def __init__(self, n_rows, n_classes):
-        self.labels = np.zeros(n_rows, dtype=np.intp)
-        self.probabilities = np.zeros((n_rows, n_classes))
-
-    def add(self, rows, probabilities, positive, threshold):
-        """Predictions of the rows of a fold."""
-        self.probabilities[rows] = probabilities
-        self.labels[rows] = decide(probabilities, positive, threshold)
-
-    def score(self, problem, scoring):
-        """Score of all predictions."""
-        return score_rows(problem.codes, self.labels, self.probabilities, scoring, problem.weights)
 
 
 def _behind(chosen, best, problem, scoring, otherwise):

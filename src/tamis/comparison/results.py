@@ -214,7 +214,7 @@ def judge(
     )
 
 
-def calibrate(result, at, problem):
+def calibrate(result, at, problem, rows=slice(None)):
     """Find the temperature that calibrates the out-of-fold probabilities of a level.
 
     Parameters
@@ -223,6 +223,8 @@ def calibrate(result, at, problem):
     at : int
         Place of the level.
     problem : Problem
+    rows : ndarray of int or slice
+        Rows of the problem that the result is about.
 
     Returns
     -------
@@ -232,10 +234,10 @@ def calibrate(result, at, problem):
     p = result.probabilities[at].astype(np.float64).reshape(-1, n_classes)
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(p), -50.0)
-    codes = problem.codes
-    weights = np.ones(codes.size) if problem.weights is None else problem.weights
+    codes = problem.codes[rows]
+    weights = np.ones(codes.size) if problem.weights is None else problem.weights[rows]
     if problem.times is not None:
-        weights = weights / problem.times  # all copies of one row count once together
+        weights = weights / problem.times[rows]  # all copies of one row count once together
     if problem.balanced:
         weights = weights / np.bincount(codes, weights, n_classes)[codes]
     return fit_temperature(logs, np.tile(codes, n_repeats), np.tile(weights, n_repeats))

@@ -246,12 +246,14 @@ def _conclude(comparison, tasks, done):
     problem, settings = comparison.problem, comparison.settings
     comparison.candidates = _candidates(comparison, comparison.results, problem.codes)
     comparison.choice = comparison.candidates.choice()
+    nested = is_nested(problem.n_rows, settings.n_folds)
     comparison.honest_score = estimate(
         comparison.candidates,
+        None if nested else problem,
         positive=settings.positive,
         min_sensitivity=settings.min_sensitivity,
     )
-    if is_nested(problem.n_rows, settings.n_folds):
+    if nested:
         pairs = {
             name: [done[u.key] for u in tasks if u.method == name and u.stage == "pair"]
             for name in (result.method.name for result in comparison.results)

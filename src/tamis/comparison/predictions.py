@@ -1,0 +1,44 @@
+"""Honest predictions: one for each row, by a choice in which the row had no say.
+
+For each row, the method, the level and the temperature were chosen from predictions of other rows,
+and the model that predicts it was trained without it. Calibration, decision curves and scores of
+subgroups come from these predictions; those of the recommended model were used to recommend it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Predictions", "temper"]
+
+
+@dataclass
+class Predictions:
+    """Predictions of all rows.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n_rows, n_classes)
+        Calibrated; for equal priors if all classes have equal weight.
+    labels : ndarray of int of shape (n_rows,)
+        Predicted classes: with a minimal sensitivity, by a threshold.
+    """
+
+    probabilities: NDArray[np.float64]
+    labels: NDArray[np.intp]
+
+    @classmethod
+    def empty(cls, n_rows: int, n_classes: int) -> Predictions:
+        """Predictions to be filled."""
+        return cls(np.zeros((n_rows, n_classes)), np.zeros(n_rows, dtype=np.intp))
+
+
+def temper(probabilities: NDArray, temperature: float) -> NDArray[np.float64]:
+    """Probabilities at another temperature: ``p ** (1 / temperature)``, normalised per row."""
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(np.asarray(probabilities, dtype=np.float64)), -50.0) / temperature
+    powers = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)

@@ -1,0 +1,119 @@
+"""What all pictures share: colours, markers, axes, and labels that fit.
+
+The colours are those of Okabe and Ito without yellow and black, so that they can be told apart
+with every kind of colour vision, on white paper and on a dark screen. Line styles and markers
+repeat what they say, for grey print. Text and axes have the colours of matplotlib's settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "COLORS",
+    "GREY",
+    "LINES",
+    "MARKERS",
+    "SMALL",
+    "add_legend",
+    "feature_ticks",
+    "ink",
+    "line_style",
+    "make_axes",
+    "require_matplotlib",
+    "shorten",
+]
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+GREY = "#808080"  # 4:1 against white, 5:1 against black
+SMALL = 8.0  # points: the smallest text
+
+
+def require_matplotlib(name: str) -> None:
+    """Raise ImportError with what to install if matplotlib is missing."""
+    try:
+        import matplotlib.pyplot  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"{name} needs matplotlib: pip install 'tamis[plot]'") from error
+
+
+def make_axes(
+    name: str, ax: Axes | None, size: tuple[float, float] = (6.4, 4.4)
+) -> tuple[Axes, Figure]:
+    """The axes given, or those of a new figure, and their figure."""
+    require_matplotlib(name)
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return ax, figure
+
+
+def ink() -> Any:
+    """The colour of text, black unless the user's settings say otherwise."""
+    from matplotlib import rcParams
+
+    return rcParams["text.color"]
+
+
+def line_style(place: int) -> dict[str, Any]:
+    """Colour, line and marker of one of several curves; no two of the first 210 are the same."""
+    return {
+        "color": COLORS[place % len(COLORS)],
+        "linestyle": LINES[place % len(LINES)],
+        "marker": MARKERS[place % len(MARKERS)],
+    }
+
+
+def shorten(text: Any, length: int = 28) -> str:
+    """A label of at most `length` characters, without its middle; "$" starts no formula."""
+    text = " ".join(str(text).split())
+    if len(text) > length:
+        head = (length - 1) * 2 // 3
+        text = f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
+    return text.replace("$", r"\$")
+
+
+def feature_ticks(ax: Axes, counts: Iterable[float]) -> None:
+    """An axis of numbers of features: logarithmic if they range widely, whole numbers at ticks."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    values = [count for count in counts if count > 0]
+    if values and max(values) > 12 * max(min(values), 1):
+        ax.set_xscale("log")
+        wide = max(values) > 1000 * min(values)
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+
+
+def add_legend(ax: Axes, title: str | None = None) -> None:
+    """A legend inside for few entries; for many beside the axes, or below if these are narrow.
+
+    Outside needs a layout that makes room, as in the figures made here.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    n = len(ax.get_legend_handles_labels()[0])
+    place: dict[str, Any] = {}
+    if n > 4 and figure.get_layout_engine() is not None:
+        if figure.get_figwidth() >= 6:
+            place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.3}
+        else:
+            below = ax.transAxes + ScaledTranslation(0, -32 / 72, figure.dpi_scale_trans)
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 2}
+            place |= {"bbox_transform": below, "columnspacing": 1.0, "borderaxespad": 0.0}
+    ax.legend(title=title, fontsize=SMALL, title_fontsize=SMALL, frameon=False, **place)
