@@ -28,6 +28,7 @@ extensions = [
     "_extensions.api_pages",
     "_extensions.docstrings",
     "_extensions.mathml",
+    "_extensions.offline",
 ]
 
 # Markdown: mathematics between dollars, anchors of headings as on GitHub.
@@ -44,8 +45,6 @@ numpydoc_xref_param_type = False
 
 # Mathematics is MathML, which browsers render without a script.
 html_math_renderer = "mathml"
-
-suppress_warnings = ["toc.empty_glob"]  # pages that other extras may add
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"tamis {release}"

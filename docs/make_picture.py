@@ -8,10 +8,11 @@ import matplotlib
 
 matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "tamis"  # the same file every time
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
-from tamis.inspection import SparsityPathDisplay
 
 from tamis import compare
+from tamis.inspection import SparsityPathDisplay
 
 PICTURE = Path(__file__).parent / "pictures" / "curve.svg"
 
@@ -20,10 +21,10 @@ def main():
     """Run `tamis fit`'s comparison on the embedded data, and draw its curves."""
     data = load_breast_cancer(as_frame=True)
     comparison = compare(data.data, data.target_names[data.target])
-    figure = SparsityPathDisplay.from_comparison(comparison).plot().figure_
-    figure.set_size_inches(7.5, 4.5)
+    figure, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
+    SparsityPathDisplay.from_comparison(comparison, ax=ax)
     PICTURE.parent.mkdir(exist_ok=True)
-    figure.savefig(PICTURE, metadata={"Date": None}, bbox_inches="tight", facecolor="white")
+    figure.savefig(PICTURE, metadata={"Date": None}, facecolor="white")
 
 
 if __name__ == "__main__":

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import re
 
-# In "ndarray of shape (n_features_in_,)" the underscore would be a link to nowhere.
-_SHAPE = re.compile(r"^(.* : .*\()(.*)(\).*)$")
+# In "of shape (n_features_in_,)" the last underscore would be a link to nowhere.
+_SHAPE = re.compile(r"\b(shape|or) \(([^()]*)\)")
+_LAST_UNDERSCORE, _ESCAPED = re.compile(r"_(?!\w)"), r"\\_"
 # scikit-learn's methods refer to sections of its own user guide.
 _SECTION = re.compile(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`]*>)?`")
 
 
-def repair(lines: list[str]) -> list[str]:
-    """Lines of a docstring, as reStructuredText takes them."""
-    escaped = (
-        _SHAPE.sub(lambda m: m[1] + re.sub(r"_\b(?!\w)", r"\\_", m[2]) + m[3], line)
-        for line in lines
-    )
-    return [_SECTION.sub(r"\1", line) for line in escaped]
+def repair(line: str) -> str:
+    """A line of a docstring, as reStructuredText takes it."""
+    line = _SHAPE.sub(lambda m: f"{m[1]} ({_LAST_UNDERSCORE.sub(_ESCAPED, m[2])})", line)
+    return _SECTION.sub(r"\1", line)
 
 
 def _repair(app, what, name, obj, options, lines):
-    lines[:] = repair(lines)
+    lines[:] = map(repair, lines)
 
 
 def setup(app):
