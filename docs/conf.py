@@ -7,7 +7,8 @@ links between docs/, benchmarks/results/ and CONTRIBUTING.md work in both places
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # for _extensions, beside this file
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # for _extensions
 
 import tamis
 
@@ -36,7 +37,7 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
 # The reference: one page per public name, with the methods that tamis defines or inherits.
-templates_path = ["_templates"]
+templates_path = [str(HERE / "_templates")]  # autosummary looks from the root
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # numpydoc says the types, with their shapes
@@ -78,4 +79,5 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "image_srcset": ["2x"],
     "reference_url": {},
+    "ignore_repr_types": r"matplotlib|tamis\.inspection",
 }

@@ -6,14 +6,19 @@ from docutils import nodes
 from docutils.utils.math import latex2mathml
 
 # Commands of LaTeX that the converter of docutils knows by another name.
-_OTHER_NAMES = {r"\dots": r"\ldots", r"\big(": r"\bigl(", r"\big)": r"\bigr)"}
+_OTHER_NAMES = {r"\dots": r"\ldots", r"\big": ""}
+# Bars that a browser would stretch to the height of their index.
+_BARS = {f"<mo>{bar}</mo>": f'<mo stretchy="false">{bar}</mo>' for bar in ("‖", "|", "∥", "∣")}
 
 
 def to_mathml(tex: str, *, is_block: bool = False) -> str:
     """MathML of a formula; raises MathError where a command is not known."""
     for name, other in _OTHER_NAMES.items():
         tex = tex.replace(name, other)
-    return latex2mathml.tex2mathml(tex, as_block=is_block)
+    found = latex2mathml.tex2mathml(tex, as_block=is_block)
+    for bar, fixed in _BARS.items():
+        found = found.replace(bar, fixed)
+    return found
 
 
 def _visit_inline(translator, node):

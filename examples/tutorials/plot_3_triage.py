@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from tamis import DatumWiseClassifier
+from tamis.inspection import AcquisitionDisplay
 
 # %%
 # Made-up visits: pulse and temperature decide most cases; in the grey area the blood panel does.
@@ -57,11 +58,8 @@ print(f"{acquired.mask[:, 4].mean():.0%} of the visits need the blood panel")
 # %%
 # Who is asked what, in which order? Each row is one visit.
 
-shown = np.argsort(acquired.n_questions, kind="stable")[:: len(y_test) // 60]
 fig, ax = plt.subplots(figsize=(7, 5), layout="constrained")
-ax.imshow(acquired.mask[shown], aspect="auto", cmap="Blues", vmin=0, vmax=1.4)
-ax.set_xticks(range(visits.shape[1]), visits.columns)
-ax.set(ylabel="visits", title="Values that were asked for")
+AcquisitionDisplay.from_estimator(model, X_test, ax=ax)
 
 # %%
 # One visit: a conversation
@@ -74,7 +72,8 @@ print("ask for:", talk.next_feature())
 talk.answer(38.9)
 print("ask for:", talk.next_feature())
 prediction = talk.prediction()
-print(prediction.label, dict(zip(model.classes_, prediction.probabilities.round(3), strict=True)))
+for label, probability in zip(model.classes_, prediction.probabilities, strict=True):
+    print(f"{label}: {probability:.2f}")
 
 # %%
 # What does accuracy cost?

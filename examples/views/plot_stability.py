@@ -1,0 +1,33 @@
+"""
+Which features would be chosen again?
+=====================================
+
+A panel of five genes is worth little if the next study finds five others. Two pictures show what
+to expect: how far apart the classes are in each feature, and how often each feature is selected
+when the data change.
+"""
+
+from sklearn.datasets import load_breast_cancer
+
+from tamis import SparseCenterClassifier, SparseCenterClassifierCV
+from tamis.inspection import CentersDisplay, SparsityPathDisplay, StabilityDisplay
+
+X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+chosen = SparseCenterClassifierCV(rule="1se").fit(X, y)
+
+# %%
+# The score for every number of features, with one standard error to either side. The choice is the
+# smallest number that is good enough.
+
+SparsityPathDisplay.from_estimator(chosen)
+
+# %%
+# The share of folds that select each feature at the chosen number. Features that are selected in
+# some folds only have substitutes: here, several measure the size of the cells.
+
+StabilityDisplay.from_estimator(chosen)
+
+# %%
+# Class centers of ten features, in units of their spread.
+
+CentersDisplay.from_estimator(SparseCenterClassifier(10).fit(X, y))
