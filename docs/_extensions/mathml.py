@@ -8,7 +8,7 @@ from docutils.utils.math import latex2mathml
 # Commands of LaTeX that the converter of docutils knows by another name.
 _OTHER_NAMES = {r"\dots": r"\ldots", r"\big": ""}
 # Bars that a browser would stretch to the height of their index.
-_BARS = {f"<mo>{bar}</mo>": f'<mo stretchy="false">{bar}</mo>' for bar in ("‖", "|", "∥", "∣")}
+_BARS = {f"<mo>{bar}</mo>": f'<mo stretchy="false">{bar}</mo>' for bar in ("‖", "|")}
 
 
 def to_mathml(tex: str, *, is_block: bool = False) -> str:

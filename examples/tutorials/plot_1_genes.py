@@ -52,9 +52,9 @@ print(f"balanced accuracy {honest.score:.2f}, 95 % interval {honest.low:.2f} to 
 comparison.features[["feature", "gain", "speaks_for", "stability", "q"]].round(3)
 
 # %%
-# We made the data, so we know that every gene beyond g6 is noise. With 20,000 genes and 100 people,
-# chance offers some that seem to help. A low ``stability`` (share of folds) and a large ``q`` are
-# warnings; a guarantee follows below.
+# We made the data, so we know that every gene beyond g6 is noise. With 20,000 genes and 100
+# people, chance offers some that seem to help. A low ``stability`` (share of folds) and a large
+# ``q`` are warnings; a guarantee follows below.
 #
 # The curves show how little is at stake: differences between sizes are about as large as the
 # standard errors.

@@ -67,13 +67,13 @@ AcquisitionDisplay.from_estimator(model, X_test, ax=ax)
 # ``start`` returns a conversation. A value that is unavailable is skipped, and another one is
 # asked for.
 
-talk = model.start(known={"age": 71.0})
-print("ask for:", talk.next_feature())
-talk.answer(38.9)
-print("ask for:", talk.next_feature())
+person = {"temperature": 37.5, "pulse": 92, "pain": 5, "blood panel": [1.9, 30]}
+talk = model.start(known={"age": 71})
+while question := talk.next_feature():
+    talk.answer(person[question])
+    print(f"{question}: {person[question]}")
 prediction = talk.prediction()
-for label, probability in zip(model.classes_, prediction.probabilities, strict=True):
-    print(f"{label}: {probability:.2f}")
+print(f"{prediction.label}, probability {prediction.probabilities.max():.2f}")
 
 # %%
 # What does accuracy cost?

@@ -22,18 +22,18 @@ comparison
 # %%
 # Are the probabilities right?
 # ----------------------------
-# Of the rows with a probability of 0.8, eight in ten should be malignant. A slope below one means
-# that the probabilities are too extreme, and one above that they are too cautious. Probabilities
-# are re-based to the share of malignant rows in the data; ``prevalence=0.02`` would re-base them to
-# a screening population.
+# Of the rows with a probability of 0.8, eight in ten should be malignant. A slope below one
+# means that the probabilities are too extreme, and one above that they are too cautious.
+# Probabilities are re-based to the share of malignant rows in the data; ``prevalence=0.02``
+# would re-base them to a screening population.
 
 CalibrationDisplay.from_comparison(comparison, positive="malignant")
 
 # %%
 # Does acting on them do more good than harm?
 # -------------------------------------------
-# The threshold says how many false alarms one detected case is worth: at 0.1, nine. A model is useful
-# where its curve is above both "treat all" and "treat none".
+# The threshold says how many false alarms one detected case is worth: at 0.1, nine. A model is
+# useful where its curve is above both "treat all" and "treat none".
 
 DecisionCurveDisplay.from_comparison(comparison, positive="malignant")
 
