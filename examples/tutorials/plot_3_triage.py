@@ -16,7 +16,7 @@ from tamis import DatumWiseClassifier
 from tamis.inspection import AcquisitionDisplay
 
 # %%
-# Made-up visits: pulse and temperature decide most cases; in the grey area the blood panel does.
+# Made-up visits: vital signs decide most cases; in the grey area the blood panel does.
 # The other questions of the form tell little.
 
 rng = np.random.default_rng(0)
@@ -86,7 +86,7 @@ usage = path.usage(new_visits)
 right = path.classes[path.labels(new_visits)] == y_test
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(usage.cost.mean(axis=1), right.mean(axis=1), "o-")
-ax.set(xlabel="minutes per visit", ylabel="accuracy on new visits")
+_ = ax.set(xlabel="minutes per visit", ylabel="accuracy on new visits")
 
 # %%
 # A promise before it is used

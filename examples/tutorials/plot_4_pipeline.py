@@ -54,7 +54,9 @@ found = search.cv_results_
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.errorbar(sizes, found["mean_test_score"], found["std_test_score"] / np.sqrt(3), marker="o")
-ax.set(xlabel="number of features", ylabel="area under the ROC curve", title="Gradient boosting")
+_ = ax.set(
+    xlabel="number of features", ylabel="area under the ROC curve", title="Gradient boosting"
+)
 
 # %%
 # A classifier that chooses its own size

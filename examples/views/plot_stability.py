@@ -2,9 +2,9 @@
 Which features would be chosen again?
 =====================================
 
-A panel of five genes is worth little if the next study finds five others. Two pictures show what
-to expect: how far apart the classes are in each feature, and how often each feature is selected
-when the data change.
+A panel of five genes is worth little if the next study finds five others. Three pictures show what
+to expect: the score for every number of features, how often each feature is selected when the
+data change, and how far apart the classes are in it.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -12,7 +12,8 @@ from sklearn.datasets import load_breast_cancer
 from tamis import SparseCenterClassifier, SparseCenterClassifierCV
 from tamis.inspection import CentersDisplay, SparsityPathDisplay, StabilityDisplay
 
-X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+data = load_breast_cancer(as_frame=True)
+X, y = data.data, data.target_names[data.target]
 chosen = SparseCenterClassifierCV(rule="1se").fit(X, y)
 
 # %%
