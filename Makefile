@@ -59,6 +59,7 @@ lint: $(STAMP)
 # warning is an error. Only what has changed is built again.
 docs: $(DOCS_STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -j 1 -W --keep-going -c docs . build/docs
+	@echo "The documentation is in build/docs/index.html."
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/centers.py

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "tamis"  # the same file every time
-import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 
 from tamis import compare
-from tamis.inspection import SparsityPathDisplay
 
 PICTURE = Path(__file__).parent / "pictures" / "curve.svg"
 
 
-def main():
-    """Run `tamis fit`'s comparison on the embedded data, and draw its curves."""
+def main() -> None:
+    """Compare as `tamis fit` does on its embedded data, and draw the curves."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "tamis"  # the same file every time
+    import matplotlib.pyplot as plt
+
+    from tamis.inspection import SparsityPathDisplay
+
     data = load_breast_cancer(as_frame=True)
     comparison = compare(data.data, data.target_names[data.target])
     figure, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")

@@ -11,8 +11,8 @@ import tamis
 # Packages in the order in which readers need them; others follow, by name.
 _FIRST = ["comparison", "panel", "centers", "primal_dual", "landmarks", "datumwise"]
 _FIRST += ["guarantees", "inspection", "selectors", "projections", "stability", "metrics"]
-# The command has its own page; reports are made by it and by Comparison.
-_LEFT_OUT = {"cli", "report"}
+# The command has its own page.
+_LEFT_OUT = {"cli"}
 
 
 def public_names() -> dict[str, list[str]]:
@@ -23,7 +23,7 @@ def public_names() -> dict[str, list[str]]:
     for room in rooms:
         if room in _LEFT_OUT:
             continue
-        listed = import_module(f"tamis.{room}").__all__
+        listed = getattr(import_module(f"tamis.{room}"), "__all__", [])
         new = [name for name in listed if name not in names["tamis"]]
         if new:
             names[f"tamis.{room}"] = new
