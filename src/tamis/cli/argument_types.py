@@ -4,6 +4,7 @@ import argparse
 
 __all__ = [
     "Append",
+    "fraction",
     "integer",
     "names",
     "ngrams",
@@ -92,6 +93,17 @@ def tolerance(text):
         raise argparse.ArgumentTypeError(
             f"expected a number of at least 0 and below 1, got {text!r}"
         )
+    return value
+
+
+def fraction(text):
+    """A number between 0 and 1, both excluded."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, got {text!r}")
     return value
 
 

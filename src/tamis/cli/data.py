@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamis.comparison.options import Options, find_methods
+from tamis.comparison.promises import check_promises
 from tamis.tables.errors import InputError
 from tamis.tables.source import WORD, Budget, check_path
 from tamis.tables.table import Columns, Table
@@ -58,6 +59,10 @@ _COMPARING = (
 )
 
 
+# The same; runs from before there were calibration rows do not have them.
+_PROMISING = ("calibration_share", "confidence", "max_error", "max_miss")
+
+
 @dataclass
 class Loaded:
     """Data of `tamis fit` and the options for comparing methods on them.
@@ -105,7 +110,9 @@ def load(words):
 
 def _check_words(words):
     """Raise InputError for invalid options before anything is read."""
-    find_methods(_make_options(words))
+    options = _make_options(words)
+    find_methods(options)
+    check_promises(options)
     if words["n_jobs"] == 0 or words["n_jobs"] < -1:
         raise InputError(f"--n-jobs {words['n_jobs']}: expected 1 or more, or -1 for all cores.")
     if words["min_sensitivity"] is not None and words["positive"] is None:
@@ -125,6 +132,7 @@ def _check_words(words):
 def _make_options(words, feature_groups=None, costs=None):
     """Make the options of a comparison from those of the command."""
     named = {name: words[name] for name in _COMPARING}
+    named |= {name: words.get(name) for name in _PROMISING}
     return Options(
         **named,
         ngrams=tuple(words["ngrams"]),

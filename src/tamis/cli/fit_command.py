@@ -50,7 +50,7 @@ def run(options):
     if comparison.choice is None:
         say("No method was finished, so there is nothing to recommend yet.")
     else:
-        conclude(comparison, comparison.choice, folder, options, start)
+        conclude(comparison, comparison.final_choice, folder, options, start)
     if comparison.why_stopped or comparison.n_left:
         _say_how_to_resume(comparison, folder)
     if folder is None:

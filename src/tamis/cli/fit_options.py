@@ -86,12 +86,41 @@ def add_fit(commands, command):
         default="balanced_accuracy",
         help="score to compare models by (default: balanced_accuracy)",
     )
-    how.add_argument("--positive", metavar="CLASS", help="class that --min-sensitivity is about")
+    how.add_argument(
+        "--positive", metavar="CLASS", help="class that --min-sensitivity and --max-miss are about"
+    )
     how.add_argument(
         "--min-sensitivity",
         type=argument_types.share,
         metavar="S",
         help="share of the rows of class --positive that must be detected, such as 0.95",
+    )
+    how.add_argument(
+        "--calibration-share",
+        type=argument_types.fraction,
+        metavar="A",
+        help="share of the rows to set aside before anything else, such as 0.3, for promises "
+        "about the model: prediction sets, and the next three options",
+    )
+    how.add_argument(
+        "--confidence",
+        type=argument_types.fraction,
+        metavar="C",
+        help="confidence of --min-sensitivity, by calibration rows (default: the threshold is set "
+        "without), or of --max-error and --max-miss (default: 0.95)",
+    )
+    how.add_argument(
+        "--max-error",
+        type=argument_types.fraction,
+        metavar="E",
+        help="recommend the datum-wise model with the fewest questions whose error rate is shown "
+        "to be at most E by the calibration rows",
+    )
+    how.add_argument(
+        "--max-miss",
+        type=argument_types.fraction,
+        metavar="M",
+        help="the same for the share of the rows of class --positive that get another label",
     )
     how.add_argument(
         "--minimize",

@@ -60,6 +60,14 @@ def _add_pick(commands):
         help="most features the model may use (datum-wise: mean number per sample)",
     )
     parser.add_argument(
+        "--without",
+        type=argument_types.names,
+        action=argument_types.Append,
+        default=(),
+        metavar="A,B",
+        help="features that the model must not use; the method is cross-validated again",
+    )
+    parser.add_argument(
         "--data", metavar="DATA", help="where the data are now (default: where fit read them)"
     )
     parser.add_argument(
@@ -82,6 +90,13 @@ def _add_predict(commands):
         type=argument_types.share,
         metavar="P",
         help="mark rows whose largest class probability is below P, so that a person decides",
+    )
+    parser.add_argument(
+        "--coverage",
+        type=argument_types.fraction,
+        metavar="C",
+        help="add the set of all classes that a row may well have; the true class is in it with "
+        "probability C or more (for models fitted with --calibration-share)",
     )
     add_guard(parser)
     add_reading(parser, training=False, labels=False)

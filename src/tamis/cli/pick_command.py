@@ -47,6 +47,8 @@ def run(options):
         checkpoints=source.checkpoints,
         only_finished=True,
     )
+    if options.without:
+        comparison = comparison.excluding(options.method, options.without)
     choice = comparison.find(options.method, options.n_features)
     target.check()
     conclude(comparison, choice, target, options)

@@ -18,7 +18,8 @@ from tamis.comparison.comparison import Comparison
 from tamis.comparison.effort import time_methods
 from tamis.comparison.metrics import versions
 from tamis.comparison.options import Options, make_settings
-from tamis.comparison.prepare import prepare
+from tamis.comparison.prepare import prepare, set_aside
+from tamis.comparison.promises import ASKING, check_promises
 from tamis.comparison.run import Plan, drop_slow, plan, run
 from tamis.comparison.store import ManifestMismatch, Store
 from tamis.comparison.tasks import Task
@@ -98,6 +99,10 @@ def compare(
     minimize: str = "overall",
     positive: str | int | bool | None = None,
     min_sensitivity: float | None = None,
+    calibration_share: float | None = None,
+    confidence: float | None = None,
+    max_error: float | None = None,
+    max_miss: float | None = None,
     permutations: int = 0,
     redundancy: float | None = None,
     duplicates: str = "group",
@@ -151,6 +156,13 @@ def compare(
         Which number of features to minimise.
     positive, min_sensitivity : label and float, or None
         The positive class, and the smallest sensitivity for it.
+    calibration_share : float or None
+        Share of the rows that is set aside before anything else, for promises about the model.
+    confidence : float or None
+        Of `min_sensitivity`, by calibration rows; of `max_error` and `max_miss` (None: 0.95).
+    max_error, max_miss : float or None
+        Recommend the datum-wise model with the fewest questions whose error rate, or miss rate of
+        the class `positive`, is shown to be at most this by the calibration rows.
     permutations : int
         How often everything is repeated with shuffled labels, for a p-value.
     redundancy : float or None
@@ -227,6 +239,10 @@ def compare(
             minimize=minimize,
             positive=None if positive is None else str(positive),
             min_sensitivity=min_sensitivity,
+            calibration_share=calibration_share,
+            confidence=confidence,
+            max_error=max_error,
+            max_miss=max_miss,
             permutations=permutations,
             redundancy=redundancy,
             duplicates=duplicates,
@@ -301,14 +317,20 @@ def compare_table(
     comparison : Comparison
     """
     start, n_jobs = time.perf_counter(), _count_jobs(n_jobs)
+    check_promises(options)
+    table, kept = set_aside(table, options)
     prepared = prepare(table, options)
     problem, notes = prepared.problem, prepared.table.notes
     settings = make_settings(options, problem, notes)
+    needed = ()
+    if kept is not None:
+        notes += kept.announce(problem.classes, problem.codes, settings.methods)
+        needed = (ASKING,) if kept.limits_questions else ()
     planned, left_out = plan(problem, settings), {}
     if methods is not None:
         planned = planned.without([m for m in settings.methods if m not in methods])
     elif options.named != ("all",):
-        planned, left_out = drop_slow(planned, problem, options.named, notes)
+        planned, left_out = drop_slow(planned, problem, options.named, notes, needed)
     store = None
     if checkpoints is not None:
         store = _open_store(checkpoints, problem, options, planned.settings, force, callbacks)
@@ -328,8 +350,10 @@ def compare_table(
     )
     comparison.data, comparison.name = prepared.table, name
     comparison.descriptions, comparison.left_out = dict(descriptions or {}), left_out
-    comparison.checks = list(prepared.checks)
+    comparison.checks, comparison.kept = list(prepared.checks), kept
     if comparison.choice is not None:
+        if kept is not None and kept.limits_questions and not only_finished:
+            comparison.find_questions()
         comparison.checks += check_result(comparison)
     for callback in callbacks:
         callback.on_end(comparison)

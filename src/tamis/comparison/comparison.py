@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -11,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.comparison.calibrated import CalibrationRows
 from tamis.comparison.choice import Candidates, Choice, Honest
-from tamis.comparison.final import fit_final
+from tamis.comparison.final import describe_features, fit_final, make_model, train_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.metrics import kept_alone, path_table, summarise
 from tamis.comparison.options import Settings
 from tamis.comparison.problem import Problem
+from tamis.comparison.promises import ASKING
+from tamis.comparison.restricted import exclude_features
 from tamis.comparison.results import MethodResult
 from tamis.paths.folds import Fold
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, in_python
 from tamis.tables.table import Table
 from tamis.tables.table_classifier import TableClassifier
 from tamis.tables.table_model import TableModel
@@ -72,6 +76,10 @@ class Comparison:
         Descriptions of the features.
     checks : list of Check
         Findings about the data and the result.
+    without : tuple of str
+        Features that were excluded after the comparison (`excluding`).
+    kept : CalibrationRows or None
+        Rows that were set aside before anything else.
     backend : module or None
         Library of the frames that are returned; None: dicts of columns.
     """
@@ -95,8 +103,12 @@ class Comparison:
     name: str = "data"
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
+    without: tuple[str, ...] = ()
+    kept: CalibrationRows | None = None
     backend: Any = None
+    _trained: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     _models: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+    _tested: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # Results.
 
@@ -111,6 +123,13 @@ class Comparison:
         result = self.result(choice.method)
         assert result is not None
         return result, choice.place
+
+    @property
+    def final_choice(self) -> Choice:
+        """The choice of the calibration rows, if they made one; otherwise `choice`."""
+        choice = self._require_choice()
+        questions = None if self.kept is None else self.kept.questions
+        return choice if questions is None or questions.choice is None else questions.choice
 
     @property
     def table(self) -> Any:
@@ -164,13 +183,22 @@ class Comparison:
     @property
     def features(self) -> Any:
         """The features of the recommended model, best first, as a frame of the caller's kind."""
-        return self.features_of(self._require_choice())
+        return self.features_of(self.final_choice)
 
     def features_of(self, choice: Choice) -> Any:
         """The features of one method and level: see `features`."""
         records = self.fitted(choice)[1]
         names = list(records[0]) if records else ["rank", "feature"]
         return self._as_frame({name: [record[name] for record in records] for name in names})
+
+    @property
+    def guarantees(self) -> dict[str, Any]:
+        """What can be promised about the features of the recommended model.
+
+        "true_features", "frequencies" and, for features that are ranked one by one, "rule" and
+        "alternatives"; each with its numbers and a "statement", or the "reason" why there is none.
+        """
+        return self.metrics["model"]["guarantees"]
 
     def _as_frame(self, columns):
         if self.backend is None:
@@ -187,10 +215,10 @@ class Comparison:
 
     @property
     def model(self) -> TableClassifier:
-        """The recommended model, fitted on all rows."""
-        return TableClassifier.from_model(self.table_model(self._require_choice()))
+        """The recommended model, fitted on all rows but those set aside for calibration."""
+        return TableClassifier.from_model(self.table_model(self.final_choice))
 
-    def pick(self, method: str, n_features: float) -> TableClassifier:
+    def pick(self, method: str, n_features: float, without: Sequence[str] = ()) -> TableClassifier:
         """The model of another method or level, fitted on all rows.
 
         Parameters
@@ -199,12 +227,37 @@ class Comparison:
             Name of a method.
         n_features : float
             Largest number of features; per sample for methods that ask each sample for its own.
+        without : sequence of str
+            Features that the model must not use; the method is then cross-validated again.
 
         Returns
         -------
         model : TableClassifier
         """
+        if without:
+            try:
+                return self.excluding(method, without).pick(method, n_features)
+            except InputError as error:
+                raise ValueError(in_python(error)) from error
         return TableClassifier.from_model(self.table_model(self.find(method, n_features)))
+
+    def excluding(self, method: str, without: Sequence[str]) -> Comparison:
+        """Cross-validate one method again without some features.
+
+        Parameters
+        ----------
+        method : str
+            Name of a method.
+        without : sequence of str
+            Features, feature groups, or columns they come from.
+
+        Returns
+        -------
+        comparison : Comparison
+            Its `find`, `fitted` and `save` are those of models without the features. They were
+            named after seeing the results, so there is no recommendation and no honest score.
+        """
+        return exclude_features(self, method, [without] if isinstance(without, str) else without)
 
     def find(self, method: str, n_features: float) -> Choice:
         """The fullest level of a method with at most `n_features` features."""
@@ -232,13 +285,29 @@ class Comparison:
     def fitted(self, choice: Choice) -> tuple[TableModel, list[dict], dict]:
         """Model, feature records and metrics of one method and level, fitted once."""
         if choice not in self._models:
-            model, records = fit_final(self, choice)
-            metrics = summarise(self, choice, records)
+            model, trained = fit_final(self, choice, self._trained.get(choice.method))
+            records, guarantees = describe_features(self, choice, trained)
+            metrics = summarise(self, choice, records, guarantees)
+            if self.kept is not None:
+                self.kept.conclude(metrics, model, choice, self._require_choice())
             model.scores = {
                 name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
             }
             self._models[choice] = model, records, metrics
         return self._models[choice]
+
+    def find_questions(self) -> None:
+        """Test the datum-wise models on the calibration rows, from many questions to few."""
+        result = self.result(ASKING)
+        assert self.kept is not None
+        if result is None:
+            return
+        trained = self._trained[ASKING] = train_final(self, result)
+        models = [make_model(self, result, i, trained) for i in range(len(result.levels))]
+        names = {
+            name for name, kept in zip(self.problem.names, self.problem.kept, strict=True) if kept
+        }
+        self.kept.test_questions(models, result, names)
 
     def _require_choice(self) -> Choice:
         if self.choice is None:
@@ -254,8 +323,11 @@ class Comparison:
     def metrics(self) -> dict:
         """All results as plain values: the content of `metrics.json`."""
         if self.choice is None:
-            return summarise(self, None, [])
-        return self.fitted(self.choice)[2]
+            metrics = summarise(self, None, [], {})
+            if self.kept is not None:
+                self.kept.conclude(metrics)
+            return metrics
+        return self.fitted(self.final_choice)[2]
 
     def save(
         self, folder: str | PathLike, choice: Choice | None = None, guard: bool = True
@@ -276,7 +348,7 @@ class Comparison:
         messages : list of str
             Messages about the files.
         """
-        model, records, metrics = self.fitted(choice or self._require_choice())
+        model, records, metrics = self.fitted(choice or self.final_choice)
         assert self.data is not None
         return RunFolder(folder).write_results(model, records, metrics, self.data.columns, guard)
 

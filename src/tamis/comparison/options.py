@@ -38,6 +38,7 @@ class Options:
     tolerance : float
     positive : str or None
     min_sensitivity, redundancy : float or None
+    calibration_share, confidence, max_error, max_miss : float or None
     permutations : int
     ngrams : tuple of int
     allow_baselines : bool
@@ -57,6 +58,10 @@ class Options:
     minimize: str = "overall"
     positive: str | None = None
     min_sensitivity: float | None = None
+    calibration_share: float | None = None
+    confidence: float | None = None
+    max_error: float | None = None
+    max_miss: float | None = None
     permutations: int = 0
     redundancy: float | None = None
     duplicates: str = "group"
@@ -74,6 +79,10 @@ class Options:
             "min_sensitivity": ("min_sensitivity", 0, 1),
             "permutations": ("permutations", 0, None),
             "redundancy": ("redundancy", 0, 1),
+            "calibration_share": ("calibration_share", 0, 1),
+            "confidence": ("confidence", 0, 1),
+            "max_error": ("max_error", 0, 1),
+            "max_miss": ("max_miss", 0, 1),
         }
         for field_name, (parameter, low, high) in limits.items():
             value = getattr(self, field_name)

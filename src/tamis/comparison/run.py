@@ -78,7 +78,7 @@ def plan(problem, settings):
     return Plan(settings, folds, tasks)
 
 
-def drop_slow(planned, problem, named, notes):
+def drop_slow(planned, problem, named, notes, needed=()):
     """Drop the methods that would take too long from a plan, with a note.
 
     They depend on the sizes alone, so that the result does not depend on the machine. Methods that
@@ -92,6 +92,8 @@ def drop_slow(planned, problem, named, notes):
         Methods that the user named.
     notes : list of str
         Receives messages for the user.
+    needed : sequence of str
+        Methods without which another option has no answer: they are kept, too.
 
     Returns
     -------
@@ -107,7 +109,7 @@ def drop_slow(planned, problem, named, notes):
     ours = [name for name in methods if not find_method(name, allow).is_baseline]
     if ours and all(name in left_out for name in ours):
         del left_out[min(ours, key=seconds.get)]
-    left_out = {name: t for name, t in left_out.items() if name not in named}
+    left_out = {name: t for name, t in left_out.items() if name not in (*named, *needed)}
     for name, t in left_out.items():
         told = f"{t / 60:.0f} min" if t < 5400 else f"{t / 3600:.1f} h"
         notes.append(f"{name} is not run: it would take about {told} (--methods all runs it)")
@@ -226,25 +228,10 @@ def _gather(comparison, tasks, done, stage, codes=None):
     return results, unfinished
 
 
-def _candidates(comparison, results, codes):
-    problem, settings = comparison.problem, comparison.settings
-    return Candidates(
-        results,
-        codes,
-        problem.classes.size,
-        scoring=settings.scoring,
-        minimize=settings.minimize,
-        tolerance=settings.tolerance,
-        groups=problem.groups,
-        weights=problem.weights,
-        seed=settings.seed,
-    )
-
-
 def _conclude(comparison, tasks, done):
     """Recommendation, honest score, batches and permutations."""
     problem, settings = comparison.problem, comparison.settings
-    comparison.candidates = _candidates(comparison, comparison.results, problem.codes)
+    comparison.candidates = Candidates.of(comparison.results, problem, settings)
     comparison.choice = comparison.candidates.choice()
     nested = is_nested(problem.n_rows, settings.n_folds)
     comparison.honest_score = estimate(
@@ -287,7 +274,7 @@ def _permute(comparison, tasks, done):
         results, unfinished = _gather(comparison, tasks, done, f"shuffled{p}", codes)
         if {*unfinished, *comparison.unfinished} - set(comparison.failed):
             return
-        candidates = _candidates(comparison, results, codes)
+        candidates = Candidates.of(results, problem, settings, codes)
         result, place = candidates.find(candidates.choose()[0])
         comparison.shuffled_scores.append(float(result.scores[place]))
     if settings.permutations:

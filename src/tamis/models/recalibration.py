@@ -82,6 +82,8 @@ def recalibrate(
 ) -> TableModel:
     """The model with probabilities fitted to new rows.
 
+    It has no prediction sets: its calibration rows promise nothing at another site.
+
     Parameters
     ----------
     model : TableModel
@@ -102,6 +104,7 @@ def recalibrate(
     return replace(
         model,
         recalibration=fit_recalibration(probabilities, codes),
+        calibration=None,
         priors=(counts + 0.5) / (counts + 0.5).sum(),
         scores={**model.scores, "recalibration": about},
     )

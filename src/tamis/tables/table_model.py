@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tamis._array import Matrix, is_sparse
 from tamis._base import RECORD_VERSION, Record, adjust, check_version, plain, softmax
 from tamis._base.plain_values import write_value
+from tamis.tables.prediction_sets import SetCalibration, check_coverage
 from tamis.tables.preparation import Preparation
 from tamis.tables.table import Columns
 from tamis.tables.table_record import read_preparation, write_preparation
@@ -90,6 +91,8 @@ class TableModel:
     recalibration : Recalibration or None
         What comes after the temperature, if the model was recalibrated at another site. A
         threshold is compared with the probabilities before it.
+    calibration : SetCalibration or None
+        What prediction sets need, if rows were set aside for them.
     """
 
     method: str
@@ -106,6 +109,7 @@ class TableModel:
     version: str = ""
     is_dense: bool = False
     recalibration: Recalibration | None = None
+    calibration: SetCalibration | None = None
 
     @property
     def classes_(self) -> NDArray:
@@ -189,7 +193,7 @@ class TableModel:
         """Class indices and the model's probabilities, from those of its classifier."""
         probabilities = before = self.calibrated(predicted, priors)
         if self.threshold is not None:
-            before = adjust(predicted, self.temperature)
+            before = self.tempered(predicted)
         return decide(before, self.positive_index, self.threshold), probabilities
 
     @property
@@ -215,6 +219,17 @@ class TableModel:
         """
         return self.predict_rows(table, priors).labels
 
+    def predict_set(self, table: Columns, coverage: float = 0.95) -> NDArray[np.bool_]:
+        """The classes that each row may well have: `TableClassifier.predict_set`."""
+        coverage = check_coverage(self, coverage)
+        assert self.calibration is not None
+        probabilities = self.estimator.predict_proba(self.prepare(table))
+        return self.calibration.predict_set(self.tempered(probabilities), coverage)
+
+    def tempered(self, probabilities: NDArray) -> NDArray[np.float64]:
+        """Probabilities that thresholds and prediction sets use, from those of the classifier."""
+        return adjust(probabilities, self.temperature)
+
     # Records.
 
     def to_record(self) -> dict[str, Any]:
@@ -229,6 +244,7 @@ class TableModel:
             "temperature": plain(self.temperature),
             "priors": plain(self.priors),
             "recalibration": None,
+            "calibration": None if self.calibration is None else self.calibration.to_record(),
             "preparation": write_preparation(self.preparation),
             "is_dense": self.is_dense,
             "descriptions": write_value(self.descriptions),
@@ -305,6 +321,9 @@ class TableModel:
             temperature = site.number("temperature", above=0.0)
             model.recalibration = Recalibration(temperature, site.numbers("intercept", (C,)))
             site.finish()
+        kept = taken.optional("calibration")
+        if kept is not None:
+            model.calibration = SetCalibration.from_record(kept, C)
         taken.finish()
         return model
 
