@@ -44,6 +44,8 @@ autodoc_typehints = "none"  # numpydoc says the types, with their shapes
 numpydoc_show_class_members = False  # the template of a class lists them
 numpydoc_xref_param_type = False
 
+toc_object_entries_show_parents = "hide"
+
 # Mathematics is MathML, which browsers render without a script.
 html_math_renderer = "mathml"
 

@@ -26,11 +26,12 @@ tilt[1, good_words] = tilt[0, bad_words] = 3.0
 y = rng.integers(0, 2, n_reviews)
 probability = frequency * tilt
 probability /= probability.sum(axis=1, keepdims=True)
-counts = [
-    np.bincount(rng.choice(n_words, size=length, p=probability[label]), minlength=n_words)
-    for label, length in zip(y, rng.integers(8, 40, n_reviews), strict=True)
-]
-X = sparse.csr_array(np.array(counts, dtype=np.float64))
+lengths = rng.integers(8, 40, n_reviews)
+words = [rng.choice(n_words, n, p=probability[c]) for c, n in zip(y, lengths, strict=True)]
+rows = np.repeat(np.arange(n_reviews), lengths)
+X = sparse.coo_array(
+    (np.ones(rows.size), (rows, np.concatenate(words))), shape=(n_reviews, n_words)
+).tocsr()
 vocabulary = np.array([f"word{index}" for index in range(n_words)])
 vocabulary[good_words] = [f"good{index}" for index in range(200)]
 vocabulary[bad_words] = [f"bad{index}" for index in range(200)]
