@@ -14,7 +14,7 @@ DOCS_STAMP := $(VENV)/.docs-installed
 # Compiled bytecode and numba's cache make every later start quick.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-all test-only test-pythons lint docs bench bench-accuracy bench-papers clean
+.PHONY: demo test test-slow test-all test-only test-pythons lint docs bench bench-accuracy bench-papers bench-guarantees clean
 
 demo: $(STAMP)
 	$(BIN)/tamis fit
@@ -88,6 +88,10 @@ bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/false_alarms.py > benchmarks/results/false_alarms.md
 	$(BIN)/python benchmarks/choice.py
 	$(BIN)/python benchmarks/accuracy/priors.py > benchmarks/results/priors.md
+
+# Simulations that can fail; resumes where it was interrupted.
+bench-guarantees: $(STAMP)
+	$(BIN)/python benchmarks/guarantees.py --jobs 2
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

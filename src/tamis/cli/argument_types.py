@@ -4,6 +4,7 @@ import argparse
 
 __all__ = [
     "Append",
+    "costs",
     "fraction",
     "integer",
     "names",
@@ -30,6 +31,25 @@ def names(text):
     if not found:
         raise argparse.ArgumentTypeError("expected names separated by commas")
     return found
+
+
+def costs(text):
+    """Costs of errors: TRUE:PREDICTED=COST, separated by commas; pairs of the two."""
+    found = []
+    for part in text.split(","):
+        pair, mark, cost = part.rpartition("=")
+        try:
+            value = float(cost)
+        except ValueError:
+            mark = ""
+        if not mark or ":" not in pair:
+            raise argparse.ArgumentTypeError(
+                f"expected TRUE:PREDICTED=COST, separated by commas, got {part.strip()!r}"
+            )
+        if any(pair.strip() == known for known, _ in found):
+            raise argparse.ArgumentTypeError(f"names {pair.strip()} twice")
+        found.append((pair.strip(), value))
+    return tuple(found)
 
 
 def words(text):

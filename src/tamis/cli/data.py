@@ -4,19 +4,32 @@ import csv
 import difflib
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from tamis.cli.printing import STANDARD_INPUT
 from tamis.comparison.options import Options, find_methods
 from tamis.comparison.promises import check_promises
 from tamis.tables.errors import InputError
 from tamis.tables.source import WORD, Budget, check_path
 from tamis.tables.table import Columns, Table
 
-__all__ = ["EMBEDDED", "READING", "Loaded", "load", "read_features_file"]
+__all__ = ["EMBEDDED", "READING", "Loaded", "find_words", "load", "read_features_file"]
 
 EMBEDDED = "breast cancer (embedded)"
-_FIELDS = ("feature", "question", "unit", "type", "choices", "min", "max", "cost", "group")
+_FIELDS = (
+    "feature",
+    "question",
+    "unit",
+    "type",
+    "choices",
+    "min",
+    "max",
+    "cost",
+    "group",
+    "assay_cv",
+)
 _TYPES = ("number", "integer", "choice", "yes/no")
 # Options that say how data are read, also when they are read again.
 READING = (
@@ -31,6 +44,8 @@ READING = (
     "groups",
     "batch",
     "weights",
+    "time",
+    "subgroups",
     "text",
     "categorical",
     "drop",
@@ -105,7 +120,34 @@ def load(words):
     else:
         table, name = _read(words, descriptions), str(words["data"])
     groups, costs = _check_descriptions(descriptions, table)
-    return Loaded(name, table, _make_options(words, groups, costs), descriptions)
+    measured = {n: d["assay_cv"] for n, d in descriptions.items() if "assay_cv" in d}
+    return Loaded(name, table, _make_options(words, groups, costs, measured), descriptions)
+
+
+def find_words(folder, data=None):
+    """The options of the `tamis fit` that made a folder, with the path of its data.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    data : str or None
+        Where the data are now; None: where they were.
+
+    Returns
+    -------
+    words : dict
+        InputError is raised if the data are not there.
+    """
+    words = folder.read_json("run.json")
+    if data is not None:
+        words["data"] = data
+    elif words["data"] == STANDARD_INPUT:
+        raise InputError("the data of this run came from standard input; give a file with --data.")
+    if words["data"] is not None and not Path(words["data"]).exists():
+        raise InputError(
+            f"the data of this run are no longer at {words['data']}; give their path with --data."
+        )
+    return words
 
 
 def _check_words(words):
@@ -124,12 +166,12 @@ def _check_words(words):
     for name, value in given.items():
         if value != usual[name] and not words["text"]:
             raise InputError(f"--{name} needs --text COL, the column whose words are used.")
-    for name in ("groups", "batch"):
-        if words[name] is not None and words[name] == words["target"]:
+    for name in ("groups", "batch", "time"):
+        if words.get(name) is not None and words[name] == words["target"]:
             raise InputError(f"--{name} {words[name]} is the target itself; name another column.")
 
 
-def _make_options(words, feature_groups=None, costs=None):
+def _make_options(words, feature_groups=None, costs=None, assay_cvs=None):
     """Make the options of a comparison from those of the command."""
     named = {name: words[name] for name in _COMPARING}
     named |= {name: words.get(name) for name in _PROMISING}
@@ -139,7 +181,12 @@ def _make_options(words, feature_groups=None, costs=None):
         keep=tuple(words["keep"]),
         feature_groups=feature_groups or {},
         costs=costs or {},
-        allow_baselines=words.get("allow_baselines", False),  # older runs do not have it
+        # Older runs do not have these.
+        allow_baselines=words.get("allow_baselines", False),
+        misclassification=dict(words.get("misclassification") or {}),
+        learning_curve=words.get("learning_curve", False),
+        assay_cv=words.get("assay_cv"),
+        assay_cvs=assay_cvs or {},
     )
 
 
@@ -179,7 +226,7 @@ def read_features_file(path, max_size=None):
     ----------
     path : str
         CSV with the column "feature", and any of question, unit, type (number, integer, choice,
-        yes/no), choices (separated by |), min, max, cost, group.
+        yes/no), choices (separated by |), min, max, cost, group, assay_cv.
     max_size : int or None
         Bytes of memory that it may use; None: half of what is available.
 
@@ -223,16 +270,16 @@ def read_features_file(path, max_size=None):
 
 
 def _check_description(given, where):
-    for field in ("cost", "min", "max"):
+    for field in ("cost", "min", "max", "assay_cv"):
         if field in given:
             try:
                 given[field] = float(given[field])
             except ValueError:
                 given[field] = math.nan
-            if not math.isfinite(given[field]) or (field == "cost" and given[field] < 0):
-                raise InputError(
-                    f"{where}: {field} must be a number, and cost must not be negative."
-                )
+            is_free = field in ("min", "max")
+            if not math.isfinite(given[field]) or (given[field] < 0 and not is_free):
+                least = "" if is_free else " of at least 0"
+                raise InputError(f"{where}: {field} must be a number{least}.")
     if given.get("min", -math.inf) > given.get("max", math.inf):
         raise InputError(f"{where}: min {given['min']:g} is above max {given['max']:g}.")
     if "type" in given and given["type"] not in _TYPES:

@@ -203,10 +203,17 @@ class Progress(AbstractContextManager):
 
     @staticmethod
     def _row(task):
-        titles = {"pair": "honest score: nested folds", "batch": "one batch held out"}
         if task.stage == "cv":
             return find_method(task.method).title
-        return titles.get(task.stage, "shuffled labels")
+        titles = {
+            "pair": "honest score: nested folds",
+            "batch": "one batch held out",
+            "inner-batch": "one batch held out",
+            "time": "later rows held out",
+            "inner-time": "later rows held out",
+            "curve": "fewer rows",
+        }
+        return titles.get(task.stage.rstrip("0123456789"), "shuffled labels")
 
     def __enter__(self):
         if sys.stderr.isatty():
@@ -245,6 +252,8 @@ class Progress(AbstractContextManager):
         """Record that a task has finished; `seconds` is None if it was done before, or failed."""
         row = self._row(task)
         self.running.pop(task.key, None)
+        if row not in self.total:  # it follows from the recommendation, and was not planned
+            return
         self.done[row] += 1
         self.left[task.method] -= 1
         if seconds is not None:

@@ -5,7 +5,7 @@ from functools import partial
 from tamis.cli import argument_types
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_reading
 
-__all__ = ["METHODS", "add_fit"]
+__all__ = ["METHODS", "add_clinical", "add_fit"]
 
 METHODS = "centers, medians, primal-dual, panel, landmarks, datum-wise"
 BASELINES = "most-frequent, l1-logistic, relaxed-l1, rfe, random-forest"
@@ -87,7 +87,9 @@ def add_fit(commands, command):
         help="score to compare models by (default: balanced_accuracy)",
     )
     how.add_argument(
-        "--positive", metavar="CLASS", help="class that --min-sensitivity and --max-miss are about"
+        "--positive",
+        metavar="CLASS",
+        help="class that --min-sensitivity, --max-miss and sensitivity by subgroup are about",
     )
     how.add_argument(
         "--min-sensitivity",
@@ -165,6 +167,7 @@ def add_fit(commands, command):
         metavar="N",
         help="repeat everything N times with shuffled labels, for a p-value (default: 0)",
     )
+    add_clinical(parser)
     work = parser.add_argument_group("running")
     work.add_argument(
         "--max-seconds",
@@ -183,3 +186,42 @@ def add_fit(commands, command):
     )
     work.add_argument("--json", action="store_true", help="print all results as JSON")
     add_guard(work)
+
+
+def add_clinical(parser):
+    """Add the options that clinicians and biologists ask for."""
+    group = parser.add_argument_group("other sites, times, patients and measurements")
+    group.add_argument(
+        "--subgroups",
+        type=argument_types.names,
+        action=argument_types.Append,
+        default=(),
+        metavar="COLS",
+        help="columns such as sex: a score for each of their values; they stay features unless "
+        "named in --drop",
+    )
+    group.add_argument(
+        "--time",
+        metavar="COL",
+        help="column of dates or numbers, not used as a feature; adds a score of later rows, "
+        "predicted by earlier ones",
+    )
+    group.add_argument(
+        "--misclassification",
+        type=argument_types.costs,
+        default=(),
+        metavar="COSTS",
+        help='costs of errors such as "ill:well=10" (ill called well costs 10; others 1): '
+        "decisions of the smallest expected cost",
+    )
+    group.add_argument(
+        "--learning-curve",
+        action="store_true",
+        help="train on fewer rows, too, and estimate what twice the rows would add",
+    )
+    group.add_argument(
+        "--assay-cv",
+        type=argument_types.share,
+        metavar="CV",
+        help="error of measurement such as 0.1: the score lost when features are measured again",
+    )

@@ -1,10 +1,7 @@
 """`tamis pick`: the model of another method or level, from the checkpoints of a run."""
 
-from pathlib import Path
-
-from tamis.cli.data import load
+from tamis.cli.data import find_words, load
 from tamis.cli.fit_command import conclude
-from tamis.cli.printing import STANDARD_INPUT
 from tamis.comparison.baselines import BASELINES
 from tamis.comparison.comparing import compare_table
 from tamis.comparison.folder import RunFolder
@@ -23,19 +20,11 @@ def run(options):
     source, target = RunFolder(options.run), RunFolder(options.output)
     if source.path.resolve() == target.path.resolve():
         raise InputError(f"-o {target.path} is the run itself; name another folder.")
-    words = source.read_json("run.json")
+    words = find_words(source, options.data)
     if options.method in allowed and not words.get("allow_baselines"):
         raise InputError(
             f"--method {options.method} is a baseline in this run; repeat tamis fit with "
             "--allow-baselines to use its models."
-        )
-    if options.data is not None:
-        words["data"] = options.data
-    elif words["data"] == STANDARD_INPUT:
-        raise InputError("the data of this run came from standard input; give a file with --data.")
-    if words["data"] is not None and not Path(words["data"]).exists():
-        raise InputError(
-            f"the data of this run are no longer at {words['data']}; give their path with --data."
         )
     loaded = load(words)
     comparison = compare_table(
@@ -52,4 +41,5 @@ def run(options):
     choice = comparison.find(options.method, options.n_features)
     target.check()
     conclude(comparison, choice, target, options)
+    target.write_json("run.json", words)
     return 0

@@ -31,6 +31,8 @@ def run(options):
             f"labels are {model.positive} where its probability is at least "
             f"{model.threshold:.3g}, the threshold of --min-sensitivity"
         )
+    if model.misclassification is not None:
+        say("labels are those of the smallest expected cost, by the costs of --misclassification")
     header = [name, "prediction", *(f"p_{label}" for label in model.classes_.tolist())]
     header += ["refer"] if options.reject is not None else []
     if options.coverage is not None:

@@ -1,6 +1,7 @@
 """Results as tables of plain text."""
 
 from tamis.cli.show_calibrated import show_calibrated
+from tamis.cli.show_clinical import show_clinical
 from tamis.cli.show_features import count, plural, show_features, show_table
 
 __all__ = ["count", "plural", "show_results", "show_table"]
@@ -123,13 +124,7 @@ def _show_model(model, settings):
     lines += _show_threshold(model)
     lines += _show_kept(model)
     lines += _show_baseline(model)
-    if model.get("left_out_batches"):
-        batches = model["left_out_batches"]
-        worst = min(batches["accuracy_of_batch"].values())
-        lines.append(
-            f"  {name} {batches['score']:.3f} when one batch at a time is held out of training "
-            f"(accuracy in the worst batch: {worst:.3f})"
-        )
+    lines += show_clinical(model, name)
     if model.get("permutations"):
         p = model["permutations"]
         lines.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,9 +13,12 @@ from numpy.typing import NDArray
 
 from tamis.comparison.calibrated import CalibrationRows
 from tamis.comparison.choice import Candidates, Choice, Honest
+from tamis.comparison.clinical import describe_clinical
 from tamis.comparison.final import describe_features, fit_final, make_model, train_final
 from tamis.comparison.folder import RunFolder
+from tamis.comparison.held_out import HeldOut
 from tamis.comparison.metrics import kept_alone, path_table, summarise
+from tamis.comparison.notebook import notebook_view
 from tamis.comparison.options import Settings
 from tamis.comparison.problem import Problem
 from tamis.comparison.promises import ASKING
@@ -58,8 +60,10 @@ class Comparison:
         The recommended method and level; None where no method was finished.
     honest_score : Honest or None
         Score of the whole procedure, with its 95 % interval.
-    batches : list of MethodResult
-        Results with one batch held out at a time.
+    held_out : dict of str to HeldOut
+        Predictions of "batch", one held out at a time, and of "time", by earlier rows.
+    learning_curve, assay : dict or None
+        Scores with fewer rows, and with errors of measurement; see `clinical`.
     p_value : float or None
         Of the permutations.
     shuffled_scores : list of float
@@ -94,7 +98,9 @@ class Comparison:
     candidates: Candidates | None = None
     choice: Choice | None = None
     honest_score: Honest | None = None
-    batches: list[MethodResult] = field(default_factory=list)
+    held_out: dict[str, HeldOut] = field(default_factory=dict)
+    learning_curve: dict[str, Any] | None = None
+    assay: dict[str, Any] | None = None
     p_value: float | None = None
     shuffled_scores: list[float] = field(default_factory=list)
     n_left: int = 0
@@ -289,7 +295,7 @@ class Comparison:
             records, guarantees = describe_features(self, choice, trained)
             metrics = summarise(self, choice, records, guarantees)
             if self.kept is not None:
-                self.kept.conclude(metrics, model, choice, self._require_choice())
+                self.kept.conclude(metrics, model, choice, self.choice)
             model.scores = {
                 name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
             }
@@ -365,31 +371,19 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The recommendation and one row per method, for notebooks."""
-        rows = []
-        for result in self.results:
-            path = path_table(result, self.candidates)
-            best, sparse = path["best"], path["good_enough"]
-            cells = [
-                html.escape(path["title"]),
-                f"{sparse['features_overall']:.3g}",
-                f"{sparse['score']:.3f} ± {sparse['standard_error']:.3f}",
-                f"{best['features_overall']:.3g}",
-                f"{best['score']:.3f}",
-            ]
-            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        heads = ("method", "features", "score", "features at best", "best score")
-        header = "".join(f"<th>{head}</th>" for head in heads)
-        warnings = "".join(
-            f"<li>{html.escape(check.sentence)} {html.escape(check.advice)}</li>"
-            for check in self.checks
-        )
-        return (
-            f"<p><strong>{html.escape(repr(self))}</strong></p>"
-            f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-            + (f"<ul>{warnings}</ul>" if warnings else "")
-        )
+        return notebook_view(self)
 
     # Shared by the reports.
+
+    @cached_property
+    def clinical(self) -> dict[str, Any]:
+        """Other sites, later rows, subgroups, costs of errors, more rows, errors of measurement.
+
+        Plain values under "left_out_batches", "time_order", "subgroups", "misclassification",
+        "learning_curve" and "assay", as far as they were asked for.
+        """
+        self._require_choice()
+        return describe_clinical(self)
 
     @cached_property
     def lower_band(self) -> NDArray[np.float64]:

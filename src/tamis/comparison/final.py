@@ -326,8 +326,6 @@ def make_model(comparison, result, place, trained):
     everything = np.union1d(problem.missing, used)
     preparation = problem.preparation.learn(problem.encoded, everything, problem.weights)
     preparation = observe(preparation.restrict(used), problem.encoded[:, used])
-    counts = np.bincount(problem.codes, problem.weights, problem.classes.size)
-    shares = np.full(counts.size, 1 / counts.size) if problem.balanced else counts / counts.sum()
     descriptions = comparison.descriptions
     model = TableModel(
         method=result.method.name,
@@ -335,7 +333,7 @@ def make_model(comparison, result, place, trained):
         target=comparison.data.target or "target",
         preparation=preparation,
         estimator=estimator,
-        priors=shares,
+        priors=problem.priors,
         is_dense=trained.columns is not None,
         temperature=calibrate(result, place, problem),
         descriptions={k: v for k, v in descriptions.items() if k in preparation.required},
@@ -343,6 +341,9 @@ def make_model(comparison, result, place, trained):
     )
     if settings.positive is not None:
         model.positive = problem.classes[settings.positive].item()
+    if settings.misclassification is not None:
+        model.misclassification = np.array(settings.misclassification)
+        model.frequencies = problem.frequencies
     if result.thresholds is not None:
         model.threshold = _tempered(result, place, model.temperature)
     return model

@@ -8,6 +8,7 @@ import numpy as np
 
 from tamis.comparison.calibrated import CalibrationRows
 from tamis.comparison.checks import check_data
+from tamis.comparison.clinical import check_subgroups
 from tamis.comparison.options import Options
 from tamis.comparison.problem import Problem
 from tamis.paths.calibration_rows import keep_rows
@@ -104,6 +105,7 @@ def prepare(table: Table, options: Options) -> Prepared:
     -------
     prepared : Prepared
     """
+    check_subgroups(table)
     times, counters = find_disguised(table.columns)
     table, copies, n_dropped = handle_duplicates(table, options.duplicates, [*times, *counters])
     if not table.columns.names:
@@ -214,6 +216,7 @@ def make_problem(
         balanced=balanced,
         redundancy=redundancy,
         max_features=max_features,
+        dates=_indices(dataset.times),
     )
 
 
