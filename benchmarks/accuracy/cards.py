@@ -107,6 +107,7 @@ def main():
     parser.add_argument("--splits", type=int, default=10)
     options = parser.parse_args()
     path = os.environ.get("FASTERRISK_PATH")
+    print("# Points cards beside others\n")
     print(
         "`python benchmarks/accuracy/cards.py` (see there): points cards with at most "
         f"{N_FEATURES} features,\nmeans over {options.splits} random splits, three quarters for "
