@@ -68,7 +68,7 @@ def table(n_rows=150, n_classes=3):
 
 
 @cache
-def model(name, n_classes=3, threshold=None, recalibrated=False):
+def model(name, n_classes=3, threshold=None, recalibrated=False, costly=False):
     """A fitted model of a table."""
     X, y = table(n_classes=n_classes)
     X = X.drop(columns=["color", "sex"]) if name == "covariance" else X
@@ -81,6 +81,11 @@ def model(name, n_classes=3, threshold=None, recalibrated=False):
     site = Recalibration(0.7, np.linspace(0.4, -0.3, n_classes)) if recalibrated else None
     about = {"age": {"question": "How old?", "unit": "years", "min": 0.0, "max": 120.0}}
     given = {"positive": "ill", "threshold": threshold} if threshold else {}
+    if costly:
+        costs = np.arange(1.0, 1 + n_classes**2).reshape(n_classes, n_classes)
+        np.fill_diagonal(costs, 0.0)
+        given["misclassification"] = costs
+        given["frequencies"] = np.arange(1.0, 1 + n_classes) / np.arange(1, 1 + n_classes).sum()
     return replace(found, temperature=1.3, recalibration=site, descriptions=about, **given)
 
 

@@ -71,7 +71,13 @@ def completions(found, talk, rng, n_random=60):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"n_classes": 2}, {"n_classes": 2, "threshold": 0.2}, {"recalibrated": True}],
+    [
+        {},
+        {"n_classes": 2},
+        {"n_classes": 2, "threshold": 0.2},
+        {"n_classes": 2, "costly": True},
+        {"recalibrated": True},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("name", SUMS)
@@ -92,8 +98,9 @@ def test_it_stops_exactly_when_no_answer_can_change_the_label(name, options):
     assert n_early > 0
 
 
-def test_with_more_classes_a_threshold_never_stops_too_early():
-    found, rng = model("centers", threshold=0.3), np.random.default_rng(3)
+@pytest.mark.parametrize("options", [{"threshold": 0.3}, {"costly": True}])
+def test_with_more_classes_a_threshold_or_costs_never_stop_too_early(options):
+    found, rng = model("centers", **options), np.random.default_rng(3)
     for _ in range(10):
         talk = Questionnaire(found)
         converse(talk, rng)

@@ -10,6 +10,7 @@ VARIANTS = [
     {"settings": {"reject": 0.8}, "threshold": 0.3, "recalibrated": True},
     {"settings": {"reject": 0.9}, "n_classes": 2, "threshold": 0.3},
     {"n_classes": 2, "recalibrated": True},
+    {"costly": True},
 ]
 
 

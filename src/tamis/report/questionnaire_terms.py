@@ -137,6 +137,8 @@ class After:
     site_temperature, site_intercept : float and list of float
         The recalibration; 1 and zeros if there is none.
     positive, threshold : int and float, or None
+    costs : list of list of float, or None
+        Costs of errors, by true and predicted class: the label has the smallest expected cost.
     """
 
     temperature: float
@@ -144,17 +146,19 @@ class After:
     site_intercept: list[float]
     positive: int | None
     threshold: float | None
+    costs: list[list[float]] | None = None
 
     @classmethod
     def of(cls, model: TableModel) -> After:
         """Of a model."""
-        site = model.recalibration
+        site, costs = model.recalibration, model.decision_costs
         return cls(
             float(model.temperature),
             1.0 if site is None else float(site.temperature),
             [0.0] * model.classes_.size if site is None else site.intercept.tolist(),
             None if model.threshold is None else model.positive_index,
             None if model.threshold is None else float(model.threshold),
+            None if costs is None else costs.tolist(),
         )
 
     def is_settled(self, margins: NDArray, label: int, reject: float | None) -> bool:
@@ -174,7 +178,10 @@ class After:
         shown = plain / self.site_temperature + site[:, None] - site[None, :]
         others = [k for k in range(len(margins)) if k != label]
         slack = _SLACK * (1 + np.abs(shown[np.isfinite(shown)]).max(initial=0.0))
-        if self.threshold is None or self.positive is None:
+        if self.costs is not None:
+            if not _is_cheapest(np.array(self.costs), shown, label):
+                return False
+        elif self.threshold is None or self.positive is None:
             if (shown[label, others] <= slack).any():
                 return False
         else:
@@ -190,6 +197,19 @@ class After:
         bounds = [_share_bounds(shown, c) for c in range(len(shown))]
         kept = any(low >= reject + _SLACK for low, _ in bounds)
         return kept or all(high < reject - _SLACK for _, high in bounds)
+
+
+def _is_cheapest(costs, margins, label):
+    """Whether the label has the smallest expected cost for all answers; exact for two classes."""
+    more = costs - costs[:, [label]]  # what another label costs more, by true and other class
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Bounds of the probability of each class over that of the label.
+        low, high = np.exp(margins[:, label]), np.exp(-margins[label])
+        least = np.where(more > 0, low[:, None] * more, high[:, None] * more)
+    least[more == 0] = 0.0
+    others = np.arange(len(costs)) != label
+    size = np.abs(least[np.isfinite(least)]).max(initial=0.0)
+    return bool((least.sum(axis=0)[others] > _SLACK * (1 + size)).all())
 
 
 def _share_bounds(margins, c):

@@ -100,6 +100,12 @@ class After {
   }
 
   label(decisions) {
+    if (this.costs !== null) {
+      const shares = this.shares(decisions);
+      const expected = this.costs[0].map((_, d) =>
+        shares.reduce((sum, p, t) => sum + p * this.costs[t][d], 0));
+      return firstLargest(expected.map(cost => -cost));
+    }
     if (this.threshold === null) {
       const shares = this.shares(decisions);
       return firstLargest(snapped(shares, EQUAL));
@@ -118,7 +124,9 @@ class After {
       row.map((m, k) => m / this.site_temperature + site[c] - site[k]));
     const slack = SLACK * (1 + largest([0, ...shown.flat().filter(isFinite).map(Math.abs)]));
     const others = margins.map((_, k) => k).filter(k => k !== label);
-    if (this.threshold === null) {
+    if (this.costs !== null) {
+      if (!isCheapest(this.costs, shown, label)) return false;
+    } else if (this.threshold === null) {
       if (others.some(k => shown[label][k] <= slack)) return false;
     } else {
       const [low, high] = shareBounds(plain, this.positive);
@@ -134,6 +142,19 @@ class After {
     return bounds.some(([low]) => low >= reject + SLACK)
       || bounds.every(([, high]) => high < reject - SLACK);
   }
+}
+
+// Whether the label has the smallest expected cost for all answers; exact for two classes.
+function isCheapest(costs, margins, label) {
+  return costs[0].every((_, d) => {
+    if (d === label) return true;
+    const least = costs.map((row, t) => {
+      const more = row[d] - row[label];
+      return more === 0 ? 0 : more * Math.exp(more > 0 ? margins[t][label] : -margins[label][t]);
+    });
+    const size = largest([0, ...least.filter(isFinite).map(Math.abs)]);
+    return least.reduce((sum, x) => sum + x, 0) > SLACK * (1 + size);
+  });
 }
 
 function shareBounds(margins, c) {
