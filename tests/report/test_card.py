@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 
 from tamis import DatumWiseClassifier, PanelClassifier, SparseCenterClassifier, TableClassifier
@@ -18,6 +19,7 @@ from tamis.report.card_page import make_card_page
 from tamis.report.card_run import find_experiment, score_card
 from tamis.report.questionnaire_fields import Field
 from tamis.tables import InputError
+from tamis.tables.frames import as_table
 from tamis.tables.table import Columns, Table
 from tests.report.browser import Browser, needs_browser
 from tests.report.forms import FOREST
@@ -222,3 +224,14 @@ def test_the_page_shows_everything_at_all_sizes(card, run, tmp_path):
                 browser.open(path)
                 assert browser.overflow() == []
         assert browser.errors == [] and browser.requests == []
+
+
+def test_calibration_rows_are_not_in_the_card():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    options = Options(methods=["centers", "most-frequent"], folds=3, calibration_share=0.3)
+    table = as_table(X, y)[0]
+    comparison = compare_table(table, options)
+    model = comparison.table_model(comparison.final_choice)
+    experiment = find_experiment(table, options, model)
+    assert experiment.problem.digest() == comparison.problem.digest()
+    assert experiment.problem.n_rows < 0.75 * len(y)

@@ -13,7 +13,7 @@ from tamis._array import is_sparse
 from tamis.comparison.baselines import BASELINES
 from tamis.comparison.methods import METHODS
 from tamis.comparison.options import Options, make_settings
-from tamis.comparison.prepare import prepare
+from tamis.comparison.prepare import prepare, set_aside
 from tamis.comparison.problem import Problem
 from tamis.comparison.run import plan
 from tamis.comparison.scores import area_under_curve, cautious_area
@@ -98,7 +98,7 @@ def find_experiment(table: Table, options: Options, model: TableModel) -> Experi
     experiment : Experiment
         InputError is raised if the run cannot have made this model.
     """
-    prepared = prepare(table, options)
+    prepared = prepare(set_aside(table, options)[0], options)  # never calibration rows
     settings = make_settings(options, prepared.problem, prepared.table.notes)
     planned = plan(prepared.problem, settings)
     for task in planned.tasks:
