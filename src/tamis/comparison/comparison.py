@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +76,8 @@ class Comparison:
         Findings about the data and the result.
     backend : module or None
         Library of the frames that are returned; None: dicts of columns.
+    path_features : dict of str to list of ndarray of int
+        For methods that were trained on all rows: the features of each level.
     """
 
     problem: Problem
@@ -96,6 +100,7 @@ class Comparison:
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
     backend: Any = None
+    path_features: dict[str, list[NDArray]] = field(default_factory=dict, init=False, repr=False)
     _models: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # Results.
@@ -279,6 +284,46 @@ class Comparison:
         model, records, metrics = self.fitted(choice or self._require_choice())
         assert self.data is not None
         return RunFolder(folder).write_results(model, records, metrics, self.data.columns, guard)
+
+    def to_html(
+        self,
+        path: str | PathLike | None = None,
+        *,
+        choice: Choice | None = None,
+        about: str | None = None,
+        evaluations: Sequence[str | PathLike] = (),
+        include_rows: bool = False,
+    ) -> str:
+        """The report: one page that needs no network.
+
+        Parameters
+        ----------
+        path : str or path-like or None
+            File to write; None: none.
+        choice : Choice or None
+            Method and level; None: the recommended ones.
+        about : str or None
+            Intended use of the model, in your words.
+        evaluations : sequence of str or path-like
+            Files that `tamis evaluate -o FILE` wrote.
+        include_rows : bool
+            Whether the page may name single rows, such as landmarks.
+
+        Returns
+        -------
+        page : str
+            HTML.
+        """
+        # By its name: a comparison knows that there is a report, not how it is made.
+        page = import_module("tamis.report.page")
+        return page.write_report(
+            self,
+            path,
+            choice=choice,
+            about=about,
+            evaluations=[page.read_evaluation(one) for one in evaluations],
+            include_rows=include_rows,
+        )
 
     def __repr__(self):
         if self.choice is None:

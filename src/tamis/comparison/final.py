@@ -255,6 +255,8 @@ def fit_final(comparison, choice):
     part = problem.train_part(np.arange(problem.n_rows), problem.codes, settings.seed)
     # All levels, as in the folds: a level may depend on the others of its path.
     trained = method.train(part, list(result.levels))
+    features = [trained.features(level) for level in range(len(result.levels))]
+    comparison.path_features[choice.method] = features
     columns, estimator = method.shrink(trained, place)
     estimator.classes_ = problem.classes[part.known[estimator.classes_]]
     used = part.columns[columns]

@@ -1,0 +1,3 @@
+"""What people see of a model: pages, questionnaires and cards."""
+
+__all__: list[str] = []
