@@ -5,7 +5,7 @@ from functools import partial
 
 from tamis import __version__
 from tamis.cli import argument_types
-from tamis.cli.fit_options import METHODS, add_fit
+from tamis.cli.fit_options import ABOUT, METHODS, add_fit, add_no_report
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_reading
 
 __all__ = ["make_parser"]
@@ -37,6 +37,7 @@ def make_parser():
     _add_evaluate(commands)
     _add_explain(commands)
     _add_export(commands)
+    _add_report(commands)
     _add_methods(commands)
     return parser
 
@@ -66,6 +67,7 @@ def _add_pick(commands):
         "-o", "--output", required=True, metavar="DIR", help="folder for the new model"
     )
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
+    add_no_report(parser)
     add_guard(parser)
 
 
@@ -132,6 +134,33 @@ def _add_export(commands):
     formats = ("json", "skops", "onnx", "sql", "python", "spreadsheet")
     parser.add_argument("--to", choices=formats, required=True, help="format to write")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
+
+
+def _add_report(commands):
+    parser = _command(
+        commands, "report", "write the report of a run again, with other data about it"
+    )
+    parser.add_argument("run", metavar="RUN", help="folder written by tamis fit")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write (default: RUN/report.html)"
+    )
+    parser.add_argument(
+        "--data", metavar="DATA", help="where the data are now (default: where fit read them)"
+    )
+    parser.add_argument(
+        "--evaluation",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="file written by tamis evaluate -o FILE, to show beside the internal score; may be "
+        "repeated",
+    )
+    parser.add_argument("--about", metavar="FILE", help=ABOUT)
+    parser.add_argument(
+        "--include-rows",
+        action="store_true",
+        help="name single rows of the data, such as landmarks; without it, the report has none",
+    )
 
 
 def _add_methods(commands):

@@ -11,7 +11,7 @@ from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
 from tamis.tables.errors import InputError
 
-__all__ = ["run"]
+__all__ = ["compare_again", "run"]
 
 
 def run(options):
@@ -29,8 +29,30 @@ def run(options):
             f"--method {options.method} is a baseline in this run; repeat tamis fit with "
             "--allow-baselines to use its models."
         )
-    if options.data is not None:
-        words["data"] = options.data
+    comparison = compare_again(source, words, options.data)
+    choice = comparison.find(options.method, options.n_features)
+    target.check()
+    conclude(comparison, choice, target, options, run=str(source.path), about=source.about)
+    return 0
+
+
+def compare_again(folder, words, data=None):
+    """The comparison of a run, from its checkpoints.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    words : dict
+        Options of the run, from its `run.json`.
+    data : str or None
+        Where the data are now; None: where they were.
+
+    Returns
+    -------
+    comparison : Comparison
+    """
+    if data is not None:
+        words["data"] = data
     elif words["data"] == STANDARD_INPUT:
         raise InputError("the data of this run came from standard input; give a file with --data.")
     if words["data"] is not None and not Path(words["data"]).exists():
@@ -38,16 +60,12 @@ def run(options):
             f"the data of this run are no longer at {words['data']}; give their path with --data."
         )
     loaded = load(words)
-    comparison = compare_table(
+    return compare_table(
         loaded.table,
         loaded.options,
         methods=words["compared"],
         name=loaded.name,
         descriptions=loaded.descriptions,
-        checkpoints=source.checkpoints,
+        checkpoints=folder.checkpoints,
         only_finished=True,
     )
-    choice = comparison.find(options.method, options.n_features)
-    target.check()
-    conclude(comparison, choice, target, options)
-    return 0

@@ -158,8 +158,7 @@ def _methods(metrics):
                 "is_baseline": method["is_baseline"],
                 "asks": method["asks"],
                 "n_levels": len(path),
-                "range": f"{count(min(p['features_overall'] for p in path))} to "
-                f"{count(max(p['features_overall'] for p in path))}",
+                "range": _range(p["features_overall"] for p in path),
                 "features": count(good["features_overall"]),
                 "per_sample": count(good["features_per_sample"]),
                 "score": good["score"],
@@ -177,6 +176,13 @@ def _methods(metrics):
         "unfinished": metrics["unfinished"],
         "failed": metrics["failed"],
     }
+
+
+def _range(values):
+    """The smallest and the largest of some numbers of features."""
+    values = sorted(values)
+    ends = dict.fromkeys([count(values[0]), count(values[-1])])
+    return " to ".join(ends)
 
 
 def _data(comparison, metrics):

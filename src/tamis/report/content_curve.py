@@ -74,7 +74,7 @@ def describe_curve(comparison: Comparison, choice: Choice, run: str | None) -> d
 def _describe_level(comparison, result, at, run, place_of):
     listed, total = _features(comparison, result, at)
     band = comparison.lower_band[comparison.candidates.place(result.method.name, at)]
-    low = None if np.isnan(band) else round(float(band), 4)
+    low = None if np.isnan(band) else round(float(band), 6)
     sizes = result.per_sample if result.method.asks else result.overall
     recommended = comparison.choice
     is_chosen = (recommended.method, recommended.place) == (result.method.name, at)
@@ -83,8 +83,8 @@ def _describe_level(comparison, result, at, run, place_of):
         "overall": round(float(result.overall[at]), 2),
         "per_sample": round(float(result.per_sample[at]), 2),
         "cost": round(float(result.cost[at]), 4),
-        "score": round(float(result.scores[at]), 4),
-        "error": round(float(result.errors[at]), 4),
+        "score": round(float(result.scores[at]), 6),
+        "error": round(float(result.errors[at]), 6),
         "low": low,
         "cells": _cells(comparison.problem, result, at),
         "features": [[place_of.setdefault(f, len(place_of)), round(s, 3)] for f, s in listed],

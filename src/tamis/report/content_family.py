@@ -29,6 +29,7 @@ _FEWEST_ROWS = 5
 _MOST_EXAMPLES, _MOST_CONTRIBUTIONS = 6, 12
 # Numbers of a table of weights.
 _MOST_WEIGHTS = 2000
+_FAMILY: dict[str, Any] = {"questions": None, "landmarks": None, "certificate": None}
 
 
 def describe_family(
@@ -51,11 +52,11 @@ def describe_family(
     """
     estimator = model.estimator
     if model.asks:
-        return {"questions": _questions(comparison, choice, model)}
+        return _FAMILY | {"questions": _questions(comparison, choice, model)}
     if hasattr(estimator, "members_"):
-        return {"landmarks": _landmarks(comparison, model, include_rows)}
+        return _FAMILY | {"landmarks": _landmarks(comparison, model, include_rows)}
     if getattr(estimator, "relative_gap_", None) is not None:
-        return {
+        return _FAMILY | {
             "certificate": {
                 "objective": float(estimator.objective_),
                 "gap": float(estimator.gap_),

@@ -1,0 +1,125 @@
+"""The pictures of the report: the Displays of `tamis.inspection` as SVG for light and dark."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from tamis.report.content_clinical import predicted_rows
+
+if TYPE_CHECKING:
+    from tamis.comparison.choice import Choice
+    from tamis.comparison.comparison import Comparison
+
+__all__ = ["draw_pictures"]
+
+# Classes that have pictures of their own.
+_MOST_CLASSES = 10
+_SETTINGS = {"svg.fonttype": "none", "font.size": 9.0}
+
+
+def draw_pictures(
+    comparison: Comparison, choice: Choice, *, include_rows: bool = False
+) -> dict[str, Any]:
+    """All pictures of the report.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+    include_rows : bool
+        Whether a picture may have a mark for each row.
+
+    Returns
+    -------
+    pictures : dict
+        "missing" (why there are none, or None), "curve" and its "points" (places of the levels of
+        each method in the picture), "classes" (by class, a list of pictures).
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        return {"missing": "pip install 'tamis[plot]'", "curve": None, "points": [], "classes": {}}
+    with matplotlib.rc_context(_SETTINGS):
+        curve, points = _draw_curve(comparison)
+        return {
+            "missing": None,
+            "curve": curve,
+            "points": points,
+            "classes": _draw_classes(comparison, choice),
+        }
+
+
+def _draw_curve(comparison):
+    from tamis.inspection import SparsityPathDisplay
+
+    figure, axes = _new_figure(6.4, 4.0)
+    SparsityPathDisplay.from_comparison(comparison, ax=axes)
+    text = "Score against the number of features, one curve per method, with standard errors."
+    picture = _as_svg(figure, "curve", text)
+    sizes = comparison.settings.minimize
+    points = []
+    for result in comparison.results:
+        if not result.method.is_baseline:
+            data = np.column_stack([result.sparsity(sizes), result.scores])
+            places = axes.transData.transform(data) / figure.dpi * 72
+            places[:, 1] = figure.get_figheight() * 72 - places[:, 1]
+            points.append(places.round(1).tolist())
+    return picture, points
+
+
+def _draw_classes(comparison, choice):
+    """Calibration, net benefit and probabilities of each class, by its index."""
+    from tamis.inspection import CalibrationDisplay, DecisionCurveDisplay, ProbabilityDisplay
+
+    problem, rows = comparison.problem, predicted_rows(comparison, choice)
+    positive = comparison.settings.positive
+    classes = range(min(problem.classes.size, _MOST_CLASSES)) if positive is None else [positive]
+    pictures = {}
+    for c in map(int, classes):
+        happened, risk = rows.codes == c, rows.risks[:, c]
+        label = str(problem.classes[c])
+        drawn = []
+        for display, title in (
+            (CalibrationDisplay, "Calibration"),
+            (DecisionCurveDisplay, "Net benefit"),
+            (ProbabilityDisplay, "Predicted probabilities"),
+        ):
+            figure, axes = _new_figure(4.6, 3.5)
+            display.from_predictions(happened, risk, ax=axes)
+            drawn.append(_as_svg(figure, f"c{c}{title[0]}", f"{title} of {label}."))
+        pictures[c] = drawn
+    return pictures
+
+
+def _new_figure(width, height):
+    """A figure that pyplot does not keep."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _as_svg(figure, name, text):
+    """A picture for inline use: text as text, black as the colour of the page's text."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    svg = file.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<[^>]+>", lambda tag: _shrink(tag[0], name), svg)
+    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{Markup.escape(text)}" ', 1))
+
+
+def _shrink(tag, name):
+    """A tag with fewer digits, ids of its own and colours of the page."""
+    tag = re.sub(r"(\d\.\d{2})\d+", r"\1", tag)
+    tag = tag.replace("#000000", "currentColor").replace("xlink:href", "href")
+    tag = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{name}-", tag)
+    if tag.startswith("<svg"):
+        tag = re.sub(r' (width|height|version|xmlns:xlink)="[^"]*"', "", tag)
+    return re.sub(r"\s+", " ", tag)
