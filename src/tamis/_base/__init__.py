@@ -1,7 +1,7 @@
 """Shared by all estimators, one subject per module."""
 
 from tamis._base.callbacks import TamisEstimator, steps, with_callbacks
-from tamis._base.decisions import DecisionMixin, softmax
+from tamis._base.decisions import DecisionMixin, adjust, softmax
 from tamis._base.explanation import Explanation
 from tamis._base.feature_groups import find_feature, name_some, read_groups
 from tamis._base.input import (
@@ -29,6 +29,7 @@ __all__ = [
     "Record",
     "RecordMixin",
     "TamisEstimator",
+    "adjust",
     "check_class_weight",
     "check_finite",
     "check_version",

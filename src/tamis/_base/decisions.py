@@ -10,13 +10,27 @@ from tamis._array import is_sparse
 from tamis._base.explanation import Explanation
 from tamis._base.input import decode_labels
 
-__all__ = ["DecisionMixin", "softmax"]
+__all__ = ["DecisionMixin", "adjust", "softmax"]
 
 
 def softmax(decisions, axis=-1):
     """Probabilities proportional to the exponentials of `decisions`."""
     shifted = np.exp(decisions - decisions.max(axis=axis, keepdims=True))
     return shifted / shifted.sum(axis=axis, keepdims=True)
+
+
+def adjust(probabilities, temperature, old=None, new=None):
+    """Adjust probabilities to a temperature, and to other class frequencies.
+
+    By Bayes' rule, a probability changes by the ratio of the new to the old prior.
+    """
+    if temperature == 1.0 and new is None:
+        return probabilities
+    with np.errstate(divide="ignore"):
+        logs = np.log(probabilities) / temperature
+    if new is not None:
+        logs = logs + np.log(np.asarray(new) / np.asarray(old))
+    return softmax(logs)
 
 
 class DecisionMixin:

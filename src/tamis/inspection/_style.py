@@ -103,7 +103,7 @@ def add_legend(ax: Axes, title: str | None = None) -> None:
 
     Outside needs a layout that makes room, as in the figures made here.
     """
-    from matplotlib.transforms import ScaledTranslation
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
     figure = ax.get_figure(root=True)
     assert figure is not None
@@ -113,7 +113,9 @@ def add_legend(ax: Axes, title: str | None = None) -> None:
         if figure.get_figwidth() >= 6:
             place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.3}
         else:
-            below = ax.transAxes + ScaledTranslation(0, -32 / 72, figure.dpi_scale_trans)
+            across = figure.transFigure if len(figure.axes) == 1 else ax.transAxes
+            below = blended_transform_factory(across, ax.transAxes)
+            below += ScaledTranslation(0, -32 / 72, figure.dpi_scale_trans)
             place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 2}
-            place |= {"bbox_transform": below, "columnspacing": 1.0, "borderaxespad": 0.0}
+            place |= {"bbox_transform": below, "columnspacing": 0.8, "handlelength": 1.6}
     ax.legend(title=title, fontsize=SMALL, title_fontsize=SMALL, frameon=False, **place)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis._base import RECORD_VERSION, Record, check_version, plain, softmax
+from tamis._base import RECORD_VERSION, Record, adjust, check_version, plain, softmax
 from tamis._base.plain_values import write_value
 from tamis.tables.preparation import Preparation
 from tamis.tables.table import Columns
@@ -307,20 +307,6 @@ class TableModel:
             site.finish()
         taken.finish()
         return model
-
-
-def adjust(probabilities, temperature, old=None, new=None):
-    """Adjust probabilities to a temperature, and to other class frequencies.
-
-    By Bayes' rule, a probability changes by the ratio of the new to the old prior.
-    """
-    if temperature == 1.0 and new is None:
-        return probabilities
-    with np.errstate(divide="ignore"):
-        logs = np.log(probabilities) / temperature
-    if new is not None:
-        logs = logs + np.log(np.asarray(new) / np.asarray(old))
-    return softmax(logs)
 
 
 def decide(probabilities, positive=None, threshold=None):

@@ -1,0 +1,204 @@
+"""One class against the others: labels, and its probabilities at a stated prevalence.
+
+Probabilities of models with equal class weights assume equal priors. Calibration and net benefit
+are about the people a model is used on, so the probabilities are re-based to their prevalence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from tamis._base import adjust, check_weights
+
+if TYPE_CHECKING:
+    from tamis.comparison import Comparison
+
+__all__ = ["Binary", "rebase"]
+
+
+def rebase(
+    probabilities: ArrayLike, old: ArrayLike | float, new: ArrayLike | float
+) -> NDArray[np.float64]:
+    r"""Probabilities for other class frequencies, by Bayes' rule.
+
+    .. math:: q_c \propto p_c \, \pi_c^{\text{new}} / \pi_c^{\text{old}}
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_samples,) or (n_samples, n_classes)
+        Of the positive class of two, or of all classes.
+    old, new : float or array-like of shape (n_classes,)
+        Class frequencies that they assume, and those wanted; of the positive class for
+        probabilities of shape (n_samples,).
+
+    Returns
+    -------
+    rebased : ndarray of the same shape
+
+    Examples
+    --------
+    >>> from tamis.inspection import rebase
+    >>> rebase([0.5, 0.9], old=0.5, new=0.1).round(2).tolist()
+    [0.1, 0.5]
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    one = p.ndim == 1
+    shares = [_shares(value, one) for value in (old, new)]
+    if one:
+        return adjust(np.stack([1 - p, p], axis=1), 1.0, *shares)[:, 1]
+    return adjust(p, 1.0, *shares)
+
+
+def _shares(value, is_prevalence):
+    shares = np.asarray(value, dtype=np.float64)
+    if not (shares > 0).all() or (is_prevalence and (shares.ndim or shares >= 1)):
+        raise ValueError(f"class frequencies must be between 0 and 1, got {value!r}.")
+    return np.array([1 - shares, shares]) if is_prevalence else shares / shares.sum()
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Labels and probabilities of one class.
+
+    Attributes
+    ----------
+    is_positive : ndarray of bool of shape (n_samples,)
+    probabilities : ndarray of shape (n_samples,)
+        Of the positive class, at `prevalence`.
+    prevalence : float
+        Stated share of the positive class.
+    shift : float
+        Difference between the log odds of that and of the share among the rows.
+    name, other : str
+        Names of the positive class and of the others together.
+    weights : ndarray of shape (n_samples,)
+    groups : ndarray of int of shape (n_samples,) or None
+        Sample groups, from 0.
+    """
+
+    is_positive: NDArray[np.bool_]
+    probabilities: NDArray[np.float64]
+    prevalence: float
+    shift: float
+    name: str
+    other: str
+    weights: NDArray[np.float64]
+    groups: NDArray[np.intp] | None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        pos_label: Any = None,
+        prevalence: float | None = None,
+        assumed_prevalence: float | None = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Binary:
+        """Labels and probabilities of the positive class."""
+        y, p = column_or_1d(y_true), column_or_1d(y_prob, dtype=np.float64)
+        check_consistent_length(y, p, groups, sample_weight)
+        classes = np.unique(y)
+        if pos_label is None:
+            if classes.size > 2:
+                raise ValueError(f"pos_label must name one of the {classes.size} classes of y.")
+            pos_label = classes[-1]
+        is_positive = y == pos_label
+        if is_positive.all() or not is_positive.any():
+            raise ValueError(f"y must have rows of class {pos_label} and of another class.")
+        if not ((p >= 0) & (p <= 1)).all():
+            raise ValueError("probabilities must be between 0 and 1, without NaN.")
+        others = [str(label) for label in classes if label != pos_label]
+        weights = check_weights(np.ones(y.size) if sample_weight is None else sample_weight, y)
+        share = float(weights[is_positive].sum() / weights.sum())
+        prevalence = share if prevalence is None else float(prevalence)
+        assumed = share if assumed_prevalence is None else float(assumed_prevalence)
+        return cls(
+            is_positive,
+            p if assumed == prevalence else rebase(p, assumed, prevalence),
+            prevalence,
+            float(np.log(prevalence / (1 - prevalence)) - np.log(share / (1 - share))),
+            str(pos_label),
+            others[0] if len(others) == 1 else "others",
+            weights,
+            None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1],
+        )
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, *, pos_label: Any = None, **options: Any
+    ) -> Binary:
+        """The predictions of a fitted classifier for rows that it was not trained on."""
+        check_is_fitted(estimator)
+        classes = np.asarray(estimator.classes_)
+        pos_label = _positive(classes, pos_label)
+        p = estimator.predict_proba(X)[:, np.flatnonzero(classes == pos_label)[0]]
+        return cls.from_predictions(y, p, pos_label=pos_label, **options)
+
+    @classmethod
+    def from_comparison(
+        cls, comparison: Comparison, positive: Any = None, prevalence: float | None = None
+    ) -> Binary:
+        """Honest predictions: of each row, by a choice in which it had no say.
+
+        Copies of a row count once together.
+        """
+        honest, problem = comparison.honest_score, comparison.problem
+        if honest is None or honest.predictions is None:
+            raise ValueError("The comparison has no honest predictions: no method was finished.")
+        classes = np.asarray(problem.classes)
+        if positive is None and comparison.settings.positive is not None:
+            positive = classes[comparison.settings.positive]
+        positive = _positive(classes, positive)
+        at = int(np.flatnonzero(classes == positive)[0])
+        weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
+        counts = np.bincount(problem.codes, weights, classes.size)
+        uniform = np.full(classes.size, 1 / classes.size)
+        if problem.times is not None:
+            weights = weights / problem.times
+        shares = np.bincount(problem.codes, weights, classes.size)
+        shares = shares / shares.sum()
+        # The others keep their shares among themselves, so that one number states the change.
+        p = rebase(
+            honest.predictions.probabilities, uniform if problem.balanced else counts, shares
+        )
+        return cls.from_predictions(
+            classes[problem.codes],
+            p[:, at],
+            pos_label=positive,
+            prevalence=prevalence,
+            groups=problem.groups,
+            sample_weight=weights,
+        )
+
+    @property
+    def n_per_class(self) -> tuple[int, int]:
+        """Number of independent units, rows or sample groups, of the others and the class."""
+        units = np.arange(self.is_positive.size) if self.groups is None else self.groups
+        negative, positive = (
+            np.unique(units[self.is_positive == value]).size for value in (False, True)
+        )
+        return negative, positive
+
+
+def _positive(classes, positive):
+    """The positive class: the one named, or the second of two."""
+    if positive is None:
+        if classes.size > 2:
+            raise ValueError(
+                f"The data have {classes.size} classes: name the positive one, for instance "
+                f"{classes[0]!s}."
+            )
+        return classes[-1]
+    found = classes[classes == positive]
+    if not found.size:
+        raise ValueError(f"{positive!r} is none of the classes, {', '.join(map(str, classes))}.")
+    return found[0]

@@ -1,0 +1,333 @@
+"""Net benefit of a model against treating all and treating none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from tamis.inspection._binary import Binary
+from tamis.inspection._style import COLORS, SMALL, ink, make_axes, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tamis.comparison import Comparison
+
+__all__ = ["DecisionCurveDisplay"]
+
+_THRESHOLDS = np.arange(1, 100) / 100
+_CHUNK = 1 << 24  # counts that are drawn at a time
+
+
+class DecisionCurveDisplay:
+    r"""Net benefit against the threshold, beside treating all and treating none.
+
+    .. math:: \text{Se} \, \pi - (1 - \text{Sp}) (1 - \pi) \frac{t}{1 - t}
+
+    at threshold t, where Se and Sp are the sensitivity and specificity of treating those with a
+    probability of at least t, and :math:`\pi` is the stated prevalence. A model is useful at
+    thresholds where its curve is above both others.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+    net_benefit : ndarray of shape (n_thresholds,)
+        Of the model.
+    low, high : ndarray of shape (n_thresholds,)
+        Pointwise 95 % limits, from a bootstrap of rows within each class, or of sample groups.
+    prevalence : float
+        Share of the positive class that the picture is about.
+    pos_label : str
+        Name of the positive class.
+
+    Attributes
+    ----------
+    treat_all : ndarray of shape (n_thresholds,)
+        Net benefit of treating all.
+    ax_, figure_ : matplotlib Axes and Figure
+    line_, all_line_, none_line_ : matplotlib Line2D
+        The model, treat all, treat none.
+    band_ : matplotlib PolyCollection
+        The intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis.inspection import DecisionCurveDisplay
+    >>> p = np.random.default_rng(0).uniform(size=400)
+    >>> y = np.random.default_rng(1).uniform(size=400) < p
+    >>> display = DecisionCurveDisplay.from_predictions(y, p, thresholds=[0.2, 0.5])
+    >>> (display.net_benefit - display.treat_all).round(3).tolist()
+    [0.016, 0.228]
+    """
+
+    def __init__(
+        self,
+        thresholds: NDArray,
+        net_benefit: NDArray,
+        low: NDArray,
+        high: NDArray,
+        *,
+        prevalence: float,
+        pos_label: str,
+    ) -> None:
+        self.thresholds = thresholds
+        self.net_benefit = net_benefit
+        self.low = low
+        self.high = high
+        self.prevalence = prevalence
+        self.pos_label = pos_label
+
+    @property
+    def treat_all(self) -> NDArray[np.float64]:
+        """Net benefit of treating all."""
+        return _net_benefit(1.0, 1.0, self.prevalence, self.thresholds)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        pos_label: Any = None,
+        prevalence: float | None = None,
+        assumed_prevalence: float | None = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        thresholds: ArrayLike | None = None,
+        n_draws: int = 1000,
+        random_state: int | np.random.RandomState | None = 0,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> DecisionCurveDisplay:
+        """Net benefit of probabilities for rows that the model was not trained on.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels.
+        y_prob : array-like of shape (n_samples,)
+            Probabilities of the positive class.
+        pos_label : default=None
+            The positive class; None: the second of two.
+        prevalence : float, default=None
+            Share of the positive class where the model is used; None: that of the rows.
+        assumed_prevalence : float, default=None
+            Share that the probabilities assume, 0.5 for models with equal class weights; None:
+            that of the rows.
+        groups : array-like of shape (n_samples,), default=None
+            Sample groups, which are drawn whole.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        thresholds : array-like, default=None
+            Between 0 and 1; None: 0.01, 0.02, ... 0.99.
+        n_draws : int, default=1000
+            Number of bootstrap draws.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the draws.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: those of a new figure.
+        **kwargs : dict
+            For the line of the model.
+
+        Returns
+        -------
+        display : DecisionCurveDisplay
+        """
+        data = Binary.from_predictions(
+            y_true,
+            y_prob,
+            pos_label=pos_label,
+            prevalence=prevalence,
+            assumed_prevalence=assumed_prevalence,
+            groups=groups,
+            sample_weight=sample_weight,
+        )
+        return cls._of(data, thresholds, n_draws, random_state).plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        thresholds: ArrayLike | None = None,
+        n_draws: int = 1000,
+        random_state: int | np.random.RandomState | None = 0,
+        ax: Axes | None = None,
+        pos_label: Any = None,
+        prevalence: float | None = None,
+        assumed_prevalence: float | None = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **kwargs: Any,
+    ) -> DecisionCurveDisplay:
+        """Net benefit of a classifier on rows that it was not trained on.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with `predict_proba`.
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        thresholds, n_draws, random_state, ax, pos_label, prevalence, assumed_prevalence, groups, \
+sample_weight, **kwargs
+            As in `from_predictions`.
+
+        Returns
+        -------
+        display : DecisionCurveDisplay
+        """
+        data = Binary.from_estimator(
+            estimator,
+            X,
+            y,
+            pos_label=pos_label,
+            prevalence=prevalence,
+            assumed_prevalence=assumed_prevalence,
+            groups=groups,
+            sample_weight=sample_weight,
+        )
+        return cls._of(data, thresholds, n_draws, random_state).plot(ax, **kwargs)
+
+    @classmethod
+    def from_comparison(
+        cls,
+        comparison: Comparison,
+        *,
+        positive: Any = None,
+        prevalence: float | None = None,
+        thresholds: ArrayLike | None = None,
+        n_draws: int = 1000,
+        random_state: int | np.random.RandomState | None = 0,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> DecisionCurveDisplay:
+        """Net benefit of the honest predictions of a comparison.
+
+        Parameters
+        ----------
+        comparison : Comparison
+        positive : default=None
+            The positive class; None: that of the minimal sensitivity, or the second of two.
+        prevalence : float, default=None
+            Share of the class where the model is used; None: that of the rows.
+        thresholds, n_draws, random_state, ax, **kwargs
+            As in `from_predictions`.
+
+        Returns
+        -------
+        display : DecisionCurveDisplay
+        """
+        data = Binary.from_comparison(comparison, positive, prevalence)
+        return cls._of(data, thresholds, n_draws, random_state).plot(ax, **kwargs)
+
+    @classmethod
+    def _of(cls, data, thresholds, n_draws, random_state):
+        at = _THRESHOLDS if thresholds is None else np.unique(np.asarray(thresholds, dtype=float))
+        if not ((at > 0) & (at < 1)).all() or at.size == 0:
+            raise ValueError(f"thresholds must be between 0 and 1, got {thresholds!r}.")
+        pi = data.prevalence
+        benefit = _net_benefit(*_rates(*_totals(data, at)), pi, at)
+        draws = _draw(data, at, n_draws, check_random_state(random_state))
+        low, high = np.nanpercentile(_net_benefit(*draws, pi, at), [2.5, 97.5], axis=0)
+        return cls(at, benefit, low, high, prevalence=pi, pos_label=data.name)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> DecisionCurveDisplay:
+        """Draw the three curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: those of a new figure.
+        **kwargs : dict
+            For the line of the model.
+
+        Returns
+        -------
+        self : DecisionCurveDisplay
+        """
+        self.ax_, self.figure_ = make_axes(type(self).__name__, ax)
+        style: dict[str, Any] = {"color": COLORS[0], "linewidth": 2}
+        style |= {"label": "model, 95 % interval"} | kwargs
+        self.line_ = self.ax_.plot(self.thresholds, self.net_benefit, **style)[0]
+        self.band_ = self.ax_.fill_between(
+            self.thresholds,
+            self.low,
+            self.high,
+            color=self.line_.get_color(),
+            alpha=0.18,
+            linewidth=0,
+        )
+        what = shorten(self.pos_label, 20)
+        self.all_line_ = self.ax_.plot(
+            self.thresholds, self.treat_all, color=COLORS[1], linestyle="--", label="treat all"
+        )[0]
+        self.none_line_ = self.ax_.axhline(0, color=ink(), linestyle=":", label="treat none")
+        top = max(self.prevalence, float(np.nanmax(self.high)))
+        self.ax_.set(xlim=(0, 1), ylim=(-0.25 * top, 1.1 * top), ylabel="net benefit")
+        self.ax_.set_xlabel(
+            f"threshold for the probability of {what}\n(prevalence {self.prevalence:.2g})"
+        )
+        self.ax_.legend(  # above: the curves can be anywhere inside
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            ncols=3,
+            columnspacing=1.2,
+            handlelength=1.8,
+            fontsize=SMALL,
+            frameon=False,
+        )
+        return self
+
+
+def _net_benefit(sensitivity, false_positive_rate, prevalence, thresholds):
+    odds = thresholds / (1 - thresholds)
+    return sensitivity * prevalence - false_positive_rate * (1 - prevalence) * odds
+
+
+def _totals(data, thresholds):
+    """Weight of the positive and negative rows below the first threshold, between it and so on."""
+    bins = np.searchsorted(thresholds, data.probabilities, side="right")
+    n = thresholds.size + 1
+    weights = data.weights * data.is_positive
+    return np.bincount(bins, weights, n), np.bincount(bins, data.weights - weights, n)
+
+
+def _rates(positive, negative):
+    """Sensitivity and false positive rate at all thresholds; NaN without rows of a class."""
+    with np.errstate(invalid="ignore"):
+        return tuple(
+            total[..., ::-1].cumsum(axis=-1)[..., ::-1][..., 1:] / total.sum(axis=-1)[..., None]
+            for total in (positive, negative)
+        )
+
+
+def _draw(data, thresholds, n_draws, rng):
+    """Sensitivity and false positive rate of bootstrap draws, of shape (n_draws, n_thresholds)."""
+    if data.groups is None and np.ptp(data.weights) == 0:
+        # Rows within each class: only the counts per bin matter.
+        totals = []
+        for total in _totals(data, thresholds):
+            counts = np.rint(total / data.weights[0])
+            totals.append(rng.multinomial(int(counts.sum()), counts / counts.sum(), n_draws))
+        return _rates(*totals)
+    units = np.arange(data.is_positive.size) if data.groups is None else data.groups
+    n_units = int(units.max()) + 1
+    bins = np.searchsorted(thresholds, data.probabilities, side="right")
+    totals = [np.empty((n_draws, thresholds.size + 1)) for _ in range(2)]
+    step = max(1, _CHUNK // n_units)
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        times = rng.multinomial(n_units, np.full(n_units, 1 / n_units), size)
+        for total, chosen in zip(totals, (data.is_positive, ~data.is_positive), strict=True):
+            for draw, of_unit in enumerate(times, start):
+                weights = data.weights[chosen] * of_unit[units[chosen]]
+                total[draw] = np.bincount(bins[chosen], weights, total.shape[1])
+    return _rates(*totals)
