@@ -11,14 +11,23 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tamis.cli.data import EMBEDDED, load
-from tamis.cli.printing import print_lines, say
+from tamis.cli.printing import STANDARD_INPUT, print_lines, say
 from tamis.cli.show import show_results
 from tamis.comparison.baselines import find_method
 from tamis.comparison.comparing import Callback, compare_table
 from tamis.comparison.folder import RunFolder
 from tamis.tables.errors import InputError
 
-__all__ = ["Progress", "conclude", "read_about", "reading", "run", "tell_seconds", "write_page"]
+__all__ = [
+    "Progress",
+    "compare_again",
+    "conclude",
+    "read_about",
+    "reading",
+    "run",
+    "tell_seconds",
+    "write_page",
+]
 
 # Seconds between lines if standard error is not a terminal.
 _QUIET = 30.0
@@ -117,6 +126,41 @@ class _Reporter(Callback):
     def on_task_end(self, task, seconds):
         """Show that a task has finished."""
         self.progress.end(task, seconds)
+
+
+def compare_again(folder, words, data=None):
+    """The comparison of a run, from its checkpoints.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    words : dict
+        Options of the run, from its `run.json`.
+    data : str or None
+        Where the data are now; None: where they were.
+
+    Returns
+    -------
+    comparison : Comparison
+    """
+    if data is not None:
+        words["data"] = data
+    elif words["data"] == STANDARD_INPUT:
+        raise InputError("the data of this run came from standard input; give a file with --data.")
+    if words["data"] is not None and not Path(words["data"]).exists():
+        raise InputError(
+            f"the data of this run are no longer at {words['data']}; give their path with --data."
+        )
+    loaded = load(words)
+    return compare_table(
+        loaded.table,
+        loaded.options,
+        methods=words["compared"],
+        name=loaded.name,
+        descriptions=loaded.descriptions,
+        checkpoints=folder.checkpoints,
+        only_finished=True,
+    )
 
 
 def read_about(path):

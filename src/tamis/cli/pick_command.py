@@ -1,17 +1,12 @@
 """`tamis pick`: the model of another method or level, from the checkpoints of a run."""
 
-from pathlib import Path
-
-from tamis.cli.data import load
-from tamis.cli.fit_command import conclude
-from tamis.cli.printing import STANDARD_INPUT
+from tamis.cli.fit_command import compare_again, conclude
 from tamis.comparison.baselines import BASELINES
-from tamis.comparison.comparing import compare_table
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
 from tamis.tables.errors import InputError
 
-__all__ = ["compare_again", "run"]
+__all__ = ["run"]
 
 
 def run(options):
@@ -34,38 +29,3 @@ def run(options):
     target.check()
     conclude(comparison, choice, target, options, run=str(source.path), about=source.about)
     return 0
-
-
-def compare_again(folder, words, data=None):
-    """The comparison of a run, from its checkpoints.
-
-    Parameters
-    ----------
-    folder : RunFolder
-    words : dict
-        Options of the run, from its `run.json`.
-    data : str or None
-        Where the data are now; None: where they were.
-
-    Returns
-    -------
-    comparison : Comparison
-    """
-    if data is not None:
-        words["data"] = data
-    elif words["data"] == STANDARD_INPUT:
-        raise InputError("the data of this run came from standard input; give a file with --data.")
-    if words["data"] is not None and not Path(words["data"]).exists():
-        raise InputError(
-            f"the data of this run are no longer at {words['data']}; give their path with --data."
-        )
-    loaded = load(words)
-    return compare_table(
-        loaded.table,
-        loaded.options,
-        methods=words["compared"],
-        name=loaded.name,
-        descriptions=loaded.descriptions,
-        checkpoints=folder.checkpoints,
-        only_finished=True,
-    )

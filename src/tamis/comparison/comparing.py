@@ -13,7 +13,7 @@ from typing import Any
 import joblib
 from numpy.typing import ArrayLike
 
-from tamis.comparison.checks import check_result
+from tamis.comparison.checks import check_model, check_result
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.effort import time_methods
 from tamis.comparison.metrics import versions
@@ -330,7 +330,10 @@ def compare_table(
     comparison.descriptions, comparison.left_out = dict(descriptions or {}), left_out
     comparison.checks = list(prepared.checks)
     if comparison.choice is not None:
-        comparison.checks += check_result(comparison)
+        found = check_result(comparison)
+        if "chance" not in [check.code for check in found]:  # else the model means nothing
+            found += check_model(comparison)
+        comparison.checks += found
     for callback in callbacks:
         callback.on_end(comparison)
     return comparison

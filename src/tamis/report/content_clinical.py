@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tamis.comparison.predictions import temper
 from tamis.comparison.results import calibrate
 from tamis.comparison.scores import area_under_curve, cautious_area, class_table, confusion, wilson
-from tamis.tables.table_model import adjust
+from tamis.inspection import rebase
 
 if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
@@ -43,6 +43,8 @@ class Rows:
         The same for the class frequencies of the data.
     shares : ndarray of shape (n_classes,)
         Class frequencies of the data.
+    weights : ndarray of shape (n_rows,)
+        Sample weights; copies of a row count once together.
     is_honest : bool
         Whether the rows had no say in the choice of the model, either.
     """
@@ -52,6 +54,7 @@ class Rows:
     probabilities: NDArray
     risks: NDArray
     shares: NDArray
+    weights: NDArray
     is_honest: bool
 
 
@@ -79,11 +82,15 @@ def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
         temperature = calibrate(result, choice.place, problem)
         probabilities = temper(result.probabilities[choice.place, 0], temperature)
         labels = result.labels[choice.place, 0].astype(np.intp)
-    counts = np.bincount(problem.codes, problem.weights, problem.classes.size)
-    shares = counts / counts.sum()
-    assumed = np.full(shares.size, 1 / shares.size) if problem.balanced else shares
-    risks = adjust(probabilities, 1.0, assumed, shares)
-    return Rows(problem.codes, labels, probabilities, risks, shares, is_honest)
+    weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
+    assumed = np.bincount(problem.codes, weights, problem.classes.size)
+    if problem.balanced:
+        assumed = np.ones(problem.classes.size)
+    if problem.times is not None:
+        weights = weights / problem.times
+    shares = np.bincount(problem.codes, weights, problem.classes.size) / weights.sum()
+    risks = rebase(probabilities, assumed, shares)
+    return Rows(problem.codes, labels, probabilities, risks, shares, weights, is_honest)
 
 
 def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) -> dict[str, Any]:
@@ -103,8 +110,10 @@ def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) 
     """
     problem, settings = comparison.problem, comparison.settings
     rows, classes = predicted_rows(comparison, choice), problem.classes
-    # A sample group counts as one row in the intervals.
-    unit = 1.0 if problem.groups is None else np.unique(problem.groups).size / problem.n_rows
+    weights = rows.weights
+    # A sample group counts as one row in the intervals, whatever the scale of the weights.
+    n_units = problem.n_rows if problem.groups is None else np.unique(problem.groups).size
+    unit = n_units / weights.sum()
     shown = list(range(min(classes.size, _MOST_CLASSES)))
     if settings.positive is not None:
         shown = [int(settings.positive)]
@@ -114,12 +123,10 @@ def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) 
     described = []
     for c in shown:
         is_positive = rows.codes == c
-        weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
-        area = area_under_curve(
-            is_positive.astype(np.intp), np.column_stack([1 - rows.risks[:, c], rows.risks[:, c]])
-        )
-        n = int(is_positive.sum())
-        low, high = cautious_area(area, unit * np.array([n, problem.n_rows - n]))
+        risk = np.column_stack([1 - rows.risks[:, c], rows.risks[:, c]])
+        area = area_under_curve(is_positive.astype(np.intp), risk, weights)
+        n, totals = int(is_positive.sum()), np.bincount(is_positive, weights, 2)[::-1]
+        low, high = cautious_area(area, unit * totals)
         has_threshold = c == settings.positive and model.threshold is not None
         described.append(
             {
@@ -135,7 +142,7 @@ def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) 
                 "threshold": float(model.threshold) if has_threshold else 0.5,
                 "found": _above(rows.probabilities[is_positive, c], weights[is_positive]),
                 "alarms": _above(rows.probabilities[~is_positive, c], weights[~is_positive]),
-                "totals": [float(weights[is_positive].sum()), float(weights[~is_positive].sum())],
+                "totals": totals.round(3).tolist(),
             }
         )
     return {
@@ -162,10 +169,8 @@ def _above(probabilities, weights):
 
 def _table(rows, problem, unit):
     """Sensitivity, specificity and predictive values of each class, as the model decides."""
-    counts = confusion(rows.codes, rows.labels, problem.classes.size, problem.weights)
-    table = class_table(
-        rows.codes, rows.labels, rows.risks, problem.classes, problem.weights
-    )
+    counts = confusion(rows.codes, rows.labels, problem.classes.size, rows.weights)
+    table = class_table(rows.codes, rows.labels, rows.risks, problem.classes, rows.weights)
     total, told = counts.sum(), []
     for c, (label, row) in enumerate(table.items()):
         hit, true, said = counts[c, c], counts[c].sum(), counts[:, c].sum()

@@ -72,7 +72,9 @@ def _questions(comparison, choice, model):
     """Which classes are asked for which features, when, and what the levels cost."""
     problem = comparison.problem
     step = -(-problem.n_rows // _ASKED_ROWS)
-    table = comparison.data.columns.select(model.preparation.required).take(slice(None, None, step))
+    table = comparison.data.columns.select(model.preparation.required).take(
+        slice(None, None, step)
+    )
     asked = model.predict_rows(table).asked
     codes = problem.codes[::step]
     names = list(dict.fromkeys(name for row in asked for name in row))
@@ -294,6 +296,7 @@ def _weights(model, labels):
         "classes": labels,
         "bias": bias.tolist(),
         "rows": [
-            (names[j], row) for j, row in zip(form.columns.tolist(), weights.T.tolist(), strict=True)
+            (names[j], row)
+            for j, row in zip(form.columns.tolist(), weights.T.tolist(), strict=True)
         ],
     }

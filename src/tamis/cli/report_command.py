@@ -1,0 +1,41 @@
+"""`tamis report`: the page of a run, from its checkpoints."""
+
+from pathlib import Path
+
+from tamis.cli.fit_command import compare_again, read_about, write_page
+from tamis.cli.output import check_output
+from tamis.cli.printing import print_lines
+from tamis.comparison.folder import RunFolder
+from tamis.tables.errors import InputError
+
+__all__ = ["run"]
+
+
+def run(options):
+    """Run the command; returns the exit code."""
+    from tamis.report.page import read_evaluation
+
+    folder = RunFolder(options.run)
+    words = folder.read_json("run.json")
+    evaluations = [read_evaluation(path) for path in options.evaluation]
+    read = [options.data, words["data"], options.about, *options.evaluation]
+    path = check_output(options.output, *read) or folder.path / "report.html"
+    about = read_about(options.about)
+    comparison = compare_again(folder, words, options.data)
+    if comparison.choice is None:
+        raise InputError(
+            f"{folder.path} has no finished method yet, so there is nothing to report; repeat its "
+            "tamis fit to finish it."
+        )
+    folder.write_about(about)
+    write_page(
+        comparison,
+        comparison.choice,
+        folder,
+        argv=words.get("argv"),
+        path=path,
+        evaluations=evaluations,
+        include_rows=options.include_rows,
+    )
+    print_lines([f"written: {Path(path)}"])
+    return 0
