@@ -60,6 +60,8 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
     """
     model, data, scoring = metrics["model"], metrics["data"], metrics["settings"]["scoring"]
     classes = list(data["classes"])
+    if any(not label.replace(" ", "").isalnum() for label in classes):
+        classes = [f"\u201c{label}\u201d" for label in classes]
     told = ", ".join(classes[:_NAMED]) + (
         f" and {len(classes) - _NAMED} more classes" if len(classes) > _NAMED else ""
     )
@@ -171,7 +173,7 @@ TRIPOD = [
         "how the methods suit the question",
     ),
     ("13", "Class imbalance", "Diagnostic performance", "why these weights suit the use"),
-    ("14", "Fairness", "Further scores", "which groups matter, and what was done for them"),
+    ("14", "Fairness", "Recommendation; Checks", "which groups matter, and what was done for them"),
     ("15", "Model output", "The model; Diagnostic performance", "how the output should be used"),
     ("16", "Training versus evaluation", "External validation", "differences between the sites"),
     ("17", "Ethical approval", "", "the approval and consent"),

@@ -134,7 +134,7 @@ def _percent(share):
     """A share as a percentage, with as many digits as it needs."""
     if share is None:
         return "-"
-    return f"{100 * share:.0f} %" if 0.0995 <= share or share == 0 else f"{100 * share:.1f} %"
+    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
 
 
 def _short(value):
