@@ -4,16 +4,26 @@ They need matplotlib (``pip install 'tamis[plot]'``), which is imported when a p
 """
 
 from tamis.inspection._binary import rebase
+from tamis.inspection.acquisition import AcquisitionDisplay
 from tamis.inspection.calibration import CalibrationDisplay
+from tamis.inspection.centers import CentersDisplay
+from tamis.inspection.convergence import ConvergenceDisplay
 from tamis.inspection.decision_curve import DecisionCurveDisplay
+from tamis.inspection.landmarks import LandmarkDisplay
 from tamis.inspection.probability import ProbabilityDisplay
 from tamis.inspection.sparsity_path import Curve, SparsityPathDisplay
+from tamis.inspection.stability import StabilityDisplay
 
 __all__ = [
+    "AcquisitionDisplay",
     "CalibrationDisplay",
+    "CentersDisplay",
+    "ConvergenceDisplay",
     "Curve",
     "DecisionCurveDisplay",
+    "LandmarkDisplay",
     "ProbabilityDisplay",
     "SparsityPathDisplay",
+    "StabilityDisplay",
     "rebase",
 ]

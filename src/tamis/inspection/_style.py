@@ -7,8 +7,11 @@ repeat what they say, for grey print. Text and axes have the colours of matplotl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,10 +24,14 @@ __all__ = [
     "MARKERS",
     "SMALL",
     "add_legend",
+    "feature_labels",
+    "feature_names",
     "feature_ticks",
     "ink",
     "line_style",
     "make_axes",
+    "n_fitting",
+    "note_left_out",
     "require_matplotlib",
     "shorten",
 ]
@@ -98,7 +105,44 @@ def feature_ticks(ax: Axes, counts: Iterable[float]) -> None:
         ax.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
 
 
-def add_legend(ax: Axes, title: str | None = None) -> None:
+def feature_names(estimator: Any) -> NDArray:
+    """Names of the features of a fitted estimator; x0, x1, ... if they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{i}" for i in range(estimator.n_features_in_)]
+    return np.asarray(names, dtype=object)
+
+
+def n_fitting(ax: Axes, along: str) -> int:
+    """Number of labels of 8 points that fit along an axis, "x" or "y"."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    box = ax.get_window_extent()
+    points = (box.height if along == "y" else 0.85 * box.width) / figure.dpi * 72
+    return max(1, int(points / 11))
+
+
+def feature_labels(ax: Axes, along: str, names: Sequence[Any]) -> None:
+    """One tick per name, or per few names where not all fit."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    fitting = n_fitting(ax, along)
+    places = range(0, len(names), -(-len(names) // fitting) or 1)
+    narrow = figure.get_figwidth() < 5
+    length = 18 if along == "y" else 16
+    labels = [shorten(names[place], length if narrow else length + 8) for place in places]
+    turned = along == "x" and sum(len(label) + 2 for label in labels) * 5 > fitting * 11
+    axis = ax.yaxis if along == "y" else ax.xaxis
+    axis.set_ticks(list(places), labels, fontsize=SMALL, rotation=90 if turned else 0)
+
+
+def note_left_out(ax: Axes, n_left_out: int) -> None:
+    """Say above the axes how many features are not shown."""
+    if n_left_out:
+        ax.set_title(f"{n_left_out:,} more features not shown", fontsize=SMALL, loc="left")
+
+
+def add_legend(ax: Axes, most_inside: int = 4, handles: Sequence[Any] | None = None) -> None:
     """A legend inside for few entries; for many beside the axes, or below if these are narrow.
 
     Outside needs a layout that makes room, as in the figures made here.
@@ -107,15 +151,20 @@ def add_legend(ax: Axes, title: str | None = None) -> None:
 
     figure = ax.get_figure(root=True)
     assert figure is not None
-    n = len(ax.get_legend_handles_labels()[0])
+    if handles is None:
+        handles = ax.get_legend_handles_labels()[0]
+    n = len(handles)
     place: dict[str, Any] = {}
-    if n > 4 and figure.get_layout_engine() is not None:
+    if n > most_inside and figure.get_layout_engine() is not None:
         if figure.get_figwidth() >= 6:
             place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.3}
         else:
             across = figure.transFigure if len(figure.axes) == 1 else ax.transAxes
             below = blended_transform_factory(across, ax.transAxes)
             below += ScaledTranslation(0, -32 / 72, figure.dpi_scale_trans)
-            place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 2}
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+            longest = max(len(str(handle.get_label())) for handle in handles)
+            columns = int(figure.get_figwidth() * 72 / (longest * 4.6 + 30))
+            place["ncols"] = min(max(columns, 1), n)
             place |= {"bbox_transform": below, "columnspacing": 0.8, "handlelength": 1.6}
-    ax.legend(title=title, fontsize=SMALL, title_fontsize=SMALL, frameon=False, **place)
+    ax.legend(handles=handles, fontsize=SMALL, frameon=False, **place)
