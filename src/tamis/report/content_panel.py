@@ -1,4 +1,4 @@
-"""The features of a model: where the classes are, how they are distributed, and what they share."""
+"""The features of a model: class centers, distributions, and what they have in common."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ __all__ = ["draw_pictures"]
 
 # Classes that have pictures of their own.
 _MOST_CLASSES = 10
-_N_DRAWS = 500
+_N_DRAWS, _THRESHOLDS = 500, np.arange(2, 100, 2) / 100
 _MARGINS = {"left": 0.15, "right": 0.97, "bottom": 0.18, "top": 0.92}
 _SETTINGS = {"svg.fonttype": "none", "font.size": 9.0}
 
@@ -90,7 +90,13 @@ def _draw_classes(comparison, choice):
             labels, risk, groups=problem.groups, ax=calibrated[1], **about
         )
         DecisionCurveDisplay.from_predictions(
-            labels, risk, groups=problem.groups, n_draws=_N_DRAWS, ax=benefit[1], **about
+            labels,
+            risk,
+            groups=problem.groups,
+            thresholds=_THRESHOLDS,
+            n_draws=_N_DRAWS,
+            ax=benefit[1],
+            **about,
         )
         ProbabilityDisplay.from_predictions(labels, risk, ax=chances[1], **about)
         pictures[c] = {
@@ -128,12 +134,14 @@ def _as_svg(figure, name, text):
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<[^>]+>", lambda tag: _shrink(tag[0], name), svg)
+    svg = re.sub(r">\s*\n\s*<", "><", svg)
     return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{Markup.escape(text)}" ', 1))
 
 
 def _shrink(tag, name):
     """A tag with fewer digits, ids of its own and colours of the page."""
     tag = re.sub(r"(\d\.\d{2})\d+", r"\1", tag)
+    tag = re.sub(r'\bd="[^"]+"', lambda path: re.sub(r"(\d\.\d)\d", r"\1", path[0]), tag)
     tag = tag.replace("#000000", "currentColor").replace("xlink:href", "href")
     tag = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{name}-", tag)
     if tag.startswith("<svg"):
