@@ -12,9 +12,10 @@ from tamis.report.content import make_content
 from tamis.report.content_clinical import predicted_rows
 from tamis.report.content_words import TRIPOD
 from tamis.report.page import read_evaluation, render
+from tamis.report.page_pictures import NONE
 from tamis.tables.errors import InputError
 
-NO_PICTURES = {"missing": "pip install 'tamis[plot]'", "curve": None, "points": [], "classes": {}}
+NO_PICTURES = NONE | {"missing": "pip install 'tamis[plot]'"}
 ODD = "<script>alert(1)</script>"
 
 

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["draw_pictures"]
+__all__ = ["NONE", "draw_pictures"]
+
+NONE: dict[str, Any] = {
+    "missing": None,
+    "curve": None,
+    "points": [],
+    "classes": {},
+    "questions": None,
+}
 
 # Classes that have pictures of their own.
 _MOST_CLASSES = 10
@@ -40,12 +48,13 @@ def draw_pictures(
     -------
     pictures : dict
         "missing" (why there are none, or None), "curve" and its "points" (places of the levels of
-        each method in the picture), "classes" (by class, a list of pictures).
+        each method in the picture), "classes" (by class, its pictures), "questions" (which
+        row is asked for what).
     """
     try:
         import matplotlib
     except ImportError:
-        return {"missing": "pip install 'tamis[plot]'", "curve": None, "points": [], "classes": {}}
+        return NONE | {"missing": "pip install 'tamis[plot]'"}
     with matplotlib.rc_context(_SETTINGS):
         curve, points = _draw_curve(comparison)
         return {
@@ -53,6 +62,7 @@ def draw_pictures(
             "curve": curve,
             "points": points,
             "classes": _draw_classes(comparison, choice),
+            "questions": _draw_questions(comparison, choice) if include_rows else None,
         }
 
 
@@ -112,6 +122,19 @@ def _draw_classes(comparison, choice):
             ],
         }
     return pictures
+
+
+def _draw_questions(comparison, choice):
+    """Each row with what it is asked; None for models that ask every row for the same."""
+    from tamis.inspection import AcquisitionDisplay
+
+    model = comparison.table_model(choice)
+    if not model.asks:
+        return None
+    X = model.prepare(comparison.data.columns.select(model.preparation.required))
+    figure, axes = _new_figure(6.4, 4.4)
+    AcquisitionDisplay.from_estimator(model.estimator, X, ax=axes)
+    return _as_svg(figure, "questions", "Which row is asked for which feature, in which order.")
 
 
 def _new_figure(width, height, margins=None):
