@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # what type checkers see of the names below
     from tamis.models import load_model, save_model
     from tamis.panel import PanelClassifier, PanelClassifierCV
     from tamis.primal_dual import PrimalDualClassifier, PrimalDualClassifierCV
-    from tamis.tables import TableClassifier, read_table
+    from tamis.tables import TableClassifier, read_chunks, read_table
 
 __version__ = "0.1.0.dev0"
 
@@ -33,6 +33,7 @@ _ROOM_OF_NAME = {
     "TableClassifier": "tamis.tables",
     "compare": "tamis.comparison.comparing",
     "load_model": "tamis.models",
+    "read_chunks": "tamis.tables",
     "read_table": "tamis.tables",
     "save_model": "tamis.models",
 }
@@ -53,6 +54,7 @@ __all__ = [
     "__version__",
     "compare",
     "load_model",
+    "read_chunks",
     "read_table",
     "save_model",
 ]

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tamis.comparison.baselines import BASELINES, find_method
 from tamis.comparison.comparing import Callback
-from tamis.comparison.final import feature_p_values, fit_final
+from tamis.comparison.final import describe_features, feature_p_values, fit_final
 from tamis.comparison.methods import METHODS
 from tamis.comparison.options import Settings
 from tamis.comparison.redundancy import correlations, drop_redundant
@@ -220,7 +220,9 @@ def test_the_final_model_is_the_model_of_the_folds_without_what_it_can_spare(nam
     problem = make(X, y)
     comparison = compare(problem, Settings((name,), n_folds=2))
     at = 1
-    model, records = fit_final(comparison, point(comparison, name, at))
+    choice = point(comparison, name, at)
+    model, trained = fit_final(comparison, choice)
+    records, _ = describe_features(comparison, choice, trained)
     assert set(model.classes_) == {"ab", "cd"}
     part = problem.train_part(np.arange(90), problem.codes, 0)
     levels = list(comparison.results[0].levels)
@@ -277,7 +279,7 @@ def test_features_that_tell_the_batch_are_flagged():
     batches = np.repeat(["a", "b"], 60)
     X[batches == "b", 0] += 3.0
     comparison = compare(make(X, y, batches=batches), Settings(("centers",), n_folds=2))
-    _, records = fit_final(comparison, point(comparison, "centers", 1))
+    records = comparison.fitted(point(comparison, "centers", 1))[1]
     told = {r["feature"]: r["tells_batch"] for r in records}
     assert told["x0"] and not told["x1"]
 
@@ -319,7 +321,7 @@ def test_features_that_never_change_give_chance_and_no_crash(name, redundancy):
     problem = make(np.ones((12, 3)), ["ab", "cd"] * 6, redundancy=redundancy)
     comparison = compare(problem, Settings((name,), n_folds=3))
     assert 0 <= comparison.honest_score.low <= 0.5
-    fit_final(comparison, comparison.choice)
+    comparison.fitted(comparison.choice)
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -327,7 +329,7 @@ def test_two_rows_of_a_class_are_enough(name):
     X, y = blobs(4, 3)
     comparison = compare(make(X, y), Settings((name,), n_folds=2))
     assert np.isfinite([comparison.honest_score.score, comparison.honest_score.low]).all()
-    fit_final(comparison, comparison.choice)
+    comparison.fitted(comparison.choice)
 
 
 @pytest.mark.parametrize("name", ["centers", "medians", "primal-dual"])

@@ -1,12 +1,23 @@
+import io
+import re
 import sys
 
+import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
-from tamis import SparseCenterClassifier, SparseCenterClassifierCV
+from tamis import (
+    DatumWiseClassifierCV,
+    LandmarkSearchCV,
+    PanelClassifierCV,
+    PrimalDualClassifierCV,
+    SparseCenterClassifier,
+    SparseCenterClassifierCV,
+)
 from tamis.inspection import Curve, SparsityPathDisplay
+from tamis.inspection._style import COLORS, GREY
 
 
 def test_curves_of_a_comparison_are_its_table(comparison):
@@ -77,3 +88,51 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"^SparsityPathDisplay needs .*'tamis\[plot\]'"):
         SparsityPathDisplay([Curve.of("a", [1], [0.5], [0.1])]).plot()
+
+
+@pytest.mark.parametrize(
+    ("model", "level"),
+    [
+        (PrimalDualClassifierCV([0.2, 0.5, 2.0], cv=3), "radius_"),
+        (DatumWiseClassifierCV([0.1, 0.01], cv=3, random_state=0), "cost_weight_"),
+        (PanelClassifierCV(levels=[1, 2, 3], cv=3), "n_features_"),
+    ],
+)
+def test_the_choice_of_every_family_is_marked(model, level):
+    model.fit(*load_iris(return_X_y=True))
+    display = SparsityPathDisplay.from_estimator(model)
+    at = np.flatnonzero(np.isclose(model.path_["level"], getattr(model, level)))[0]
+    assert display.chosen == (model.path_["n_features"][at], model.path_["score"][at])
+
+
+def test_a_landmark_search_counts_landmarks():
+    model = LandmarkSearchCV(n_configurations=6, cv=3, random_state=0)
+    model.fit(*load_iris(return_X_y=True))
+    display = SparsityPathDisplay.from_estimator(model)
+    assert_array_equal(display.curves[0].n_features, np.sort(model.path_["level"]))
+    assert display.ax_.get_xlabel() == "number of landmarks"
+
+
+def test_unknown_errors_and_single_levels_are_drawn():
+    curves = [
+        Curve.of("no errors", [1, 2], [0.7, 0.8], [np.nan, np.nan]),
+        Curve.of("one level", [3], [0.75], [0.1]),
+        Curve.of("no features", [0], [0.72], [0.1], True),
+    ]
+    display = SparsityPathDisplay(curves).plot()
+    display.figure_.canvas.draw()
+    assert np.isfinite(display.ax_.get_ylim()).all()
+    flat = [line for line in display.ax_.lines if list(line.get_xdata()) == [0, 1]]
+    assert [line.get_ydata()[0] for line in flat] == [0.75, 0.72]
+
+
+def test_svg_keeps_text_and_known_colours(comparison):
+    figure = SparsityPathDisplay.from_comparison(comparison).figure_
+    file = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(file, format="svg", transparent=True)
+    svg = file.getvalue()
+    assert ">number of features</text>" in svg and ">sparse centers, means</text>" in svg
+    assert "#ffffff" not in svg
+    known = {"#000000", GREY, *COLORS}
+    assert set(re.findall("#[0-9a-f]{6}", svg)) <= {color.lower() for color in known}

@@ -1,5 +1,7 @@
 """Calibration, decision curves and probabilities, against slow and obvious computations."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -180,6 +182,18 @@ def test_copies_in_one_group_do_not_narrow_the_intervals():
     assert_allclose(copies.intervals, single.intervals)
 
 
+def test_the_sandwich_of_sums_over_groups():
+    y, p = make_predictions(120)
+    groups = np.arange(120) % 30
+    display = CalibrationDisplay.from_predictions(y, p, pos_label="ill", groups=groups)
+    z, value = log_odds(p), display.intercept.value
+    fitted = 1 / (1 + np.exp(-(z + value)))
+    residuals = (y == "ill") - fitted
+    meat = sum(residuals[groups == g].sum() ** 2 for g in range(30)) * 30 / 29
+    error = np.sqrt(meat) / (fitted * (1 - fitted)).sum()
+    assert_allclose(display.intercept.high - value, 1.959964 * error, rtol=1e-6)
+
+
 def test_separated_classes_have_no_slope():
     display = CalibrationDisplay.from_predictions([0] * 10 + [1] * 10, np.arange(20) / 20)
     assert np.isnan(display.slope.value) and np.isfinite(display.intercept.value)
@@ -229,6 +243,18 @@ def test_groups_are_drawn_whole():
     assert_allclose(copies.high, single.high)
     apart = DecisionCurveDisplay.from_predictions(np.tile(y, 4), np.tile(p, 4), pos_label="ill")
     assert (apart.high - apart.low).mean() < 0.7 * (copies.high - copies.low).mean()
+
+
+def test_both_classes_of_a_group_are_drawn_together():
+    # A group of one row of each class, on the same side of the threshold: benefit and harm
+    # belong together.
+    y = np.tile(["ill", "well"], 40)
+    groups = np.arange(80) // 2
+    p = np.where(np.random.default_rng(0).uniform(size=40) < 0.5, 0.9, 0.1)[groups]
+    display = DecisionCurveDisplay.from_predictions(
+        y, p, pos_label="ill", groups=groups, thresholds=[0.5]
+    )
+    assert_allclose([display.low[0], display.high[0]], 0, atol=1e-12)
 
 
 def test_thresholds_of_zero_or_one_are_refused():
@@ -315,3 +341,11 @@ def test_comparisons_of_many_classes_need_a_positive_one(cls, comparison):
         cls.from_comparison(comparison)
     with pytest.raises(ValueError, match="'none' is none of the classes, high, low, middle"):
         cls.from_comparison(comparison, positive="none")
+
+
+@pytest.mark.parametrize("cls", DISPLAYS)
+def test_without_matplotlib_the_message_says_what_to_install(cls, monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=rf"^{cls.__name__} needs .*'tamis\[plot\]'"):
+        cls.from_predictions([0, 1, 1], [0.1, 0.4, 0.9])

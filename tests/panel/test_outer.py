@@ -10,7 +10,7 @@ from tamis import PanelClassifier, PanelClassifierCV, SparseCenterClassifier
 from tamis.heads import fit_logistic
 from tamis.panel._loss_kernels import tempered_losses
 from tamis.panel.forward import content_folds
-from tamis.panel.outer import _standard_error, choose_heads
+from tamis.panel.outer import choose_heads, paired_error
 from tamis.panel.settings import Setting, fit_settings, settings_of
 
 
@@ -97,13 +97,13 @@ def test_the_head_with_the_least_loss_is_chosen_and_a_kernel_must_be_clearly_bet
     assert n_close > 0
 
 
-def test_sample_groups_count_as_one_row_in_the_standard_error():
+def test_sample_groups_count_as_one_row_in_thepaired_error():
     of_group = np.random.default_rng(0).normal(size=12)
     gains, share = np.repeat(of_group, 10), np.full(120, 1 / 120)
     expected = of_group.std(ddof=1) / np.sqrt(12)
     groups = np.repeat(np.array(list("abcdefghijkl")), 10)
-    assert_allclose(_standard_error(gains, share, groups), expected)
-    assert _standard_error(gains, share, None) < 0.4 * expected
+    assert_allclose(paired_error(gains, share, groups), expected)
+    assert paired_error(gains, share, None) < 0.4 * expected
     gains = [g for g in np.linspace(0.2, 0.4, 201) if choose(g) == "kernel"]
     groups = np.arange(200) // 50
     in_groups = [g for g in np.linspace(0.2, 0.4, 201) if choose(g, groups) == "kernel"]

@@ -120,6 +120,23 @@ def test_the_four_items_come_from_honest_predictions_at_the_prevalence_of_the_da
     assert one["area_interval"][0] < area <= one["area_interval"][1]
 
 
+def test_the_panel_says_what_the_run_promises(comparison, content):
+    _, records, metrics = comparison.fitted(comparison.choice)
+    for value in metrics["model"]["guarantees"].values():
+        assert value.get("statement") in (None, *content["panel"]["sentences"])
+    shares = [r["frequency"] for r in records]
+    place = content["panel"]["further"].index("share of half-samples")
+    told = [feature["further"][place] for feature in content["panel"]["features"]]
+    assert told == ["" if share is None else f"{share:.3g}" for share in shares]
+
+
+def test_a_model_without_some_features_has_a_report_but_no_honest_score(comparison):
+    other = comparison.excluding("centers", ["dose"])
+    content = make_content(other, other.find("centers", 2))
+    assert not content["is_recommended"] and not content["clinical"]["is_honest"]
+    assert "dose" not in [feature["name"] for feature in content["panel"]["features"]]
+
+
 def test_a_picked_model_has_no_honest_predictions(comparison):
     other = next(
         place

@@ -43,6 +43,7 @@ def validate(estimator, X, y="no_validation", **options):
     -------
     out : checked X, or tuple of checked X and y
     """
+    _refuse_collections(X)
     if isinstance(X, list | tuple):
         X = _integers_of_list(X)
     _require_exact_integers(X)
@@ -52,6 +53,21 @@ def validate(estimator, X, y="no_validation", **options):
     if not isinstance(y, str):
         y = require_unmasked(y, "y")
     return validate_data(estimator, X, y, **options)
+
+
+def _refuse_collections(X):
+    """Raise for data on a cluster, which scikit-learn would load into memory without a word."""
+    package = type(X).__module__.partition(".")[0]
+    if package in ("dask", "dask_expr") and hasattr(X, "to_delayed"):
+        raise TypeError(
+            "X is a Dask collection, which would be loaded into memory. Use "
+            "tamis.dask.DaskSparseCenterClassifier, or pass X.compute()."
+        )
+    if package == "pyspark":
+        raise TypeError(
+            "X is a Spark frame, which would be loaded into memory. Pass X.toPandas(), or read "
+            "it in chunks with SparseCenterClassifier.fit_chunks."
+        )
 
 
 def require_unmasked(values, name):

@@ -29,7 +29,7 @@ from tamis.centers.ranking import (
 from tamis.centers.statistics import summarise
 from tamis.centers.units import divide
 
-__all__ = ["CenterTraining"]
+__all__ = ["CenterTraining", "scaled_model", "spread_over"]
 
 _METRICS = ("l2", "l1")
 _SCALINGS = ("spread", None, "std", "variance")
@@ -109,9 +109,9 @@ class CenterTraining(TamisEstimator):
         seen = np.flatnonzero(moments.weight > 0)
         present = moments if seen.size == moments.weight.size else moments.take(seen)
         log_prior = self._log_prior(moments.weight)
-        model = _scaled_model("l2", from_moments(present), self.scaling, present, log_prior[seen])
+        model = scaled_model("l2", from_moments(present), self.scaling, present, log_prior[seen])
         model.groups = self._groups
-        return model if seen.size == log_prior.size else _spread_over(model, seen, log_prior)
+        return model if seen.size == log_prior.size else spread_over(model, seen, log_prior)
 
     def _train(self, X, codes, sample_weight):
         """Statistics, scales and gains of the data: everything except the choice of k."""
@@ -136,11 +136,11 @@ class CenterTraining(TamisEstimator):
         else:
             assert moments is not None
             statistics = from_moments(moments)
-        model = _scaled_model(self.metric, statistics, self.scaling, moments, log_prior[seen])
+        model = scaled_model(self.metric, statistics, self.scaling, moments, log_prior[seen])
         model.groups = self._groups
         if self.covariance is not None:
             _whiten(model, X, codes, self.covariance, sample_weight)
-        return model if seen.size == n_classes else _spread_over(model, seen, log_prior)
+        return model if seen.size == n_classes else spread_over(model, seen, log_prior)
 
     def _log_prior(self, weight):
         """Logarithms of the priors; classes that were not seen are ignored."""
@@ -171,14 +171,15 @@ class CenterTraining(TamisEstimator):
             return np.log(prior / prior.sum())
 
 
-def _scaled_model(metric, statistics, scaling, moments, log_prior):
+def scaled_model(metric, statistics, scaling, moments, log_prior):
+    """The model of some statistics; `moments` are needed for the scales "std" and "variance"."""
     power = 1 if metric == "l1" else 2
     scale, reference = scale_of(statistics, scaling, power, moments)
     gains = scaled_by(statistics.gain, scale, power)
     return CenterModel(metric, statistics, scale, gains, log_prior, reference=reference)
 
 
-def _spread_over(model, seen, log_prior):
+def spread_over(model, seen, log_prior):
     """Extend the model to all classes: those that were not seen are never predicted."""
     statistics = model.statistics
     weight = np.zeros(log_prior.size)

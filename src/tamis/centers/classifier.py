@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from tamis._array import is_sparse
 from tamis._base import decode_labels, resolve_n_features, steps, with_callbacks
 from tamis.centers._fitted import FittedCenters
+from tamis.centers.chunks import LocalChunks, train_chunks
 from tamis.centers.model import CenterModel
 from tamis.centers.path import CentersPath, check_levels
 from tamis.centers.statistics import ClassMoments, summarise
@@ -186,6 +187,62 @@ class SparseCenterClassifier(FittedCenters):
         for _ in steps(self, ["centers"], X=X, y=y):
             self._keep(self._train(X, codes, sample_weight), k, self.n_features_to_select)
             self._n_rows = X.shape[0]
+        return self
+
+    def fit_chunks(
+        self,
+        chunks: Iterable[tuple] | Callable[[], Iterable[tuple]],
+        classes: ArrayLike | None = None,
+        *,
+        max_bytes: float = 2e8,
+    ) -> SparseCenterClassifier:
+        """Train on chunks of rows, of which only one is in memory at a time.
+
+        The result is that of `fit` on all rows: means to rounding, medians exactly. Summaries of
+        chunks are merged in a fixed order, so it does not depend on when a chunk is read.
+
+        Parameters
+        ----------
+        chunks : iterable of tuples (X, y) or (X, y, sample_weight), or callable
+            Chunks of rows as `fit` takes them, dense or sparse. A callable returns such an
+            iterable. With metric="l1" the chunks are read several times, so an iterator that can
+            be read only once is not enough.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; None: those that occur.
+        max_bytes : float, default=2e8
+            With metric="l1": memory for counts of digits. With less, chunks are read more often.
+
+        Returns
+        -------
+        self : SparseCenterClassifier
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from tamis import SparseCenterClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> parts = [slice(start, start + 100) for start in range(0, 569, 100)]
+        >>> chunks = [(X[rows], y[rows]) for rows in parts]
+        >>> model = SparseCenterClassifier(3, metric="l1").fit_chunks(chunks)
+        >>> whole = SparseCenterClassifier(3, metric="l1").fit(X, y)
+        >>> bool((model.centers_ == whole.centers_).all())
+        True
+        """
+        if self.covariance is not None:
+            raise ValueError(
+                f"covariance={self.covariance!r} needs all data at once. Call fit, or use "
+                "covariance=None."
+            )
+        if classes is not None:
+            classes = np.unique(column_or_1d(decode_labels(classes)))
+        passes = LocalChunks(chunks, is_read_again=self.metric == "l1")
+        model, n_rows = train_chunks(self, passes, classes, max_bytes)
+        names = getattr(chunks, "feature_names", None)
+        if names is not None and len(names) == self.n_features_in_:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        k = resolve_n_features(self.n_features_to_select, self._n_choices)
+        self._keep(model, k, self.n_features_to_select)
+        self._n_rows = n_rows
         return self
 
     def fit_path(

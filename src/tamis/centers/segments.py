@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from math import lcm
 
 import numpy as np
@@ -24,7 +25,7 @@ from tamis.centers._median_kernels import (
 )
 from tamis.centers.exact_medians import exact_intervals
 
-__all__ = ["ClassMedians", "TieRule", "fill_columns"]
+__all__ = ["ClassMedians", "HalfRule", "TieRule", "fill_columns"]
 
 
 @dataclass
@@ -55,8 +56,50 @@ class ClassMedians:
     unit: NDArray | None = None
 
 
-class TieRule:
+class HalfRule:
     """How sums of weights are compared with one half: exactly for whole-number weights.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n_classes,)
+        Sums of the sample weights.
+    whole : bool
+        Whether all sample weights are whole numbers.
+    n_rows : int
+    """
+
+    def __init__(self, weight: NDArray, whole: bool, n_rows: int) -> None:
+        n_classes = weight.size
+        self.weight = weight
+        self.whole = whole
+        # Whether every sum over weights is exact.
+        self.sums_exactly = self.whole and weight.sum() < 2**53
+        common = lcm(*(int(w) for w in weight)) if self.sums_exactly else 0
+        exact = self.sums_exactly and 2 * common * n_classes < 2**53
+        rounding = max(1e-12, 2 * n_rows * np.finfo(np.float64).eps)
+        # sum_c share_c W_c(t) is compared with `half`, up to `slack`.
+        if exact:
+            self.share = np.array([2.0 * (common // int(w)) for w in weight])
+            self.half = float(common * n_classes)
+            self.slack = 0.0
+        else:
+            self.share = 2.0 / weight
+            self.half = float(n_classes)
+            self.slack = rounding * n_classes
+        self.class_slack = np.zeros(n_classes) if self.sums_exactly else rounding * weight
+        # Whether ties that come within rounding are decided in integers.
+        self.settles_ties = self.whole and not exact
+
+    def compare_exactly(self, reached: NDArray) -> int:
+        """Sign of the common share minus one half, for whole weights reached in each class."""
+        shares = zip(reached.tolist(), self.weight.tolist(), strict=True)
+        total = sum(Fraction(int(part), int(whole)) for part, whole in shares)
+        half = Fraction(self.weight.size, 2)
+        return (total > half) - (total < half)
+
+
+class TieRule(HalfRule):
+    """`HalfRule` of data in memory.
 
     Parameters
     ----------
@@ -71,29 +114,9 @@ class TieRule:
     def __init__(
         self, X: Matrix, codes: NDArray, sample_weight: NDArray | None, weight: NDArray
     ) -> None:
-        n_classes = weight.size
+        whole = sample_weight is None or bool(np.all(sample_weight == np.floor(sample_weight)))
+        super().__init__(weight, whole, codes.size)
         self.data = X, codes, sample_weight
-        self.weight = weight
-        self.whole = sample_weight is None or bool(
-            np.all(sample_weight == np.floor(sample_weight))
-        )
-        # Whether every sum over weights is exact.
-        self.sums_exactly = self.whole and weight.sum() < 2**53
-        common = lcm(*(int(w) for w in weight)) if self.sums_exactly else 0
-        exact = self.sums_exactly and 2 * common * n_classes < 2**53
-        rounding = max(1e-12, 2 * codes.size * np.finfo(np.float64).eps)
-        # sum_c share_c W_c(t) is compared with `half`, up to `slack`.
-        if exact:
-            self.share = np.array([2.0 * (common // int(w)) for w in weight])
-            self.half = float(common * n_classes)
-            self.slack = 0.0
-        else:
-            self.share = 2.0 / weight
-            self.half = float(n_classes)
-            self.slack = rounding * n_classes
-        self.class_slack = np.zeros(n_classes) if self.sums_exactly else rounding * weight
-        # Whether ties that come within rounding are decided in integers.
-        self.settles_ties = self.whole and not exact
 
     def exact_intervals(self, columns: NDArray) -> Iterator[NDArray[np.float64]]:
         """`exact_intervals` of several columns, one after the other."""

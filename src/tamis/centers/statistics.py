@@ -107,6 +107,13 @@ class ClassMoments:
                 unit,
             )
 
+    def spread(self, places: NDArray, n_classes: int) -> ClassMoments:
+        """The same moments with their classes at other places among more classes."""
+        weight = np.zeros(n_classes)
+        mean, variance = np.zeros((2, n_classes, self.offset.size))
+        weight[places], mean[places], variance[places] = self.weight, self.mean, self.variance
+        return ClassMoments(weight, self.offset, mean, variance, self.n_rows, self.unit)
+
     def take(self, classes: NDArray | slice) -> ClassMoments:
         """Moments of some of the classes."""
         return ClassMoments(

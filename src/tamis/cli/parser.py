@@ -61,6 +61,14 @@ def _add_pick(commands):
         help="most features the model may use (datum-wise: mean number per sample)",
     )
     parser.add_argument(
+        "--without",
+        type=argument_types.names,
+        action=argument_types.Append,
+        default=(),
+        metavar="A,B",
+        help="features that the model must not use; the method is cross-validated again",
+    )
+    parser.add_argument(
         "--data", metavar="DATA", help="where the data are now (default: where fit read them)"
     )
     parser.add_argument(

@@ -25,6 +25,8 @@ def run(options):
             "--allow-baselines to use its models."
         )
     comparison = compare_again(source, words, options.data)
+    if options.without:
+        comparison = comparison.excluding(options.method, options.without)
     choice = comparison.find(options.method, options.n_features)
     target.check()
     conclude(comparison, choice, target, options, run=str(source.path), about=source.about)

@@ -17,7 +17,8 @@ def run(options):
 
     folder = RunFolder(options.run)
     words = folder.read_json("run.json")
-    evaluations = [read_evaluation(path) for path in options.evaluation]
+    for path in options.evaluation:
+        read_evaluation(path)  # before the work, so that a wrong file is told at once
     read = [options.data, words["data"], options.about, *options.evaluation]
     path = check_output(options.output, *read) or folder.path / "report.html"
     about = read_about(options.about)
@@ -34,7 +35,7 @@ def run(options):
         folder,
         argv=words.get("argv"),
         path=path,
-        evaluations=evaluations,
+        evaluations=options.evaluation,
         include_rows=options.include_rows,
     )
     print_lines([f"written: {Path(path)}"])

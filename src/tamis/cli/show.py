@@ -1,35 +1,8 @@
 """Results as tables of plain text."""
 
-import math
+from tamis.cli.show_features import count, plural, show_features, show_table
 
 __all__ = ["count", "plural", "show_results", "show_table"]
-
-_MOST_CLASSES = 6
-_MOST_CATEGORIES = 8
-
-
-def show_table(header, rows):
-    """Format a table with aligned columns; the first is text, the others numbers."""
-    widths = [max(len(str(row[c])) for row in [header, *rows]) for c in range(len(header))]
-    lines = []
-    for row in [header, *rows]:
-        cells = [str(row[0]).ljust(widths[0])]
-        cells += [str(cell).rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join(cells).rstrip())
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return lines
-
-
-def count(value):
-    """Format a number of features, or a mean of such numbers."""
-    if math.isclose(value, round(value), abs_tol=5e-3) or value >= 100:
-        return f"{round(value):,}"
-    return f"{value:.1f}"
-
-
-def plural(n, word):
-    """Format a number with its noun."""
-    return f"{count(n)} {word}{'' if count(n) == '1' else 's'}"
 
 
 def score(entry):
@@ -39,7 +12,8 @@ def score(entry):
 
 def show_results(metrics, records):
     """Lines for standard output: the comparison, the recommendation, and its features."""
-    return [*_show_metrics(metrics), "", *_show_features(records)]
+    guarantees = metrics["model"]["guarantees"]
+    return [*_show_metrics(metrics), "", *show_features(records, guarantees)]
 
 
 def _show_metrics(metrics):
@@ -115,6 +89,8 @@ def _show_model(model, settings):
     elif mean != count(model["features"]):
         counted += f" ({mean} on average in the folds)"
     lines = [f"{what}: {model['title']}, {counted}"]
+    if "without" in model:
+        lines[0] += f", without {', '.join(model['without'])}"
     if "total_cost" in model:
         lines[0] += f", total cost {model['total_cost']:.4g}"
     name, chosen = _name(settings), model["selection_score"]
@@ -130,6 +106,11 @@ def _show_model(model, settings):
             "(upper 95 % limit)"
         )
         lines.append(f"  {name} {score(chosen)} in the folds that selected it (do not report)")
+    elif "without" in model:
+        lines.append(
+            f"  {name} {score(chosen)}, cross-validated again without these features (chosen "
+            "after seeing the curve; do not report)"
+        )
     else:
         lines.append(
             f"  {name} {score(chosen)}, above {chosen['simultaneous_lower_95']:.3f} with 95 % "
@@ -188,49 +169,3 @@ def _show_baseline(model):
         yield f"  {title} is better: score {gain}, with {size}"
     elif baseline["is_as_good"] and baseline["is_sparser"]:
         yield f"  {title} is sparser and about as good: {size}, score {gain}"
-
-
-def _show_features(records, limit=15):
-    """Lines about the features of a model, best first; one line per category."""
-    if not records:
-        return ["The model uses no feature."]
-    classes = list(records[0]["centers"])
-    shown = classes if len(classes) <= _MOST_CLASSES else []
-    header = ["feature", "gain", "share of folds", "q", *(shown or ["speaks for"])]
-    rows = []
-    for record in records[:limit]:
-        centers = record["centers"]
-        is_single = not isinstance(centers[classes[0]], dict)
-        row = [
-            _shorten(record["feature"]),
-            f"{record['gain']:.3g}",
-            f"{record['stability']:.2f}",
-            f"{record['q']:.1g}",
-        ]
-        if shown:
-            row += [f"{centers[c]:.4g}" if is_single else "" for c in shown]
-        else:
-            row.append(record["speaks_for"])
-        rows.append(row)
-        if shown and not is_single:
-            rows += _category_rows(centers, shown)
-    lines = show_table(header, rows)
-    if len(records) > limit:
-        lines.append(f"... and {len(records) - limit:,} more")
-    return lines
-
-
-def _category_rows(centers, classes):
-    names = list(centers[classes[0]])
-    for name in names[:_MOST_CATEGORIES]:
-        yield [f"  {name}", "", "", "", *(f"{centers[c][name]:.3g}" for c in classes)]
-    if len(names) > _MOST_CATEGORIES:
-        yield [f"  ... and {len(names) - _MOST_CATEGORIES} more", *[""] * (3 + len(classes))]
-
-
-def _shorten(name, width=60):
-    """Replace the middle of a long name by dots."""
-    if len(name) <= width:
-        return name
-    half = (width - 1) // 2
-    return f"{name[:half]}…{name[-half:]}"

@@ -176,6 +176,21 @@ class Candidates:
         for result, part in zip(results, np.split(alone, self.ends[:-1]), strict=True):
             result.errors = part
 
+    @classmethod
+    def of(cls, results, problem, settings, codes=None):
+        """The candidates of a problem, for its true classes or others."""
+        return cls(
+            results,
+            problem.codes if codes is None else codes,
+            problem.classes.size,
+            scoring=settings.scoring,
+            minimize=settings.minimize,
+            tolerance=settings.tolerance,
+            groups=problem.groups,
+            weights=problem.weights,
+            seed=settings.seed,
+        )
+
     def _smoothing(self):
         """Uncertainty of a difference of 0, for scores that are not counts."""
         units = np.arange(self.codes.size) if self.groups is None else self.groups

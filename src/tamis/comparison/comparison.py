@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.comparison.choice import Candidates, Choice, Honest
-from tamis.comparison.final import fit_final
+from tamis.comparison.final import describe_features, fit_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.metrics import kept_alone, path_table, summarise
 from tamis.comparison.options import Settings
 from tamis.comparison.problem import Problem
+from tamis.comparison.restricted import exclude_features
 from tamis.comparison.results import MethodResult
 from tamis.paths.folds import Fold
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, in_python
 from tamis.tables.table import Table
 from tamis.tables.table_classifier import TableClassifier
 from tamis.tables.table_model import TableModel
@@ -74,6 +75,8 @@ class Comparison:
         Descriptions of the features.
     checks : list of Check
         Findings about the data and the result.
+    without : tuple of str
+        Features that were excluded after the comparison (`excluding`).
     backend : module or None
         Library of the frames that are returned; None: dicts of columns.
     path_features : dict of str to list of ndarray of int
@@ -99,9 +102,11 @@ class Comparison:
     name: str = "data"
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
+    without: tuple[str, ...] = ()
     backend: Any = None
     path_features: dict[str, list[NDArray]] = field(default_factory=dict, init=False, repr=False)
     _models: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+    _tested: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     # Results.
 
@@ -177,6 +182,15 @@ class Comparison:
         names = list(records[0]) if records else ["rank", "feature"]
         return self._as_frame({name: [record[name] for record in records] for name in names})
 
+    @property
+    def guarantees(self) -> dict[str, Any]:
+        """What can be promised about the features of the recommended model.
+
+        "true_features", "frequencies" and, for features that are ranked one by one, "rule" and
+        "alternatives"; each with its numbers and a "statement", or the "reason" why there is none.
+        """
+        return self.metrics["model"]["guarantees"]
+
     def _as_frame(self, columns):
         if self.backend is None:
             return columns
@@ -195,7 +209,7 @@ class Comparison:
         """The recommended model, fitted on all rows."""
         return TableClassifier.from_model(self.table_model(self._require_choice()))
 
-    def pick(self, method: str, n_features: float) -> TableClassifier:
+    def pick(self, method: str, n_features: float, without: Sequence[str] = ()) -> TableClassifier:
         """The model of another method or level, fitted on all rows.
 
         Parameters
@@ -204,12 +218,37 @@ class Comparison:
             Name of a method.
         n_features : float
             Largest number of features; per sample for methods that ask each sample for its own.
+        without : sequence of str
+            Features that the model must not use; the method is then cross-validated again.
 
         Returns
         -------
         model : TableClassifier
         """
+        if without:
+            try:
+                return self.excluding(method, without).pick(method, n_features)
+            except InputError as error:
+                raise ValueError(in_python(error)) from error
         return TableClassifier.from_model(self.table_model(self.find(method, n_features)))
+
+    def excluding(self, method: str, without: Sequence[str]) -> Comparison:
+        """Cross-validate one method again without some features.
+
+        Parameters
+        ----------
+        method : str
+            Name of a method.
+        without : sequence of str
+            Features, feature groups, or columns they come from.
+
+        Returns
+        -------
+        comparison : Comparison
+            Its `find`, `fitted` and `save` are those of models without the features. They were
+            named after seeing the results, so there is no recommendation and no honest score.
+        """
+        return exclude_features(self, method, [without] if isinstance(without, str) else without)
 
     def find(self, method: str, n_features: float) -> Choice:
         """The fullest level of a method with at most `n_features` features."""
@@ -237,8 +276,9 @@ class Comparison:
     def fitted(self, choice: Choice) -> tuple[TableModel, list[dict], dict]:
         """Model, feature records and metrics of one method and level, fitted once."""
         if choice not in self._models:
-            model, records = fit_final(self, choice)
-            metrics = summarise(self, choice, records)
+            model, trained = fit_final(self, choice)
+            records, guarantees = describe_features(self, choice, trained)
+            metrics = summarise(self, choice, records, guarantees)
             model.scores = {
                 name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
             }
@@ -259,7 +299,7 @@ class Comparison:
     def metrics(self) -> dict:
         """All results as plain values: the content of `metrics.json`."""
         if self.choice is None:
-            return summarise(self, None, [])
+            return summarise(self, None, [], {})
         return self.fitted(self.choice)[2]
 
     def save(
@@ -285,29 +325,15 @@ class Comparison:
         assert self.data is not None
         return RunFolder(folder).write_results(model, records, metrics, self.data.columns, guard)
 
-    def to_html(
-        self,
-        path: str | PathLike | None = None,
-        *,
-        choice: Choice | None = None,
-        about: str | None = None,
-        evaluations: Sequence[str | PathLike] = (),
-        include_rows: bool = False,
-    ) -> str:
+    def to_html(self, path: str | PathLike | None = None, **options: Any) -> str:
         """The report: one page that needs no network.
 
         Parameters
         ----------
         path : str or path-like or None
             File to write; None: none.
-        choice : Choice or None
-            Method and level; None: the recommended ones.
-        about : str or None
-            Intended use of the model, in your words.
-        evaluations : sequence of str or path-like
-            Files that `tamis evaluate -o FILE` wrote.
-        include_rows : bool
-            Whether the page may name single rows, such as landmarks.
+        **options : dict
+            `choice`, `about`, `evaluations`, `include_rows`: see `tamis.report.page.write_report`.
 
         Returns
         -------
@@ -315,15 +341,7 @@ class Comparison:
             HTML.
         """
         # By its name: a comparison knows that there is a report, not how it is made.
-        page = import_module("tamis.report.page")
-        return page.write_report(
-            self,
-            path,
-            choice=choice,
-            about=about,
-            evaluations=[page.read_evaluation(one) for one in evaluations],
-            include_rows=include_rows,
-        )
+        return import_module("tamis.report.page").write_report(self, path, **options)
 
     def __repr__(self):
         if self.choice is None:

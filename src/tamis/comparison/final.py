@@ -9,6 +9,8 @@ from sklearn.feature_selection import f_classif
 
 from tamis import __version__
 from tamis._array import is_sparse
+from tamis.comparison.interchangeable import replace_features
+from tamis.comparison.panel_guarantees import guarantee_features
 from tamis.comparison.redundancy import correlations
 from tamis.comparison.results import calibrate
 from tamis.tables.medians import weighted_median
@@ -80,33 +82,55 @@ def find_batch_features(X, batches, feature_of, features):
     return np.sort(features)[(q_values < 0.05) & (largest >= _BATCH_SHARE)].tolist()
 
 
-def describe_features(result, place, trained, substitute=SUBSTITUTE):
-    """One record per feature of a model, best first.
+def describe_features(comparison, choice, trained):
+    """Describe the features of a model, and what can be promised about them.
 
     Parameters
     ----------
-    result : MethodResult
-    place : int
-        Place of the level.
+    comparison : Comparison
+    choice : Choice
     trained : Trained
-        The path on all rows.
-    substitute : float
-        Correlation from which a feature could replace another.
+        The path on all rows, of `fit_final`.
 
     Returns
     -------
     records : list of dict
-        With "rank", "feature", "source", "gain", "centers" (by class a number, or a dict from
-        categories to shares), "speaks_for", "stability", "p", "q", "substitutes" and "kept".
+        One per feature, best first: "rank", "feature", "source", "gain", "centers" (by class a
+        number, or a dict from categories to shares), "speaks_for", "stability", "frequency",
+        "frequency_with_substitutes", "p", "q", "max_t_p", "substitutes", "interchangeable",
+        "loss_if_replaced" and "kept"; None where a number is not known.
+    guarantees : dict
+        Statements about the model: see `tamis.comparison.panel_guarantees`.
     """
-    part, problem = trained.part, trained.part.problem
+    part, problem, settings = trained.part, trained.part.problem, comparison.settings
+    result, place = comparison.result(choice.method), choice.place
+    promised = guarantee_features(
+        problem,
+        result.method,
+        trained,
+        place,
+        result.levels,
+        settings.seed,
+        SUBSTITUTE,
+        comparison._tested,
+    )
+    replaced = replace_features(
+        problem,
+        result.method,
+        trained,
+        place,
+        comparison.folds,
+        balanced=settings.scoring != "accuracy",
+        tolerance=settings.tolerance,
+        correlation=SUBSTITUTE,
+    )
     X, codes = _one_row_a_group(part.X, part.codes, problem.groups)
     p_values, q_values = feature_p_values(X, codes, part.feature_of, len(problem.names))
     features = trained.features(place)
     gains = result.method.gains(trained, place)[features]
     order = np.argsort(-gains, kind="stable")
     features = features[order]
-    others = _substitutes(part, features, substitute)
+    others = _substitutes(part, features, SUBSTITUTE)
     revealing = set()
     if problem.batches is not None and features.size:
         revealing = set(find_batch_features(part.X, problem.batches, part.feature_of, features))
@@ -130,15 +154,38 @@ def describe_features(result, place, trained, substitute=SUBSTITUTE):
             "centers": _tell_centers(problem.classes, centers[:, of_feature], parts),
             "speaks_for": _speaks_for(problem.classes, centers[:, of_feature], parts),
             "stability": float(result.selected[place, feature]),
+            "frequency": _known(promised.frequency[feature]),
+            "frequency_with_substitutes": _known(promised.with_substitutes[feature]),
             "p": float(p_values[feature]),
             "q": float(q_values[feature]),
-            "substitutes": "; ".join(others[feature]),
+            "max_t_p": _known(promised.max_t_p[feature]),
+            **_tell_substitutes(problem.names, others[feature], replaced.get(int(feature))),
             "kept": bool(problem.kept[feature]),
         }
         if problem.batches is not None:
             record["tells_batch"] = int(feature) in revealing
         records.append(record)
-    return records
+    return records, promised.told
+
+
+def _known(number):
+    return None if np.isnan(number) else float(number)
+
+
+def _tell_substitutes(names, correlated, replacement):
+    """Correlated features, which of them is interchangeable, and what replacing loses at most."""
+    exchanged = None
+    if replacement is not None and replacement.is_interchangeable:
+        exchanged = replacement.substitutes[0]
+    told = [
+        f"{names[f]} ({r:.2f}, interchangeable)" if f == exchanged else f"{names[f]} ({r:.2f})"
+        for f, r in correlated
+    ]
+    return {
+        "substitutes": "; ".join(told),
+        "interchangeable": "" if exchanged is None else names[exchanged],
+        "loss_if_replaced": None if replacement is None else replacement.limit,
+    }
 
 
 def _one_row_a_group(X, codes, groups):
@@ -211,7 +258,7 @@ def _speaks_for(classes, centers, parts):
 
 
 def _substitutes(part, features, limit):
-    """Names of features that are correlated with a selected one, with correlations.
+    """Features that are correlated with a selected one, with their correlations.
 
     For the best features only, and from every n-th row if there are many.
     """
@@ -231,7 +278,7 @@ def _substitutes(part, features, limit):
         for feature, row in zip(some, r, strict=True):
             near = np.flatnonzero(np.abs(row) >= limit)
             near = near[np.argsort(-np.abs(row[near]), kind="stable")][:_N_SUBSTITUTES]
-            substitutes[feature] = [f"{names[feature_of[free[j]]]} ({row[j]:.2f})" for j in near]
+            substitutes[feature] = [(feature_of[free[j]], row[j]) for j in near]
     return substitutes
 
 
@@ -246,8 +293,8 @@ def fit_final(comparison, choice):
     Returns
     -------
     model : TableModel
-    records : list of dict
-        Descriptions of its features: see `describe_features`.
+    trained : Trained
+        The path on all rows, for `describe_features`.
     """
     problem, settings = comparison.problem, comparison.settings
     result = next(r for r in comparison.results if r.method.name == choice.method)
@@ -282,7 +329,7 @@ def fit_final(comparison, choice):
         model.positive = problem.classes[settings.positive].item()
     if result.thresholds is not None:
         model.threshold = _tempered(result, place, model.temperature)
-    return model, describe_features(result, place, trained)
+    return model, trained
 
 
 def _tempered(result, at, temperature):

@@ -7,7 +7,7 @@ sparsest to the fullest.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,10 @@ from tamis._base import softmax
 from tamis.comparison.problem import Part, Problem
 from tamis.paths.path import Path, Usage
 
-__all__ = ["MANY_ROWS", "Method", "Trained", "count_levels", "dense"]
+__all__ = ["MANY_ROWS", "Decide", "Method", "Trained", "count_levels", "dense"]
+
+#: Decisions of all classes for rows of all columns.
+Decide = Callable[[Matrix], NDArray]
 
 # Numbers of features to try; after the last one the number doubles.
 _COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 100, 128)
@@ -103,8 +106,13 @@ class Method(ABC):
         Whether a sample weight of 2 is exactly equivalent to repeating the row.
     has_medians : bool
         Whether its class centers are medians.
+    metric : {"l2", "l1"}
+        Whether features are compared by means or by medians.
     level_name : str
         What a level is.
+    ranks : {"one by one", "forward", None}
+        How features are chosen, if `choose` can do it again quickly: each on its own, or by what
+        it adds to others.
     """
 
     name = title = ""
@@ -113,7 +121,9 @@ class Method(ABC):
     asks = False
     takes_weights = False
     has_medians = False
+    metric = "l2"
     level_name = "features"
+    ranks: str | None = None
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Levels for a problem, with at most `limit` features."""
@@ -130,6 +140,14 @@ class Method(ABC):
     def gains(self, trained: Trained, level: int) -> NDArray:
         """How much each counted feature matters to the model of a level."""
         return np.zeros(len(trained.part.problem.names))
+
+    def choose(self, part: Part, k: int) -> NDArray:
+        """The k features that are chosen on a part, without kept ones; only with `ranks`."""
+        raise NotImplementedError
+
+    def refit(self, trained: Trained, level: int, part: Part, columns: NDArray) -> Decide:
+        """Train the model of a level on other rows and columns, without choosing anything."""
+        raise NotImplementedError
 
     def shrink(self, trained: Trained, level: int) -> tuple[NDArray, Any]:
         """Columns of the part that a model needs, and the fitted model reduced to them."""

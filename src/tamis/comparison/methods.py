@@ -35,6 +35,7 @@ class Centers(Method):
     """Sparse centers: the k features of largest gain, every k from one sort."""
 
     takes_weights = True
+    ranks = "one by one"
 
     def __init__(self, name, title, metric, seconds_per_value):
         self.name, self.title, self.metric = name, title, metric
@@ -63,15 +64,27 @@ class Centers(Method):
         gains, part = trained.model(level).feature_importances_, trained.part
         return np.bincount(part.feature_of, weights=gains, minlength=len(part.problem.names))
 
+    def choose(self, part, k):
+        """The k features of largest gain."""
+        features = self.train(part, [k]).features(0)
+        return features[~part.problem.kept[features]]
+
+    def refit(self, trained, level, part, columns):
+        """Centers of the columns."""
+        path = self._fit_columns(part, columns)
+        return lambda X: path.decisions(take_columns(X, columns))[0]
+
+    def _fit_columns(self, part, columns):
+        priors = "uniform" if part.problem.balanced else "empirical"
+        return SparseCenterClassifier(None, metric=self.metric, priors=priors)._fit_path(
+            take_columns(part.X, columns), part.codes, [columns.size], part.weights
+        )
+
     def shrink(self, trained, level):
         """Centers are computed column by column, so dropping columns changes none of them."""
         part, columns = trained.part, trained.columns_of(level)
         columns = columns if columns.size else np.zeros(1, dtype=np.intp)
-        priors = "uniform" if part.problem.balanced else "empirical"
-        path = SparseCenterClassifier(None, metric=self.metric, priors=priors)._fit_path(
-            part.X[:, columns], part.codes, [columns.size], part.weights
-        )
-        estimator = path.model(0)
+        estimator = self._fit_columns(part, columns).model(0)
         estimator.n_features_to_select = None
         return columns, estimator
 

@@ -50,7 +50,7 @@ def path_table(result, candidates):
     }
 
 
-def summarise(comparison, choice, records):
+def summarise(comparison, choice, records, guarantees):
     """All results as plain values, for JSON.
 
     Parameters
@@ -60,6 +60,8 @@ def summarise(comparison, choice, records):
         Method and level that are described as the model.
     records : list of dict
         Its features.
+    guarantees : dict
+        What can be promised about them.
 
     Returns
     -------
@@ -110,6 +112,7 @@ def summarise(comparison, choice, records):
         metrics["model"] = describe_model(comparison, choice, point)
         counted = [r["feature"] for r in records if not r["kept"]]
         metrics["model"]["features"] = len(counted)
+        metrics["model"]["guarantees"] = guarantees
         if metrics["data"]["has_costs"]:
             costs = dict(zip(problem.names, problem.costs.tolist(), strict=True))
             metrics["model"]["total_cost"] = sum(costs[name] for name in counted)
@@ -158,6 +161,12 @@ def describe_model(comparison, choice, point):
         row["rows"] //= n_repeats
     if recommended:
         described["honest_score"] = _honest(comparison.honest_score, settings)
+    elif comparison.without:
+        described["without"] = list(comparison.without)
+        described["selection_score"]["is"] = (
+            "cross-validated again without the excluded features, which were named after seeing "
+            "the curve: optimistic, so do not report it"
+        )
     else:
         place = comparison.candidates.place(choice.method, at)
         described["selection_score"] |= {

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import require_class_weights
-from tamis.comparison.method import MANY_ROWS, Method, Trained, count_levels
+from tamis.comparison.method import MANY_ROWS, Decide, Method, Trained, count_levels
 from tamis.comparison.problem import Part, Problem
 from tamis.panel import PanelClassifier
+from tamis.panel.forward import dense_columns
 from tamis.panel.outer import outer_splits
 from tamis.panel.selection import MOST_ROWS, is_rare
+from tamis.panel.settings import Setting, fit_settings
 
 __all__ = ["Panel", "PanelModels", "choose_folds", "forward_features", "keep_columns"]
 
@@ -45,6 +47,7 @@ class Panel(PanelModels):
 
     name, title = "panel", "panel, forward selection"
     takes_weights = True
+    ranks = "forward"
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Numbers of features, up to 50; of words up to 2,000."""
@@ -69,6 +72,26 @@ class Panel(PanelModels):
         most = np.minimum(np.asarray(levels, dtype=np.int64), path.levels[-1])
         return Trained(path, part, np.searchsorted(path.levels, most))
 
+    def choose(self, part: Part, k: int) -> NDArray:
+        """Screening and k forward steps; a longer panel begins with the same features."""
+        return part.feature_of[_order(part, k)]
+
+    def refit(self, trained: Trained, level: int, part: Part, columns: NDArray) -> Decide:
+        """The head of the level, with its setting, on the columns."""
+        model = trained.model(level)
+        setting = Setting(model.head_, tuple(model._head_state["values"].tolist()))
+        weights = np.ones(part.codes.size) if part.weights is None else part.weights
+        (head,) = fit_settings(
+            dense_columns(part.X, columns),
+            part.codes,
+            weights,
+            part.known.size,
+            [setting],
+            part.class_weight,
+            part.seed,
+        )
+        return lambda X: head.decisions(dense_columns(X, columns))
+
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
         """Four selections (three in folds), with heads of up to 200 bumps at every level."""
         n_seen = min(n_rows, MOST_ROWS)
@@ -92,10 +115,7 @@ def forward_features(part: Part, k: int) -> NDArray:
     """
     order = vars(part).get("_forward_order")
     if order is None:
-        order = _make_panel(part)._order(
-            part.X, part.codes, _PANEL_FEATURES, part.weights, part.known.size, part.groups
-        )
-        order = part.feature_of[order]
+        order = part.feature_of[_order(part, _PANEL_FEATURES)]
         vars(part)["_forward_order"] = order  # all levels, and all who ask, share it
     chosen = order[:k]
     if chosen.size < k:
@@ -104,6 +124,12 @@ def forward_features(part: Part, k: int) -> NDArray:
         rest = rest[np.argsort(-part.gains[rest], kind="stable")]
         chosen = np.concatenate([chosen, rest[: k - chosen.size]])
     return np.sort(np.concatenate([np.flatnonzero(part.problem.kept), chosen]))
+
+
+def _order(part, k):
+    return _make_panel(part)._order(
+        part.X, part.codes, k, part.weights, part.known.size, part.groups
+    )
 
 
 def _make_panel(part):

@@ -59,6 +59,8 @@ class Problem:
         Features more correlated than this with a better one are dropped.
     max_features : int or None
         Largest overall number of features of a model that asks for them one at a time.
+    excluded : ndarray of bool of shape (n_features,)
+        Features that no model may use; none by default.
     n_rows, n_features : int
         Number of rows, and of features that can be counted.
     """
@@ -79,12 +81,16 @@ class Problem:
     balanced: bool = True
     redundancy: float | None = None
     max_features: int | None = None
+    excluded: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     n_rows: int = field(init=False)
     n_features: int = field(init=False)
 
     def __post_init__(self):
+        if not self.excluded.size:
+            object.__setattr__(self, "excluded", np.zeros(self.kept.size, dtype=bool))
+        n_features = int(np.count_nonzero(~self.kept & ~self.excluded))
         object.__setattr__(self, "n_rows", self.codes.size)
-        object.__setattr__(self, "n_features", int(np.count_nonzero(~self.kept)))
+        object.__setattr__(self, "n_features", n_features)
 
     def digest(self) -> str:
         """Hash of everything that the outcomes of tasks depend on, apart from the options."""
@@ -121,12 +127,13 @@ class Problem:
         preparation = self.preparation.learn(encoded, self.missing, weights)
         known, inner = np.unique(codes[rows], return_inverse=True)
         X = preparation.finish(encoded)
-        columns = np.arange(self.feature_of.size)
+        columns = np.flatnonzero(~self.excluded[self.feature_of])
+        X = X if columns.size == X.shape[1] else X[:, columns]
         if self.redundancy is not None:
-            columns = drop_redundant(
-                X, inner, self.feature_of, self.kept, self.redundancy, weights
+            left = drop_redundant(
+                X, inner, self.feature_of[columns], self.kept, self.redundancy, weights
             )
-            X = X if columns.size == X.shape[1] else X[:, columns]
+            X, columns = X if left.size == X.shape[1] else X[:, left], columns[left]
         return Part(
             problem=self,
             preparation=preparation,

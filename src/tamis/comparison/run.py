@@ -226,25 +226,10 @@ def _gather(comparison, tasks, done, stage, codes=None):
     return results, unfinished
 
 
-def _candidates(comparison, results, codes):
-    problem, settings = comparison.problem, comparison.settings
-    return Candidates(
-        results,
-        codes,
-        problem.classes.size,
-        scoring=settings.scoring,
-        minimize=settings.minimize,
-        tolerance=settings.tolerance,
-        groups=problem.groups,
-        weights=problem.weights,
-        seed=settings.seed,
-    )
-
-
 def _conclude(comparison, tasks, done):
     """Recommendation, honest score, batches and permutations."""
     problem, settings = comparison.problem, comparison.settings
-    comparison.candidates = _candidates(comparison, comparison.results, problem.codes)
+    comparison.candidates = Candidates.of(comparison.results, problem, settings)
     comparison.choice = comparison.candidates.choice()
     nested = is_nested(problem.n_rows, settings.n_folds)
     comparison.honest_score = estimate(
@@ -287,7 +272,7 @@ def _permute(comparison, tasks, done):
         results, unfinished = _gather(comparison, tasks, done, f"shuffled{p}", codes)
         if {*unfinished, *comparison.unfinished} - set(comparison.failed):
             return
-        candidates = _candidates(comparison, results, codes)
+        candidates = Candidates.of(results, problem, settings, codes)
         result, place = candidates.find(candidates.choose()[0])
         comparison.shuffled_scores.append(float(result.scores[place]))
     if settings.permutations:

@@ -2,9 +2,10 @@
 
 Panels: `permutation_bounds` says how many of the chosen features are true, whatever was chosen;
 `stable_selector` selects what half of the rows select again and again; `near_optimal` lists the
-panels that are as good. Predictions: `conformal` makes prediction sets and `coverage` says what
-they promise; `sensitivity` finds a threshold that misses few rows of one class. Questions:
-`questions` finds the cheapest of several models whose errors are shown to be rare.
+panels of sparse centers that are as good, `swaps` those that differ from a forward panel in one
+feature. Predictions: `conformal` makes prediction sets and `coverage` says what they promise;
+`sensitivity` finds a threshold that misses few rows of one class. Questions: `questions` finds the
+cheapest of several models whose errors are shown to be rare.
 """
 
 from tamis.guarantees.conformal import ConformalClassifier
@@ -24,6 +25,7 @@ from tamis.guarantees.sensitivity import (
     positives_needed,
 )
 from tamis.guarantees.stable_selector import StableSelector
+from tamis.guarantees.swaps import Swap, SwapPanels, swap_panels
 
 __all__ = [
     "CheapestModel",
@@ -33,6 +35,8 @@ __all__ = [
     "Panel",
     "SensitivityThreshold",
     "StableSelector",
+    "Swap",
+    "SwapPanels",
     "TrueFeatures",
     "best_panel",
     "calibration_rows_needed",
@@ -41,5 +45,6 @@ __all__ = [
     "find_sensitivity_threshold",
     "near_optimal_panels",
     "positives_needed",
+    "swap_panels",
     "true_features",
 ]

@@ -41,9 +41,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._array import is_sparse
-from tamis._base import encode_labels, order_by_score, validate
+from tamis._base import order_by_score
 from tamis.centers import SparseCenterClassifier, SparseCenterClassifierCV
+from tamis.guarantees.gain_errors import gain_standard_error
 
 __all__ = ["NearOptimalPanels", "Panel", "best_panel", "near_optimal_panels"]
 
@@ -313,14 +313,10 @@ def near_optimal_panels(
     eps: float | None = None,
     groups: ArrayLike | None = None,
 ) -> NearOptimalPanels:
-    r"""The panels that are nearly as good as that of a fitted sparse center classifier.
+    """The panels that are nearly as good as that of a fitted sparse center classifier.
 
-    By default `eps` is one standard error of the gain of the best panel. With
-    :math:`W_r` and :math:`T_r` the distances of row r to its class center and to the common center
-    minus their means over its class, and W and T the sums of these means over classes, the
-    share :math:`R = 1 - W / T` changes with row r by :math:`(T_r W / T - W_r) / (n_c T)` to first
-    order, because centers minimise their distances. The standard error is the root of the sum
-    over sample groups of squared sums of these, times U / (U - 1) for U groups.
+    By default `eps` is one standard error of the gain of the best panel
+    (`tamis.guarantees.gain_errors`).
 
     Parameters
     ----------
@@ -364,28 +360,5 @@ def near_optimal_panels(
         if X is None or y is None:
             raise ValueError("Give X and y, which the standard error is computed from, or eps.")
         best = NearOptimalPanels(model.gains_, n_features, 0.0).best
-        eps = _standard_error(model, X, y, best.features, groups)
+        eps = gain_standard_error(model, X, y, best.features, groups)
     return NearOptimalPanels(model.gains_, n_features, eps)
-
-
-def _standard_error(model, X, y, features, groups):
-    X = validate(model, X, reset=False, accept_sparse=("csr", "csc"), dtype=[np.float64])
-    part = X[:, features]
-    part = part.toarray() if is_sparse(part) else part
-    _, codes = encode_labels(y, model.classes_)
-    power = 2 if model._metric == "l2" else 1
-    centers, common = model.class_centers_[:, features], model.common_center_[features]
-    to_class = np.abs(part - centers[codes]) ** power
-    to_common = np.abs(part - common) ** power
-    members = np.eye(len(model.classes_))[codes]
-    counts = members.sum(axis=0)
-    means_of_class, means_of_common = (
-        members.T @ distance / counts[:, None] for distance in (to_class, to_common)
-    )
-    within, spread = means_of_class.sum(axis=0), means_of_common.sum(axis=0)
-    change = (to_common - means_of_common[codes]) * (within / spread)
-    change -= to_class - means_of_class[codes]
-    by_row = (change / spread).sum(axis=1) / counts[codes]
-    unit = np.arange(by_row.size) if groups is None else np.unique(groups, return_inverse=True)[1]
-    by_unit = np.bincount(unit, weights=by_row)
-    return float(np.sqrt(by_unit.size / max(by_unit.size - 1, 1) * (by_unit**2).sum()))

@@ -122,11 +122,13 @@ class TrueFeatures:
         -------
         sentence : str
         """
-        size = np.size(features)
+        size, n_true = np.size(features), self.at_least(features)
+        told = f"At least {n_true} of these {size} differ"
+        if size == 1:
+            told = "This feature differs" if n_true else "This feature is not shown to differ"
         return (
-            f"At least {self.at_least(features)} of these {size} differ between the classes, "
-            f"confidence {100 * (1 - self.alpha):g} %, whatever number of features you pick. A "
-            "feature that only follows a causal one, or marks a batch, counts as differing."
+            f"{told} between the classes, confidence {100 * (1 - self.alpha):g} %, whatever number "
+            "of features you pick. A feature that only follows a causal one, or marks a batch, counts as differing."
         )
 
 
@@ -290,15 +292,29 @@ def _merge(largest, features, values, fresh, depth):
     """The `depth` largest statistics of each permutation, and their features, with more values."""
     known = largest.shape[1]
     largest = np.hstack([largest, values.T])
-    keep = np.arange(largest.shape[1])[None].repeat(len(largest), axis=0)
-    if keep.shape[1] > depth:
-        keep = np.argpartition(-largest, depth - 1, axis=1)[:, :depth]
+    keep = _largest_places(largest, depth)
     ids = fresh[np.maximum(keep - known, 0)]
     if known:
         ids = np.where(
             keep < known, np.take_along_axis(features, np.minimum(keep, known - 1), axis=1), ids
         )
     return np.take_along_axis(largest, keep, axis=1), ids
+
+
+def _largest_places(values, depth):
+    """Places of the `depth` largest values of each row; all if there are no more."""
+    n_values = values.shape[1]
+    if n_values <= depth:
+        return np.arange(n_values)[None].repeat(len(values), axis=0)
+    # Partitioning values is several times faster than partitioning their places.
+    least = np.partition(values, n_values - depth, axis=1)[:, n_values - depth, None]
+    reached = values >= least
+    tied = np.flatnonzero(np.count_nonzero(reached, axis=1) > depth)
+    if tied.size:
+        places = np.argpartition(-values[tied], depth - 1, axis=1)[:, :depth]
+        reached[tied] = False
+        reached[tied[:, None], places] = True
+    return np.nonzero(reached)[1].reshape(-1, depth)
 
 
 def _standardized(shares, numerator, denominator):

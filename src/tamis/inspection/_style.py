@@ -127,13 +127,15 @@ def feature_labels(ax: Axes, along: str, names: Sequence[Any]) -> None:
     figure = ax.get_figure(root=True)
     assert figure is not None
     fitting = n_fitting(ax, along)
-    places = range(0, len(names), -(-len(names) // fitting) or 1)
     narrow = figure.get_figwidth() < 5
-    length = 18 if along == "y" else 16
-    labels = [shorten(names[place], length if narrow else length + 8) for place in places]
-    turned = along == "x" and sum(len(label) + 2 for label in labels) * 5 > fitting * 11
+    length = (18 if along == "y" else 16) + (0 if narrow else 8)
+    labels = [shorten(name, length) for name in names]
+    # Letters are about 5 points wide: short labels stay level.
+    level = along == "y" or sum(len(label) + 1.5 for label in labels) * 5 <= fitting * 11
+    every = 1 if along == "x" and level else max(1, -(-len(names) // fitting))
+    places = range(0, len(names), every)
     axis = ax.yaxis if along == "y" else ax.xaxis
-    axis.set_ticks(list(places), labels, fontsize=SMALL, rotation=90 if turned else 0)
+    axis.set_ticks(list(places), labels[::every], fontsize=SMALL, rotation=0 if level else 90)
 
 
 def note_left_out(ax: Axes, n_left_out: int) -> None:

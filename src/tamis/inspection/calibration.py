@@ -288,7 +288,7 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         if self.curve is not None:
             c = self.curve
             self.curve_ = ax.plot(c.predicted, c.observed, color=color, label="smooth curve")[0]
-            ax.fill_between(c.predicted, c.low, c.high, color=color, alpha=0.15, linewidth=0)
+            ax.fill_between(c.predicted, c.low, c.high, color=color, alpha=0.22, linewidth=0)
         text = f"slope {self.slope}\nintercept {self.intercept}\nprevalence {self.prevalence:.2g}"
         self.text_ = ax.text(
             0.03, 0.97, text, transform=ax.transAxes, va="top", fontsize=SMALL, color=ink()

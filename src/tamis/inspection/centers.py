@@ -225,11 +225,11 @@ class CentersDisplay:
         add_legend(self.ax_, most_inside=0)
 
     def _draw_map(self, centers, kwargs):
+        feature_labels(self.ax_, "x", self.class_names)
         most = float(np.nanmax(np.abs(centers), initial=0.0)) or 1.0
         style = {"cmap": "PuOr_r", "vmin": -most, "vmax": most, "aspect": "auto"} | kwargs
         self.image_ = self.ax_.imshow(centers.T, interpolation="nearest", **style)
         self.figure_.colorbar(self.image_, ax=self.ax_).set_label(self._title)
-        feature_labels(self.ax_, "x", self.class_names)
 
 
 def _unit(estimator, scale):

@@ -262,7 +262,7 @@ sample_weight, **kwargs
             self.low,
             self.high,
             color=self.line_.get_color(),
-            alpha=0.18,
+            alpha=0.22,
             linewidth=0,
         )
         what = shorten(self.pos_label, 20)

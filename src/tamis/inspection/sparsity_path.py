@@ -263,7 +263,7 @@ class SparsityPathDisplay:
                     curve.scores - curve.errors,
                     curve.scores + curve.errors,
                     color=style["color"],
-                    alpha=0.08 if curve.is_baseline else 0.18,
+                    alpha=0.10 if curve.is_baseline else 0.22,
                     linewidth=0,
                 )
             )

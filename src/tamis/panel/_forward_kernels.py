@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from tamis._compile import compiled
 from tamis.heads._logistic_kernels import fit_binary
 
-__all__ = ["Candidates", "Limits", "Problems", "forward_steps"]
+__all__ = ["Candidates", "Limits", "Problems", "forward_steps", "joined_losses"]
 
 _LEAST_CURVATURE = 1e-10
 _REFITS, _REFIT_TOL = 6, 1e-3
+_EXACT_REFITS, _EXACT_TOL = 50, 1e-7
 
 
 class Problems(NamedTuple):
@@ -252,3 +253,53 @@ def forward_steps(kept, candidates, problems, limits, n_steps):
         candidates = _remaining(candidates, free)
         blocks = blocks[free]
     return order[:n_chosen], history[: n_chosen + 1]
+
+
+@compiled
+def joined_losses(present, candidates, problems):
+    """Out-of-fold loss of every row when each candidate block joins the same columns.
+
+    Parameters
+    ----------
+    present : ndarray of shape (n_rows, n_present)
+        Standardised columns.
+    candidates : Candidates
+    problems : Problems
+
+    Returns
+    -------
+    losses : ndarray of shape (n_blocks, n_rows)
+        Summed over classes, without the weights of the rows.
+    """
+    n_rows, m = present.shape[0], 1 + present.shape[1]
+    n_problems, n_folds = problems.is_class.shape[0], problems.fold_starts.size - 1
+    starts = candidates.block_starts
+    losses = np.zeros((starts.size - 1, n_rows))
+    for fold in range(n_folds):
+        low, high = problems.fold_starts[fold], problems.fold_starts[fold + 1]
+        weights = _fold_weights(problems, fold)
+        for c in range(n_problems):
+            is_class = problems.is_class[c]
+            design = np.ones((n_rows, m))
+            design[:, 1:] = present
+            penalty = np.full(m, problems.alpha)
+            penalty[0] = 1e-6 * problems.weights.sum()
+            coef, margins = np.zeros(m), np.zeros(n_rows)
+            fit_binary(
+                design, is_class, weights, penalty, coef, margins, _EXACT_REFITS, _EXACT_TOL
+            )
+            for j in range(starts.size - 1):
+                size = starts[j + 1] - starts[j]
+                wider = np.empty((n_rows, m + size))
+                wider[:, :m] = design
+                wider[:, m:] = candidates.columns[:, starts[j] : starts[j + 1]]
+                longer = np.full(m + size, problems.alpha)
+                longer[:m] = penalty
+                moved, begun = margins.copy(), np.zeros(m + size)
+                begun[:m] = coef
+                fit_binary(
+                    wider, is_class, weights, longer, begun, moved, _EXACT_REFITS, _EXACT_TOL
+                )
+                for i in range(low, high):
+                    losses[j, i] += _softplus(-moved[i] if is_class[i] > 0.5 else moved[i])
+    return losses

@@ -31,6 +31,7 @@ Shapes: n rows, p screened columns in blocks, C problems (one for two classes), 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +42,11 @@ from tamis.panel._forward_kernels import Candidates, Limits, Problems, forward_s
 
 __all__ = [
     "Choices",
+    "ForwardData",
     "content_folds",
     "decide",
     "dense_columns",
+    "lay_out_forward",
     "members",
     "sample_rows",
     "select_forward",
@@ -232,38 +235,89 @@ def select_forward(
     order : ndarray of int64
         Chosen groups, first to last; at most `n_steps`.
     """
+    laid = lay_out_forward(
+        X,
+        codes,
+        weights,
+        n_classes,
+        screened,
+        choices,
+        alpha=alpha,
+        n_folds=n_folds,
+        class_weight=class_weight,
+        groups=groups,
+        seed=seed,
+    )
+    order, _ = forward_steps(
+        laid.kept,
+        laid.candidates,
+        laid.problems,
+        Limits(np.unique(choices.set_of[screened], return_inverse=True)[1], choices.most),
+        min(n_steps, len(screened)),
+    )
+    return np.asarray(screened)[order]
+
+
+class ForwardData(NamedTuple):
+    """What the forward steps see: rows in the order of their folds, columns standardised.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Rows of the data, in the order of their folds; none of weight 0.
+    kept : ndarray of shape (n_rows, n_kept)
+        Columns that are always in the model.
+    candidates : Candidates
+        One block for each screened group.
+    problems : Problems
+    """
+
+    rows: NDArray
+    kept: NDArray
+    candidates: Candidates
+    problems: Problems
+
+
+def lay_out_forward(
+    X: Matrix,
+    codes: NDArray,
+    weights: NDArray,
+    n_classes: int,
+    screened: NDArray,
+    choices: Choices,
+    *,
+    alpha: float,
+    n_folds: int,
+    class_weight: str | NDArray | None = "balanced",
+    groups: NDArray | None = None,
+    seed: int = 0,
+) -> ForwardData:
+    """Folds and standardised columns of the forward steps; parameters as in `select_forward`."""
     blocks = members(choices.group_of, screened)
     kept = np.flatnonzero(choices.kept[choices.group_of])
     columns = np.concatenate([*blocks, kept]).astype(np.int64)
-    values = dense_columns(X, columns)
     used = np.flatnonzero(weights > 0)  # a row of weight 0 must not take a turn in the folds
     if used.size < codes.size:
-        values, codes, weights = values[used], codes[used], weights[used]
+        X, codes, weights = X[used], codes[used], weights[used]
         groups = None if groups is None else groups[used]
     folds = content_folds(X, codes, n_folds, groups, seed)
     rows = np.argsort(folds, kind="stable")
     fold_starts = np.searchsorted(folds[rows], np.arange(n_folds + 1))
     weighed = weigh_classes(codes[rows], weights[rows], n_classes, class_weight)
-    values = values[rows]
+    values = dense_columns(X, columns)[rows]
     Z = np.ascontiguousarray(standardize(values, weighed)(values))
     n_free = columns.size - kept.size
     is_class = codes[rows] == (
         np.array([[1]]) if n_classes == 2 else np.arange(n_classes)[:, None]
     )
     free = np.ascontiguousarray(Z[:, :n_free])
-    order, _ = forward_steps(
+    starts = np.cumsum([0, *(block.size for block in blocks)])
+    return ForwardData(
+        used[rows],
         np.ascontiguousarray(Z[:, n_free:]),
-        Candidates(
-            free,
-            free * free,
-            np.cumsum([0, *(block.size for block in blocks)]),
-            choices.cost[screened],
-        ),
+        Candidates(free, free * free, starts, choices.cost[screened]),
         Problems(is_class.astype(np.float64), weighed, fold_starts, float(alpha)),
-        Limits(np.unique(choices.set_of[screened], return_inverse=True)[1], choices.most),
-        min(n_steps, len(blocks)),
     )
-    return np.asarray(screened)[order]
 
 
 def decide(head: Head, X: Matrix, columns: NDArray) -> NDArray[np.float64]:

@@ -42,6 +42,7 @@ __all__ = [
     "fit_heads",
     "outer_decisions",
     "outer_splits",
+    "paired_error",
 ]
 
 # The smallest decision: of classes that a fold has not seen.
@@ -284,15 +285,28 @@ def choose_heads(
         best = int(np.argmin(total))
         if linear.any() and not linear[best]:
             plain = int(np.flatnonzero(linear)[np.argmin(total[linear])])
-            error = _standard_error(losses[plain] - losses[best], share, groups)
+            error = paired_error(losses[plain] - losses[best], share, groups)
             if total[plain] - total[best] <= error:
                 best = plain
         found.append(Chosen(best, float(temperatures[best]), float(total[best])))
     return found
 
 
-def _standard_error(gain, share, groups):
-    """Standard error of a weighted mean over rows, or over groups of rows."""
+def paired_error(gain: NDArray, share: NDArray, groups: NDArray | None) -> float:
+    """Standard error of a weighted mean over rows, or over groups of rows.
+
+    Parameters
+    ----------
+    gain : ndarray of shape (n_rows,)
+        Difference of two losses.
+    share : ndarray of shape (n_rows,)
+        Weights; they sum to 1.
+    groups : ndarray of shape (n_rows,) or None
+
+    Returns
+    -------
+    error : float
+    """
     parts = share * (gain - share @ gain)
     if groups is not None:
         parts = np.bincount(np.unique(groups, return_inverse=True)[1], weights=parts)

@@ -103,15 +103,9 @@ class Selection:
             groups = None if groups is None else groups[used]
         if self.kind == "primal-dual":
             return self._limited(self._along_the_path(X, codes, weights, n_steps), n_steps)
-        gains = self._gains(X, codes, weights)
-        orders = [order_by_score(of_class) for of_class in gains]
-        orders = [
-            order[(g[order] > 0) & ~self.choices.kept[order]]
-            for g, order in zip(gains, orders, strict=True)
-        ]
+        screened = self.screen(X, codes, weights, n_steps)
         if self.kind != "forward":
-            return self._limited(orders[0], n_steps)
-        screened = _in_turn(orders, max(self.n_screened, 2 * n_steps))
+            return self._limited(screened, n_steps)
         if screened.size == 0:
             return screened
         n_forward = 0 if is_rare(X) else min(n_steps, MOST_STEPS)
@@ -121,6 +115,35 @@ class Selection:
         if n_forward < n_steps:
             order = self._lengthen(X, codes, weights, n_classes, screened, order, n_steps)
         return order
+
+    def screen(
+        self, X: Matrix, codes: NDArray, weights: NDArray, n_steps: int
+    ) -> NDArray[np.int64]:
+        """Groups with a gain, best first: those that forward steps choose from, else all.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse array} of shape (n_rows, n_columns)
+        codes : ndarray of int of shape (n_rows,)
+        weights : ndarray of shape (n_rows,)
+            Positive.
+        n_steps : int
+            How many groups are wanted at most.
+
+        Returns
+        -------
+        groups : ndarray of int64
+            Without kept ones.
+        """
+        gains = self._gains(X, codes, weights)
+        orders = [order_by_score(of_class) for of_class in gains]
+        orders = [
+            order[(g[order] > 0) & ~self.choices.kept[order]]
+            for g, order in zip(gains, orders, strict=True)
+        ]
+        if self.kind != "forward":
+            return orders[0]
+        return _in_turn(orders, max(self.n_screened, 2 * n_steps))
 
     def _forward(self, X, codes, weights, n_classes, screened, n_steps, groups):
         """Forward steps, on a sample of many rows."""

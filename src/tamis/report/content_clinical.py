@@ -71,11 +71,9 @@ def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
     rows : Rows
     """
     problem, honest = comparison.problem, comparison.honest_score
-    assert honest is not None
-    is_honest = choice == comparison.choice and honest.predictions is not None
-    if is_honest:
-        assert honest.predictions is not None
-        probabilities, labels = honest.predictions.probabilities, honest.predictions.labels
+    found = None if honest is None or choice != comparison.choice else honest.predictions
+    if found is not None:
+        probabilities, labels = found.probabilities, found.labels
     else:
         result = comparison.result(choice.method)
         assert result is not None and result.labels is not None
@@ -90,7 +88,7 @@ def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
         weights = weights / problem.times
     shares = np.bincount(problem.codes, weights, problem.classes.size) / weights.sum()
     risks = rebase(probabilities, assumed, shares)
-    return Rows(problem.codes, labels, probabilities, risks, shares, weights, is_honest)
+    return Rows(problem.codes, labels, probabilities, risks, shares, weights, found is not None)
 
 
 def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) -> dict[str, Any]:

@@ -76,8 +76,8 @@ def _describe_level(comparison, result, at, run, place_of):
     band = comparison.lower_band[comparison.candidates.place(result.method.name, at)]
     low = None if np.isnan(band) else round(float(band), 6)
     sizes = result.per_sample if result.method.asks else result.overall
-    recommended = comparison.choice
-    is_chosen = (recommended.method, recommended.place) == (result.method.name, at)
+    chosen = comparison.choice
+    is_chosen = chosen is not None and (chosen.method, chosen.place) == (result.method.name, at)
     return {
         "label": count(float(sizes[at])),
         "overall": round(float(result.overall[at]), 2),
@@ -145,5 +145,7 @@ def _command(comparison, result, at, run):
         if found is not None and found.place == at:
             run = run or "RUN"
             words = ["tamis", "pick", run, "--method", name, "--n-features", f"{wanted:g}"]
+            for left_out in comparison.without:
+                words += ["--without", left_out]
             return shlex.join([*words, "-o", f"{run}-{name}-{wanted:g}"])
     return None

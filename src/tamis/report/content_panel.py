@@ -8,6 +8,7 @@ import numpy as np
 
 from tamis._array import is_sparse
 from tamis.report.content_curve import MOST_LISTED
+from tamis.report.content_words import plural
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
@@ -30,6 +31,7 @@ _TITLES = {
     "frequency": "share of half-samples",
     "frequency_with_substitutes": "share of half-samples, it or a substitute",
     "interchangeable": "interchangeable with",
+    "loss_if_replaced": "loss if replaced (upper 95 % limit)",
 }
 
 
@@ -55,9 +57,8 @@ def describe_panel(
     problem, shown = comparison.problem, records[:MOST_LISTED]
     further = {
         key: _TITLES.get(key, key.replace("_", " "))
-        for record in shown[:1]
-        for key in record
-        if key not in _USUAL
+        for key in (shown[0] if shown else {})
+        if key not in _USUAL and any(record.get(key) not in (None, "") for record in shown)
     }
     n_plots = max(1, _MOST_ROWS // problem.classes.size)
     place = {name: f for f, name in enumerate(problem.names)}
@@ -109,10 +110,17 @@ def _tell(value):
 
 def _sentences(model):
     """Statements about the panel that the run has made."""
-    found = []
-    for value in model.values():
-        if isinstance(value, dict) and isinstance(value.get("sentence"), str):
-            found.append(value["sentence"])
+    guarantees = model.get("guarantees", {})
+    found = [one["statement"] for one in guarantees.values() if "statement" in one]
+    panels = guarantees.get("alternatives", {})
+    if panels.get("panels"):
+        number = f"{'More than ' if panels['are_more'] else ''}{panels['panels']:,}"
+        shared = ", ".join(map(str, panels["in_all"])) or "none"
+        found.append(
+            f"Other panels of {plural(panels['of'], 'feature')} within one standard error: "
+            f"{number}{'' if panels['is_exhaustive'] else ', with one feature swapped'}. Features "
+            f"in all of them: {shared}."
+        )
     return found
 
 

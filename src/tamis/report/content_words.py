@@ -90,13 +90,19 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         ]
     else:
         chosen = model["selection_score"]
-        low = chosen["simultaneous_lower_95"]
+        low = chosen.get("simultaneous_lower_95")
         found |= {"score": chosen["score"], "low": low, "high": None}
         found["sentence"] = (
             f"{told}. It was chosen after seeing the curve: its cross-validated "
-            f"{SCORES[scoring]} is {chosen['score']:.3f}, and above {low:.3f} with 95 % "
-            "confidence for all points of the curve together."
+            f"{SCORES[scoring]} is {chosen['score']:.3f}"
         )
+        if low is not None:
+            found["sentence"] += (
+                f", and above {low:.3f} with 95 % confidence for all points of the curve together"
+            )
+        found["sentence"] += "."
+        if model.get("without"):
+            found["details"] = [f"Left out on request: {', '.join(model['without'])}."]
     found["details"].append(
         f"Always predicting the same class would give {chance:.3f} ({SCORES[scoring]})."
     )

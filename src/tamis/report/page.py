@@ -34,7 +34,7 @@ def write_report(
     run: str | None = None,
     command: str | None = None,
     about: str | None = None,
-    evaluations: Sequence[dict[str, Any]] = (),
+    evaluations: Sequence[str | PathLike] = (),
     include_rows: bool = False,
 ) -> str:
     """Make the report of one level of a method, and write it.
@@ -47,8 +47,14 @@ def write_report(
         File to write; None: none.
     choice : Choice or None
         Method and level; None: the recommended ones.
-    run, command, about, evaluations, include_rows
-        As in `tamis.report.content.make_content`.
+    run, command : str or None
+        Folder of the run, for commands that the reader can copy; command that made it.
+    about : str or None
+        Intended use of the model, in your words.
+    evaluations : sequence of str or path-like
+        Files that `tamis evaluate -o FILE` wrote.
+    include_rows : bool
+        Whether the page may name single rows, such as landmarks.
 
     Returns
     -------
@@ -62,7 +68,7 @@ def write_report(
         run=run,
         command=command,
         about=about,
-        evaluations=evaluations,
+        evaluations=[read_evaluation(one) for one in evaluations],
         include_rows=include_rows,
     )
     page = render(content, draw_pictures(comparison, choice, include_rows=include_rows))

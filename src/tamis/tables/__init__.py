@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers see of the names below
+    from tamis.tables.chunks import Chunks, read_chunks
     from tamis.tables.errors import InputError
     from tamis.tables.missing import MissingWords
     from tamis.tables.preparation import Preparation, lay_out
@@ -18,6 +19,7 @@ if TYPE_CHECKING:  # what type checkers see of the names below
     from tamis.tables.values import match_labels
 
 _MODULE_OF_NAME = {
+    "Chunks": "tamis.tables.chunks",
     "Columns": "tamis.tables.table",
     "InputError": "tamis.tables.errors",
     "MissingWords": "tamis.tables.missing",
@@ -27,11 +29,13 @@ _MODULE_OF_NAME = {
     "TableModel": "tamis.tables.table_model",
     "lay_out": "tamis.tables.preparation",
     "match_labels": "tamis.tables.values",
+    "read_chunks": "tamis.tables.chunks",
     "read_rows": "tamis.tables.rows",
     "read_table": "tamis.tables.readers",
 }
 
 __all__ = [
+    "Chunks",
     "Columns",
     "InputError",
     "MissingWords",
@@ -41,6 +45,7 @@ __all__ = [
     "TableModel",
     "lay_out",
     "match_labels",
+    "read_chunks",
     "read_rows",
     "read_table",
 ]

@@ -1,8 +1,12 @@
 """AnnData's h5ad files, read with h5py; needs neither anndata nor pandas."""
 
+from contextlib import AbstractContextManager
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from tamis._array import Matrix
 from tamis.tables.arrays import checked_csr, table_bytes
 from tamis.tables.coded import as_objects
 from tamis.tables.errors import InputError, listed
@@ -10,7 +14,7 @@ from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.source import COLUMN, WORD, Source
 from tamis.tables.values import as_floats, row_names
 
-__all__ = ["read_h5ad"]
+__all__ = ["open_h5ad", "read_h5ad"]
 
 
 def read_h5ad(source: Source, layer: str | None = None, transpose: bool = False) -> RawTable:
@@ -58,6 +62,71 @@ def read_h5ad(source: Source, layer: str | None = None, transpose: bool = False)
     return RawTable(X, names, side=side, ids=ids, is_named=is_named, repeated=repeated)
 
 
+class open_h5ad(AbstractContextManager):
+    """An h5ad file of which rows are read from the disk.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    layer : str or None
+        As in `read_h5ad`.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    names : list of str
+        Of the columns.
+    is_sparse : bool
+    """
+
+    def __init__(self, source: Source, layer: str | None = None) -> None:
+        try:
+            import h5py
+        except ImportError as error:
+            raise InputError("reading h5ad needs h5py: pip install 'tamis[h5ad]'") from error
+        self._source, self._read = source, _Reader(source.budget)
+        self._file = h5py.File(source.path, "r")
+        _refuse_other_files(self._file, source.name)
+        place, var = _place_of(self._file, layer, source.name)
+        self._node = self._file[place]
+        self.is_sparse = not hasattr(self._node, "shape")
+        shape = self._node.attrs["shape"] if self.is_sparse else self._node.shape
+        self.shape = tuple(int(n) for n in shape)
+        encoding = _text(self._node.attrs.get("encoding-type", ""))
+        if self.is_sparse and not encoding.startswith("csr"):
+            raise InputError(
+                f"{source.name}: {place} is stored as {encoding or 'unknown'!r}, of which rows "
+                "cannot be read one after the other; save it as csr"
+            )
+        names, _ = _frame(self._file[var], self._read) if var in self._file else (None, {})
+        self.names = None if names is None else unique_names([str(n) for n in names])[0]
+
+    def __exit__(self, *error):
+        self._file.close()
+
+    def labels(self, target: str | None) -> NDArray:
+        """The column `target` of ``obs``."""
+        _, obs = _frame(self._file["obs"], self._read) if "obs" in self._file else (None, {})
+        if target not in obs:
+            raise InputError(
+                f"{self._source.name}: name the column of obs with the labels (target); it has "
+                f"{listed(list(obs)) or 'none'}"
+            )
+        values = obs[target]
+        return values.astype(str) if values.dtype == object else values
+
+    def rows(self, rows: slice) -> Matrix:
+        """Some rows, as an array or a CSR array."""
+        if not self.is_sparse:
+            return as_floats(self._node[rows], self._source.name)
+        ends = self._node["indptr"][rows.start : rows.stop + 1]
+        part = slice(int(ends[0]), int(ends[-1]))
+        parts = self._node["data"][part], self._node["indices"][part], ends - ends[0]
+        shape = rows.stop - rows.start, self.shape[1]
+        return checked_csr(sparse.csr_array(parts, shape=shape))
+
+
 def _refuse_other_files(file, source):
     """Raise InputError if a file reads some of its content from other files."""
     import h5py
@@ -92,8 +161,8 @@ class _Reader:
         return node[()]
 
 
-def _matrix_of(file, layer, source, read):
-    """The matrix, and the group with the names of its columns."""
+def _place_of(file, layer, source):
+    """Where the matrix is, and the group with the names of its columns."""
     layers = list(file["layers"]) if "layers" in file else []
     if layer is None:
         place, var = "X", "var"
@@ -105,6 +174,12 @@ def _matrix_of(file, layer, source, read):
         raise InputError(f"{source} has no layer {layer!r}: it has {listed(layers) or 'none'}")
     if place not in file:
         raise InputError(f"{source} has no {place}: use --layer with one of {listed(layers)}")
+    return place, var
+
+
+def _matrix_of(file, layer, source, read):
+    """The matrix, and the group with the names of its columns."""
+    place, var = _place_of(file, layer, source)
     node = file[place]
     if hasattr(node, "shape"):
         if len(node.shape) != 2:

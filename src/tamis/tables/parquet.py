@@ -1,6 +1,7 @@
 """Parquet files, read with pyarrow."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.source import COLUMN, WORD, Source
 
-__all__ = ["iter_parquet", "read_parquet"]
+__all__ = ["iter_parquet", "numeric_batches", "read_parquet", "table_batches"]
 
 _CHUNK_ROWS = 1 << 16
 
@@ -185,3 +186,68 @@ def iter_parquet(
         columns = [name for name in dict.fromkeys(wanted) if name in set(known)]
         for batch in names.batches(file, columns, chunk_rows):
             yield {name: _values(_exact(batch.column(name))) for name in columns}
+
+
+def numeric_batches(source: Source) -> tuple[list[str], Callable[..., Iterator[tuple]]]:
+    """Names of the columns, and a function that starts reading.
+
+    It takes the target (or None), the features and the number of rows of a batch, and yields
+    features as numbers and labels (None without target).
+    """
+    with _open(source.path) as file:
+        names = _Names(file.schema_arrow)
+
+    def start(target, features, n_rows):
+        columns = features if target is None else [*features, target]
+        with _open(source.path) as file:
+            for batch in names.batches(file, columns, n_rows):
+                yield _numbers_and_labels(batch, target, features, source.name)
+
+    return names.unique, start
+
+
+def table_batches(table: Any) -> tuple[list[str], Callable[..., Iterator[tuple]]]:
+    """`numeric_batches` of an object with an Arrow stream."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise InputError("reading Arrow data needs pyarrow: pip install 'tamis[cli]'") from error
+    # A reader can be read only once, so that it is kept; others give a new stream each time.
+    once = table if isinstance(table, pa.RecordBatchReader) else None
+    schema = once.schema if once else pa.RecordBatchReader.from_stream(table).schema
+    if len(set(schema.names)) < len(schema.names):
+        raise InputError("the table has several columns of the same name; rename them")
+    read: list[bool] = []
+
+    def start(target, features, n_rows):
+        if once and read:
+            raise InputError(
+                "this Arrow reader can be read only once; pass a table, a dataset or a query"
+            )
+        read.append(True)
+        for batch in once or pa.RecordBatchReader.from_stream(table):
+            for first in range(0, batch.num_rows, n_rows):
+                part = batch.slice(first, n_rows)
+                yield _numbers_and_labels(part, target, features, "the table")
+
+    return list(schema.names), start
+
+
+def _numbers_and_labels(batch, target, features, name):
+    X = np.empty((batch.num_rows, len(features)))
+    for j, feature in enumerate(features):
+        column = batch.column(feature)
+        if _kind(column.type) != "number" or _is_large(column):
+            raise InputError(
+                f"{name}: column {feature!r} has values that are not numbers; name the columns to "
+                "use with columns=."
+            )
+        X[:, j] = _values(column)
+    return X, None if target is None else _labels(batch.column(target), target)
+
+
+def _labels(column, target):
+    if column.null_count:
+        raise InputError(f"column {target!r} has missing labels; drop these rows")
+    values = _values(_exact(column))
+    return values.astype(str) if values.dtype == object else values

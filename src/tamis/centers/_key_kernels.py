@@ -1,0 +1,112 @@
+"""Compiled parts of `tamis.centers.median_search`: counts of digits, and deviations."""
+
+import numpy as np
+
+from tamis._compile import compiled
+
+__all__ = ["csr_deviations", "csr_digits", "dense_deviations", "dense_digits"]
+
+# Columns that are counted together, so that their counts stay in the cache.
+_COLUMNS = 64
+
+
+@compiled
+def key_of(bits, sign):
+    # Unsigned integers in the order of the floating-point numbers; -0.0 and 0.0 are equal.
+    if bits & sign:
+        return sign if bits == sign else np.uint64(2) * sign - np.uint64(1) - bits
+    return bits | sign
+
+
+@compiled
+def dense_digits(values, sign, codes, weights, step, shift, lowest, counts, after):
+    # lowest: (m, C + 1), the smallest keys, without the digits to come, of what the medians begin
+    # with, the last column for all classes; counts: (m, C, 2, digits). With the last digit,
+    # `after` (m, C + 1) receives the smallest keys above them.
+    n_classes, mask = counts.shape[1], np.uint64(counts.shape[3] - 1)
+    for first in range(0, values.shape[1], _COLUMNS):
+        last = min(first + _COLUMNS, values.shape[1])
+        for i in range(values.shape[0]):
+            c = codes[i]
+            w = weights[i * step]
+            for j in range(first, last):
+                key = key_of(np.uint64(values[i, j]), sign) >> shift
+                digit = key - lowest[j, c]
+                if digit <= mask:
+                    counts[j, c, 0, digit] += w
+                digit = key - lowest[j, n_classes]
+                if digit <= mask:
+                    counts[j, c, 1, digit] += w
+            if shift == 0:
+                for j in range(first, last):
+                    key = key_of(np.uint64(values[i, j]), sign)
+                    if key > lowest[j, c] + mask:
+                        after[j, c] = min(after[j, c], key)
+                    if key > lowest[j, n_classes] + mask:
+                        after[j, n_classes] = min(after[j, n_classes], key)
+
+
+@compiled
+def csr_digits(values, sign, place, indptr, codes, weights, step, shift, lowest, counts, after):
+    # place: of each stored value, its column in the block, or -1.
+    n_classes, mask = counts.shape[1], np.uint64(counts.shape[3] - 1)
+    for i in range(indptr.size - 1):
+        c = codes[i]
+        w = weights[i * step]
+        for p in range(indptr[i], indptr[i + 1]):
+            j = place[p]
+            if j < 0:
+                continue
+            key = key_of(np.uint64(values[p]), sign) >> shift
+            for part, t in ((0, c), (1, n_classes)):
+                digit = key - lowest[j, t]
+                if digit <= mask:
+                    counts[j, c, part, digit] += w
+                elif shift == 0 and key > lowest[j, t]:
+                    after[j, t] = min(after[j, t], key)
+
+
+@compiled
+def add_deviation(x, j, c, w, lower, median, common, sums):
+    # sums: (m, C, 2): absolute deviations, and distances to the common median of values between
+    # it and the lower median of the class.
+    sums[j, c, 0] += w * abs(x - median[j, c])
+    if lower[j, c] < x < common[j]:
+        sums[j, c, 1] += w * (common[j] - x)
+    elif common[j] < x < lower[j, c]:
+        sums[j, c, 1] += w * (x - common[j])
+
+
+@compiled
+def dense_deviations(X, first, codes, weights, step, lower, median, common, sums):
+    for start in range(0, common.size, _COLUMNS):
+        stop = min(start + _COLUMNS, common.size)
+        for i in range(X.shape[0]):
+            for j in range(start, stop):
+                add_deviation(
+                    np.float64(X[i, first + j]),
+                    j,
+                    codes[i],
+                    weights[i * step],
+                    lower,
+                    median,
+                    common,
+                    sums,
+                )
+
+
+@compiled
+def csr_deviations(data, place, indptr, codes, weights, step, lower, median, common, sums):
+    for i in range(indptr.size - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            if place[p] >= 0:
+                add_deviation(
+                    np.float64(data[p]),
+                    place[p],
+                    codes[i],
+                    weights[i * step],
+                    lower,
+                    median,
+                    common,
+                    sums,
+                )

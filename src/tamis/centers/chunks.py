@@ -1,0 +1,335 @@
+"""Training on chunks of rows: summaries of chunks that are merged in a fixed tree.
+
+A chunk is summarised on its own and summaries are merged in pairs, in the order of the chunks, so
+the result does not depend on where and when a chunk is summarised: here, one chunk after the
+other, or on the machines of a cluster (`tamis.dask`). Means need one pass over the chunks
+(`tamis.centers.statistics`). Medians need one for each digit, and one for the deviations from them
+(`tamis.centers.median_search`), so the chunks must be readable again.
+
+A pass is a task, which summarises one chunk, and a function that merges two summaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from tamis._array import Matrix, is_sparse
+from tamis._base import check_finite, require_two_classes
+from tamis.centers._training import scaled_model, spread_over
+from tamis.centers.median_search import MedianSearch, Survey, plan_search, survey
+from tamis.centers.model import CenterModel
+from tamis.centers.ranking import from_medians
+from tamis.centers.segments import ClassMedians
+from tamis.centers.statistics import ClassMoments, summarise
+from tamis.centers.units import divide
+
+__all__ = ["LocalChunks", "Passes", "merge_in_tree", "train_chunks"]
+
+_T = TypeVar("_T")
+# Sums of numbers up to this size do not overflow.
+_LARGEST = 2.0**900
+
+
+class Passes(Protocol):
+    """Something that can make passes over chunks."""
+
+    def run(self, task: Callable[..., _T], merge: Callable[[_T, _T], _T]) -> _T | None:
+        """Call the task with number, X, y and weights of each chunk, and merge the results."""
+
+
+def merge_in_tree(summaries: Iterable[_T], merge: Callable[[_T, _T], _T]) -> _T | None:
+    """Merge neighbours, then neighbours of the results, and so on; None without summaries.
+
+    At most log2(n) summaries are held at a time.
+
+    Parameters
+    ----------
+    summaries : iterable
+    merge : callable
+
+    Returns
+    -------
+    merged : summary or None
+
+    Examples
+    --------
+    >>> from tamis.centers.chunks import merge_in_tree
+    >>> merge_in_tree("abcde", lambda a, b: f"({a}{b})")
+    '(((ab)(cd))e)'
+    """
+    waiting: list[tuple[int, _T]] = []
+    for summary in summaries:
+        size = 1
+        while waiting and waiting[-1][0] == size:
+            summary = merge(waiting.pop()[1], summary)
+            size *= 2
+        waiting.append((size, summary))
+    if not waiting:
+        return None
+    merged = waiting.pop()[1]
+    while waiting:
+        merged = merge(waiting.pop()[1], merged)
+    return merged
+
+
+class LocalChunks:
+    """Chunks that are read one after the other.
+
+    Parameters
+    ----------
+    chunks : iterable or callable
+        Of tuples (X, y) or (X, y, sample_weight); a callable returns such an iterable.
+    is_read_again : bool
+        Whether an iterator that can be read only once is an error.
+    """
+
+    def __init__(self, chunks: Any, is_read_again: bool) -> None:
+        if not callable(chunks) and not isinstance(chunks, Iterable):
+            raise ValueError(
+                "chunks must be a list of tuples (X, y), an iterable of them, or a function that "
+                f"returns one; got {type(chunks).__name__}."
+            )
+        if is_read_again and isinstance(chunks, Iterator):
+            raise ValueError(
+                "Medians need several passes over the chunks, but chunks is an iterator that can "
+                "be read only once. Pass a list, or a function that returns a new iterator."
+            )
+        self.chunks = chunks
+
+    def run(self, task: Callable[..., _T], merge: Callable[[_T, _T], _T]) -> _T | None:
+        """See `Passes`."""
+        return merge_in_tree((task(*chunk) for chunk in self._read()), merge)
+
+    def _read(self):
+        for number, chunk in enumerate(self.chunks() if callable(self.chunks) else self.chunks):
+            if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
+                raise ValueError(
+                    f"Chunk {number} must be a tuple (X, y) or (X, y, sample_weight); got "
+                    f"{type(chunk).__name__}."
+                )
+            yield number, *chunk, *([None] if len(chunk) == 2 else [])
+
+
+@dataclass
+class _Found:
+    """What the first pass finds in some chunks.
+
+    Attributes
+    ----------
+    number : int
+        The first chunk.
+    n_features, names : int, ndarray or None
+    labels : ndarray of shape (n_classes,)
+        The classes, in order.
+    survey, moments : Survey, ClassMoments, or None
+    """
+
+    number: int
+    n_features: int
+    names: NDArray | None
+    labels: NDArray
+    survey: Survey | None
+    moments: ClassMoments | None
+
+    def merge(self, other: _Found) -> _Found:
+        """Of the rows and classes of both."""
+        if self.n_features != other.n_features:
+            raise ValueError(
+                f"Chunks {self.number} and {other.number} have different numbers of features: "
+                f"{self.n_features} and {other.n_features}."
+            )
+        if not _same_names(self.names, other.names):
+            raise ValueError(
+                f"Chunks {self.number} and {other.number} have different feature names."
+            )
+        labels = np.union1d(self.labels, other.labels)
+        pairs = zip(self._spread(labels), other._spread(labels), strict=True)
+        merged = [None if one is None else one.merge(two) for one, two in pairs]
+        return _Found(self.number, self.n_features, self.names, labels, *merged)
+
+    def _spread(self, labels):
+        """Survey and moments for all of these classes."""
+        places = np.searchsorted(labels, self.labels)
+        parts = self.survey, self.moments
+        if places.size == labels.size:
+            return parts
+        return [None if part is None else part.spread(places, labels.size) for part in parts]
+
+    @property
+    def weight(self):
+        return self.moments.weight if self.survey is None else self.survey.weight
+
+
+def _same_names(one, other):
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))
+
+
+@dataclass
+class _Task:
+    """Summarises one chunk; holds an estimator that is not fitted.
+
+    Attributes
+    ----------
+    estimator : SparseCenterClassifier
+    classes : ndarray or None
+    """
+
+    estimator: Any
+    classes: NDArray | None
+
+    def check(self, number, X, y, sample_weight):
+        """Checked chunk, and the estimator that knows its features and classes."""
+        checker = clone(self.estimator)
+        try:
+            X, codes, sample_weight = checker._validate(
+                X, y, sample_weight, classes=self.classes, n_classes_needed=1
+            )
+            if checker.metric == "l1" and is_sparse(X):
+                check_finite((X.data,), X)
+        except ValueError as error:
+            raise ValueError(f"Chunk {number}: {error}") from error
+        return checker, X, codes, sample_weight
+
+
+@dataclass
+class _Look(_Task):
+    """The first pass."""
+
+    def __call__(self, number, X, y, sample_weight):
+        checker, X, codes, sample_weight = self.check(number, X, y, sample_weight)
+        n_classes, has_medians = len(checker.classes_), checker.metric == "l1"
+        moments = None
+        if not has_medians or checker.scaling in ("std", "variance"):
+            try:
+                moments = summarise(X, codes, n_classes, sample_weight)
+            except ValueError as error:
+                raise ValueError(f"Chunk {number}: {error}") from error
+        return _Found(
+            number,
+            X.shape[1],
+            getattr(checker, "feature_names_in_", None),
+            checker.classes_,
+            survey(X, codes, n_classes, sample_weight) if has_medians else None,
+            moments,
+        )
+
+
+@dataclass
+class _Search(_Task):
+    """A later pass, for medians.
+
+    Attributes
+    ----------
+    place : ndarray of int of shape (n_classes,)
+        Place of each class among those that have weight; -1 for the others.
+    unit : ndarray or None
+        Units that columns are divided by.
+    search : MedianSearch
+    """
+
+    place: NDArray
+    unit: NDArray | None
+    search: MedianSearch
+
+    def __call__(self, number, X, y, sample_weight):
+        _, X, codes, sample_weight = self.check(number, X, y, sample_weight)
+        rows = np.flatnonzero(self.place[codes] >= 0)
+        if rows.size < codes.size:
+            X, codes = X[rows], codes[rows]
+            sample_weight = None if sample_weight is None else sample_weight[rows]
+        part: tuple[Matrix, NDArray, NDArray | None]
+        part = divide(X, self.unit), self.place[codes], sample_weight
+        if not self.search.is_found:
+            return self.search.count(*part)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.search.deviations(*part)
+
+
+def train_chunks(
+    estimator: Any, passes: Passes, classes: NDArray | None, max_bytes: float
+) -> tuple[CenterModel, int]:
+    """Train on chunks.
+
+    Parameters
+    ----------
+    estimator : SparseCenterClassifier
+        Its `classes_`, features and groups are set.
+    passes : Passes
+    classes : ndarray or None
+        All classes; None: those that occur.
+    max_bytes : float
+        Memory for counts.
+
+    Returns
+    -------
+    model : CenterModel
+    n_rows : int
+    """
+    estimator._check_parameters()
+    found = passes.run(_Look(clone(estimator), classes), _merge_found)
+    if found is None:
+        raise ValueError("There are no chunks: give at least one, with rows.")
+    estimator.classes_, estimator.n_features_in_ = found.labels, found.n_features
+    if found.names is None:
+        vars(estimator).pop("feature_names_in_", None)
+    else:
+        estimator.feature_names_in_ = found.names
+    estimator._set_groups()
+    require_two_classes(estimator)
+    if np.count_nonzero(found.weight) < 2:
+        raise ValueError("Fewer than two classes have samples with weight; two are needed.")
+    if found.survey is None:
+        assert found.moments is not None
+        return estimator._train_moments(found.moments), found.moments.n_rows
+    return _train_medians(estimator, passes, found, max_bytes), found.survey.n_rows
+
+
+def _merge_found(one, other):
+    return one.merge(other)
+
+
+def _train_medians(estimator, passes, found, max_bytes):
+    weight, moments = found.weight, found.moments
+    seen = np.flatnonzero(weight > 0)
+    place = np.full(weight.size, -1)
+    place[seen] = np.arange(seen.size)
+    unit = None if moments is None else moments.unit
+    whole = replace(found.survey, weight=weight[seen])
+    if unit is not None:
+        whole = replace(whole, width=64)
+    bits, blocks = plan_search(whole.n_features, seen.size, whole.width, max_bytes)
+    parts = []
+    for block in blocks:
+        search = MedianSearch(block, whole, bits)
+        task = _Search(clone(estimator), found.labels, place, unit, search)
+        while not search.is_found:
+            search.descend(passes.run(task, search.merge_counts))
+        parts.append(search.finish(passes.run(task, np.add)))
+    names = ("median", "common", "dispersion", "gain")
+    columns = [np.concatenate([getattr(p, name) for p in parts], axis=-1) for name in names]
+    medians = ClassMedians(parts[0].weight, *columns)
+    _require_ordinary_size(medians)
+    statistics = from_medians(medians)
+    statistics.unit = unit
+    log_prior = estimator._log_prior(weight)
+    moments = None if moments is None else moments.take(seen)
+    model = scaled_model("l1", statistics, estimator.scaling, moments, log_prior[seen])
+    model.groups = estimator._groups
+    return model if seen.size == weight.size else spread_over(model, seen, log_prior)
+
+
+def _require_ordinary_size(medians):
+    spread = medians.dispersion.sum(axis=0) + medians.gain
+    safe = (spread == 0) | ((spread > 1 / _LARGEST) & (spread < _LARGEST))
+    wrong = np.flatnonzero(~safe)
+    if wrong.size:
+        raise ValueError(
+            f"Column {wrong[0]} has values so large or small that sums over chunks overflow or "
+            "vanish. Multiply the column by a constant, or call fit on all data."
+        )

@@ -1,0 +1,85 @@
+"""The same comparison without some features, for one method.
+
+Nothing in a run tells how good a model without a feature would be: the feature was there when
+others were chosen. So the path of the method is trained again on the same folds, and the score
+comes from there. The features were named after seeing the results, so the score is no honest one,
+and no limit holds for all exclusions that a user could have thought of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tamis.comparison.choice import Candidates
+from tamis.comparison.problem import Problem
+from tamis.comparison.results import collect
+from tamis.comparison.tasks import Task, run_tasks
+from tamis.tables.errors import InputError, listed, require_names
+
+if TYPE_CHECKING:
+    from tamis.comparison.comparison import Comparison
+
+__all__ = ["exclude_features"]
+
+
+def exclude_features(comparison: Comparison, method: str, names: Sequence[str]) -> Comparison:
+    """Cross-validate one method again without some features.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    method : str
+        A method that was finished.
+    names : sequence of str
+        Features, feature groups, or columns they come from.
+
+    Returns
+    -------
+    comparison : Comparison
+        With the new results of the method, and without a recommendation.
+    """
+    known = comparison.result(method)
+    if known is None:
+        raise InputError(f"{method} was not finished, so there is nothing to pick.")
+    problem, settings = comparison.problem, comparison.settings
+    excluded = _find_features(problem, names)
+    problem = replace(problem, excluded=problem.excluded | excluded)
+    if not problem.n_features:
+        raise InputError("--without: no feature is left.")
+    levels = tuple(known.method.levels(problem, settings.max_features))
+    tasks = [Task("cv", method, levels, fold) for fold in comparison.folds]
+    done = list(run_tasks(problem, tasks, seed=settings.seed))
+    failed = [outcome for _, outcome in done if isinstance(outcome, str)]
+    if failed:
+        raise InputError(f"{method} failed without {listed(names)}: {failed[0]}")
+    result = collect(known.method, done, problem, settings)
+    results = [result if r is known else r for r in comparison.results]
+    return replace(
+        comparison,
+        problem=problem,
+        results=results,
+        candidates=Candidates.of(results, problem, settings),
+        choice=None,
+        honest_score=None,
+        batches=[],
+        p_value=None,
+        shuffled_scores=[],
+        without=(*comparison.without, *names),
+    )
+
+
+def _find_features(problem: Problem, names: Sequence[str]) -> np.ndarray:
+    """Mask of the counted features with these names, or from columns with these names."""
+    sources = problem.preparation.sources
+    require_names(names, [*dict.fromkeys([*problem.names, *sources])], "--without")
+    wanted = set(names)
+    excluded = np.array([name in wanted for name in problem.names])
+    excluded[problem.feature_of[[source in wanted for source in sources]]] = True
+    kept = [name for f, name in enumerate(problem.names) if excluded[f] and problem.kept[f]]
+    if kept:
+        raise InputError(f"--without {kept[0]}: it is kept (--keep), so every model uses it.")
+    return excluded

@@ -1,0 +1,70 @@
+"""Models without some features, named after the comparison."""
+
+import numpy as np
+import pytest
+
+from tamis import compare as compare_frames
+from tamis.comparison.options import Settings
+from tests.comparison.problems import blobs, compare, make
+
+
+def test_the_score_is_that_of_a_comparison_that_never_saw_the_feature():
+    X, y = blobs(90, 6)
+    settings = Settings(("centers", "panel"), n_folds=3)
+    for method in settings.methods:
+        full = compare(make(X, y), settings)
+        found = full.excluding(method, ["x0"])
+        never = compare(make(X[:, 1:], y), settings)  # x1 is x0 there
+        np.testing.assert_array_equal(found.result(method).scores, never.result(method).scores)
+        _, records, metrics = found.fitted(found.find(method, 2))
+        _, expected, _ = never.fitted(never.find(method, 2))
+        shifted = [f"x{int(record['feature'][1:]) + 1}" for record in expected]
+        assert [record["feature"] for record in records] == shifted
+        described = metrics["model"]
+        assert described["without"] == ["x0"] and "honest_score" not in described
+        assert "simultaneous_lower_95" not in described["selection_score"]
+        assert [r["max_t_p"] for r in records] == [r["max_t_p"] for r in expected]
+
+
+@pytest.mark.parametrize("method", ["medians", "primal-dual", "landmarks", "datum-wise"])
+def test_no_method_uses_an_excluded_feature(method):
+    X, y = blobs(60, 4)
+    comparison = compare(make(X, y), Settings((method,), n_folds=2)).excluding(method, ["x0"])
+    assert comparison.problem.n_features == 3
+    place = len(comparison.result(method).levels) - 1
+    assert not comparison.result(method).selected[:, 0].any()
+    from tests.comparison.problems import point
+
+    model, records, _ = comparison.fitted(point(comparison, method, place))
+    assert "x0" not in model.preparation.required
+    assert "x0" not in {record["feature"] for record in records}
+
+
+def test_a_column_names_its_group_and_redundant_features_come_back():
+    X, y = blobs(90, 4)
+    X = np.column_stack([X, X[:, 0] + 0.01 * np.random.default_rng(1).normal(size=90)])
+    settings = Settings(("centers",), n_folds=2)
+    grouped = compare(make(X, y, feature_groups={"x0": "both", "x1": "both"}), settings)
+    assert grouped.excluding("centers", ["x1"]).problem.n_features == 3
+    sparse = compare(make(X, y, redundancy=0.9), settings)
+    first = sparse.fitted(sparse.find("centers", 2))[1]
+    used = {record["feature"] for record in first}
+    (copied,) = used & {"x0", "x4"}
+    found = sparse.excluding("centers", [copied])
+    records = found.fitted(found.find("centers", 2))[1]
+    assert {record["feature"] for record in records} == used ^ {"x0", "x4"}
+
+
+def test_pick_without_names_near_matches_and_refuses_kept_features():
+    pandas = pytest.importorskip("pandas")
+    X, y = blobs(60, 4)
+    frame = pandas.DataFrame(X, columns=["BRCA1", "TP53", "EGFR", "MYC"])
+    comparison = compare_frames(frame, y, methods=["centers"], cv=2, keep=["MYC"])
+    model = comparison.pick("centers", n_features=1, without=["BRCA1"])
+    assert model.required_ == ["TP53", "MYC"]
+    with pytest.raises(ValueError, match=r"without.*'BRCA'.*did you mean BRCA1"):
+        comparison.pick("centers", n_features=1, without=["BRCA"])
+    with pytest.raises(ValueError, match="without=MYC: it is kept"):
+        comparison.pick("centers", n_features=1, without=["MYC"])
+    with pytest.raises(ValueError, match="no feature is left"):
+        comparison.pick("centers", n_features=1, without=["BRCA1", "TP53", "EGFR"])
