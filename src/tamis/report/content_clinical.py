@@ -125,7 +125,7 @@ def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) 
         area = area_under_curve(is_positive.astype(np.intp), risk, weights)
         n, totals = int(is_positive.sum()), np.bincount(is_positive, weights, 2)[::-1]
         low, high = cautious_area(area, unit * totals)
-        has_threshold = c == settings.positive and model.threshold is not None
+        threshold = model.threshold if c == settings.positive else None
         described.append(
             {
                 "label": str(classes[c]),
@@ -137,7 +137,7 @@ def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) 
                 "area_interval": [low, high],
                 "prevalence": float(rows.shares[c]),
                 "assumed": float(assumed[c]),
-                "threshold": float(model.threshold) if has_threshold else 0.5,
+                "threshold": 0.5 if threshold is None else float(threshold),
                 "found": _above(rows.probabilities[is_positive, c], weights[is_positive]),
                 "alarms": _above(rows.probabilities[~is_positive, c], weights[~is_positive]),
                 "totals": totals.round(3).tolist(),

@@ -40,7 +40,9 @@ def describe_curve(comparison: Comparison, choice: Choice, run: str | None) -> d
         "methods" with their "levels", "names" of the features that are listed by their place,
         "classes", "start" (places of the method and of the level that are shown first).
     """
-    methods, place_of, start = [], {}, [0, 0]
+    methods: list[dict[str, Any]] = []
+    place_of: dict[int, int] = {}
+    start = [0, 0]
     for result in comparison.results:
         if result.method.is_baseline:
             continue

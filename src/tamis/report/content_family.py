@@ -62,7 +62,6 @@ def describe_family(
                 "gap": float(estimator.gap_),
                 "relative_gap": float(estimator.relative_gap_),
                 "tol": float(estimator.tol),
-                "radius": float(estimator.radius) if np.isscalar(estimator.radius) else None,
             }
         }
     return {}
@@ -157,6 +156,7 @@ def worked_example(comparison: Comparison, model: TableModel) -> dict[str, Any] 
     example : dict or None
         "rows", one per class of at least five rows; None for words.
     """
+    assert comparison.data is not None
     problem, table = comparison.problem, comparison.data.columns
     if model.preparation.texts:
         return None

@@ -29,7 +29,11 @@ NONE: dict[str, Any] = {
 _MOST_CLASSES = 10
 _N_DRAWS, _THRESHOLDS = 500, np.arange(2, 100, 2) / 100
 _MARGINS = {"left": 0.15, "right": 0.97, "bottom": 0.18, "top": 0.92}
-_SETTINGS = {"svg.fonttype": "none", "font.size": 9.0}
+# Whatever the user's settings: text as text, the same names in every run, black on nothing.
+_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "tamis", "font.size": 9.0}
+_SETTINGS |= dict.fromkeys(
+    ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), "black"
+)
 
 
 def draw_pictures(
