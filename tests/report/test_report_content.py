@@ -1,6 +1,7 @@
 """The content of the report: every number is that of the comparison, and no row is named."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -202,6 +203,13 @@ def test_the_page_escapes_names_and_holds_every_section(content):
         assert f'<section id="{name}"' in page
     for item, *_ in TRIPOD:
         assert f'<th scope="row">{item}</th>' in page
+
+
+def test_without_matplotlib_the_page_says_how_to_get_the_pictures(comparison, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = comparison.to_html()
+    assert "<svg role" not in page.split("Distributions in the classes")[0]
+    assert "pip install &#39;tamis[plot]&#39;" in page
 
 
 def test_an_evaluation_of_another_model_is_marked(comparison, tmp_path):
