@@ -98,13 +98,17 @@ def test_calibrated_probabilities_raise_at_most_two_alarms_in_a_hundred():
     assert alarms <= 2
 
 
+def held_out(score, half):
+    return {"score": score, "interval_95": [score - half, score + half]}
+
+
 def test_a_score_that_drops_between_batches_is_told():
-    assert codes_of(batch_effects(0.95, 0.01, 0.70)) == ["batch-effects"]
+    assert codes_of(batch_effects(0.95, held_out(0.7, 0.1))) == ["batch-effects"]
 
 
-@pytest.mark.parametrize(("error", "held_out"), [(0.01, 0.91), (0.05, 0.82), (0.01, 0.97)])
-def test_a_score_that_drops_by_little_or_within_its_error_is_not(error, held_out):
-    assert codes_of(batch_effects(0.95, error, held_out)) == []
+@pytest.mark.parametrize(("score", "half"), [(0.91, 0.01), (0.82, 0.15), (0.97, 0.01)])
+def test_a_score_that_drops_by_little_or_within_its_interval_is_not(score, half):
+    assert codes_of(batch_effects(0.95, held_out(score, half))) == []
 
 
 def two_levels(n_wrong, n=120):

@@ -167,7 +167,7 @@ def test_batches_permutations_and_a_minimal_sensitivity():
         **FAST,
     )
     model = result.metrics["model"]
-    assert set(model["left_out_batches"]["accuracy_of_batch"]) == {"A", "B", "C"}
+    assert set(model["left_out_batches"]["batches"]) == {"A", "B", "C"}
     assert result.p_value == 0.25
     assert model["threshold"]["positive"] == "sick"
     assert result.model.model_.threshold is not None

@@ -1,5 +1,7 @@
 """The fewest questions with which errors are shown to be rare."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import t as student
 from sklearn.datasets import make_classification
 
-from tamis import DatumWiseClassifier
+from tamis import DatumWiseClassifier, DatumWiseClassifierCV
 from tamis.datumwise.calibration import calibrate_levels
+from tamis.paths.calibration_rows import keep_rows
 from tamis.paths.fixed_sequence import Limit
 from tamis.paths.path import Usage
 from tests.oracles import conformal as oracle
@@ -128,3 +131,78 @@ def test_equal_numbers_of_questions_are_not_certain():
     assert test.chosen == 1
     assert 2.9 < n_questions.low < 3 < n_questions.high < 3.1
     assert cost.mean == 1.5
+
+
+# Budgets.
+
+
+def test_budgets_are_tested_from_the_largest_training_cost_to_the_smallest():
+    X, y = make_data()
+    model = DatumWiseClassifier(**SMALL)
+    found = model.calibrate(X, y, max_error=0.35, levels=LEVELS, budgets=[1, 2])
+    assert sorted(found.budgets, key=str) == [1] * 3 + [2] * 3 + [None] * 3
+    train, kept = keep_rows(None, None, 500, 0.3, 0)
+    members = []
+    for budget in (None, 1, 2):
+        path = DatumWiseClassifier(**SMALL, max_features=budget).fit_path(
+            X[train], y[train], LEVELS
+        )
+        members += [(budget, path.model(level)) for level in range(3)]
+    order = sorted(members, key=lambda m: (m[1].mean_cost_, m[1].mean_n_features_), reverse=True)
+    costs = [m.mean_cost_ for _, m in order]
+    assert costs == sorted(costs, reverse=True) and len(set(costs)) > 4
+    by_pair = {(b, m.cost_weight): m for b, m in members}
+    tested = [by_pair[pair] for pair in zip(found.budgets, found.cost_weights, strict=True)]
+    assert [m.mean_cost_ for m in tested] == costs
+    errors = [int((m.predict(X[kept]) != y[kept]).sum()) for m in tested]
+    assert_array_equal(found.test.errors, [errors])
+    place = oracle.last_passed(errors, 150, 0.35, 0.05)
+    assert place is not None
+    assert found.model.max_features == found.budgets[place]
+    assert_array_equal(found.model.predict(X), tested[place].predict(X))
+    assert_allclose(found.n_questions.mean, tested[place].acquire(X[kept]).n_questions.mean())
+
+
+# Cross-validated paths.
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = make_data()
+    return DatumWiseClassifierCV(LEVELS, cv=2, **SMALL).fit(X[:250], y[:250])
+
+
+def test_a_cross_validated_path_is_calibrated_with_new_rows(fitted):
+    X, y = make_data()
+    X, y = X[250:], y[250:]
+    before = fitted.cost_weight_
+    found = fitted.calibrate(X, y, max_error=0.2)
+    errors = []
+    for level in (2, 1, 0):
+        fitted._select(level)
+        errors.append(int((fitted.predict(X) != y).sum()))
+    fitted._select([level["cost_weight_"] for level in fitted._levels].index(before))
+    assert_array_equal(found.test.errors, [errors])
+    place = oracle.last_passed(errors, 250, 0.2, 0.05)
+    assert place is not None
+    assert found.cost_weight == found.model.cost_weight_ == sorted(LEVELS)[place]
+    assert int((found.model.predict(X) != y).sum()) == errors[place]
+    assert_allclose(found.n_questions.mean, found.model.acquire(X).n_questions.mean())
+    assert fitted.cost_weight_ == before
+    assert fitted.calibrate(X, y, max_error=0.005).model is None
+
+
+def test_training_rows_do_not_calibrate(fitted):
+    X, y = make_data()
+    with pytest.raises(ValueError, match="250 of 250 calibration rows are training rows"):
+        fitted.calibrate(X[:250], y[:250], max_error=0.2)
+    with pytest.raises(ValueError, match="60 of 100 calibration rows are training rows"):
+        fitted.calibrate(X[190:290], y[190:290], max_error=0.2)
+    assert fitted.calibrate(X[240:300], y[240:300], max_error=0.4).test.errors.shape == (1, 3)
+    # A copy from another process cannot know; nor can a table whose rows repeat anyway.
+    again = pickle.loads(pickle.dumps(fitted))
+    assert not hasattr(again, "_training_rows")
+    again.calibrate(X[:250], y[:250], max_error=0.2)
+    coarse = (X[:, :2] > 0).astype(float)
+    model = DatumWiseClassifierCV(LEVELS, cv=2, **SMALL).fit(coarse[:250], y[:250])
+    model.calibrate(coarse[250:], y[250:], max_error=0.4)

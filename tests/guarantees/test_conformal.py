@@ -1,5 +1,6 @@
 """Prediction sets: scikit-learn's checks, slow versions, crepes, and what is said about them."""
 
+import json
 import warnings
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -202,7 +204,11 @@ def test_a_small_class_is_named_and_in_every_set():
     sets = model.predict_set(10 * X)
     assert sets[:, :2].all()
     assert not sets[:, 2].all()
-    assert "only with 19 or more calibration rows: 'ill', 'rare'." in str(coverage)
+    ill, rare = model.n_calibration_[:2]
+    assert (
+        f"Class 'ill' has {ill} calibration rows; 19 are needed to leave it out at 95.0 %: it is "
+        f"in every set.\nClass 'rare' has {rare} calibration row"
+    ) in str(coverage)
     assert str(coverage).count("Beta(") == 1
 
 
@@ -293,3 +299,61 @@ def test_wrong_parameters_are_errors(parameters, message):
     X, y = make_data(40)
     with pytest.raises(ValueError, match=message):
         ConformalClassifier(**parameters).fit(X, y)
+
+
+# Records.
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"class_conditional": False}, {"method": "cross", "cv": 3}]
+)
+def test_a_classifier_comes_back_from_its_record(options):
+    X, y = make_data(300)
+    model = ConformalClassifier(SparseCenterClassifier(2), 0.1, random_state=0, **options)
+    record = json.loads(json.dumps(model.fit(X, y).to_record()))
+    again = ConformalClassifier.from_record(record)
+    assert_array_equal(again.predict_p_values(X), model.predict_p_values(X))
+    assert str(again.coverage()) == str(model.coverage())
+    assert again.estimator.get_params() == model.estimator.get_params()
+    assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+
+
+def test_a_frozen_estimator_stays_frozen():
+    X, y = make_data(300)
+    inner = FrozenEstimator(SparseCenterClassifier(2).fit(X[:150], y[:150]))
+    model = ConformalClassifier(inner).fit(X[150:], y[150:])
+    again = ConformalClassifier.from_record(model.to_record())
+    assert isinstance(again.estimator, FrozenEstimator)
+    assert_array_equal(again.predict_set(X), model.predict_set(X))
+    assert_array_equal(again.fit(X[150:], y[150:]).predict_set(X), model.predict_set(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda r: r["calibration"][0]["classes"].pop(), "classes must be 3 objects"),
+        (lambda r: r["calibration"][0]["classes"][0]["scores"].insert(0, 0.0), "ascending"),
+        (lambda r: r["calibration"][0]["classes"][0]["scores"].insert(0, -2.0), "at least -1"),
+        (lambda r: r["models"].append(r["models"][0]), "one for split"),
+        (lambda r: r["models"][0].update(model="ConformalClassifier"), "a classifier of tamis"),
+        (
+            lambda r: r["models"][0].update(model="LinearRegression"),
+            "not a class of a tamis model",
+        ),
+        (lambda r: r["models"][0].update(classes=[7, 8, 9]), "the same classes"),
+        (lambda r: r.update(estimator="new"), "estimator must be"),
+    ],
+)
+def test_records_that_training_could_not_have_written_are_refused(change, match):
+    X, y = make_data(300)
+    record = json.loads(json.dumps(ConformalClassifier(random_state=0).fit(X, y).to_record()))
+    change(record)
+    with pytest.raises(ValueError, match=match):
+        ConformalClassifier.from_record(record)
+
+
+def test_only_classifiers_of_tamis_can_be_written():
+    X, y = make_data(300)
+    model = ConformalClassifier(LogisticRegression(), random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="must be a classifier of tamis to be written"):
+        model.to_record()

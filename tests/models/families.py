@@ -20,11 +20,16 @@ from tamis import (
     SparseCenterClassifier,
     SparseCenterClassifierCV,
 )
+from tamis.guarantees import ConformalClassifier
 from tamis.selectors import OddsRatioSelector, SparseNaiveBayesSelector
 
 FOREST = {"n_trees": 3, "n_sets": 5, "random_state": 0}
 LINEAR = {"learner": "linear", "n_states": 100, "n_iterations": 2, "random_state": 0}
 MODELS = {
+    "conformal": ConformalClassifier(random_state=0),
+    "conformal cross": ConformalClassifier(
+        SparseCenterClassifier(2), 0.1, method="cross", cv=3, class_conditional=False
+    ),
     "centers": SparseCenterClassifier(3),
     "centers l1": SparseCenterClassifier(0.5, metric="l1", scaling=None, priors=[0.2, 0.3, 0.5]),
     "centers covariance": SparseCenterClassifier(2, covariance="empirical", priors="empirical"),

@@ -24,7 +24,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*cannot be written:UserWarning"),
 ]
 SELECTS = ("odds ratio", "naive Bayes", "naive Bayes bernoulli", "landmark map", "landmark given")
-CLASSIFIERS = [name for name in MODELS if name not in SELECTS]
+SETS = [name for name in MODELS if name.startswith("conformal")]
+CLASSIFIERS = [name for name in MODELS if name not in (*SELECTS, *SETS)]
 QUERIES = [name for name in CLASSIFIERS if name.startswith(("centers", "primal-dual", "panel"))]
 
 
@@ -176,6 +177,8 @@ def test_names_and_labels_are_never_code(tmp_path):
         (export_spreadsheet, "centers l1", "its decisions are not linear"),
         (export_spreadsheet, "primal-dual projection", "its decisions are not linear"),
         (export_python, "odds ratio", "it has no labels to predict"),
+        (export_python, "conformal", "its prediction sets need tamis"),
+        (export_sql, "conformal cross", "its prediction sets need tamis"),
     ],
 )
 def test_what_cannot_be_written_is_one_line(export, name, message, tmp_path):

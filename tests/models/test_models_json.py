@@ -53,10 +53,10 @@ def test_a_model_comes_back_as_it_was(name, path):
     assert_predict_alike(model, again)
     assert_same(model.get_params(), again.get_params())
     passing = {*model.get_params(), "_known"}  # warm_start starts again after reading
-    state = {key: value for key, value in vars(model).items() if key not in passing}
+    state = {key: value for key, value in model.__getstate__().items() if key not in passing}
     for key, value in state.items():
         assert_same(value, vars(again)[key])
-    assert set(vars(again)) == set(vars(model))
+    assert set(vars(again)) == set(model.__getstate__())
     assert_same(clone(again).get_params(), clone(model).get_params())
 
 

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tamis.paths.calibration_rows import deal_rows, keep_rows, number_groups, one_row_per_group
+from tamis.paths.calibration_rows import (
+    count_as_strange,
+    deal_rows,
+    keep_rows,
+    number_groups,
+    one_row_per_group,
+)
 
 CODES = np.repeat([0, 1, 2], [40, 10, 1])
 GROUPS = np.repeat(np.arange(20), np.arange(1, 21))
@@ -31,6 +37,31 @@ def test_every_group_is_kept_equally_often_whatever_its_size():
     assert np.abs(counts / 400 - 0.3).max() < 4 * np.sqrt(0.21 / 400)
 
 
+def test_enough_rows_of_each_class_are_left():
+    for left, expected in ((1, [32, 8, 0]), (3, [32, 7, 0]), (9, [31, 1, 0])):
+        kept = keep_rows(CODES, None, CODES.size, 0.8, 0, left)[1]
+        assert np.bincount(CODES[kept], minlength=3).tolist() == expected
+
+
+def test_groups_of_one_class_are_dealt_class_by_class():
+    groups = np.repeat(np.arange(40), 3)
+    codes = (groups < 8).astype(int)  # 8 groups of class 1
+    for seed in range(20):
+        kept = keep_rows(codes, groups, groups.size, 0.25, seed)[1]
+        assert np.bincount(codes[kept]).tolist() == [24, 6]
+    codes[0] = 0  # now one group has both classes, and no draw may depend on the class
+    counts = {np.unique(groups[keep_rows(codes, groups, 120, 0.25, s)[1]]).size for s in range(9)}
+    mixed = {codes[keep_rows(codes, groups, 120, 0.25, s)[1]].sum() for s in range(9)}
+    assert counts == {10}
+    assert len(mixed) > 2
+
+
+def test_rows_that_differ_in_the_last_digit_are_equally_strange():
+    known = np.array([-0.9, -0.5, -0.5, -0.1])
+    new = np.array([-0.5, np.nextafter(-0.5, 1), np.nextafter(-0.5, -1), -0.05, -1.0])
+    assert count_as_strange(known, new).tolist() == [3, 3, 3, 0, 4]
+
+
 def test_folds_have_equal_numbers_of_each_class():
     fold_of = deal_rows(CODES, None, CODES.size, 5, 0)
     table = np.array([np.bincount(fold_of[c == CODES], minlength=5) for c in range(3)])
@@ -39,7 +70,8 @@ def test_folds_have_equal_numbers_of_each_class():
 
 
 def test_folds_keep_sample_groups_whole():
-    fold_of = deal_rows(CODES, GROUPS, GROUPS.size, 5, 0)
+    codes = np.arange(GROUPS.size) % 2  # groups have rows of both classes
+    fold_of = deal_rows(codes, GROUPS, GROUPS.size, 5, 0)
     assert all(len(set(fold_of[g == GROUPS])) == 1 for g in range(20))
     assert_array_equal(np.bincount(fold_of[np.unique(GROUPS, return_index=True)[1]]), [4] * 5)
 

@@ -72,7 +72,7 @@ def test_each_level_has_its_score_confusion_matrix_features_and_command(comparis
             matrix[true, said] = n
         expected = [confusion(comparison.problem.codes, x, 3) for x in result.labels[at]]
         assert_allclose(matrix, np.mean(expected, axis=0), atol=0.01)
-        used = comparison.path_features["centers"][at].tolist()
+        used = comparison._features["centers"][at].tolist()
         names = [content["curve"]["names"][place] for place, _ in level["features"]]
         expected = {comparison.problem.names[f].replace("\u202e", "\\u202e") for f in used}
         assert set(names) == expected

@@ -70,6 +70,7 @@ class RecordMixin:
     _write_record: Callable[..., dict[str, Any]]
     _read_record: Callable[..., None]
     _is_without_classes = False
+    _unwritten: tuple[str, ...] = ()  # parameters that `_read_record` sets
     classes_: NDArray
     n_features_in_: int
     feature_names_in_: NDArray
@@ -152,6 +153,8 @@ def check_version(record: Record) -> None:
 def _write_parameters(estimator):
     written = {}
     for name, value in estimator.get_params(deep=False).items():
+        if name in estimator._unwritten:
+            continue
         try:
             written[name] = write_value(value)
         except (TypeError, RecursionError):

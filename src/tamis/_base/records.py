@@ -70,6 +70,11 @@ class Record:
             raise ValueError(f"{where.rstrip('.') or 'A record'} must be an object.")
         self._left = dict(values)
 
+    def rest(self) -> dict[str, Any]:
+        """All values that are left, taken as they are."""
+        left, self._left = self._left, {}
+        return left
+
     def __contains__(self, key: str) -> bool:
         return key in self._left
 

@@ -4,6 +4,8 @@ import argparse
 
 __all__ = [
     "Append",
+    "costs",
+    "fraction",
     "integer",
     "names",
     "ngrams",
@@ -29,6 +31,25 @@ def names(text):
     if not found:
         raise argparse.ArgumentTypeError("expected names separated by commas")
     return found
+
+
+def costs(text):
+    """Costs of errors: TRUE:PREDICTED=COST, separated by commas; pairs of the two."""
+    found = []
+    for part in text.split(","):
+        pair, mark, cost = part.rpartition("=")
+        try:
+            value = float(cost)
+        except ValueError:
+            mark = ""
+        if not mark or ":" not in pair:
+            raise argparse.ArgumentTypeError(
+                f"expected TRUE:PREDICTED=COST, separated by commas, got {part.strip()!r}"
+            )
+        if any(pair.strip() == known for known, _ in found):
+            raise argparse.ArgumentTypeError(f"names {pair.strip()} twice")
+        found.append((pair.strip(), value))
+    return tuple(found)
 
 
 def words(text):
@@ -92,6 +113,17 @@ def tolerance(text):
         raise argparse.ArgumentTypeError(
             f"expected a number of at least 0 and below 1, got {text!r}"
         )
+    return value
+
+
+def fraction(text):
+    """A number between 0 and 1, both excluded."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, got {text!r}")
     return value
 
 

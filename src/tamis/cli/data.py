@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamis.comparison.options import Options, find_methods
+from tamis.comparison.promises import check_promises
 from tamis.tables.errors import InputError
 from tamis.tables.source import WORD, Budget, check_path
 from tamis.tables.table import Columns, Table
@@ -15,7 +16,18 @@ from tamis.tables.table import Columns, Table
 __all__ = ["EMBEDDED", "READING", "Loaded", "load", "read_features_file"]
 
 EMBEDDED = "breast cancer (embedded)"
-_FIELDS = ("feature", "question", "unit", "type", "choices", "min", "max", "cost", "group")
+_FIELDS = (
+    "feature",
+    "question",
+    "unit",
+    "type",
+    "choices",
+    "min",
+    "max",
+    "cost",
+    "group",
+    "assay_cv",
+)
 _TYPES = ("number", "integer", "choice", "yes/no")
 # Options that say how data are read, also when they are read again.
 READING = (
@@ -30,6 +42,8 @@ READING = (
     "groups",
     "batch",
     "weights",
+    "time",
+    "subgroups",
     "text",
     "categorical",
     "drop",
@@ -56,6 +70,10 @@ _COMPARING = (
     "vectorizer",
     "seed",
 )
+
+
+# The same; runs from before there were calibration rows do not have them.
+_PROMISING = ("calibration_share", "confidence", "max_error", "max_miss")
 
 
 @dataclass
@@ -100,12 +118,15 @@ def load(words):
     else:
         table, name = _read(words, descriptions), str(words["data"])
     groups, costs = _check_descriptions(descriptions, table)
-    return Loaded(name, table, _make_options(words, groups, costs), descriptions)
+    measured = {n: d["assay_cv"] for n, d in descriptions.items() if "assay_cv" in d}
+    return Loaded(name, table, _make_options(words, groups, costs, measured), descriptions)
 
 
 def _check_words(words):
     """Raise InputError for invalid options before anything is read."""
-    find_methods(_make_options(words))
+    options = _make_options(words)
+    find_methods(options)
+    check_promises(options)
     if words["n_jobs"] == 0 or words["n_jobs"] < -1:
         raise InputError(f"--n-jobs {words['n_jobs']}: expected 1 or more, or -1 for all cores.")
     if words["min_sensitivity"] is not None and words["positive"] is None:
@@ -117,21 +138,27 @@ def _check_words(words):
     for name, value in given.items():
         if value != usual[name] and not words["text"]:
             raise InputError(f"--{name} needs --text COL, the column whose words are used.")
-    for name in ("groups", "batch"):
-        if words[name] is not None and words[name] == words["target"]:
+    for name in ("groups", "batch", "time"):
+        if words.get(name) is not None and words[name] == words["target"]:
             raise InputError(f"--{name} {words[name]} is the target itself; name another column.")
 
 
-def _make_options(words, feature_groups=None, costs=None):
+def _make_options(words, feature_groups=None, costs=None, assay_cvs=None):
     """Make the options of a comparison from those of the command."""
     named = {name: words[name] for name in _COMPARING}
+    named |= {name: words.get(name) for name in _PROMISING}
     return Options(
         **named,
         ngrams=tuple(words["ngrams"]),
         keep=tuple(words["keep"]),
         feature_groups=feature_groups or {},
         costs=costs or {},
-        allow_baselines=words.get("allow_baselines", False),  # older runs do not have it
+        # Older runs do not have these.
+        allow_baselines=words.get("allow_baselines", False),
+        misclassification=dict(words.get("misclassification") or {}),
+        learning_curve=words.get("learning_curve", False),
+        assay_cv=words.get("assay_cv"),
+        assay_cvs=assay_cvs or {},
     )
 
 
@@ -171,7 +198,7 @@ def read_features_file(path, max_size=None):
     ----------
     path : str
         CSV with the column "feature", and any of question, unit, type (number, integer, choice,
-        yes/no), choices (separated by |), min, max, cost, group.
+        yes/no), choices (separated by |), min, max, cost, group, assay_cv.
     max_size : int or None
         Bytes of memory that it may use; None: half of what is available.
 
@@ -215,16 +242,16 @@ def read_features_file(path, max_size=None):
 
 
 def _check_description(given, where):
-    for field in ("cost", "min", "max"):
+    for field in ("cost", "min", "max", "assay_cv"):
         if field in given:
             try:
                 given[field] = float(given[field])
             except ValueError:
                 given[field] = math.nan
-            if not math.isfinite(given[field]) or (field == "cost" and given[field] < 0):
-                raise InputError(
-                    f"{where}: {field} must be a number, and cost must not be negative."
-                )
+            is_free = field in ("min", "max")
+            if not math.isfinite(given[field]) or (given[field] < 0 and not is_free):
+                least = "" if is_free else " of at least 0"
+                raise InputError(f"{where}: {field} must be a number{least}.")
     if given.get("min", -math.inf) > given.get("max", math.inf):
         raise InputError(f"{where}: min {given['min']:g} is above max {given['max']:g}.")
     if "type" in given and given["type"] not in _TYPES:

@@ -70,13 +70,16 @@ def _recalibrate(model, probabilities, codes, report, path):
     """Write the recalibrated model; returns its scores here, by cross-validation."""
     from tamis.models import save_model
     from tamis.models.recalibration import cross_fit, log_loss, recalibrate
-    from tamis.tables.table_model import decide
+    from tamis.tables.table_model import decide, decide_by_cost
 
     seed, scoring = report["seed"], report["scoring"]
     after = cross_fit(probabilities, codes, seed)
     positive = model.positive_index
     shares = after if model.threshold is None else probabilities
     predicted = decide(shares, positive, model.threshold)
+    if model.misclassification is not None:
+        # The recalibrated probabilities stand for the class frequencies here.
+        predicted = decide_by_cost(after, model.misclassification)
     results = validate(codes, predicted, after, model.classes_, positive=positive, seed=seed)
     about = {
         "data": report["data"]["name"],

@@ -63,7 +63,7 @@ def run(options):
     if comparison.choice is None:
         say("No method was finished, so there is nothing to recommend yet.")
     else:
-        conclude(comparison, comparison.choice, folder, options, start, about=about)
+        conclude(comparison, comparison.final_choice, folder, options, start, about=about)
     if comparison.why_stopped or comparison.n_left:
         _say_how_to_resume(comparison, folder)
     if folder is None:
@@ -283,10 +283,17 @@ class Progress(AbstractContextManager):
 
     @staticmethod
     def _row(task):
-        titles = {"pair": "honest score: nested folds", "batch": "one batch held out"}
         if task.stage == "cv":
             return find_method(task.method).title
-        return titles.get(task.stage, "shuffled labels")
+        titles = {
+            "pair": "honest score: nested folds",
+            "batch": "one batch held out",
+            "inner-batch": "one batch held out",
+            "time": "later rows held out",
+            "inner-time": "later rows held out",
+            "curve": "fewer rows",
+        }
+        return titles.get(task.stage.rstrip("0123456789"), "shuffled labels")
 
     def __enter__(self):
         if sys.stderr.isatty():
@@ -325,6 +332,8 @@ class Progress(AbstractContextManager):
         """Record that a task has finished; `seconds` is None if it was done before, or failed."""
         row = self._row(task)
         self.running.pop(task.key, None)
+        if row not in self.total:  # it follows from the recommendation, and was not planned
+            return
         self.done[row] += 1
         self.left[task.method] -= 1
         if seconds is not None:

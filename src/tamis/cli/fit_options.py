@@ -5,7 +5,7 @@ from functools import partial
 from tamis.cli import argument_types
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_reading
 
-__all__ = ["ABOUT", "METHODS", "add_fit", "add_no_report"]
+__all__ = ["ABOUT", "METHODS", "add_clinical", "add_fit", "add_no_report"]
 
 METHODS = "centers, medians, primal-dual, panel, landmarks, datum-wise"
 ABOUT = "text file with the intended use of the model, for the report and the questionnaire"
@@ -87,12 +87,43 @@ def add_fit(commands, command):
         default="balanced_accuracy",
         help="score to compare models by (default: balanced_accuracy)",
     )
-    how.add_argument("--positive", metavar="CLASS", help="class that --min-sensitivity is about")
+    how.add_argument(
+        "--positive",
+        metavar="CLASS",
+        help="class that --min-sensitivity, --max-miss and sensitivity by subgroup are about",
+    )
     how.add_argument(
         "--min-sensitivity",
         type=argument_types.share,
         metavar="S",
         help="share of the rows of class --positive that must be detected, such as 0.95",
+    )
+    how.add_argument(
+        "--calibration-share",
+        type=argument_types.fraction,
+        metavar="A",
+        help="share of the rows to set aside before anything else, such as 0.3, for promises "
+        "about the model: prediction sets, and the next three options",
+    )
+    how.add_argument(
+        "--confidence",
+        type=argument_types.fraction,
+        metavar="C",
+        help="confidence of --min-sensitivity, by calibration rows (default: the threshold is set "
+        "without), or of --max-error and --max-miss (default: 0.95)",
+    )
+    how.add_argument(
+        "--max-error",
+        type=argument_types.fraction,
+        metavar="E",
+        help="recommend the datum-wise model with the fewest questions whose error rate is shown "
+        "to be at most E by the calibration rows",
+    )
+    how.add_argument(
+        "--max-miss",
+        type=argument_types.fraction,
+        metavar="M",
+        help="the same for the share of the rows of class --positive that get another label",
     )
     how.add_argument(
         "--minimize",
@@ -137,6 +168,7 @@ def add_fit(commands, command):
         metavar="N",
         help="repeat everything N times with shuffled labels, for a p-value (default: 0)",
     )
+    add_clinical(parser)
     work = parser.add_argument_group("running")
     work.add_argument(
         "--max-seconds",
@@ -166,4 +198,43 @@ def add_no_report(parser):
         dest="report",
         action="store_false",
         help="do not write report.html (tamis report writes it later)",
+    )
+
+
+def add_clinical(parser):
+    """Add the options that clinicians and biologists ask for."""
+    group = parser.add_argument_group("other sites, times, patients and measurements")
+    group.add_argument(
+        "--subgroups",
+        type=argument_types.names,
+        action=argument_types.Append,
+        default=(),
+        metavar="COLS",
+        help="columns such as sex: a score for each of their values; they stay features unless "
+        "named in --drop",
+    )
+    group.add_argument(
+        "--time",
+        metavar="COL",
+        help="column of dates or numbers, not used as a feature; adds a score of later rows, "
+        "predicted by earlier ones",
+    )
+    group.add_argument(
+        "--misclassification",
+        type=argument_types.costs,
+        default=(),
+        metavar="COSTS",
+        help='costs of errors such as "ill:well=10" (ill called well costs 10; others 1): '
+        "decisions of the smallest expected cost",
+    )
+    group.add_argument(
+        "--learning-curve",
+        action="store_true",
+        help="train on fewer rows, too, and estimate what twice the rows would add",
+    )
+    group.add_argument(
+        "--assay-cv",
+        type=argument_types.share,
+        metavar="CV",
+        help="error of measurement such as 0.1: the score lost when features are measured again",
     )

@@ -93,6 +93,13 @@ def _add_predict(commands):
         metavar="P",
         help="mark rows whose largest class probability is below P, so that a person decides",
     )
+    parser.add_argument(
+        "--coverage",
+        type=argument_types.fraction,
+        metavar="C",
+        help="add the set of all classes that a row may well have; the true class is in it with "
+        "probability C or more (for models fitted with --calibration-share)",
+    )
     add_guard(parser)
     add_reading(parser, training=False, labels=False)
 

@@ -10,6 +10,7 @@ from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.missing import MissingWords
+from tamis.tables.prediction_sets import check_coverage, join_labels
 from tamis.tables.unusual import Unusual
 
 __all__ = ["missing_words", "read_new", "read_priors", "run"]
@@ -30,26 +31,36 @@ def run(options):
             f"labels are {model.positive} where its probability is at least "
             f"{model.threshold:.3g}, the threshold of --min-sensitivity"
         )
+    if model.misclassification is not None:
+        say("labels are those of the smallest expected cost, by the costs of --misclassification")
     header = [name, "prediction", *(f"p_{label}" for label in model.classes_.tolist())]
     header += ["refer"] if options.reject is not None else []
+    if options.coverage is not None:
+        check_coverage(model, options.coverage)
+        header.append("set")
+        for sentence in model.calibration.coverage(model.classes_, options.coverage).sentences():
+            say(sentence)
     header += ["n_asked", "asked"] if model.asks else []
     unusual = Unusual(model.preparation)
-    columns = _predict(model, chunks, priors, options.reject, unusual)
+    columns = _predict(model, chunks, priors, options, unusual)
     write_columns(output, header, columns, options.guard)
     for message in unusual.messages():
         say(message)
     return 0
 
 
-def _predict(model, chunks, priors, reject, unusual):
+def _predict(model, chunks, priors, options, unusual):
     """Yield the columns of the table, for one chunk of rows at a time."""
     for table, names, _ in chunks:
         unusual.add(table)
         predicted = model.predict_rows(table, priors)
         columns = [names, predicted.labels.tolist(), *predicted.probabilities.T]
-        if reject is not None:
+        if options.reject is not None:
             best = predicted.probabilities.max(axis=1)
-            columns.append(np.where(best < reject, "yes", "no").tolist())
+            columns.append(np.where(best < options.reject, "yes", "no").tolist())
+        if options.coverage is not None:
+            sets = model.predict_set(table, options.coverage)
+            columns.append([join_labels(model.classes_[some].tolist()) for some in sets])
         if model.asks:
             columns.append([len(asked) for asked in predicted.asked])
             columns.append([";".join(asked) for asked in predicted.asked])

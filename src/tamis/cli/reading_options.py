@@ -106,7 +106,7 @@ def add_reading(parser, *, training, labels=True):
         dest="features_file",
         metavar="FILE",
         help="CSV file that describes features: feature, question, unit, type, choices, min, max, "
-        "cost, group",
+        "cost, group, assay_cv",
     )
 
 

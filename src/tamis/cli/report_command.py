@@ -31,7 +31,7 @@ def run(options):
     folder.write_about(about)
     write_page(
         comparison,
-        comparison.choice,
+        comparison.final_choice,
         folder,
         argv=words.get("argv"),
         path=path,

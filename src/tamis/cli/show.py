@@ -1,5 +1,7 @@
 """Results as tables of plain text."""
 
+from tamis.cli.show_calibrated import show_calibrated
+from tamis.cli.show_clinical import show_clinical
 from tamis.cli.show_features import count, plural, show_features, show_table
 
 __all__ = ["count", "plural", "show_results", "show_table"]
@@ -37,6 +39,7 @@ def _show_metrics(metrics):
         lines.append(f"not finished: {', '.join(metrics['unfinished'])}")
     if "model" in metrics:
         lines += ["", *_show_model(metrics["model"], settings)]
+    lines += show_calibrated(metrics)
     checks = metrics["checks"]
     if checks:
         lines += ["", *(f"{c['level']}: {c['sentence']} {c['advice']}" for c in checks)]
@@ -82,6 +85,7 @@ def _name(settings):
 
 def _show_model(model, settings):
     what = "Recommended" if model["recommended"] else "Picked"
+    what = "Fewest questions" if "chosen_by" in model else what
     counted = plural(model["features"], "feature")
     mean = count(model["features_overall"])
     if model["asks"]:
@@ -114,18 +118,13 @@ def _show_model(model, settings):
     else:
         lines.append(
             f"  {name} {score(chosen)}, above {chosen['simultaneous_lower_95']:.3f} with 95 % "
-            "confidence for all points of the curve together (chosen after seeing the curve)"
+            "confidence for all points of the curve together (chosen "
+            f"{'by the calibration rows' if 'chosen_by' in model else 'after seeing the curve'})"
         )
     lines += _show_threshold(model)
     lines += _show_kept(model)
     lines += _show_baseline(model)
-    if model.get("left_out_batches"):
-        batches = model["left_out_batches"]
-        worst = min(batches["accuracy_of_batch"].values())
-        lines.append(
-            f"  {name} {batches['score']:.3f} when one batch at a time is held out of training "
-            f"(accuracy in the worst batch: {worst:.3f})"
-        )
+    lines += show_clinical(model, name)
     if model.get("permutations"):
         p = model["permutations"]
         lines.append(
@@ -143,6 +142,7 @@ def _show_threshold(model):
         f"({threshold['min_sensitivity']:.3f} requested), "
         f"specificity {threshold['specificity']:.3f} "
         f"({threshold['specificity_without']:.3f} without the threshold)"
+        + (f", {threshold['is']}" if "is" in threshold else "")
     )
 
 

@@ -6,22 +6,24 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 import joblib
 from numpy.typing import ArrayLike
 
+from tamis.comparison.callbacks import Callback, Start
 from tamis.comparison.checks import check_model, check_result
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.effort import time_methods
+from tamis.comparison.error_costs import cost_matrix
 from tamis.comparison.metrics import versions
 from tamis.comparison.options import Options, make_settings
-from tamis.comparison.prepare import prepare
-from tamis.comparison.run import Plan, drop_slow, plan, run
+from tamis.comparison.prepare import prepare, set_aside
+from tamis.comparison.promises import ASKING, check_promises
+from tamis.comparison.run import drop_slow, plan, run
 from tamis.comparison.store import ManifestMismatch, Store
-from tamis.comparison.tasks import Task
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.seeds import as_seed
 from tamis.tables.errors import InputError, in_python
@@ -29,54 +31,6 @@ from tamis.tables.frames import as_table
 from tamis.tables.table import Table
 
 __all__ = ["Callback", "Start", "compare", "compare_table"]
-
-
-@dataclass(frozen=True)
-class Start:
-    """What is known before the first task starts.
-
-    Attributes
-    ----------
-    plan : Plan
-        Settings, folds and tasks.
-    seconds : dict of str to float
-        Rough seconds of one task of every method.
-    notes, checks : list of str, list of Check
-        What was recognised, dropped or changed; findings about the data.
-    n_jobs : int
-        Tasks that run at the same time.
-    was_cleared : bool
-        Whether checkpoints of another comparison were discarded.
-    """
-
-    plan: Plan
-    seconds: dict
-    notes: list
-    checks: list
-    n_jobs: int
-    was_cleared: bool = field(default=False)
-
-
-class Callback:
-    """Base class for callbacks of `compare`; override the methods you need."""
-
-    def on_start(self, start: Start) -> None:
-        """Called once, before the first task."""
-
-    def on_task_begin(self, task: Task) -> None:
-        """Called when a task (`method`, `fold`, `stage`) starts."""
-
-    def on_task_end(self, task: Task, seconds: float | None) -> bool | None:
-        """Called when a task finishes; return True to start no more tasks.
-
-        `seconds` is None if the task failed. Tasks found in checkpoints end without beginning.
-        """
-
-    def on_message(self, message: str) -> None:
-        """Called with what should be known at once, such as a damaged checkpoint."""
-
-    def on_end(self, comparison: Comparison) -> None:
-        """Called once, when everything is done."""
 
 
 def compare(
@@ -90,6 +44,8 @@ def compare(
     groups: ArrayLike | str | None = None,
     batches: ArrayLike | str | None = None,
     sample_weight: ArrayLike | str | None = None,
+    time: ArrayLike | str | None = None,
+    subgroups: Mapping[str, ArrayLike] | Sequence[str] | str = (),
     costs: Mapping[str, float] | None = None,
     feature_groups: Mapping[str, Sequence[str]] | None = None,
     keep: Sequence[str] | None = None,
@@ -98,7 +54,14 @@ def compare(
     minimize: str = "overall",
     positive: str | int | bool | None = None,
     min_sensitivity: float | None = None,
+    calibration_share: float | None = None,
+    confidence: float | None = None,
+    max_error: float | None = None,
+    max_miss: float | None = None,
+    misclassification: Mapping[tuple[Any, Any], float] | None = None,
     permutations: int = 0,
+    learning_curve: bool = False,
+    assay_cv: float | Mapping[str, float] | None = None,
     redundancy: float | None = None,
     duplicates: str = "group",
     text: Sequence[str] = (),
@@ -137,6 +100,10 @@ def compare(
         Sample groups, kept in one fold (patients); batches (laboratories), each held out once.
     sample_weight : array-like of shape (n_samples,), str or None
         Sample weights; methods that cannot use them exactly are skipped.
+    time : array-like of shape (n_samples,), str or None
+        When rows were measured (numbers or dates): adds the score of the past on the future.
+    subgroups : sequence of str, or mapping of str to array-like of shape (n_samples,)
+        Columns (or values) of which every value gets its own score; columns stay features.
     costs : mapping of str to float, or None
         Costs of features (of feature groups by the group's name); 1 for the others.
     feature_groups : mapping of str to sequence of str, or None
@@ -151,8 +118,23 @@ def compare(
         Which number of features to minimise.
     positive, min_sensitivity : label and float, or None
         The positive class, and the smallest sensitivity for it.
+    calibration_share : float or None
+        Share of the rows that is set aside before anything else, for promises about the model.
+    confidence : float or None
+        Of `min_sensitivity`, by calibration rows; of `max_error` and `max_miss` (None: 0.95).
+    max_error, max_miss : float or None
+        Recommend the datum-wise model with the fewest questions whose error rate, or miss rate of
+        the class `positive`, is shown to be at most this by the calibration rows.
+    misclassification : mapping of (label, label) to float, or None
+        Costs of errors, by true and predicted class; 1 for the others. Decisions minimise the
+        expected cost at the class frequencies of the data.
     permutations : int
         How often everything is repeated with shuffled labels, for a p-value.
+    learning_curve : bool
+        Whether to train on fewer rows, too, and estimate what twice the rows would add.
+    assay_cv : float, mapping of str to float, or None
+        Error of measurement as a share of the value (coefficient of variation), of all features
+        or by name: adds the score lost when held-out rows are measured again.
     redundancy : float or None
         Features more correlated than this with a better one are not used.
     duplicates : {"group", "keep", "drop"}
@@ -203,6 +185,8 @@ def compare(
             groups=groups,
             batches=batches,
             weights=sample_weight,
+            time=time,
+            subgroups=subgroups,
             text=text,
             categorical=() if isinstance(categorical, str) else categorical,
             drop=drop,
@@ -227,6 +211,10 @@ def compare(
             minimize=minimize,
             positive=None if positive is None else str(positive),
             min_sensitivity=min_sensitivity,
+            calibration_share=calibration_share,
+            confidence=confidence,
+            max_error=max_error,
+            max_miss=max_miss,
             permutations=permutations,
             redundancy=redundancy,
             duplicates=duplicates,
@@ -234,6 +222,10 @@ def compare(
             ngrams=ngrams,
             allow_baselines=bool(allow_baselines),
             seed=as_seed(random_state),
+            misclassification=dict(misclassification or {}),
+            learning_curve=bool(learning_curve),
+            assay_cv=None if isinstance(assay_cv, Mapping) else assay_cv,
+            assay_cvs=dict(assay_cv) if isinstance(assay_cv, Mapping) else {},
         )
         comparison = compare_table(
             table,
@@ -301,14 +293,23 @@ def compare_table(
     comparison : Comparison
     """
     start, n_jobs = time.perf_counter(), _count_jobs(n_jobs)
+    check_promises(options)
+    table, kept = set_aside(table, options)
     prepared = prepare(table, options)
     problem, notes = prepared.problem, prepared.table.notes
     settings = make_settings(options, problem, notes)
+    needed = ()
+    if kept is not None:
+        notes += kept.announce(problem.classes, problem.codes, settings.methods)
+        needed = (ASKING,) if kept.limits_questions else ()
+    if options.misclassification:
+        costs = cost_matrix(options.misclassification, problem.classes).tolist()
+        settings = replace(settings, misclassification=tuple(map(tuple, costs)))
     planned, left_out = plan(problem, settings), {}
     if methods is not None:
         planned = planned.without([m for m in settings.methods if m not in methods])
     elif options.named != ("all",):
-        planned, left_out = drop_slow(planned, problem, options.named, notes)
+        planned, left_out = drop_slow(planned, problem, options.named, notes, needed)
     store = None
     if checkpoints is not None:
         store = _open_store(checkpoints, problem, options, planned.settings, force, callbacks)
@@ -328,8 +329,10 @@ def compare_table(
     )
     comparison.data, comparison.name = prepared.table, name
     comparison.descriptions, comparison.left_out = dict(descriptions or {}), left_out
-    comparison.checks = list(prepared.checks)
+    comparison.checks, comparison.kept = list(prepared.checks), kept
     if comparison.choice is not None:
+        if kept is not None and kept.limits_questions and not only_finished:
+            comparison.find_questions()
         found = check_result(comparison)
         if "chance" not in [check.code for check in found]:  # else the model means nothing
             found += check_model(comparison)
@@ -355,7 +358,7 @@ def _open_store(folder, problem, options, settings, force, callbacks):
         for callback in callbacks:
             callback.on_message(message)
 
-    words = asdict(options) | {"folds": settings.n_folds, "repeats": settings.n_repeats}
+    words = options.words | {"folds": settings.n_folds, "repeats": settings.n_repeats}
     manifest = {
         "data": problem.digest(),
         "options": json.loads(json.dumps(words, default=str)),

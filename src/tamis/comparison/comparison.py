@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.comparison.calibrated import CalibrationRows
 from tamis.comparison.choice import Candidates, Choice, Honest
-from tamis.comparison.final import describe_features, fit_final
+from tamis.comparison.clinical import describe_clinical
+from tamis.comparison.final import describe_features, fit_final, make_model, train_final
 from tamis.comparison.folder import RunFolder
+from tamis.comparison.held_out import HeldOut
 from tamis.comparison.metrics import kept_alone, path_table, summarise
+from tamis.comparison.notebook import notebook_view
 from tamis.comparison.options import Settings
 from tamis.comparison.problem import Problem
+from tamis.comparison.promises import ASKING
 from tamis.comparison.restricted import exclude_features
 from tamis.comparison.results import MethodResult
 from tamis.paths.folds import Fold
@@ -57,8 +61,10 @@ class Comparison:
         The recommended method and level; None where no method was finished.
     honest_score : Honest or None
         Score of the whole procedure, with its 95 % interval.
-    batches : list of MethodResult
-        Results with one batch held out at a time.
+    held_out : dict of str to HeldOut
+        Predictions of "batch", one held out at a time, and of "time", by earlier rows.
+    learning_curve, assay : dict or None
+        Scores with fewer rows, and with errors of measurement; see `clinical`.
     p_value : float or None
         Of the permutations.
     shuffled_scores : list of float
@@ -77,10 +83,10 @@ class Comparison:
         Findings about the data and the result.
     without : tuple of str
         Features that were excluded after the comparison (`excluding`).
+    kept : CalibrationRows or None
+        Rows that were set aside before anything else.
     backend : module or None
         Library of the frames that are returned; None: dicts of columns.
-    path_features : dict of str to list of ndarray of int
-        For methods that were trained on all rows: the features of each level.
     """
 
     problem: Problem
@@ -93,7 +99,9 @@ class Comparison:
     candidates: Candidates | None = None
     choice: Choice | None = None
     honest_score: Honest | None = None
-    batches: list[MethodResult] = field(default_factory=list)
+    held_out: dict[str, HeldOut] = field(default_factory=dict)
+    learning_curve: dict[str, Any] | None = None
+    assay: dict[str, Any] | None = None
     p_value: float | None = None
     shuffled_scores: list[float] = field(default_factory=list)
     n_left: int = 0
@@ -103,8 +111,10 @@ class Comparison:
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
     without: tuple[str, ...] = ()
+    kept: CalibrationRows | None = None
     backend: Any = None
-    path_features: dict[str, list[NDArray]] = field(default_factory=dict, init=False, repr=False)
+    _features: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+    _trained: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     _models: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     _tested: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -121,6 +131,13 @@ class Comparison:
         result = self.result(choice.method)
         assert result is not None
         return result, choice.place
+
+    @property
+    def final_choice(self) -> Choice:
+        """The choice of the calibration rows, if they made one; otherwise `choice`."""
+        choice = self._require_choice()
+        questions = None if self.kept is None else self.kept.questions
+        return choice if questions is None or questions.choice is None else questions.choice
 
     @property
     def table(self) -> Any:
@@ -174,7 +191,7 @@ class Comparison:
     @property
     def features(self) -> Any:
         """The features of the recommended model, best first, as a frame of the caller's kind."""
-        return self.features_of(self._require_choice())
+        return self.features_of(self.final_choice)
 
     def features_of(self, choice: Choice) -> Any:
         """The features of one method and level: see `features`."""
@@ -206,8 +223,8 @@ class Comparison:
 
     @property
     def model(self) -> TableClassifier:
-        """The recommended model, fitted on all rows."""
-        return TableClassifier.from_model(self.table_model(self._require_choice()))
+        """The recommended model, fitted on all rows but those set aside for calibration."""
+        return TableClassifier.from_model(self.table_model(self.final_choice))
 
     def pick(self, method: str, n_features: float, without: Sequence[str] = ()) -> TableClassifier:
         """The model of another method or level, fitted on all rows.
@@ -276,14 +293,31 @@ class Comparison:
     def fitted(self, choice: Choice) -> tuple[TableModel, list[dict], dict]:
         """Model, feature records and metrics of one method and level, fitted once."""
         if choice not in self._models:
-            model, trained = fit_final(self, choice)
+            model, trained = fit_final(self, choice, self._trained.get(choice.method))
+            levels = range(len(trained.places))
+            self._features[choice.method] = [trained.features(level) for level in levels]
             records, guarantees = describe_features(self, choice, trained)
             metrics = summarise(self, choice, records, guarantees)
+            if self.kept is not None:
+                self.kept.conclude(metrics, model, choice, self.choice)
             model.scores = {
                 name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
             }
             self._models[choice] = model, records, metrics
         return self._models[choice]
+
+    def find_questions(self) -> None:
+        """Test the datum-wise models on the calibration rows, from many questions to few."""
+        result = self.result(ASKING)
+        assert self.kept is not None
+        if result is None:
+            return
+        trained = self._trained[ASKING] = train_final(self, result)
+        models = [make_model(self, result, i, trained) for i in range(len(result.levels))]
+        names = {
+            name for name, kept in zip(self.problem.names, self.problem.kept, strict=True) if kept
+        }
+        self.kept.test_questions(models, result, names)
 
     def _require_choice(self) -> Choice:
         if self.choice is None:
@@ -299,8 +333,11 @@ class Comparison:
     def metrics(self) -> dict:
         """All results as plain values: the content of `metrics.json`."""
         if self.choice is None:
-            return summarise(self, None, [], {})
-        return self.fitted(self.choice)[2]
+            metrics = summarise(self, None, [], {})
+            if self.kept is not None:
+                self.kept.conclude(metrics)
+            return metrics
+        return self.fitted(self.final_choice)[2]
 
     def save(
         self, folder: str | PathLike, choice: Choice | None = None, guard: bool = True
@@ -321,26 +358,12 @@ class Comparison:
         messages : list of str
             Messages about the files.
         """
-        model, records, metrics = self.fitted(choice or self._require_choice())
+        model, records, metrics = self.fitted(choice or self.final_choice)
         assert self.data is not None
         return RunFolder(folder).write_results(model, records, metrics, self.data.columns, guard)
 
     def to_html(self, path: str | PathLike | None = None, **options: Any) -> str:
-        """The report: one page that needs no network.
-
-        Parameters
-        ----------
-        path : str or path-like or None
-            File to write; None: none.
-        **options : dict
-            `choice`, `about`, `evaluations`, `include_rows`: see `tamis.report.page.write_report`.
-
-        Returns
-        -------
-        page : str
-            HTML.
-        """
-        # By its name: a comparison knows that there is a report, not how it is made.
+        """The report as HTML; the options are those of `tamis.report.page.write_report`."""
         return import_module("tamis.report.page").write_report(self, path, **options)
 
     def __repr__(self):
@@ -356,31 +379,19 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The recommendation and one row per method, for notebooks."""
-        rows = []
-        for result in self.results:
-            path = path_table(result, self.candidates)
-            best, sparse = path["best"], path["good_enough"]
-            cells = [
-                html.escape(path["title"]),
-                f"{sparse['features_overall']:.3g}",
-                f"{sparse['score']:.3f} ± {sparse['standard_error']:.3f}",
-                f"{best['features_overall']:.3g}",
-                f"{best['score']:.3f}",
-            ]
-            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        heads = ("method", "features", "score", "features at best", "best score")
-        header = "".join(f"<th>{head}</th>" for head in heads)
-        warnings = "".join(
-            f"<li>{html.escape(check.sentence)} {html.escape(check.advice)}</li>"
-            for check in self.checks
-        )
-        return (
-            f"<p><strong>{html.escape(repr(self))}</strong></p>"
-            f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-            + (f"<ul>{warnings}</ul>" if warnings else "")
-        )
+        return notebook_view(self)
 
     # Shared by the reports.
+
+    @cached_property
+    def clinical(self) -> dict[str, Any]:
+        """Other sites, later rows, subgroups, costs of errors, more rows, errors of measurement.
+
+        Plain values under "left_out_batches", "time_order", "subgroups", "misclassification",
+        "learning_curve" and "assay", as far as they were asked for.
+        """
+        self._require_choice()
+        return describe_clinical(self)
 
     @cached_property
     def lower_band(self) -> NDArray[np.float64]:

@@ -73,4 +73,5 @@ def _shrink(problem):
         batches=None,
         weights=some(problem.weights),
         times=None,
+        dates=None,
     )

@@ -23,6 +23,8 @@ __all__ = [
     "feature_p_values",
     "find_batch_features",
     "fit_final",
+    "make_model",
+    "train_final",
 ]
 
 # Features this much correlated with a selected one could replace it.
@@ -282,44 +284,56 @@ def _substitutes(part, features, limit):
     return substitutes
 
 
-def fit_final(comparison, choice):
-    """Train one method at one level on all rows.
+def train_final(comparison, result):
+    """Train one method on all rows, at all its levels.
 
     Parameters
     ----------
     comparison : Comparison
-    choice : Choice
+    result : MethodResult
+
+    Returns
+    -------
+    trained : Trained
+    """
+    problem, settings = comparison.problem, comparison.settings
+    part = problem.train_part(np.arange(problem.n_rows), problem.codes, settings.seed)
+    # All levels, as in the folds: a level may depend on the others of its path.
+    return result.method.train(part, list(result.levels))
+
+
+def make_model(comparison, result, place, trained):
+    """The model of one level, reduced to its columns.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    result : MethodResult
+    place : int
+        Place of the level.
+    trained : Trained
+        From `train_final`.
 
     Returns
     -------
     model : TableModel
-    trained : Trained
-        The path on all rows, for `describe_features`.
     """
     problem, settings = comparison.problem, comparison.settings
-    result = next(r for r in comparison.results if r.method.name == choice.method)
-    place, method = choice.place, result.method
-    part = problem.train_part(np.arange(problem.n_rows), problem.codes, settings.seed)
-    # All levels, as in the folds: a level may depend on the others of its path.
-    trained = method.train(part, list(result.levels))
-    features = [trained.features(level) for level in range(len(result.levels))]
-    comparison.path_features[choice.method] = features
-    columns, estimator = method.shrink(trained, place)
+    part = trained.part
+    columns, estimator = result.method.shrink(trained, place)
     estimator.classes_ = problem.classes[part.known[estimator.classes_]]
     used = part.columns[columns]
     everything = np.union1d(problem.missing, used)
     preparation = problem.preparation.learn(problem.encoded, everything, problem.weights)
     preparation = observe(preparation.restrict(used), problem.encoded[:, used])
-    counts = np.bincount(problem.codes, problem.weights, problem.classes.size)
-    shares = np.full(counts.size, 1 / counts.size) if problem.balanced else counts / counts.sum()
     descriptions = comparison.descriptions
     model = TableModel(
-        method=choice.method,
+        method=result.method.name,
         level=float(result.levels[place]),
         target=comparison.data.target or "target",
         preparation=preparation,
         estimator=estimator,
-        priors=shares,
+        priors=problem.priors,
         is_dense=trained.columns is not None,
         temperature=calibrate(result, place, problem),
         descriptions={k: v for k, v in descriptions.items() if k in preparation.required},
@@ -327,9 +341,33 @@ def fit_final(comparison, choice):
     )
     if settings.positive is not None:
         model.positive = problem.classes[settings.positive].item()
+    if settings.misclassification is not None:
+        model.misclassification = np.array(settings.misclassification)
+        model.frequencies = problem.frequencies
     if result.thresholds is not None:
         model.threshold = _tempered(result, place, model.temperature)
-    return model, trained
+    return model
+
+
+def fit_final(comparison, choice, trained=None):
+    """Train one method at one level on all rows.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+    trained : Trained or None
+        The method's path, if it was trained on all rows already.
+
+    Returns
+    -------
+    model : TableModel
+    trained : Trained
+        The path on all rows, for `describe_features`.
+    """
+    result = next(r for r in comparison.results if r.method.name == choice.method)
+    trained = trained or train_final(comparison, result)
+    return make_model(comparison, result, choice.place, trained), trained
 
 
 def _tempered(result, at, temperature):

@@ -161,6 +161,7 @@ def describe_model(comparison, choice, point):
         row["rows"] //= n_repeats
     if recommended:
         described["honest_score"] = _honest(comparison.honest_score, settings)
+        described |= comparison.clinical
     elif comparison.without:
         described["without"] = list(comparison.without)
         described["selection_score"]["is"] = (
@@ -175,9 +176,6 @@ def describe_model(comparison, choice, point):
         }
     if settings.min_sensitivity is not None:
         described["threshold"] = _threshold(comparison, result, at, described)
-    if comparison.batches:
-        names = np.unique(comparison.data.batches)
-        described["left_out_batches"] = _batches(comparison, choice, names)
     if comparison.p_value is not None and recommended:
         described["permutations"] = {
             "p_value": comparison.p_value,
@@ -276,23 +274,4 @@ def _threshold(comparison, result, at, described):
         "sensitivity": reached["sensitivity"] if sensitivity is None else sensitivity,
         "specificity": reached["specificity"] if specificity is None else specificity,
         "specificity_without": float(without),
-    }
-
-
-def batch_scores(problem, result, place):
-    """Accuracy of a level on each batch that was held out, by the number of the batch."""
-    right = result.labels[place, 0] == problem.codes
-    return {int(b): float(right[problem.batches == b].mean()) for b in np.unique(problem.batches)}
-
-
-def _batches(comparison, choice, names):
-    result = next((r for r in comparison.batches if r.method.name == choice.method), None)
-    if result is None:
-        return None
-    return {
-        "score": float(result.scores[choice.place]),
-        "accuracy_of_batch": {
-            str(names[b]): value
-            for b, value in batch_scores(comparison.problem, result, choice.place).items()
-        },
     }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from tamis.paths.rule import TOLERANCE
 from tamis.tables.errors import InputError
 
 __all__ = ["Options", "Settings", "find_methods", "make_settings"]
+
+_LARGEST_CV = 2.0
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,19 @@ class Options:
     tolerance : float
     positive : str or None
     min_sensitivity, redundancy : float or None
+    calibration_share, confidence, max_error, max_miss : float or None
     permutations : int
     ngrams : tuple of int
     allow_baselines : bool
         Whether sparse baselines may be recommended.
     seed : int
+    misclassification : mapping of "true:predicted", or (true, predicted), to float
+        Costs of errors.
+    learning_curve : bool
+    assay_cv : float or None
+        Error of measurement, as a share of the value.
+    assay_cvs : mapping of str to float
+        The same for single features.
     """
 
     methods: str | Sequence[str] = "auto"
@@ -57,6 +68,10 @@ class Options:
     minimize: str = "overall"
     positive: str | None = None
     min_sensitivity: float | None = None
+    calibration_share: float | None = None
+    confidence: float | None = None
+    max_error: float | None = None
+    max_miss: float | None = None
     permutations: int = 0
     redundancy: float | None = None
     duplicates: str = "group"
@@ -64,6 +79,10 @@ class Options:
     ngrams: tuple[int, int] = (1, 1)
     allow_baselines: bool = False
     seed: int = 0
+    misclassification: Mapping[Any, float] = field(default_factory=dict)
+    learning_curve: bool = False
+    assay_cv: float | None = None
+    assay_cvs: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self):
         limits = {
@@ -74,6 +93,10 @@ class Options:
             "min_sensitivity": ("min_sensitivity", 0, 1),
             "permutations": ("permutations", 0, None),
             "redundancy": ("redundancy", 0, 1),
+            "calibration_share": ("calibration_share", 0, 1),
+            "confidence": ("confidence", 0, 1),
+            "max_error": ("max_error", 0, 1),
+            "max_miss": ("max_miss", 0, 1),
         }
         for field_name, (parameter, low, high) in limits.items():
             value = getattr(self, field_name)
@@ -85,6 +108,23 @@ class Options:
                 kind = "an integer" if is_whole else "a number"
                 limit = f"of at least {low}" if high is None else f"from {low} to {high}"
                 raise InputError(f"{parameter} must be {kind} {limit}, got {value!r}.")
+
+        for name, value in {"assay_cv": self.assay_cv, **self.assay_cvs}.items():
+            if value is not None and not (is_real(value) and 0 <= value <= _LARGEST_CV):
+                raise InputError(
+                    f"{name}: an error of measurement is a share of the value, from 0 to "
+                    f"{_LARGEST_CV:g}, such as 0.1; got {value!r}."
+                )
+        if self.misclassification and self.min_sensitivity is not None:
+            raise InputError(
+                "--misclassification and --min-sensitivity both say how to decide; give one."
+            )
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The options that outcomes of tasks depend on, by name."""
+        later = ("misclassification", "learning_curve", "assay_cv", "assay_cvs")
+        return {name: value for name, value in asdict(self).items() if name not in later}
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -116,6 +156,11 @@ class Settings:
         How often everything is repeated with shuffled labels.
     allow_baselines : bool
         Whether sparse baselines may be recommended.
+    misclassification : tuple of tuple of float, or None
+        Cost of predicting each class (columns) for rows of each class (rows).
+    learning_curve : bool
+    assay_cv, assay_cvs : float or None, mapping of str to float
+        Errors of measurement: of all features, and of single ones.
     """
 
     methods: tuple
@@ -130,6 +175,10 @@ class Settings:
     min_sensitivity: float | None = None
     permutations: int = 0
     allow_baselines: bool = False
+    misclassification: tuple[tuple[float, ...], ...] | None = None
+    learning_curve: bool = False
+    assay_cv: float | None = None
+    assay_cvs: Mapping[str, float] = field(default_factory=dict)
 
 
 def find_methods(options: Options) -> tuple[str, ...]:
@@ -192,6 +241,9 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
         min_sensitivity=options.min_sensitivity,
         permutations=options.permutations,
         allow_baselines=options.allow_baselines,
+        learning_curve=options.learning_curve,
+        assay_cv=options.assay_cv,
+        assay_cvs=options.assay_cvs,
     )
 
 

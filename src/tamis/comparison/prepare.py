@@ -6,18 +6,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamis.comparison.calibrated import CalibrationRows
 from tamis.comparison.checks import check_data
+from tamis.comparison.clinical import check_subgroups
 from tamis.comparison.options import Options
 from tamis.comparison.problem import Problem
+from tamis.paths.calibration_rows import keep_rows
 from tamis.paths.copies import find_copies
 from tamis.paths.folds import merge_groups
 from tamis.tables.errors import InputError, nearest
 from tamis.tables.preparation import lay_out, missing_columns
 from tamis.tables.table import Table
 
-__all__ = ["Prepared", "find_disguised", "handle_duplicates", "make_problem", "prepare"]
+__all__ = [
+    "Prepared",
+    "find_disguised",
+    "handle_duplicates",
+    "make_problem",
+    "prepare",
+    "set_aside",
+]
 
-_FEWEST_ROWS = 20
+_FEWEST_ROWS, _FEWEST_OF_CLASS = 20, 2
 _EPOCHS = ((0.6e9, 2.5e9), (0.6e12, 2.5e12))  # seconds and milliseconds since 1970
 
 
@@ -39,6 +49,49 @@ class Prepared:
     checks: list
 
 
+def set_aside(table: Table, options: Options) -> tuple[Table, CalibrationRows | None]:
+    """Set calibration rows aside, before anything is learned from the table.
+
+    Sample groups and copies of a row stay together. Rows are dealt class by class, unless the
+    error rate of all rows together is to be limited, which needs rows drawn regardless of class.
+
+    Parameters
+    ----------
+    table : Table
+        With labels.
+    options : Options
+
+    Returns
+    -------
+    table : Table
+        The other rows.
+    kept : CalibrationRows or None
+        None if none are asked for.
+    """
+    if options.calibration_share is None:
+        return table, None
+    groups = table.groups
+    if options.duplicates != "keep":
+        times, counters = find_disguised(table.columns)
+        groups = merge_groups(groups, _find(table.columns, [*times, *counters]).groups)
+    elif groups is not None:
+        groups = merge_groups(groups)
+    assert table.y is not None
+    codes = None
+    if options.max_error is None:
+        codes = np.unique(table.y, return_inverse=True)[1]
+    share, n_rows = options.calibration_share, table.n_rows
+    train, rows = keep_rows(codes, groups, n_rows, share, options.seed, left=_FEWEST_OF_CLASS)
+    if not rows.size:
+        raise InputError(
+            f"--calibration-share {share:g}: of so few rows, none would be "
+            "set aside. Set a larger share aside, or collect more rows."
+        )
+    kept = table.take(rows)
+    groups = None if groups is None else groups[rows]
+    return table.take(train), CalibrationRows(kept, groups, options)
+
+
 def prepare(table: Table, options: Options) -> Prepared:
     """Encode a table, once for all methods and folds, and check it.
 
@@ -52,6 +105,7 @@ def prepare(table: Table, options: Options) -> Prepared:
     -------
     prepared : Prepared
     """
+    check_subgroups(table)
     times, counters = find_disguised(table.columns)
     table, copies, n_dropped = handle_duplicates(table, options.duplicates, [*times, *counters])
     if not table.columns.names:
@@ -162,6 +216,7 @@ def make_problem(
         balanced=balanced,
         redundancy=redundancy,
         max_features=max_features,
+        dates=_indices(dataset.times),
     )
 
 

@@ -53,6 +53,8 @@ class Problem:
         Sample weights.
     times : ndarray of shape (n_rows,) or None
         Number of copies of each row; None if there are none.
+    dates : ndarray of int64 of shape (n_rows,) or None
+        When each row was measured: places in the order of time.
     balanced : bool
         Whether all classes have equal weight.
     redundancy : float or None
@@ -82,6 +84,7 @@ class Problem:
     redundancy: float | None = None
     max_features: int | None = None
     excluded: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    dates: np.ndarray | None = None
     n_rows: int = field(init=False)
     n_features: int = field(init=False)
 
@@ -92,6 +95,18 @@ class Problem:
         object.__setattr__(self, "n_rows", self.codes.size)
         object.__setattr__(self, "n_features", n_features)
 
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Share of each class among the rows, by their weights."""
+        counts = np.bincount(self.codes, self.weights, self.classes.size)
+        return counts / counts.sum()
+
+    @property
+    def priors(self) -> NDArray[np.float64]:
+        """Class frequencies that probabilities stand for: equal ones if classes are balanced."""
+        n_classes = self.classes.size
+        return np.full(n_classes, 1 / n_classes) if self.balanced else self.frequencies
+
     def digest(self) -> str:
         """Hash of everything that the outcomes of tasks depend on, apart from the options."""
         hasher = hashlib.blake2b(digest_size=16)
@@ -99,7 +114,7 @@ class Problem:
         is_dense = not is_sparse(matrix)
         parts = [matrix] if is_dense else [matrix.data, matrix.indices, matrix.indptr]
         parts += [self.codes, self.feature_of, self.kept, self.costs]
-        parts += [self.groups, self.batches, self.weights]
+        parts += [self.groups, self.batches, self.weights, self.dates]
         for part in parts:
             if part is not None:
                 hasher.update(str(part.shape).encode())

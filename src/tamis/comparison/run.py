@@ -3,16 +3,19 @@
 import math
 import time
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from tamis.comparison.assay import assay_errors, measure_again
 from tamis.comparison.baselines import estimate_seconds, find_method
 from tamis.comparison.choice import Candidates, estimate
 from tamis.comparison.comparison import Comparison
+from tamis.comparison.held_out import Split, make_splits, predict_held_out
+from tamis.comparison.learning_curve import describe_curve, fewer_rows
 from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
 from tamis.comparison.options import Settings
-from tamis.comparison.results import collect, judge
+from tamis.comparison.results import collect
 from tamis.comparison.tasks import Task, run_tasks, shuffle_labels
-from tamis.paths.folds import leave_one_batch_out, make_folds
+from tamis.paths.folds import make_folds
 
 __all__ = ["PATIENCE", "Plan", "drop_slow", "plan", "run"]
 
@@ -31,17 +34,20 @@ class Plan:
     folds : list of Fold
     tasks : list of Task
         In the order of execution: the cheapest method first.
+    splits : list of Split
+        Batches and times that are held out.
     """
 
     settings: Settings
     folds: list
     tasks: list
+    splits: list[Split] = field(default_factory=list)
 
     def without(self, methods):
         """The plan without some methods."""
         left = tuple(name for name in self.settings.methods if name not in methods)
         tasks = [task for task in self.tasks if task.method in left]
-        return Plan(replace(self.settings, methods=left), self.folds, tasks)
+        return Plan(replace(self.settings, methods=left), self.folds, tasks, self.splits)
 
 
 def plan(problem, settings):
@@ -66,19 +72,26 @@ def plan(problem, settings):
     for name in sorted(settings.methods, key=lambda name: estimate_seconds(problem, name)):
         tasks += _tasks(problem, settings, [name], folds, "cv")
         tasks += _tasks(problem, settings, [name], pairs, "pair")
-    if problem.batches is not None:
-        batches = leave_one_batch_out(problem.batches, problem.groups, settings.seed)
-        tasks += _tasks(problem, settings, settings.methods, batches, "batch")
+    splits = make_splits(problem, settings)
+    for split in splits:
+        if split.inner:
+            tasks += _tasks(problem, settings, settings.methods, [split.fold], split.stage)
+            tasks += _tasks(problem, settings, settings.methods, split.inner, split.inner_stage)
+    # What cannot be done is said before hours of work.
+    if settings.learning_curve:
+        fewer_rows(problem, folds, settings.seed)
+    if settings.assay_cv is not None or settings.assay_cvs:
+        assay_errors(problem, settings)
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, settings.seed, p)
         shuffled = make_folds(
             codes, problem.groups, settings.n_folds, settings.n_repeats, settings.seed
         )
         tasks += _tasks(problem, settings, settings.methods, shuffled, f"shuffled{p}", p)
-    return Plan(settings, folds, tasks)
+    return Plan(settings, folds, tasks, splits)
 
 
-def drop_slow(planned, problem, named, notes):
+def drop_slow(planned, problem, named, notes, needed=()):
     """Drop the methods that would take too long from a plan, with a note.
 
     They depend on the sizes alone, so that the result does not depend on the machine. Methods that
@@ -92,6 +105,8 @@ def drop_slow(planned, problem, named, notes):
         Methods that the user named.
     notes : list of str
         Receives messages for the user.
+    needed : sequence of str
+        Methods without which another option has no answer: they are kept, too.
 
     Returns
     -------
@@ -107,7 +122,7 @@ def drop_slow(planned, problem, named, notes):
     ours = [name for name in methods if not find_method(name, allow).is_baseline]
     if ours and all(name in left_out for name in ours):
         del left_out[min(ours, key=seconds.get)]
-    left_out = {name: t for name, t in left_out.items() if name not in named}
+    left_out = {name: t for name, t in left_out.items() if name not in (*named, *needed)}
     for name, t in left_out.items():
         told = f"{t / 60:.0f} min" if t < 5400 else f"{t / 3600:.1f} h"
         notes.append(f"{name} is not run: it would take about {told} (--methods all runs it)")
@@ -168,15 +183,20 @@ def run(
     is_stopped = only_finished
 
     def start(task):
-        is_needed = task.method == first and task.stage in ("cv", "pair") and not only_finished
+        is_needed = (
+            task is not None
+            and task.method == first
+            and task.stage in ("cv", "pair")
+            and not only_finished
+        )
         if not is_needed and (is_stopped or time.perf_counter() > deadline):
             return False
-        for callback in callbacks:
+        for callback in callbacks if task is not None else ():
             callback.on_task_begin(task)
         return True
 
-    done, failed, why_stopped = {}, {}, None
-    try:
+    def do(tasks):
+        nonlocal is_stopped
         for task, outcome in run_tasks(
             problem,
             tasks,
@@ -192,6 +212,10 @@ def run(
             seconds = None if isinstance(outcome, str) else outcome.seconds
             for callback in callbacks:
                 is_stopped |= bool(callback.on_task_end(task, seconds))
+
+    done, failed, why_stopped = {}, {}, None
+    try:
+        do(tasks)
     except KeyboardInterrupt:
         why_stopped = "stopped"
     except BrokenProcessPool:
@@ -207,7 +231,14 @@ def run(
         r.method.name for r in results if r not in comparison.results
     ]
     if any(not result.method.is_baseline for result in comparison.results):
-        _conclude(comparison, tasks, done)
+        _conclude(comparison, planned, done)
+        if why_stopped is None:
+            try:
+                _ask_more(comparison, do, done, is_over=lambda: not start(None))
+            except KeyboardInterrupt:
+                comparison.why_stopped = "stopped"
+        wants_assay = settings.assay_cv is not None or settings.assay_cvs
+        comparison.n_left += bool(wants_assay and comparison.assay is None and not only_finished)
     return comparison
 
 
@@ -226,9 +257,9 @@ def _gather(comparison, tasks, done, stage, codes=None):
     return results, unfinished
 
 
-def _conclude(comparison, tasks, done):
-    """Recommendation, honest score, batches and permutations."""
-    problem, settings = comparison.problem, comparison.settings
+def _conclude(comparison, planned, done):
+    """Recommendation, honest score, batches, times and permutations."""
+    problem, settings, tasks = comparison.problem, comparison.settings, planned.tasks
     comparison.candidates = Candidates.of(comparison.results, problem, settings)
     comparison.choice = comparison.candidates.choice()
     nested = is_nested(problem.n_rows, settings.n_folds)
@@ -246,22 +277,40 @@ def _conclude(comparison, tasks, done):
         comparison.honest_score = estimate_nested(
             problem, settings, comparison.results, pairs, comparison.folds, comparison.honest_score
         )
-    if problem.batches is not None:
-        comparison.batches, _ = _gather(comparison, tasks, done, "batch")
-        for result in comparison.batches:
-            # The labels of a batch that is held out must not influence the threshold.
-            known = comparison.result(result.method.name)
-            if known is not None and known.thresholds is not None:
-                judge(
-                    result,
-                    problem.codes,
-                    settings.scoring,
-                    settings.positive,
-                    settings.min_sensitivity,
-                    known.thresholds,
-                    problem.weights,
-                )
+    for stage in dict.fromkeys(split.stage for split in planned.splits):
+        held_out = predict_held_out(
+            problem,
+            settings,
+            [split for split in planned.splits if split.stage == stage],
+            [result.method for result in comparison.results],
+            list(done.values()),
+            comparison.failed,
+        )
+        if held_out is not None:
+            comparison.held_out[stage] = held_out
     _permute(comparison, tasks, done)
+
+
+def _ask_more(comparison, do, done, is_over):
+    """What needs the recommended method once more: fewer rows, and errors of measurement."""
+    problem, settings = comparison.problem, comparison.settings
+    result, place = comparison.chosen
+    if settings.learning_curve:
+        parts = fewer_rows(problem, comparison.folds, settings.seed)
+        name = result.method.name
+        tasks = {
+            n: _tasks(problem, settings, [name], some, f"curve{n}") for n, some in parts.items()
+        }
+        do([task for some in tasks.values() for task in some])
+        left = [task for some in tasks.values() for task in some if task.key not in done]
+        comparison.n_left += len(left)
+        if not left:
+            outcomes = {n: [done[task.key][1] for task in some] for n, some in tasks.items()}
+            comparison.learning_curve = describe_curve(
+                problem, settings, result, place, parts, outcomes
+            )
+    if (settings.assay_cv is not None or settings.assay_cvs) and not is_over():
+        comparison.assay = measure_again(problem, settings, result, place, comparison.folds)
 
 
 def _permute(comparison, tasks, done):

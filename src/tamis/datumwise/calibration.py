@@ -2,6 +2,7 @@ r"""The fewest questions with which errors are shown to be rare.
 
 The policies of a path are tested on calibration rows, from the smallest cost weight (the most
 questions) to the largest, by `tamis.paths.fixed_sequence`. The answer is the cheapest one reached.
+If budgets vary as well, the order is that of the mean costs on the training rows.
 
 The questions that it takes are given as a mean over the calibration rows, one per sample group,
 with an approximate interval for all M policies at once, so that it survives the choice of one:
@@ -12,7 +13,7 @@ degrees of freedom. The second term keeps an equal number on all rows from being
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,6 @@ from scipy.stats import t as student
 
 from tamis.paths.fixed_sequence import Limit, SequenceTest, run_sequence
 from tamis.paths.path import Usage
-
-if TYPE_CHECKING:
-    from tamis.datumwise.classifier import DatumWiseClassifier
 
 __all__ = ["CalibratedQuestions", "Estimate", "calibrate_levels"]
 
@@ -50,24 +48,27 @@ class CalibratedQuestions:
 
     Attributes
     ----------
-    model : DatumWiseClassifier or None
+    model : DatumWiseClassifier, DatumWiseClassifierCV or None
         The model; None if even the one with the most questions did not pass.
     cost_weight : float or None
         Its cost weight.
     n_questions, cost : Estimate or None
         Questions that it asks a row for on average, and their cost, with intervals.
     cost_weights : ndarray of shape (n_models,)
-        All cost weights, in the order of the tests: ascending.
+        All cost weights, in the order of the tests: ascending, unless budgets vary as well.
     test : SequenceTest
         Errors and p-values of all models, in this order.
+    budgets : tuple of int or None, or None
+        Largest numbers of features of all models, in this order; None if they do not vary.
     """
 
-    model: DatumWiseClassifier | None
+    model: Any
     cost_weight: float | None
     n_questions: Estimate | None
     cost: Estimate | None
     cost_weights: NDArray[np.float64]
     test: SequenceTest
+    budgets: tuple[int | None, ...] | None = None
 
     def __str__(self) -> str:
         if self.n_questions is None:

@@ -12,7 +12,7 @@ from tamis._base import steps, validate, with_callbacks
 from tamis.datumwise._fitted import FittedDatumWise
 from tamis.datumwise.calibration import CalibratedQuestions
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
-from tamis.datumwise.path import DatumWisePath, Habits
+from tamis.datumwise.path import DatumWisePath, Habits, calibrate_family
 from tamis.datumwise.process import choose_cost_weights, find_status
 from tamis.paths.calibration_rows import (
     CALIBRATION_SHARE,
@@ -261,6 +261,7 @@ class DatumWiseClassifier(FittedDatumWise):
         max_misses: float | Mapping | None = None,
         confidence: float = 0.95,
         levels: int | Sequence[float] | None = None,
+        budgets: Sequence[int] = (),
         calibration_share: float = CALIBRATION_SHARE,
         groups: ArrayLike | None = None,
     ) -> CalibratedQuestions:
@@ -286,6 +287,9 @@ class DatumWiseClassifier(FittedDatumWise):
             Probability, at least, that the answer keeps these limits or is none.
         levels : int, array-like of float or None, default=None
             Cost weights, as in `fit_path`.
+        budgets : sequence of int, default=()
+            Largest numbers of features to try besides `max_features`: a path is learned for each,
+            and all models are tested from the largest mean cost on training rows to the smallest.
         calibration_share : float, default=0.3
             Share of the rows (or sample groups) that are set aside.
         groups : array-like of shape (n_samples,), default=None
@@ -320,8 +324,13 @@ class DatumWiseClassifier(FittedDatumWise):
         train, kept = keep_rows(None, numbers, len(labels), calibration_share, seed)
         if hasattr(X, "columns"):  # keeps the names of the features
             values = X
-        path = self.fit_path(take_rows(values, train), labels[train], levels)
-        return path.calibrate(
+        budgets = [self.max_features, *budgets]
+        models = [clone(self).set_params(max_features=budget) for budget in budgets]
+        rows = take_rows(values, train), labels[train]
+        paths = [model.fit_path(*rows, levels) for model in models]
+        return calibrate_family(
+            paths,
+            budgets,
             take_rows(values, kept),
             labels[kept],
             max_error=max_error,

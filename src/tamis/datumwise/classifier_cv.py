@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from tamis._base import is_real, steps, with_callbacks
 from tamis.datumwise._fitted import FittedDatumWise
+from tamis.datumwise.calibrating import CalibratedPathMixin
 from tamis.datumwise.classifier import DatumWiseClassifier
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
 from tamis.datumwise.process import choose_cost_weights, find_class_losses
@@ -41,7 +42,7 @@ _OF_LEVEL = (
 )
 
 
-class DatumWiseClassifierCV(ScoringMixin, FittedDatumWise):
+class DatumWiseClassifierCV(CalibratedPathMixin, ScoringMixin, FittedDatumWise):
     """Datum-wise classifier whose cost weight is chosen by cross-validation.
 
     One path of policies, from few questions to many, is learned in each fold and on all data. See
@@ -197,6 +198,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
         check_learner(self)
         self._check_choice()
         X, codes = self._validate(X, y)
+        self._remember_rows(X, codes)
         process = self._make_process(codes, 0.0)
         levels = choose_cost_weights("cost_weights", self.cost_weights, process, codes)
         validation = CrossValidation(

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tamis._base import encode_labels, name_some, validate
-from tamis.datumwise.calibration import CalibratedQuestions, calibrate_levels
+from tamis.datumwise.calibration import CalibratedQuestions, Estimate, calibrate_levels
 from tamis.datumwise.costs import mean_paid, paid
 from tamis.datumwise.process import Process, Run, find_status
 from tamis.paths.calibration_rows import number_groups, one_row_per_group
-from tamis.paths.fixed_sequence import make_limits
+from tamis.paths.fixed_sequence import SequenceTest, make_limits
 from tamis.paths.path import Path, Usage
 from tamis.paths.seeds import as_seed
 
 if TYPE_CHECKING:
     from tamis.datumwise.classifier import DatumWiseClassifier
 
-__all__ = ["DatumWisePath", "Habits"]
+__all__ = ["DatumWisePath", "Habits", "calibrate_family", "collect", "fewest_questions"]
 
 # Number of rows that go through all policies together.
 _ROWS = 4096
@@ -173,53 +173,161 @@ class DatumWisePath(Path):
         -------
         calibrated : CalibratedQuestions
         """
-        model = self.model(0)
-        X, y = validate(model, X, y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        unknown = np.setdiff1d(y, self.classes)
-        if unknown.size:
-            raise ValueError(
-                f"y has the label {unknown.tolist()[0]!r}, which is not among the classes of the "
-                f"training rows, {name_some(self.classes.tolist())}."
-            )
-        _, codes = encode_labels(y, self.classes)
-        numbers = number_groups(groups, codes.size)
-        rng = np.random.default_rng(as_seed(random_state))
-        limits = make_limits(codes, self.classes, max_error, max_misses, numbers, rng)
-        rows = one_row_per_group(np.arange(codes.size), numbers, rng)
-        labels, usage = self.labels_and_usage(X)
-        test, n_questions, cost = calibrate_levels(
-            labels != codes, usage, limits, rows, confidence
+        test, n_questions, cost = fewest_questions(
+            self.model(0),
+            self.labels_and_usage,
+            X,
+            y,
+            max_error=max_error,
+            max_misses=max_misses,
+            confidence=confidence,
+            groups=groups,
+            random_state=random_state,
         )
-        model, cost_weight = None, None
-        if test.chosen is not None:
-            model = self.model(len(self) - 1 - test.chosen)
-            cost_weight = model.cost_weight
-        return CalibratedQuestions(
-            model, cost_weight, n_questions, cost, self.levels[::-1].copy(), test
-        )
+        model = None if test.chosen is None else self.model(len(self) - 1 - test.chosen)
+        cost_weight = None if model is None else model.cost_weight
+        levels = self.levels[::-1].copy()
+        return CalibratedQuestions(model, cost_weight, n_questions, cost, levels, test)
 
     def _collect(self, X, places, shape, read):
         """The results of `read` for each run, as an array, and the usage."""
         policies, processes = self.policies[places], self._processes[places]
-        values = np.empty((len(policies), X.shape[0], *shape))
-        n_features = np.empty((len(policies), X.shape[0]), dtype=np.int64)
-        cost = np.empty((len(policies), X.shape[0]))
-        for rows, level, run in self._runs(policies, X):
-            values[level, rows] = read(run)
-            is_counted = run.order >= 0
-            if self.uncounted is not None:
-                is_counted &= ~self.uncounted[run.order]
-            n_features[level, rows] = is_counted.sum(axis=1)
-            cost[level, rows] = paid(run.order, processes[level].costs)
-        return values, Usage(n_features, cost)
+        return collect(policies, processes, X, shape, read, self.uncounted)
 
-    def _runs(self, policies, X) -> Iterator[tuple[slice, int, Run]]:
-        """Run all policies on chunks of rows."""
-        if not policies:
-            return
-        process = self._processes[0]
-        for start in range(0, X.shape[0], _ROWS):
-            rows = slice(start, start + _ROWS)
-            status = find_status(process.block_of, process.n_blocks, X[rows])
-            for level, run in enumerate(type(policies[0]).run_all(policies, X[rows], status)):
-                yield rows, level, run
+
+def collect(
+    policies: Sequence,
+    processes: Sequence[Process],
+    X: NDArray,
+    shape: tuple[int, ...],
+    read: Callable[[Run], NDArray],
+    uncounted: NDArray | None = None,
+) -> tuple[NDArray, Usage]:
+    """Run the policies of one path on the same rows.
+
+    Parameters
+    ----------
+    policies : sequence of ForestPolicy or LinearPolicy
+    processes : sequence of Process
+        Of each policy.
+    X : ndarray of shape (n_rows, n_features)
+    shape : tuple of int
+        Shape of what `read` returns for a row.
+    read : callable
+        What to keep of a run.
+    uncounted : ndarray of bool or None
+        Blocks that are not counted as questions.
+
+    Returns
+    -------
+    values : ndarray of shape (n_policies, n_rows, *shape)
+    usage : Usage
+    """
+    values = np.empty((len(policies), X.shape[0], *shape))
+    n_features = np.empty((len(policies), X.shape[0]), dtype=np.int64)
+    cost = np.empty((len(policies), X.shape[0]))
+    for rows, level, run in _runs(policies, processes, X):
+        values[level, rows] = read(run)
+        is_counted = run.order >= 0
+        if uncounted is not None:
+            is_counted &= ~uncounted[run.order]
+        n_features[level, rows] = is_counted.sum(axis=1)
+        cost[level, rows] = paid(run.order, processes[level].costs)
+    return values, Usage(n_features, cost)
+
+
+def _runs(policies, processes, X) -> Iterator[tuple[slice, int, Run]]:
+    """Run all policies on chunks of rows."""
+    if not policies:
+        return
+    process = processes[0]
+    for start in range(0, X.shape[0], _ROWS):
+        rows = slice(start, start + _ROWS)
+        status = find_status(process.block_of, process.n_blocks, X[rows])
+        for level, run in enumerate(type(policies[0]).run_all(policies, X[rows], status)):
+            yield rows, level, run
+
+
+def fewest_questions(
+    model: Any,
+    answer: Callable[[NDArray], tuple[NDArray[np.intp], Usage]],
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    max_error: float | None,
+    max_misses: float | Mapping | None,
+    confidence: float,
+    groups: ArrayLike | None,
+    random_state: int | np.random.RandomState | None,
+) -> tuple[SequenceTest, Estimate | None, Estimate | None]:
+    """Test models on calibration rows, from many questions to few.
+
+    Parameters
+    ----------
+    model : DatumWiseClassifier or DatumWiseClassifierCV
+        Any of the models, which knows the features and classes.
+    answer : callable
+        Class indices and usage of checked rows, for all models from few questions to many.
+    X, y, max_error, max_misses, confidence, groups, random_state
+        As in `DatumWisePath.calibrate`.
+
+    Returns
+    -------
+    test, n_questions, cost
+        As in `calibrate_levels`.
+    """
+    X, y = validate(model, X, y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+    classes = model.classes_
+    unknown = np.setdiff1d(y, classes)
+    if unknown.size:
+        raise ValueError(
+            f"y has the label {unknown.tolist()[0]!r}, which is not among the classes of the "
+            f"training rows, {name_some(classes.tolist())}."
+        )
+    _, codes = encode_labels(y, classes)
+    numbers = number_groups(groups, codes.size)
+    rng = np.random.default_rng(as_seed(random_state))
+    limits = make_limits(codes, classes, max_error, max_misses, numbers, rng)
+    rows = one_row_per_group(np.arange(codes.size), numbers, rng)
+    labels, usage = answer(X)
+    return calibrate_levels(labels != codes, usage, limits, rows, confidence)
+
+
+def calibrate_family(
+    paths: Sequence[DatumWisePath],
+    budgets: Sequence[int | None],
+    X: ArrayLike,
+    y: ArrayLike,
+    **options: Any,
+) -> CalibratedQuestions:
+    """`DatumWisePath.calibrate` for the models of several paths, one per budget.
+
+    Models are tested from the largest mean cost on their training rows to the smallest.
+    """
+    if len(paths) == 1:
+        return paths[0].calibrate(X, y, **options)
+    members = [(b, level) for b, path in enumerate(paths) for level in range(len(path))]
+    habits = [paths[b].habits[level] for b, level in members]
+    order = np.lexsort([[h.mean_n_features for h in habits], [h.mean_cost for h in habits]])
+    members = [members[i] for i in order]
+
+    def answer(X):
+        labels, usages = zip(*(path.labels_and_usage(X) for path in paths), strict=True)
+        n_features, cost = zip(*((u.n_features, u.cost) for u in usages), strict=True)
+        usage = Usage(np.concatenate(n_features)[order], np.concatenate(cost)[order])
+        return np.concatenate(labels)[order], usage
+
+    test, n_questions, cost = fewest_questions(paths[0].model(0), answer, X, y, **options)
+    model = None
+    if test.chosen is not None:
+        b, level = members[-1 - test.chosen]
+        model = paths[b].model(level)
+    return CalibratedQuestions(
+        model,
+        None if model is None else model.cost_weight,
+        n_questions,
+        cost,
+        np.array([paths[b].levels[level] for b, level in members[::-1]]),
+        test,
+        tuple(budgets[b] for b, _ in members[::-1]),
+    )

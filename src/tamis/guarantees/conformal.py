@@ -51,6 +51,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from tamis._base import (
     DecisionMixin,
+    RecordMixin,
     TamisEstimator,
     encode_labels,
     name_some,
@@ -60,10 +61,12 @@ from tamis._base import (
     with_callbacks,
 )
 from tamis.centers import SparseCenterClassifier
+from tamis.guarantees.conformal_record import read_record, write_record
 from tamis.guarantees.coverage import Coverage
 from tamis.paths.calibration_rows import (
     CALIBRATION_SHARE,
     check_share,
+    count_as_strange,
     deal_rows,
     keep_rows,
     number_groups,
@@ -78,7 +81,7 @@ __all__ = ["ConformalClassifier"]
 _FOLDS = 5
 
 
-class ConformalClassifier(DecisionMixin, ClassifierMixin, TamisEstimator):
+class ConformalClassifier(RecordMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
     """Classifier with prediction sets that contain the true class with a guaranteed probability.
 
     Parameters
@@ -137,6 +140,9 @@ class ConformalClassifier(DecisionMixin, ClassifierMixin, TamisEstimator):
     >>> round(float(sets[y[1::2] == "malignant", 1].mean()), 2)
     0.95
     """
+
+    _write_record, _read_record = write_record, read_record
+    _unwritten = ("estimator",)
 
     def __init__(
         self,
@@ -303,7 +309,7 @@ class ConformalClassifier(DecisionMixin, ClassifierMixin, TamisEstimator):
         for model, calibration in zip(self.models_, self.calibration_scores_, strict=True):
             scores = self._scores(model, X)
             for c, known in enumerate(calibration):
-                count[:, c] += known.size - np.searchsorted(known, scores[:, c])
+                count[:, c] += count_as_strange(known, scores[:, c])
         n_models = len(self.models_)
         return (n_models + count) / (self.n_calibration_ + n_models)
 

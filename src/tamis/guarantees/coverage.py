@@ -21,6 +21,7 @@ from tamis.paths.calibration_rows import check_share
 
 __all__ = ["Coverage", "calibration_rows_needed"]
 
+_MOST_NAMED = 5
 _ROUNDING = 1e-9  # of alpha (n + 1): 1 - 0.9 is not exactly 0.1
 
 
@@ -110,9 +111,10 @@ class Coverage:
         return ranges
 
     def __str__(self) -> str:
-        return "\n".join(self._sentences())
+        return "\n".join(self.sentences())
 
-    def _sentences(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
+        """What may be said, one statement at a time."""
         whom = "a new row of each class" if self.class_conditional else "a new row"
         least = _percent(self.guaranteed)
         if self.n_folds is None:
@@ -140,10 +142,19 @@ class Coverage:
         if not self.small_classes.size:
             return
         if self.class_conditional:
-            yield (
-                f"In every set, because a class can be left out only with {self.n_needed} or more "
-                f"calibration rows: {name_some(self.small_classes.tolist())}."
+            is_small = self.n_calibration < self.n_needed
+            small = list(
+                zip(self.small_classes.tolist(), self.n_calibration[is_small], strict=True)
             )
+            for name, n in small[:_MOST_NAMED]:
+                rows = "calibration row" if n == 1 else "calibration rows"
+                yield (
+                    f"Class {name!r} has {n} {rows}; {self.n_needed} are needed to leave it out "
+                    f"at {_percent(1 - self.alpha)}: it is in every set."
+                )
+            if len(small) > _MOST_NAMED:
+                others = [name for name, _ in small[_MOST_NAMED:]]
+                yield f"In every set for the same reason: {name_some(others)}."
         else:
             yield (
                 "Every set has all classes, because a class can be left out only with "

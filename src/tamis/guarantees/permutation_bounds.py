@@ -127,8 +127,9 @@ class TrueFeatures:
         if size == 1:
             told = "This feature differs" if n_true else "This feature is not shown to differ"
         return (
-            f"{told} between the classes, confidence {100 * (1 - self.alpha):g} %, whatever number "
-            "of features you pick. A feature that only follows a causal one, or marks a batch, counts as differing."
+            f"{told} between the classes, confidence {100 * (1 - self.alpha):g} %, whatever "
+            "number of features you pick. A feature that only follows a causal one, or marks a "
+            "batch, counts as differing."
         )
 
 

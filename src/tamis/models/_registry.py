@@ -1,33 +1,17 @@
 """The classes that a model file may contain."""
 
-from importlib import import_module
 from typing import Any
 
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from tamis._base.known_estimators import ESTIMATORS, find_estimator
 from tamis.tables.errors import InputError
 from tamis.tables.table_classifier import TableClassifier
 from tamis.tables.table_model import TableModel
 
 __all__ = ["ESTIMATORS", "PARTS", "as_model", "find_class", "is_estimator"]
 
-# Name -> module. A file names a class; the class is looked up here and nowhere else.
-ESTIMATORS = {
-    "DatumWiseClassifier": "tamis.datumwise.classifier",
-    "DatumWiseClassifierCV": "tamis.datumwise.classifier_cv",
-    "LandmarkClassifier": "tamis.landmarks.classifier",
-    "LandmarkSearchCV": "tamis.landmarks.search",
-    "LandmarkTransformer": "tamis.landmarks.transformer",
-    "OddsRatioSelector": "tamis.selectors.odds_ratio",
-    "PanelClassifier": "tamis.panel.classifier",
-    "PanelClassifierCV": "tamis.panel.classifier_cv",
-    "PrimalDualClassifier": "tamis.primal_dual.classifier",
-    "PrimalDualClassifierCV": "tamis.primal_dual.classifier_cv",
-    "SparseCenterClassifier": "tamis.centers.classifier",
-    "SparseCenterClassifierCV": "tamis.centers.classifier_cv",
-    "SparseNaiveBayesSelector": "tamis.selectors.sparse_naive_bayes",
-}
 # Other classes of tamis in a skops file.
 PARTS = {
     "Forest": "tamis.datumwise.forest",
@@ -38,6 +22,7 @@ PARTS = {
     "Process": "tamis.datumwise.process",
     "Recalibration": "tamis.tables.table_model",
     "Rule": "tamis.datumwise.induction",
+    "SetCalibration": "tamis.tables.prediction_sets",
     "SetForest": "tamis.datumwise.evidence",
     "Stage": "tamis.datumwise.forest_policy",
     "TableModel": "tamis.tables.table_model",
@@ -47,9 +32,10 @@ PARTS = {
 
 def find_class(name: Any) -> Any:
     """Find the estimator that a file names; raises InputError unless it is one of tamis."""
-    if not isinstance(name, str) or name not in ESTIMATORS:
-        raise InputError(f"it names {str(name)[:60]!r}, which is not a class of a tamis model")
-    return getattr(import_module(ESTIMATORS[name]), name)
+    try:
+        return find_estimator(name)
+    except ValueError as error:
+        raise InputError(error) from error
 
 
 def is_estimator(value: Any) -> bool:
@@ -67,6 +53,11 @@ def as_model(model: Any, done: str) -> Any:
     if not is_estimator(estimator):
         raise InputError(
             f"a {type(estimator).__name__} cannot be {done}; only models of tamis can."
+        )
+    if done != "saved" and type(estimator).__name__ == "ConformalClassifier":
+        raise InputError(
+            f"a ConformalClassifier cannot be {done}, because its prediction sets need tamis; "
+            "export the classifier in it."
         )
     try:
         check_is_fitted(estimator)

@@ -96,6 +96,8 @@ def export_onnx(model: TableModel | BaseEstimator, path: str | os.PathLike[str])
             logs = graph("Div", graph("Log", probabilities), np.float64(site.temperature))
             probabilities = graph("Softmax", graph("Add", logs, site.intercept), axis=1)
             decisions = probabilities if model.threshold is None else decisions
+        if model.decision_costs is not None:
+            decisions = graph("MatMul", probabilities, -model.decision_costs)
     labels, label_type = _label_values(estimator.classes_)
     best = graph("ArgMax", decisions, axis=1, keepdims=0)
     graph("Gather", labels, best, output=_OUTPUTS[0], axis=0)

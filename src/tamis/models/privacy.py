@@ -40,7 +40,12 @@ def holds_training_rows(model: TableModel | BaseEstimator) -> str | None:
     >>> holds_training_rows(LandmarkClassifier("fft", 4, random_state=0).fit(X, y))
     'The model contains 4 training rows, its landmarks: anyone with the file can read them.'
     """
+    if hasattr(model, "models_"):
+        said = [holds_training_rows(inner) for inner in model.models_]
+        return next(filter(None, said), None)
     model = getattr(model, "estimator", model)
+    if hasattr(model, "models_"):
+        return holds_training_rows(model)
     if hasattr(model, "class_count_"):
         return _single_rows(model)
     if hasattr(model, "_head_state"):

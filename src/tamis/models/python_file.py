@@ -9,6 +9,7 @@ import textwrap
 from importlib import import_module
 from typing import Any
 
+from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.models.saving import make_document
 from tamis.models.standalone.families import ESTIMATE
@@ -58,7 +59,7 @@ def make_python(model: Any) -> str:
     >>> names["predict"](data.data.iloc[0].to_dict())
     'setosa'
     """
-    document = make_document(model)
+    document = make_document(as_model(model, "exported to Python"))
     inner = document["record"].get("estimator", document)
     name = inner["model"]
     function = ESTIMATE.get(name.removesuffix("CV"))

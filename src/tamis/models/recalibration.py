@@ -82,6 +82,8 @@ def recalibrate(
 ) -> TableModel:
     """The model with probabilities fitted to new rows.
 
+    It has no prediction sets: its calibration rows promise nothing at another site.
+
     Parameters
     ----------
     model : TableModel
@@ -99,10 +101,13 @@ def recalibrate(
     counts = np.bincount(codes, minlength=probabilities.shape[1])
     if np.count_nonzero(counts) < 2:
         raise InputError("--recalibrate needs rows of two classes at least.")
+    shares = (counts + 0.5) / (counts + 0.5).sum()
     return replace(
         model,
         recalibration=fit_recalibration(probabilities, codes),
-        priors=(counts + 0.5) / (counts + 0.5).sum(),
+        calibration=None,
+        priors=shares,
+        frequencies=None if model.misclassification is None else shares,
         scores={**model.scores, "recalibration": about},
     )
 

@@ -67,6 +67,7 @@ class _Book:
         self.site = model.recalibration if is_table else None
         self.threshold = model.threshold if is_table else None
         self.positive = model.positive_index if is_table else None
+        self.costs = model.decision_costs if is_table else None
         self.place = {j: k for k, j in enumerate(form.columns.tolist())}
         self.names = _column_names(inputs)
         self.n_inputs, self.n_columns, self.n_classes = len(inputs), len(self.place), len(labels)
@@ -102,6 +103,8 @@ class _Book:
         _write_line(sheet, end, ["if missing", *(fill.get(j) for j in self.place)])
         _write_line(sheet, end + 1, ["category", *(known.get(j) for j in self.place)])
         _write_line(sheet, end + 2, ["threshold", self.threshold])
+        if self.costs is not None:
+            _write_line(sheet, end + 5, ["costs of errors", *self.costs.ravel().tolist()])
         if self.site is not None:
             _write_line(sheet, end + 3, ["temperature here", self.site.temperature])
             _write_line(sheet, end + 4, ["intercept here", *self.site.intercept.tolist()])
@@ -140,6 +143,14 @@ class _Book:
             others = _largest([c for c in range(C) if c != at], decisions)
             label = f"IF({reached},model!$A${3 + at},{others})"
         blank = ",".join(f'{_letter(at)}{row}=""' for at in range(self.n_inputs))
+        if self.costs is not None:
+            shares = [f"{_letter(self.n_inputs + 1 + c)}{row}" for c in range(C)]
+            costs = [f"model!${_letter(c + 1)}${self.end + 5}" for c in range(C * C)]
+            sums = [
+                "-(" + "+".join(f"{shares[t]}*{costs[t * C + c]}" for t in range(C)) + ")"
+                for c in range(C)
+            ]
+            label = _largest(list(range(C)), sums)
         sheet[f"{_letter(self.n_inputs)}{row}"] = f'=IF(AND({blank}),"",{label})'
         for c, share in enumerate(_shares(final)):
             sheet[f"{_letter(self.n_inputs + 1 + c)}{row}"] = f'=IF(AND({blank}),"",{share})'

@@ -84,6 +84,14 @@ def make_sql(model: Any, table: str = "data") -> str:
         others = _largest([c for c in order if c != at], "tamis_p", labels)
         reached = f"tamis_p{at} >= {_number(model.threshold)}"
         label = f"CASE WHEN {reached} THEN {labels[at]} ELSE {others} END"
+    if isinstance(model, TableModel) and model.decision_costs is not None:
+        expected = [
+            " + ".join(f"{shown}{t} * {_number(cost)}" for t, cost in enumerate(column))
+            for column in model.decision_costs.T.tolist()
+        ]
+        named = [f"-({text}) AS tamis_u{c}" for c, text in enumerate(expected)]
+        stages.append(("tamis_costs", _select(stages[-1][0], named)))
+        label = _largest(order, "tamis_u", labels)
     kept = [
         f"{shown}{c} AS {_name(f'p_{label}')}"
         for c, label in enumerate(estimator.classes_.tolist())

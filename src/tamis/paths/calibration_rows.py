@@ -2,8 +2,9 @@
 
 A guarantee needs calibration rows that look like new rows: drawn at random, whole sample groups at
 a time, and with one random row of each sample group counted. So nothing here balances group sizes,
-as the folds of `tamis.paths.folds` do. Rows without sample groups may be dealt class by class:
-within a class they are still drawn at random, which is what statements about a class need.
+as the folds of `tamis.paths.folds` do. Rows may be dealt class by class, and so may sample groups
+that have rows of one class only: within a class they are still drawn at random, which is what
+statements about a class need. Statements about all rows together need draws without classes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tamis._base import is_real
 __all__ = [
     "CALIBRATION_SHARE",
     "check_share",
+    "count_as_strange",
     "deal_rows",
     "keep_rows",
     "number_groups",
@@ -29,6 +31,8 @@ __all__ = [
 
 #: Share of the rows that is kept by default.
 CALIBRATION_SHARE = 0.3
+# Scores closer than this are equal: those of equal rows may differ in their last digits.
+TIES = 1e-9
 
 
 def check_share(name: str, value: float) -> float:
@@ -47,21 +51,28 @@ def number_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.intp] | N
 
 
 def keep_rows(
-    strata: NDArray | None, groups: NDArray | None, n_rows: int, share: float, seed: int
+    strata: NDArray | None,
+    groups: NDArray | None,
+    n_rows: int,
+    share: float,
+    seed: int,
+    left: int = 1,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Set rows aside at random; sample groups stay whole.
 
     Parameters
     ----------
     strata : ndarray of int of shape (n_rows,) or None
-        Classes from each of which the same share is kept, all but one row at most. Not used with
-        sample groups.
+        Classes from each of which the same share is kept. Not used if any sample group has rows
+        of several classes.
     groups : ndarray of int of shape (n_rows,) or None
         Sample groups, numbered from 0.
     n_rows : int
     share : float
         Share of the rows, or sample groups, to keep.
     seed : int
+    left : int
+        Rows (or sample groups) of each class that are not kept, at least.
 
     Returns
     -------
@@ -73,7 +84,8 @@ def keep_rows(
     is_kept = np.zeros(strata.size, dtype=bool)
     for stratum in np.unique(strata):
         members = rng.permutation(np.flatnonzero(strata == stratum))
-        is_kept[members[: min(round(share * members.size), members.size - 1)]] = True
+        n_kept = min(round(share * members.size), members.size - left)
+        is_kept[members[: max(0, n_kept)]] = True
     return np.flatnonzero(~is_kept[part_of]), np.flatnonzero(is_kept[part_of])
 
 
@@ -119,6 +131,23 @@ def one_row_per_group(
     return np.sort(shuffled[np.unique(groups[shuffled], return_index=True)[1]])
 
 
+def count_as_strange(known: NDArray, scores: NDArray) -> NDArray[np.intp]:
+    """Calibration rows that look at least as strange as each new row.
+
+    Parameters
+    ----------
+    known : ndarray of shape (n_calibration,)
+        Scores of calibration rows, ascending: the larger, the stranger.
+    scores : ndarray of shape (n_rows,)
+        Scores of new rows.
+
+    Returns
+    -------
+    n_rows : ndarray of int of shape (n_rows,)
+    """
+    return known.size - np.searchsorted(known, scores - TIES)
+
+
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Some rows of an array, a sparse matrix or a data frame."""
     if hasattr(X, "iloc"):
@@ -128,6 +157,11 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
 
 def _parts(strata, groups, n_rows):
     """What is drawn (rows or sample groups) as a number per row, and the stratum of each."""
-    if groups is not None:
-        return groups, np.zeros(groups.max() + 1, dtype=np.intp)
-    return np.arange(n_rows), np.zeros(n_rows, dtype=np.intp) if strata is None else strata
+    if groups is None:
+        return np.arange(n_rows), np.zeros(n_rows, dtype=np.intp) if strata is None else strata
+    none = np.zeros(groups.max() + 1, dtype=np.intp)
+    if strata is None:
+        return groups, none
+    of_group = none.copy()
+    of_group[groups] = strata
+    return groups, of_group if (of_group[groups] == strata).all() else none

@@ -15,6 +15,8 @@ PURPOSES = {
     "shuffled labels": 11,
     "limits of a perfect score": 17,
     "folds that disagree": 19,
+    "rows of a subgroup": 23,
+    "assay errors": 29,
 }
 
 

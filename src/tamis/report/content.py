@@ -32,6 +32,10 @@ __all__ = ["make_content"]
 
 # Columns with missing values that are listed.
 _MOST_MISSING = 10
+_OTHER_ROWS = {
+    "left_out_batches": "Batches that were held out, also when the model was chosen",
+    "time_order": "Later rows, predicted by earlier ones",
+}
 # Control characters, and those that change the direction of text.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -70,7 +74,7 @@ def make_content(
     content : dict
         Numbers, strings, lists and dicts.
     """
-    choice = comparison._require_choice() if choice is None else choice
+    choice = comparison.final_choice if choice is None else choice
     model, records, metrics = comparison.fitted(choice)
     digest = make_document(model)["digest"]
     settings = metrics["settings"]
@@ -85,7 +89,8 @@ def make_content(
         "panel": describe_panel(comparison, records, metrics["model"]),
         "family": describe_family(comparison, choice, model, include_rows),
         "clinical": describe_classes(comparison, choice, model),
-        "subgroups": _further(metrics["model"]),
+        "further": _further(metrics["model"]),
+        "subgroups": _subgroups(metrics["model"].get("subgroups")),
         "evaluations": [_evaluation(one, digest) for one in evaluations],
         "checks": metrics["checks"],
         "data": _data(comparison, metrics),
@@ -239,16 +244,41 @@ def _evaluation(report, digest):
     }
 
 
+def _subgroups(found):
+    """Honest scores by subgroup, one row each."""
+    rows = []
+    for column, values in (found or {}).get("columns", {}).items():
+        for value, one in values.items():
+            interval = None if one["not_scored"] else one["interval_95"]
+            score = None if one["not_scored"] else one["score"]
+            rows.append([f"{column} {value}", one["rows"], score, interval, one["not_scored"]])
+    return rows
+
+
 def _further(model):
-    """Scores that the run has only if they were asked for: batches and permutations."""
+    """Scores that the run has only if they were asked for, one sentence each."""
     lines = []
-    batches = model.get("left_out_batches")
-    if batches:
-        accuracies = batches["accuracy_of_batch"]
-        worst = min(accuracies, key=accuracies.get)
+    for key, title in _OTHER_ROWS.items():
+        found = model.get(key)
+        if found and found["score"] is not None:
+            low, high = found["interval_95"]
+            lines.append(
+                f"{title}: score {found['score']:.3f}, 95 % interval {low:.3f} to {high:.3f}."
+            )
+    costs = model.get("misclassification")
+    if costs:
+        low, high = costs["interval_95"]
         lines.append(
-            f"With one batch at a time held out of training, the score is {batches['score']:.3f}; "
-            f"the worst batch is {worst}, with an accuracy of {accuracies[worst]:.3f}."
+            f"Mean cost of errors per row: {costs['mean_cost']:.3f}, 95 % interval {low:.3f} to "
+            f"{high:.3f}; {costs['constant']['mean_cost']:.3f} if {costs['constant']['class']} is "
+            "always decided."
+        )
+    assay = model.get("assay")
+    if assay and assay["features"]:
+        low, high = assay["lost_interval_95"]
+        lines.append(
+            f"When the features are measured again with their errors, the score loses "
+            f"{assay['lost']:.3f}, 95 % interval {low:.3f} to {high:.3f}."
         )
     permuted = model.get("permutations")
     if permuted:

@@ -58,7 +58,7 @@ def describe_curve(comparison: Comparison, choice: Choice, run: str | None) -> d
                 "name": name,
                 "title": result.method.title,
                 "asks": result.method.asks,
-                "on_all_rows": name in comparison.path_features,
+                "on_all_rows": name in comparison._features,
                 "levels": levels,
             }
         )
@@ -103,7 +103,7 @@ def _features(comparison, result, at):
     otherwise those that most folds select.
     """
     shares = result.selected[at]
-    path = comparison.path_features.get(result.method.name)
+    path = comparison._features.get(result.method.name)
     if path is None:
         used = np.flatnonzero(shares > 0)
         order = np.argsort(-shares[used], kind="stable")

@@ -61,7 +61,7 @@ def write_report(
     page : str
         HTML.
     """
-    choice = comparison._require_choice() if choice is None else choice
+    choice = comparison.final_choice if choice is None else choice
     content = make_content(
         comparison,
         choice,

@@ -24,6 +24,8 @@ from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.rows import Wanted
 from tamis.tables.table import Columns, Table
+from tamis.tables.times import read_times
+from tamis.tables.values import strings
 
 __all__ = ["as_raw", "as_table", "is_frame", "read_columns"]
 
@@ -240,6 +242,8 @@ def as_table(
     groups: ArrayLike | str | None = None,
     batches: ArrayLike | str | None = None,
     weights: ArrayLike | str | None = None,
+    time: ArrayLike | str | None = None,
+    subgroups: Mapping[str, ArrayLike] | Sequence[str] | str = (),
     **wishes: Any,
 ) -> tuple[Table, Any]:
     """Make a table from data in memory, and find the library of its frame.
@@ -247,8 +251,10 @@ def as_table(
     Parameters
     ----------
     X : frame, AnnData, Table, array-like or sparse matrix
-    y, groups, batches, weights : array-like of shape (n_rows,), str or None
+    y, groups, batches, weights, time : array-like of shape (n_rows,), str or None
         Values, or the name of a column.
+    subgroups : mapping of str to array-like of shape (n_rows,), or sequence of str
+        Values by name, or names of columns.
     **wishes : dict
         What the user says about columns: `text`, `categorical`, `drop`, `include`, `missing`.
 
@@ -258,9 +264,9 @@ def as_table(
     backend : module or None
         pandas, polars or pyarrow; None for other data.
     """
-    roles = {"target": y, "groups": groups, "batch": batches, "weights": weights}
+    roles = {"target": y, "groups": groups, "batch": batches, "weights": weights, "time": time}
     if isinstance(X, Table):
-        return _with_roles(X, roles, wishes), None
+        return _with_roles(X, roles, subgroups, wishes), None
     if y is None:
         raise InputError("y is missing: give the labels, or the name of their column")
     raw = as_raw(X)
@@ -270,15 +276,22 @@ def as_table(
             names[role] = value
             continue
         # Given values become an additional column, under a name that no feature has.
-        name = _PARAMETERS[role]
+        name = _PARAMETERS.get(role, role)
         while name in raw.names:
             name += "_"
         raw.side[name] = _check_rows(value, raw.n_rows, role)
         names[role] = name
+    if isinstance(subgroups, Mapping):
+        taken = [name for name in subgroups if name in raw.names]
+        if taken:
+            raise InputError(f"subgroups: {taken[0]!r} is a column of X; rename the values")
+        for name, values in subgroups.items():
+            raw.side[str(name)] = _check_rows(values, raw.n_rows, "subgroups")
+        subgroups = [str(name) for name in subgroups]
     include = list(wishes.pop("include", ()))
     if not is_frame(X):
         include += [name for name in raw.numeric_names if name not in set(wishes["drop"])]
-    wishes = Wishes(**names, **wishes, include=include, missing_values=())
+    wishes = Wishes(**names, **wishes, subgroups=subgroups, include=include, missing_values=())
     return assign_roles(raw, wishes), _backend_of(X)
 
 
@@ -289,25 +302,34 @@ def _check_rows(values, n_rows, role):
     values = np.asarray(decode_labels(values) if role == "target" else values)
     if values.shape != (n_rows,):
         raise InputError(
-            f"{_PARAMETERS[role]} must have one value for each of the {n_rows} rows, got shape "
-            f"{values.shape}"
+            f"{_PARAMETERS.get(role, role)} must have one value for each of the {n_rows} rows, "
+            f"got shape {values.shape}"
         )
     return values
 
 
-def _with_roles(table, roles, wishes):
+def _with_roles(table, roles, subgroups, wishes):
     """A table that was read, with given values in place of its own."""
     unused = [name for name, value in wishes.items() if value and value != "impute"]
     if unused:
         raise InputError(
             f"{unused[0]} belongs to read_table: a Table has its columns chosen already"
         )
-    fields = {"target": "y", "groups": "groups", "batch": "batches", "weights": "weights"}
+    fields = {"target": "y", "batch": "batches", "time": "times"}
     given = {
-        fields[role]: _check_rows(value, table.n_rows, role)
+        fields.get(role, role): _check_rows(value, table.n_rows, role)
         for role, value in roles.items()
         if value is not None
     }
+    if "times" in given:
+        given["times"] = read_times(given["times"], "time")
+    if subgroups and not isinstance(subgroups, Mapping):
+        raise InputError("subgroups of a Table: name them in read_table, or give their values")
+    if subgroups:
+        given["subgroups"] = {
+            str(name): np.asarray(strings(_check_rows(values, table.n_rows, "subgroups")))
+            for name, values in subgroups.items()
+        }
     table = replace(table, notes=list(table.notes), **given)
     if table.y is None:
         raise InputError("the table has no labels: give y, or name the target in read_table")

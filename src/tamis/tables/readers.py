@@ -29,6 +29,8 @@ def read_table(
     groups: str | None = None,
     batch: str | None = None,
     weights: str | None = None,
+    time: str | None = None,
+    subgroups: Iterable[str] = (),
     text: Iterable[str] = (),
     categorical: Iterable[str] = (),
     drop: Iterable[str] = (),
@@ -77,6 +79,10 @@ def read_table(
     id_column, groups, batch, weights : str, optional
         Columns with the names of the rows, the groups they belong to (patients), the batches they
         come from (laboratories), and their sample weights.
+    time : str, optional
+        Column that says when each row was measured: numbers or dates.
+    subgroups : list of str
+        Columns of which every value has its own score; they stay features.
     text, categorical, drop, include : list of str
         Columns to use as text; as categories; not at all; even if they look like names of rows,
         dates or text. They take precedence over what is detected. With `transpose`, `drop` can
@@ -109,6 +115,8 @@ def read_table(
         groups=groups,
         batch=batch,
         weights=weights,
+        time=time,
+        subgroups=subgroups,
         text=text,
         categorical=categorical,
         drop=drop,

@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import is_sparse
+from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
 from tamis.tables.features import decide_kinds, keep_columns
 from tamis.tables.missing import MissingWords
 from tamis.tables.notes import note_words
 from tamis.tables.raw import RawTable, find_column, refuse_repeated, tell_repeated
 from tamis.tables.table import Columns, Table
+from tamis.tables.times import read_times
 from tamis.tables.values import (
     as_labels,
     missing_in,
@@ -37,6 +39,8 @@ class Wishes:
         groups: str | None = None,
         batch: str | None = None,
         weights: str | None = None,
+        time: str | None = None,
+        subgroups: Iterable[str] = (),
         text: Iterable[str] = (),
         categorical: Iterable[str] = (),
         drop: Iterable[str] = (),
@@ -52,6 +56,8 @@ class Wishes:
         self.groups = groups
         self.batch = batch
         self.weights = weights
+        self.time = time
+        self.subgroups = _names(subgroups)
         self.text = _names(text)
         self.categorical = _names(categorical)
         self.drop = _names(drop)
@@ -99,6 +105,8 @@ def assign_roles(
     groups = columns.take(wishes.groups, "groups")
     batches = columns.take(wishes.batch, "batch")
     weights = columns.take(wishes.weights, "weights")
+    times = columns.take(wishes.time, "time")
+    subgroups = {name: columns.look_up(name, "subgroups") for name in wishes.subgroups}
     text, categorical, include = columns.choose_features(wishes)
 
     rows = None
@@ -134,11 +142,20 @@ def assign_roles(
     groups = _check_groups(groups, rows, missing, wishes.groups, "groups")
     batches = _check_groups(batches, rows, missing, wishes.batch, "batch")
     weights = _check_weights(weights, rows, wishes.weights)
+    if times is not None:
+        times = times if rows is None else times[rows]
+        if times.dtype == object:
+            times = np.asarray(Coded.of(times).without(missing_in(times, missing)))
+        times = read_times(times, str(wishes.time))
+    for name, values in subgroups.items():
+        values = strings(values if rows is None else values[rows])
+        subgroups[name] = np.asarray(values.without(missing_in(values, missing)))
     _check_values(table, wishes.missing, notes)
     if not table.numeric_names.size and not table.others:
         reason = notes[-1] if notes else "the table has no column except the target"
         raise InputError(f"no feature is left: {reason}")
-    return Table(table, kinds, y, target, ids, groups, batches, weights, notes, missing)
+    known = (y, target, ids, groups, batches, weights, notes, missing, times, subgroups)
+    return Table(table, kinds, *known)
 
 
 class _Columns:
@@ -169,12 +186,17 @@ class _Columns:
         """Take the values of a column, which is no longer a feature."""
         if name is None:
             return None
+        values = self.look_up(name, role)
+        self.used.add(self.find(name))
+        return values
+
+    def look_up(self, name, role):
+        """The values of a column, which stays a feature if it is one."""
         column = self.find(name)
         if column is None:
             require_names([str(name)], self.raw.names, role)
         if column in self.raw.repeated:
             refuse_repeated(column, self.raw.repeated, role)
-        self.used.add(column)
         return self.values(column)
 
     def choose_features(self, wishes):

@@ -94,6 +94,10 @@ class Table:
         Messages about what was detected, dropped or repaired.
     missing : MissingWords
         Which words were read as missing values.
+    times : ndarray of float64 or datetime64 of shape (n_rows,) or None
+        When each row was measured.
+    subgroups : dict of str to ndarray of object of shape (n_rows,)
+        Columns of which every value has its own score: words, None where one is missing.
     """
 
     columns: Columns
@@ -106,6 +110,8 @@ class Table:
     weights: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
     missing: MissingWords = field(default_factory=MissingWords)
+    times: np.ndarray | None = None
+    subgroups: dict[str, NDArray] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -135,6 +141,8 @@ class Table:
             groups=some(self.groups),
             batches=some(self.batches),
             weights=some(self.weights),
+            times=some(self.times),
+            subgroups={name: values[rows] for name, values in self.subgroups.items()},
         )
 
 

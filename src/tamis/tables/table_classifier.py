@@ -30,6 +30,7 @@ from tamis._base import (
 )
 from tamis.tables.errors import InputError, in_python
 from tamis.tables.frames import as_raw, is_frame, read_columns
+from tamis.tables.prediction_sets import check_coverage
 from tamis.tables.preparation import lay_out, missing_columns
 from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.table import Columns
@@ -38,6 +39,7 @@ from tamis.tables.unusual import observe
 
 if TYPE_CHECKING:
     from tamis.datumwise.acquisition import Acquired, Questions
+    from tamis.guarantees.coverage import Coverage
     from tamis.landmarks._fitted import NearestLandmarks
 
 __all__ = ["TableClassifier"]
@@ -278,6 +280,50 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         """
         columns = self._read(X)
         return self.model_.predict_proba(columns, priors)
+
+    def predict_set(self, X: Any, coverage: float = 0.95) -> NDArray[np.bool_]:
+        """The classes that each sample may well have, for a model with calibration rows.
+
+        Parameters
+        ----------
+        X : frame, AnnData, array-like or sparse matrix of shape (n_samples, n_columns)
+            Samples.
+        coverage : float, default=0.95
+            Probability, at least, that the true class of a new sample is in its set, for each
+            class; choose it before looking at the sets.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class, in the order of `classes_`, is in the set. No class at all means
+            that the sample looks strange for every class. `coverage(coverage)` says what is
+            promised.
+        """
+        columns = self._read(X)
+        try:
+            return self.model_.predict_set(columns, coverage)
+        except InputError as error:
+            raise ValueError(in_python(error)) from error
+
+    def coverage(self, coverage: float = 0.95) -> Coverage:
+        """What prediction sets of this coverage promise; print it to read it.
+
+        Parameters
+        ----------
+        coverage : float, default=0.95
+            As for `predict_set`.
+
+        Returns
+        -------
+        coverage : Coverage
+        """
+        check_is_fitted(self)
+        try:
+            coverage = check_coverage(self.model_, coverage)
+        except InputError as error:
+            raise ValueError(in_python(error)) from error
+        assert self.model_.calibration is not None
+        return self.model_.calibration.coverage(self.classes_, coverage)
 
     def explain(self, X: Any, **options: Any) -> Explanation | NearestLandmarks | Questions:
         """Why each sample has its label: `explain` of the estimator, on the prepared columns.

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tamis._array import Matrix, is_sparse
 from tamis._base import RECORD_VERSION, Record, adjust, check_version, plain, softmax
 from tamis._base.plain_values import write_value
+from tamis.tables.prediction_sets import SetCalibration, check_coverage
 from tamis.tables.preparation import Preparation
 from tamis.tables.table import Columns
 from tamis.tables.table_record import read_preparation, write_preparation
@@ -79,6 +80,11 @@ class TableModel:
         The class that a threshold belongs to.
     threshold : float or None
         The positive class is predicted if its probability is at least this.
+    misclassification : ndarray of shape (n_classes, n_classes) or None
+        Cost of predicting each class (columns) for rows of each class (rows): the class of the
+        smallest expected cost is predicted.
+    frequencies : ndarray of shape (n_classes,) or None
+        Class frequencies that expected costs are about.
     descriptions : dict of str to dict
         Descriptions of the features: question, unit, type, choices, min, max, cost, group.
     scores : dict
@@ -90,6 +96,8 @@ class TableModel:
     recalibration : Recalibration or None
         What comes after the temperature, if the model was recalibrated at another site. A
         threshold is compared with the probabilities before it.
+    calibration : SetCalibration or None
+        What prediction sets need, if rows were set aside for them.
     """
 
     method: str
@@ -106,6 +114,9 @@ class TableModel:
     version: str = ""
     is_dense: bool = False
     recalibration: Recalibration | None = None
+    calibration: SetCalibration | None = None
+    misclassification: np.ndarray | None = None
+    frequencies: np.ndarray | None = None
 
     @property
     def classes_(self) -> NDArray:
@@ -188,9 +199,23 @@ class TableModel:
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Class indices and the model's probabilities, from those of its classifier."""
         probabilities = before = self.calibrated(predicted, priors)
+        if self.misclassification is not None:
+            if priors is None:
+                before = self.calibrated(predicted, self.frequencies)
+            return decide_by_cost(before, self.misclassification), probabilities
         if self.threshold is not None:
-            before = adjust(predicted, self.temperature)
+            before = self.tempered(predicted)
         return decide(before, self.positive_index, self.threshold), probabilities
+
+    @property
+    def decision_costs(self) -> NDArray[np.float64] | None:
+        """Costs by which ``argmin(probabilities @ costs)`` decides; None without such costs.
+
+        They contain the change from the priors to the frequencies.
+        """
+        if self.misclassification is None:
+            return None
+        return (self.frequencies / self.priors)[:, None] * self.misclassification
 
     @property
     def positive_index(self) -> int | None:
@@ -215,6 +240,17 @@ class TableModel:
         """
         return self.predict_rows(table, priors).labels
 
+    def predict_set(self, table: Columns, coverage: float = 0.95) -> NDArray[np.bool_]:
+        """The classes that each row may well have: `TableClassifier.predict_set`."""
+        coverage = check_coverage(self, coverage)
+        assert self.calibration is not None
+        probabilities = self.estimator.predict_proba(self.prepare(table))
+        return self.calibration.predict_set(self.tempered(probabilities), coverage)
+
+    def tempered(self, probabilities: NDArray) -> NDArray[np.float64]:
+        """Probabilities that thresholds and prediction sets use, from those of the classifier."""
+        return adjust(probabilities, self.temperature)
+
     # Records.
 
     def to_record(self) -> dict[str, Any]:
@@ -229,6 +265,7 @@ class TableModel:
             "temperature": plain(self.temperature),
             "priors": plain(self.priors),
             "recalibration": None,
+            "calibration": None if self.calibration is None else self.calibration.to_record(),
             "preparation": write_preparation(self.preparation),
             "is_dense": self.is_dense,
             "descriptions": write_value(self.descriptions),
@@ -236,6 +273,11 @@ class TableModel:
             "tamis_version": self.version,
             "estimator": {"model": type(self.estimator).__name__, **self.estimator.to_record()},
         }
+        if self.misclassification is not None:
+            record["misclassification"] = {
+                "costs": plain(self.misclassification),
+                "frequencies": plain(self.frequencies),
+            }
         if self.recalibration is not None:
             values = vars(self.recalibration)
             record["recalibration"] = {name: plain(value) for name, value in values.items()}
@@ -305,8 +347,23 @@ class TableModel:
             temperature = site.number("temperature", above=0.0)
             model.recalibration = Recalibration(temperature, site.numbers("intercept", (C,)))
             site.finish()
+        kept = taken.optional("calibration")
+        if kept is not None:
+            model.calibration = SetCalibration.from_record(kept, C)
+        if "misclassification" in taken:  # models of earlier versions do not have it
+            decided = taken.part("misclassification")
+            model.misclassification = decided.numbers("costs", (C, C), low=0.0)
+            model.frequencies = decided.numbers("frequencies", (C,), low=0.0)
+            decided.finish()
+            taken.require((model.priors > 0).all(), "priors", "above 0 with costs of errors")
+            taken.require(threshold is None, "misclassification", "absent with a threshold")
         taken.finish()
         return model
+
+
+def decide_by_cost(probabilities, costs):
+    """Class indices of the smallest expected cost, ties to the first."""
+    return (probabilities @ costs).argmin(axis=1)
 
 
 def decide(probabilities, positive=None, threshold=None):

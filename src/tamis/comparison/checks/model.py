@@ -23,8 +23,8 @@ _SAME = 0.95
 _MOST_FEATURES = 200
 # Calibration slopes outside are reported, if the interval of this coverage excludes 1.
 _SLOPES, _COVERAGE = (0.8, 1.25), 0.99
-# A drop of the score between batches, in score and in standard errors.
-_DROP, _N_ERRORS = 0.05, 3.0
+# Smallest drop of the score between batches.
+_DROP = 0.05
 # Share of labels that differ between two resamples; resamples, fewer for many rows.
 _UNSTABLE, _N_DRAWS, _MOST_VALUES = 0.1, 100, 5_000_000
 
@@ -51,9 +51,9 @@ def check_model(comparison):
     honest = comparison.honest_score
     if honest is not None and honest.predictions is not None:
         checks += miscalibration(problem, honest.predictions.probabilities)
-    out = next((r for r in comparison.batches if r.method.name == result.method.name), None)
-    if out is not None:
-        checks += batch_effects(result.scores[place], result.errors[place], out.scores[place])
+    held_out = comparison.clinical.get("left_out_batches")
+    if held_out and honest is not None:
+        checks += batch_effects(honest.score, held_out)
     if comparison.candidates is not None:
         checks += unstable_predictions(comparison.candidates)
     return checks
@@ -154,16 +154,18 @@ def miscalibration(problem, probabilities):
     )
 
 
-def batch_effects(score, error, held_out):
-    """Whether the score drops when batches are held out of training."""
-    drop = score - held_out
-    if drop <= max(_DROP, _N_ERRORS * error):
+def batch_effects(score, held_out):
+    """Whether the score drops in batches that were held out; `held_out` has its interval."""
+    if held_out["score"] is None or score - held_out["score"] <= _DROP:
+        return
+    low, high = held_out["interval_95"]
+    if high >= score:
         return
     yield Check(
         "batch-effects",
         "warning",
-        f"The score drops from {score:.3f} to {held_out:.3f} when one batch at a time is held out "
-        "of training.",
+        f"The score drops from {score:.3f} to {held_out['score']:.3f} (95 % interval {low:.3f} to "
+        f"{high:.3f}) in batches that were held out of training.",
         "Expect the lower score in a new batch; look for features that differ between batches.",
     )
 

@@ -1,6 +1,7 @@
 """Labels and probabilities of one row, from a record."""
 
 import math
+import operator
 from typing import Any
 
 from tamis.models.standalone.families import ESTIMATE
@@ -41,7 +42,7 @@ def predict_proba(model: dict, row: Any) -> dict:
 
 
 def predict(model: dict, row: Any) -> Any:
-    """The label of a row: the largest probability, or by the threshold; ties: the first."""
+    """The label of a row: by costs, the threshold, or the largest probability; ties: the first."""
     if model["model"] == "TableModel" and model["threshold"] is not None:
         classes = model["estimator"]["classes"]
         shares = dict(zip(classes, _table_shares(model, row), strict=True))
@@ -51,6 +52,13 @@ def predict(model: dict, row: Any) -> Any:
         others = [label for label in classes if label != positive]
         return max(others, key=shares.__getitem__)
     shares = predict_proba(model, row)
+    decided = model.get("misclassification") if model["model"] == "TableModel" else None
+    if decided is not None:
+        ratios = zip(shares.values(), decided["frequencies"], model["priors"], strict=True)
+        based = [share * new / old for share, new, old in ratios]
+        columns = zip(*decided["costs"], strict=True)
+        costs = [sum(map(operator.mul, based, column)) for column in columns]
+        return list(shares)[costs.index(min(costs))]
     return max(shares, key=shares.__getitem__)
 
 

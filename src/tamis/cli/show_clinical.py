@@ -1,0 +1,170 @@
+"""Lines about other sites, later rows, subgroups, costs, more rows and errors of measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["show_clinical"]
+
+_MOST_SHOWN = 20
+_VERDICTS = {
+    "flat": "flat: more rows will hardly help",
+    "rising": "still rising: more rows will help",
+    "unclear": "more rows may help",
+}
+
+
+def show_clinical(model: dict[str, Any], name: str) -> Iterator[str]:
+    """Lines for standard output.
+
+    Parameters
+    ----------
+    model : dict
+        The model in `metrics.json`.
+    name : str
+        Name of the score.
+
+    Yields
+    ------
+    line : str
+    """
+    if model.get("left_out_batches"):
+        yield from _show_batches(model["left_out_batches"], name)
+    if model.get("time_order"):
+        yield from _show_time(model["time_order"], name)
+    if model.get("misclassification"):
+        yield from _show_costs(model["misclassification"])
+    if model.get("assay"):
+        yield from _show_assay(model["assay"], name)
+    if model.get("learning_curve"):
+        yield from _show_curve(model["learning_curve"], model, name)
+    if model.get("subgroups"):
+        yield from _show_subgroups(model["subgroups"], name)
+
+
+def _scored(entry):
+    low, high = entry["interval_95"]
+    return f"{entry['score']:.3f} ({low:.3f} to {high:.3f})"
+
+
+def _counts(entry):
+    return ", ".join(f"{label} {n:,}" for label, n in entry["classes"].items())
+
+
+def _told(entry):
+    """A score with its interval, or why there is none, and the numbers of rows."""
+    what = f"not scored ({entry['not_scored']})" if entry["not_scored"] else _scored(entry)
+    for rate in ("sensitivity", "specificity"):
+        if rate in entry:
+            low, high = entry[rate]["interval_95"]
+            what += f", {rate} {entry[rate]['share']:.3f} ({low:.3f} to {high:.3f})"
+    return f"{what}; {entry['rows']:,} rows: {_counts(entry)}"
+
+
+def _first(items):
+    """The first lines of many, and how many more there are."""
+    lines = list(items)
+    yield from lines[:_MOST_SHOWN]
+    if len(lines) > _MOST_SHOWN:
+        yield f"    ... and {len(lines) - _MOST_SHOWN} more in metrics.json"
+
+
+def _show_batches(found, name):
+    if found["score"] is not None:
+        low, high = found["interval_95"]
+        at_a_time = "one" if found["held_out_at_a_time"] == 1 else "a tenth"
+        yield (
+            f"  {name} {found['score']:.3f}, 95 % interval {low:.3f} to {high:.3f}, in batches "
+            f"that were held out, {at_a_time} at a time, also when the model was chosen"
+        )
+    else:
+        yield f"  batches that were held out: not scored ({found['not_scored']})"
+    yield from _first(f"    {batch}: {_told(one)}" for batch, one in found["batches"].items())
+    for batch in found["not_predicted"]:
+        yield f"    {batch}: not predicted (the other batches do not have two classes)"
+
+
+def _show_time(found, name):
+    if found["score"] is None:
+        yield f"  later rows, predicted by earlier ones: not scored ({found['not_scored']})"
+    else:
+        low, high = found["interval_95"]
+        line = (
+            f"  {name} {found['score']:.3f}, 95 % interval {low:.3f} to {high:.3f}, in later rows "
+            "predicted by earlier ones"
+        )
+        if "lost" in found:
+            low, high = found["lost_interval_95"]
+            line += (
+                f"; {found['same_rows_in_random_folds']:.3f} on the same rows in random folds "
+                f"(difference {found['lost']:+.3f}, {low:+.3f} to {high:+.3f})"
+            )
+        yield line
+    for block in found["blocks"]:
+        what = f"not scored ({block['not_scored']})" if block["not_scored"] else _scored(block)
+        yield (
+            f"    {_time(block['from'])} to {_time(block['to'])}: {what}; {block['rows']:,} rows, "
+            f"trained on {block['training_rows']:,}"
+        )
+
+
+def _time(value):
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _show_costs(found):
+    low, high = found["interval_95"]
+    constant, (least, most) = found["constant"], found["saved_interval_95"]
+    yield (
+        f"  mean cost per row {found['mean_cost']:.3f}, 95 % interval {low:.3f} to {high:.3f}, "
+        "deciding by expected cost at the class frequencies of the data"
+    )
+    yield (
+        f"    {found['by_probability']:.3f} deciding by probability (costs save "
+        f"{found['saved']:+.3f}, {least:+.3f} to {most:+.3f}); {constant['mean_cost']:.3f} always "
+        f"deciding {constant['class']}"
+    )
+
+
+def _show_assay(found, name):
+    low, high = found["lost_interval_95"]
+    errors = sorted(set(found["features"].values()))
+    if not errors:
+        yield "  no feature of the model has an error of measurement"
+        return
+    told = f"{100 * errors[0]:.3g} %"
+    if len(errors) > 1:
+        told = f"{100 * errors[0]:.3g} to {100 * errors[-1]:.3g} %"
+    yield (
+        f"  {name} changes by {-found['lost']:+.3f} (95 % interval {-high:+.3f} to {-low:+.3f}) "
+        f"when the features are measured again with an error of {told}; "
+        f"{100 * found['changed_labels']:.1f} % of the labels change"
+    )
+    if found["below_zero"]:
+        yield (
+            f"    {', '.join(found['below_zero'][:5])}: values below 0, for which an error in "
+            "percent may make no sense (are they logarithms?)"
+        )
+
+
+def _show_curve(found, model, name):
+    points = ", ".join(f"{p['training_rows']:.0f} rows {p['score']:.3f}" for p in found["points"])
+    low, high = found["gain_interval_95"]
+    honest = model["honest_score"]["score"]
+    yield f"  learning curve ({name} by rows in training): {points}"
+    yield (
+        f"    {found['twice_the_rows']:,} rows instead of {found['rows']:,} would add "
+        f"{found['gain']:.3f} ({low:.3f} to {high:.3f}) to {honest:.3f} (an extrapolation). "
+        f"{_VERDICTS[found['verdict']].capitalize()}"
+    )
+
+
+def _show_subgroups(found, name):
+    yield f"  {name} by subgroup (honest); all rows: {_told(found['all'])}"
+    for column, values in found["columns"].items():
+        yield from _first(f"    {column} {value}: {_told(one)}" for value, one in values.items())
+    yield (
+        "    differences between subgroups are descriptive: each interval is of one subgroup "
+        "alone, and among many some differ by chance"
+    )

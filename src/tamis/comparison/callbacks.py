@@ -1,0 +1,62 @@
+"""What a comparison tells while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tamis.comparison.tasks import Task
+
+if TYPE_CHECKING:
+    from tamis.comparison.comparison import Comparison
+    from tamis.comparison.run import Plan
+
+__all__ = ["Callback", "Start"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is known before the first task starts.
+
+    Attributes
+    ----------
+    plan : Plan
+        Settings, folds and tasks.
+    seconds : dict of str to float
+        Rough seconds of one task of every method.
+    notes, checks : list of str, list of Check
+        What was recognised, dropped or changed; findings about the data.
+    n_jobs : int
+        Tasks that run at the same time.
+    was_cleared : bool
+        Whether checkpoints of another comparison were discarded.
+    """
+
+    plan: Plan
+    seconds: dict
+    notes: list
+    checks: list
+    n_jobs: int
+    was_cleared: bool = field(default=False)
+
+
+class Callback:
+    """Base class for callbacks of `compare`; override the methods you need."""
+
+    def on_start(self, start: Start) -> None:
+        """Called once, before the first task."""
+
+    def on_task_begin(self, task: Task) -> None:
+        """Called when a task (`method`, `fold`, `stage`) starts."""
+
+    def on_task_end(self, task: Task, seconds: float | None) -> bool | None:
+        """Called when a task finishes; return True to start no more tasks.
+
+        `seconds` is None if the task failed. Tasks found in checkpoints end without beginning.
+        """
+
+    def on_message(self, message: str) -> None:
+        """Called with what should be known at once, such as a damaged checkpoint."""
+
+    def on_end(self, comparison: Comparison) -> None:
+        """Called once, when everything is done."""

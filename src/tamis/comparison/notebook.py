@@ -1,0 +1,34 @@
+"""A comparison in a notebook: the recommendation and one row per method."""
+
+import html
+
+from tamis.comparison.metrics import path_table
+
+__all__ = ["notebook_view"]
+
+
+def notebook_view(comparison):
+    """HTML of a comparison."""
+    rows = []
+    for result in comparison.results:
+        path = path_table(result, comparison.candidates)
+        best, sparse = path["best"], path["good_enough"]
+        cells = [
+            html.escape(path["title"]),
+            f"{sparse['features_overall']:.3g}",
+            f"{sparse['score']:.3f} ± {sparse['standard_error']:.3f}",
+            f"{best['features_overall']:.3g}",
+            f"{best['score']:.3f}",
+        ]
+        rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    heads = ("method", "features", "score", "features at best", "best score")
+    header = "".join(f"<th>{head}</th>" for head in heads)
+    warnings = "".join(
+        f"<li>{html.escape(check.sentence)} {html.escape(check.advice)}</li>"
+        for check in comparison.checks
+    )
+    return (
+        f"<p><strong>{html.escape(repr(comparison))}</strong></p>"
+        f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        + (f"<ul>{warnings}</ul>" if warnings else "")
+    )
