@@ -36,6 +36,18 @@ def test_without_a_report_there_is_none(small, tmp_path, tamis):
     assert not (out / "report.html").exists() and "report.html" not in told
 
 
+def test_a_report_that_fails_costs_no_other_result(small, tmp_path, tamis, monkeypatch):
+    def fail(*words, **options):
+        raise ValueError("no page today")
+
+    monkeypatch.setattr("tamis.report.page.make_content", fail)
+    monkeypatch.delenv("TAMIS_DEBUG", raising=False)
+    out = tmp_path / "run"
+    code, told, err = tamis("fit", small, "--target", "y", *FAST, "-o", out)
+    assert code == 0 and "report.html was not written: no page today." in err
+    assert "Recommended" in told and (out / "model.json").exists()
+
+
 def test_pick_writes_its_own_report_and_takes_the_intended_use_along(run, tmp_path, tamis):
     (run / "about.txt").write_text("For us.")
     words = ["--method", "centers", "--n-features", "1", "-o", tmp_path / "one"]

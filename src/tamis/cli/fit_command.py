@@ -208,7 +208,15 @@ def conclude(comparison, choice, folder, options, start=None, *, run=None, about
             say(line)
         folder.write_about(about)
         if options.report:
-            write_page(comparison, choice, folder, run=run, argv=options.argv)
+            try:
+                write_page(comparison, choice, folder, run=run, argv=options.argv)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                if os.environ.get("TAMIS_DEBUG"):
+                    raise
+                say(
+                    f"report.html was not written: {' '.join(str(error).split())}. This is a bug "
+                    "in tamis, please report it; all other results are complete."
+                )
     if options.json:
         print_lines(json.dumps(metrics, indent=1, ensure_ascii=False).split("\n"))
         return
