@@ -10,10 +10,11 @@ SELECT ?= -m "not slow"
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.docs-installed
 # Compiled bytecode and numba's cache make every later start quick.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: browser demo test test-slow test-all test-only test-pythons lint bench bench-accuracy bench-papers clean
+.PHONY: browser demo test test-slow test-all test-only test-pythons lint docs bench bench-accuracy bench-papers bench-guarantees clean
 
 demo: $(STAMP)
 	$(BIN)/tamis fit
@@ -63,6 +64,12 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
+# build/docs/index.html: every page, with the examples run. Offline once the environment exists; a
+# warning is an error. Only what has changed is built again.
+docs: $(DOCS_STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -j 1 -W --keep-going -c docs . build/docs
+	@echo "The documentation is in build/docs/index.html."
+
 bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/centers.py
 	$(BIN)/python benchmarks/speed/projections.py --picture benchmarks/results/speed_projections.png
@@ -91,10 +98,18 @@ bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/choice.py
 	$(BIN)/python benchmarks/accuracy/priors.py > benchmarks/results/priors.md
 
+# Simulations that can fail; resumes where it was interrupted.
+bench-guarantees: $(STAMP)
+	$(BIN)/python benchmarks/guarantees.py --jobs 2
+
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable ".[dev]" --constraint constraints.txt
 	touch $(STAMP)
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable ".[docs]" --constraint constraints.txt
+	touch $(DOCS_STAMP)
+
 clean:
-	rm -rf $(VENV) $(PYTHONS:%=.venv-%) .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
+	rm -rf build docs/api docs/auto_examples docs/reference.rst $(VENV) $(PYTHONS:%=.venv-%) .pytest_cache .ruff_cache .mypy_cache .import_linter_cache

@@ -152,6 +152,8 @@ def write_report(tasks, found, plain):
             fired[code] += 1
             where[code][name] += 1
     lines = [
+        "# False alarms of the checks",
+        "",
         f"{len(tasks)} runs with permuted labels, {len({name for name, _ in tasks})} data sets.",
         "",
         "| check | alarms | share | where |",

@@ -113,6 +113,7 @@ def main():
     parser.add_argument("--methods", default=METHODS)
     options = parser.parse_args()
     n, methods = options.repetitions, tuple(options.methods.split(","))
+    print("# Honest scores of data whose true score is known\n")
     print(f"Chosen among the levels of {', '.join(methods)}.\n")
     print("| data | honest | truth | bias | the score that chose | best of all | covers |")
     print("| --- | --- | --- | --- | --- | --- | --- |")

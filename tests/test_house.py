@@ -14,8 +14,9 @@ import tamis
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-# What users can add; "all" is their sum, and "dev" is for developers.
-EXTRAS = {k: v for k, v in PROJECT["optional-dependencies"].items() if k not in ("all", "dev")}
+# What users can add; "all" is their sum, "dev" and "docs" are for developers.
+FOR_DEVELOPERS = ("all", "dev", "docs")
+EXTRAS = {k: v for k, v in PROJECT["optional-dependencies"].items() if k not in FOR_DEVELOPERS}
 HEAVY = ["numba", "pandas", "matplotlib", "sklearn", "dask", "torch", "scipy"]
 
 

@@ -76,6 +76,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=10)
     arguments = parser.parse_args()
+    print("# Uniform and empirical priors on text\n")
     print("`python benchmarks/accuracy/priors.py`: `SparseCenterClassifier` on word counts,")
     print("uniform or empirical priors, mean over random splits (80 % for training).")
     for name, X, y, splits in data_sets(arguments.splits):

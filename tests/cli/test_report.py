@@ -48,7 +48,7 @@ def test_a_report_that_fails_costs_no_other_result(small, tmp_path, tamis, monke
     assert "Recommended" in told and (out / "model.json").exists()
 
 
-def test_pick_writes_its_own_report_and_takes_the_intended_use_along(run, tmp_path, tamis):
+def test_pick_writes_its_own_report_and_takes_the_use_along(run, tmp_path, tamis, refuses):
     (run / "about.txt").write_text("For us.")
     words = ["--method", "centers", "--n-features", "1", "-o", tmp_path / "one"]
     code, _, err = tamis("pick", run, *words)
@@ -57,6 +57,7 @@ def test_pick_writes_its_own_report_and_takes_the_intended_use_along(run, tmp_pa
     assert "chosen after seeing the curve" in page and "For us." in page
     assert f"tamis pick {run} --method centers" in page  # for other levels: from the run itself
     assert (tmp_path / "one" / "about.txt").read_text() == "For us."
+    refuses("report", tmp_path / "one", match="its report is there already")
 
 
 def test_report_writes_the_same_page_again(run, tamis):

@@ -182,3 +182,13 @@ def test_wrong_parameters(frame, parameters, message):
     X, y = frame
     with pytest.raises(ValueError, match=message):
         TableClassifier(**parameters).fit(X, y)
+
+
+def test_value_that_is_missing_for_the_first_time_is_the_median():
+    """A column without gaps in training is filled like any other."""
+    frame = pd.DataFrame({"dose": [10.0, 11.0, 17.0, 18.0], "y": ["a", "a", "b", "b"]})
+    model = TableClassifier(SparseCenterClassifier(1)).fit(frame[["dose"]], frame["y"])
+    missing, median = (
+        model.predict_proba(pd.DataFrame({"dose": [value]})) for value in (np.nan, 14.0)
+    )
+    np.testing.assert_allclose(missing, median)

@@ -1,4 +1,4 @@
-"""The base class of all estimators: scikit-learn's callbacks, and links to the documentation."""
+"""The base class of all estimators: scikit-learn's callbacks."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -41,12 +41,11 @@ def with_callbacks(fit: _Fit) -> _Fit:
 
 
 class TamisEstimator(CallbackSupportMixin, BaseEstimator):
-    """Base of every estimator: callbacks, and links from the HTML view to the documentation."""
+    """Base of every estimator: callbacks.
 
-    _doc_link_module = "tamis"
-    _doc_link_template = (
-        "https://tamis.readthedocs.io/en/stable/api/{estimator_module}.{estimator_name}.html"
-    )
+    The HTML view has no link to the documentation, because the pages have no public address:
+    scikit-learn's mixin links only what its `_doc_link_module` names.
+    """
 
 
 def steps(estimator, names, **reported):

@@ -4,16 +4,18 @@ import csv
 import difflib
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from tamis.cli.printing import STANDARD_INPUT
 from tamis.comparison.options import Options, find_methods
 from tamis.comparison.promises import check_promises
 from tamis.tables.errors import InputError
 from tamis.tables.source import WORD, Budget, check_path
 from tamis.tables.table import Columns, Table
 
-__all__ = ["EMBEDDED", "READING", "Loaded", "load", "read_features_file"]
+__all__ = ["EMBEDDED", "READING", "Loaded", "find_words", "load", "read_features_file"]
 
 EMBEDDED = "breast cancer (embedded)"
 _FIELDS = (
@@ -120,6 +122,32 @@ def load(words):
     groups, costs = _check_descriptions(descriptions, table)
     measured = {n: d["assay_cv"] for n, d in descriptions.items() if "assay_cv" in d}
     return Loaded(name, table, _make_options(words, groups, costs, measured), descriptions)
+
+
+def find_words(folder, data=None):
+    """The options of the `tamis fit` that made a folder, with the path of its data.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    data : str or None
+        Where the data are now; None: where they were.
+
+    Returns
+    -------
+    words : dict
+        InputError is raised if the data are not there.
+    """
+    words = folder.read_json("run.json")
+    if data is not None:
+        words["data"] = data
+    elif words["data"] == STANDARD_INPUT:
+        raise InputError("the data of this run came from standard input; give a file with --data.")
+    if words["data"] is not None and not Path(words["data"]).exists():
+        raise InputError(
+            f"the data of this run are no longer at {words['data']}; give their path with --data."
+        )
+    return words
 
 
 def _check_words(words):

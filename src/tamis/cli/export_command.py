@@ -1,21 +1,39 @@
 """`tamis export`: the model in another format."""
 
 import warnings
+from pathlib import Path
 
 from tamis.cli.output import check_output
 from tamis.cli.printing import say
-from tamis.comparison.folder import find_model
+from tamis.comparison.folder import RunFolder, find_model
+from tamis.models.files import write_atomically
+from tamis.tables.errors import InputError
 
 __all__ = ["run"]
+
+# Options that belong to one format only.
+_OF_FORMAT = {
+    "html": ("max_questions", "reject", "flip_risk"),
+    "card": ("data", "positive"),
+}
 
 
 def run(options):
     """Run the command; returns the exit code."""
     output = check_output(options.output, options.run)
-    model = find_model(options.run)
+    for format, names in _OF_FORMAT.items():
+        given = [name for name in names if getattr(options, name) is not None]
+        if given and options.to != format:
+            word = given[0].replace("_", "-")
+            raise InputError(f"--{word} is for --to {format}, got --to {options.to}.")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _write(model, output, options.to)
+        if options.to == "html":
+            _write_questionnaire(options, output)
+        elif options.to == "card":
+            _write_card(options, output)
+        else:
+            _write(find_model(options.run), output, options.to)
     for line in dict.fromkeys(str(warning.message) for warning in caught):
         say(line)
     return 0
@@ -32,3 +50,48 @@ def _write(model, output, format):
         if sentence:
             warnings.warn(sentence, models.PrivacyWarning, stacklevel=2)
     getattr(models, f"export_{format}")(model, output)
+
+
+def _write_questionnaire(options, output):
+    from tamis.report.ask_run import open_run
+    from tamis.report.questionnaire import Questionnaire
+    from tamis.report.questionnaire_form import make_form
+    from tamis.report.questionnaire_page import make_page
+
+    opened = open_run(options.run)
+    talk = Questionnaire(
+        opened.model,
+        max_questions=options.max_questions,
+        reject=options.reject,
+        flip_risk=options.flip_risk,
+    )
+    page = make_page(make_form(talk, digest=opened.digest, about=opened.about))
+    with write_atomically(output) as file:
+        file.write(page.encode())
+
+
+def _write_card(options, output):
+    from tamis.cli.data import find_words, load
+    from tamis.report.ask_run import open_run
+    from tamis.report.card import card_fields, find_positive, make_card
+    from tamis.report.card_page import make_card_page
+    from tamis.report.card_run import find_experiment, score_card
+
+    opened = open_run(options.run)
+    model = opened.model
+    card_fields(model)  # refuses a model without a card before anything is read
+    wanted = model.positive if options.positive is None else options.positive
+    positive = find_positive(model.classes_, wanted)
+    if not Path(options.run).is_dir():
+        raise InputError(
+            f"a card needs the training data, and {options.run} is only a model; "
+            "give the folder of its run."
+        )
+    loaded = load(find_words(RunFolder(options.run), options.data))
+    experiment = find_experiment(loaded.table, loaded.options, model)
+    table = experiment.table
+    card = make_card(model, table.columns, table.y, positive=positive, weights=table.weights)
+    scores = score_card(experiment, positive)
+    page = make_card_page(card, scores, digest=opened.digest, about=opened.about)
+    with write_atomically(output) as file:
+        file.write(page.encode())

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tamis.cli.data import EMBEDDED, load
-from tamis.cli.printing import STANDARD_INPUT, print_lines, say
+from tamis.cli.printing import print_lines, say
 from tamis.cli.show import show_results
 from tamis.comparison.baselines import find_method
 from tamis.comparison.comparing import Callback, compare_table
@@ -128,29 +128,19 @@ class _Reporter(Callback):
         self.progress.end(task, seconds)
 
 
-def compare_again(folder, words, data=None):
+def compare_again(folder, words):
     """The comparison of a run, from its checkpoints.
 
     Parameters
     ----------
     folder : RunFolder
     words : dict
-        Options of the run, from its `run.json`.
-    data : str or None
-        Where the data are now; None: where they were.
+        Options of the run, from `find_words`.
 
     Returns
     -------
     comparison : Comparison
     """
-    if data is not None:
-        words["data"] = data
-    elif words["data"] == STANDARD_INPUT:
-        raise InputError("the data of this run came from standard input; give a file with --data.")
-    if words["data"] is not None and not Path(words["data"]).exists():
-        raise InputError(
-            f"the data of this run are no longer at {words['data']}; give their path with --data."
-        )
     loaded = load(words)
     return compare_table(
         loaded.table,

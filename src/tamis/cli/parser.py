@@ -5,6 +5,7 @@ from functools import partial
 
 from tamis import __version__
 from tamis.cli import argument_types
+from tamis.cli.ask_options import add_ask, add_conversation
 from tamis.cli.fit_options import ABOUT, METHODS, add_fit, add_no_report
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_reading
 
@@ -36,6 +37,7 @@ def make_parser():
     _add_predict(commands)
     _add_evaluate(commands)
     _add_explain(commands)
+    add_ask(commands, _command, _RUN)
     _add_export(commands)
     _add_report(commands)
     _add_methods(commands)
@@ -146,9 +148,18 @@ def _add_explain(commands):
 def _add_export(commands):
     parser = _command(commands, "export", "write the model in another format")
     parser.add_argument("run", metavar="RUN", help=_RUN)
-    formats = ("json", "skops", "onnx", "sql", "python", "spreadsheet")
+    formats = ("json", "skops", "onnx", "sql", "python", "spreadsheet", "html", "card")
     parser.add_argument("--to", choices=formats, required=True, help="format to write")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
+    add_conversation(parser, where="html: ")
+    parser.add_argument(
+        "--data",
+        metavar="DATA",
+        help="card: where the data are now (default: where fit read them)",
+    )
+    parser.add_argument(
+        "--positive", metavar="CLASS", help="card: the class whose risk the card gives"
+    )
 
 
 def _add_report(commands):

@@ -1,5 +1,6 @@
 """`tamis pick`: the model of another method or level, from the checkpoints of a run."""
 
+from tamis.cli.data import find_words
 from tamis.cli.fit_command import compare_again, conclude
 from tamis.comparison.baselines import BASELINES
 from tamis.comparison.folder import RunFolder
@@ -18,16 +19,17 @@ def run(options):
     source, target = RunFolder(options.run), RunFolder(options.output)
     if source.path.resolve() == target.path.resolve():
         raise InputError(f"-o {target.path} is the run itself; name another folder.")
-    words = source.read_json("run.json")
+    words = find_words(source, options.data)
     if options.method in allowed and not words.get("allow_baselines"):
         raise InputError(
             f"--method {options.method} is a baseline in this run; repeat tamis fit with "
             "--allow-baselines to use its models."
         )
-    comparison = compare_again(source, words, options.data)
+    comparison = compare_again(source, words)
     if options.without:
         comparison = comparison.excluding(options.method, options.without)
     choice = comparison.find(options.method, options.n_features)
     target.check()
     conclude(comparison, choice, target, options, run=str(source.path), about=source.about)
+    target.write_json("run.json", words)
     return 0

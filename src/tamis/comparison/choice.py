@@ -258,15 +258,23 @@ class Candidates:
 
         Whichever candidate is picked after seeing all of them, its true score is above its limit.
         The limits are ``S_a - q se_a`` with q the 95th percentile over draws of the largest
-        ``(S*_a - S_a) / se_a``.
+        ``(S*_a - S_a) / se*_a``, and at least that of a normal variable. Each draw has standard
+        errors of its own: a candidate that looks best by chance also has an error that looks too
+        small. Scores that are not counts have no such errors, and use those of all rows.
         """
         errors = self.errors.alone()
-        largest = [
-            ((self.scores_of(drawn) - self.scores) / errors).max(axis=1) for drawn in self.draws
-        ]
+        largest = [self._largest_excess(drawn, errors) for drawn in self.draws]
         if not largest:
             return np.full(self.scores.size, np.nan)
-        return self.scores - np.percentile(np.concatenate(largest), 95) * errors
+        factor = max(np.percentile(np.concatenate(largest), 95), _NORMAL_90)
+        return self.scores - factor * errors
+
+    def _largest_excess(self, drawn, errors):
+        """For each draw, by how many standard errors a score is above that of all rows at most."""
+        if not self.is_counted:
+            return ((self.scores_of(drawn) - self.scores) / errors).max(axis=1)
+        rows = [self.errors.drawn(row) for row in drawn]
+        return np.array([((row.scores() - self.scores) / row.alone()).max() for row in rows])
 
     def scores_of(self, weights):
         """Scores of every place under every weighting of the rows: (n_draws, n_places)."""

@@ -31,7 +31,7 @@ from tamis._base import (
 from tamis.tables.errors import InputError, in_python
 from tamis.tables.frames import as_raw, is_frame, read_columns
 from tamis.tables.prediction_sets import check_coverage
-from tamis.tables.preparation import lay_out, missing_columns
+from tamis.tables.preparation import lay_out
 from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.table import Columns
 from tamis.tables.table_model import TableModel
@@ -174,7 +174,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
             raise ValueError(in_python(error)) from error
         self.notes_ = [in_python(note) for note in table.notes]
         preparation, encoded = lay_out(table.columns, table.kinds, missing=table.missing)
-        preparation = preparation.learn(encoded, missing_columns(encoded), weights)
+        preparation = preparation.learn(encoded, weights=weights)
         preparation = observe(preparation, encoded)
         inner = clone(self._make_estimator())
         asks = hasattr(inner, "acquire")

@@ -1,0 +1,121 @@
+"""Simulations that can fail: does everything that tamis promises hold?
+
+    python benchmarks/guarantees.py --jobs 2
+
+Designs are chosen to be hard for the promise: members that err a little too often, many equal
+candidates, noise of unequal variance, sparse columns and categories, proxies of signals, patients
+with unequal numbers of rows, classes of 5, 10 and 20. A promise passes if the upper 99 % limit of
+its violation rate is at most 0.01 above the promised rate. Beside them are controls, which break a
+condition of a promise: if one of them does not fail, the simulations could not have found a
+failure, and the command exits with 1, as it does if a promise fails.
+
+Blocks of repetitions are saved to guarantees.json; an interrupted run resumes when you repeat the
+command (`--repetitions 0` makes the table of what there is), and delete the file to start afresh.
+The table is printed and written to guarantees.md.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from joblib import Parallel, delayed
+
+from simulations import features, predictions, questions, scores
+from simulations.engine import Records, judge
+
+SIMULATIONS = {
+    simulation.name: simulation
+    for module in (features, predictions, questions, scores)
+    for simulation in module.SIMULATIONS
+}
+RESULTS = Path(__file__).parent / "results"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=SIMULATIONS, metavar="NAME")
+    parser.add_argument(
+        "--repetitions", type=int, help="at most so many per simulation (default: its own number)"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the results")
+    options = parser.parse_args(arguments)
+    records = Records(options.output / "guarantees.json")
+    names = options.only or list(SIMULATIONS)
+    todo = [
+        (name, number, n)
+        for name in names
+        for number, n in enumerate(SIMULATIONS[name].blocks(options.repetitions))
+        if not records.has(name, number, n)
+    ]
+    # All simulations advance together, so that an interrupted run has something of each.
+    todo.sort(key=lambda block: block[1] * SIMULATIONS[block[0]].block)
+    pool = Parallel(n_jobs=options.jobs, return_as="generator_unordered")
+    for done, (name, number, result) in enumerate(pool(delayed(run)(*block) for block in todo)):
+        records.add(name, number, result)
+        print(f"{done + 1} of {len(todo)}: {name}, block {number}", file=sys.stderr)
+    findings = [
+        finding
+        for name, simulation in SIMULATIONS.items()
+        if records.of(name)
+        for finding in judge(simulation, records.of(name))
+    ]
+    report = write_report(findings)
+    (options.output / "guarantees.md").write_text(report)
+    print(report)
+    return int(any(finding.is_wrong for finding in findings))
+
+
+def run(name, number, n):
+    return name, number, SIMULATIONS[name].run_block(number, n)
+
+
+def write_report(findings):
+    promises = [finding for finding in findings if not finding.measure.is_control]
+    controls = [finding for finding in findings if finding.measure.is_control]
+    n_passed = sum(finding.verdict == "pass" for finding in promises)
+    lines = [
+        "# Simulations that can fail",
+        "",
+        "How often each promise is broken, in designs that are hard for it. Made by",
+        "`benchmarks/guarantees.py`. A promise passes if the upper 99 % limit of its violation",
+        "rate (Clopper-Pearson; normal where a repetition gives a share or a number) is at most",
+        "0.01 above the nominal one; it fails if the lower 99 % limit is above the nominal one.",
+        "What is neither needs more repetitions. Comparisons take seconds each, so that there",
+        "are fewer of them.",
+        "",
+        "Controls break a condition of a promise and must fail.",
+        "",
+        f"{n_passed} of {len(promises)} promises pass, "
+        f"{sum(finding.is_wrong for finding in promises)} fail; "
+        f"{sum(not finding.is_wrong for finding in controls)} of {len(controls)} controls fail, "
+        "as they must.",
+        "",
+    ]
+    for title, some in (("Promises", promises), ("Controls", controls)):
+        lines += [
+            f"## {title}",
+            "",
+            "| procedure | design | nominal | repetitions | rate | upper 99 % limit | verdict |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+            *map(row_of, some),
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def row_of(finding):
+    cells = (
+        finding.measure.procedure,
+        finding.simulation.design,
+        f"{finding.measure.nominal:g}",
+        f"{finding.n:,}",
+        f"{finding.rate:.4f}",
+        f"{finding.high:.4f}",
+        finding.verdict,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Simulations for `benchmarks/guarantees.py`: designs, procedures, and how they are judged."""

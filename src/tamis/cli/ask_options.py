@@ -1,0 +1,47 @@
+"""Options of the questionnaire, which `ask` and `export --to html` share."""
+
+from functools import partial
+
+from tamis.cli import argument_types
+
+__all__ = ["add_ask", "add_conversation"]
+
+
+def add_ask(commands, make_command, run):
+    """Add the command `ask`."""
+    parser = make_command(
+        commands, "ask", "predict one sample by asking one question at a time, in the terminal"
+    )
+    parser.add_argument("run", metavar="RUN", help=run)
+    add_conversation(parser)
+    parser.add_argument(
+        "--log", metavar="FILE", help="append each conversation to this file, as a line of JSON"
+    )
+    parser.add_argument(
+        "--web",
+        action="store_true",
+        help="serve the questions as a page on this machine until Ctrl-C",
+    )
+
+
+def add_conversation(parser, where=""):
+    """Add the options that say when a conversation ends."""
+    parser.add_argument(
+        "--max-questions",
+        type=partial(argument_types.integer, 1),
+        metavar="N",
+        help=f"{where}stop after N answers",
+    )
+    parser.add_argument(
+        "--reject",
+        type=argument_types.share,
+        metavar="P",
+        help=f"{where}refer to a person if no class reaches the probability P",
+    )
+    parser.add_argument(
+        "--flip-risk",
+        type=argument_types.tolerance,
+        metavar="R",
+        help=f"{where}primal-dual models without a linear head: stop if at most the share R of "
+        "typical remaining answers would change the label (default: ask everything)",
+    )

@@ -1,0 +1,176 @@
+"""What a person is asked for: one field per raw column, and how answers become numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tamis.tables.errors import InputError, listed
+from tamis.tables.table_model import TableModel
+
+__all__ = ["Field", "fields_of"]
+
+_LARGEST = 1e300
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value that a person is asked for.
+
+    Attributes
+    ----------
+    name : str
+        The raw column; for a word of free text, the column and the word.
+    kind : {"number", "integer", "choice", "count"}
+        "count": how often a word occurs.
+    columns : list of int
+        Columns of the model's matrix.
+    fill : list of float
+        Their values if the answer is unavailable.
+    categories : list of str
+        Choices: the category of each column.
+    choices : list of str
+        Choices: all categories that were seen in training.
+    question, unit : str
+        Wording and unit, from the features file.
+    least, most : float or None
+        Limits from the features file; answers beyond them are invalid.
+    low, high : float or None
+        Smallest and largest value in training; answers beyond them are unusual.
+    idf : float or None
+        Weight of a word: a count n becomes ``(1 + log n) * idf``.
+    """
+
+    name: str
+    kind: str
+    columns: list[int]
+    fill: list[float]
+    categories: list[str] = field(default_factory=list)
+    choices: list[str] = field(default_factory=list)
+    question: str = ""
+    unit: str = ""
+    least: float | None = None
+    most: float | None = None
+    low: float | None = None
+    high: float | None = None
+    idf: float | None = None
+
+    def read(self, answer: Any) -> Any:
+        """The answer as a float, or as the name of a choice; ValueError if it is invalid."""
+        if self.kind == "choice":
+            if isinstance(answer, str) and answer.strip():
+                return answer.strip()
+            raise ValueError(f"{self.name}: expected the name of a choice, got {answer!r}.")
+        try:
+            number = float(answer) if not isinstance(answer, bool) else math.nan
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not abs(number) <= _LARGEST:
+            raise ValueError(f"{self.name}: expected a number, got {answer!r}.")
+        if self.kind != "number" and number != math.floor(number):
+            raise ValueError(f"{self.name}: expected a whole number, got {answer!r}.")
+        if self.least is not None and number < self.least:
+            raise ValueError(f"{self.name}: expected at least {self.least:g}, got {number:g}.")
+        if self.most is not None and number > self.most:
+            raise ValueError(f"{self.name}: expected at most {self.most:g}, got {number:g}.")
+        return number
+
+    def unusual(self, answer: Any) -> str | None:
+        """Say how a valid answer is unlike all training rows; None if it is not."""
+        value = self.read(answer)
+        if self.kind == "choice":
+            if value in self.choices:
+                return None
+            return f"{value!r} is none of the known choices ({listed(self.choices)})"
+        below = self.low is not None and value < self.low
+        above = self.high is not None and value > self.high
+        if not below and not above:
+            return None
+        return f"{value:g} is {'below' if below else 'above'} all training values ({self.range})"
+
+    @property
+    def range(self) -> str:
+        """The training range, for people; empty if it is not known."""
+        if self.low is None or self.high is None:
+            return ""
+        return f"{self.low:g} to {self.high:g}"
+
+    def encode(self, answer: Any) -> list[float]:
+        """Values of the columns."""
+        value = self.read(answer)
+        if self.kind == "choice":
+            return [float(value == category) for category in self.categories]
+        if self.idf is not None:
+            value = (1 + math.log(value)) * self.idf if value else 0.0
+        return [value]
+
+
+def fields_of(model: TableModel, columns: Iterable[int]) -> list[Field]:
+    """The fields behind some columns of a model's matrix, in the order of the columns.
+
+    Parameters
+    ----------
+    model : TableModel
+    columns : iterable of int
+
+    Returns
+    -------
+    fields : list of Field
+    """
+    preparation, wanted = model.preparation, set(columns)
+    fill = preparation.fill.tolist() if preparation.fill.size else [0.0] * preparation.n_columns
+    fields, start = [], len(preparation.numbers)
+    for j, name in enumerate(preparation.numbers):
+        if j in wanted:
+            low, high = preparation.ranges[j].tolist() if len(preparation.ranges) else (None, None)
+            seen = {} if low is None or math.isnan(low) else {"low": low, "high": high}
+            fields.append(_described(model, name, "number", [j], [fill[j]], **seen))
+    for name, known in preparation.categories.items():
+        places = [start + c for c in range(len(known)) if start + c in wanted]
+        start += len(known)
+        if places:
+            of_column = [preparation.columns[j].removeprefix(f"{name}=") for j in places]
+            choices = _order(model, name, [*known, *preparation.others.get(name, ())])
+            filled = [fill[j] for j in places]
+            more = {"categories": of_column, "choices": choices}
+            fields.append(_described(model, name, "choice", places, filled, **more))
+    for name, text in preparation.texts.items():
+        for at, word in enumerate(text.words):
+            if start + at in wanted:
+                if text.kind == "hashing":
+                    raise InputError(
+                        f"{name!r} was read with --vectorizer hashing, so its words are not known "
+                        "and nobody can be asked for them; use counts or tfidf."
+                    )
+                fields.append(
+                    Field(
+                        preparation.columns[start + at],
+                        "count",
+                        [start + at],
+                        [0.0],
+                        question=f"How often does {word!r} occur in {name}?",
+                        least=0.0,
+                        low=0.0,
+                        idf=None if text.idf is None else float(text.idf[at]),
+                    )
+                )
+        start += len(text.words)
+    return fields
+
+
+def _described(model, name, kind, columns, fill, **more):
+    """A field with the wording of the features file."""
+    given = model.descriptions.get(name, {})
+    if kind == "number":
+        kind = "integer" if given.get("type") == "integer" else "number"
+        more |= {"least": given.get("min"), "most": given.get("max")}
+    question, unit = str(given.get("question", "")), str(given.get("unit", ""))
+    return Field(name, kind, columns, fill, question=question, unit=unit, **more)
+
+
+def _order(model, name, seen):
+    """Choices as the features file orders them, then the others."""
+    wanted = [c for c in model.descriptions.get(name, {}).get("choices", ()) if c in seen]
+    return list(dict.fromkeys([*wanted, *sorted(seen)]))

@@ -1,0 +1,74 @@
+"""The questionnaire as one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+__all__ = ["asset", "embed", "make_page"]
+
+_SCRIPTS = ("questionnaire.js", "questionnaire_policy.js", "questionnaire_page.js")
+_ALONE = "This page works without a network: answers stay on this device."
+_LOGGED = "Answers are written to the log file of the person who started this page."
+
+
+def make_page(form: dict[str, Any], *, log: str | None = None) -> str:
+    """The page of a form, with its script and style inside.
+
+    Parameters
+    ----------
+    form : dict
+        From `make_form`.
+    log : str or None
+        Address on the same server that receives the answers; None: nothing is ever sent.
+
+    Returns
+    -------
+    html : str
+    """
+    style = asset("questionnaire.css")
+    script = "\n".join(asset(name) for name in _SCRIPTS)
+    about = f'<p class="about">{escape(form["about"])}</p>' if form["about"] else ""
+    return Template(asset("questionnaire.html")).substitute(
+        title=escape(f"Questions about {form['target']}"),
+        about=about,
+        policy=security_policy(script, style, sends=log is not None),
+        style=style,
+        script=script,
+        form=embed(form | {"log": log}),
+        privacy=_ALONE if log is None else _LOGGED,
+        digest=escape(form["digest"] or "without a digest"),
+        version=escape(form["version"]),
+    )
+
+
+def asset(name: str) -> str:
+    """The text of a file of this package."""
+    return (files("tamis.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def embed(value: Any) -> str:
+    """JSON that can stand in a script element, whatever names it has."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def security_policy(script: str, style: str, *, sends: bool = False) -> str:
+    """What the page may load: its own script and style, and nothing else."""
+    return (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        f"img-src data:; base-uri 'none'; form-action 'none'; "
+        f"connect-src {chr(39)}{'self' if sends else 'none'}{chr(39)}"
+    )
+
+
+def _hash(text):
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

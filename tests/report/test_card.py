@@ -1,0 +1,224 @@
+"""The points card: whole points in the right direction, and honest scores beside the model's."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from tamis import DatumWiseClassifier, PanelClassifier, SparseCenterClassifier, TableClassifier
+from tamis.comparison.comparing import compare_table
+from tamis.comparison.options import Options
+from tamis.report.card import find_positive, make_card
+from tamis.report.card_levels import make_levels
+from tamis.report.card_page import make_card_page
+from tamis.report.card_run import find_experiment, score_card
+from tamis.report.questionnaire_fields import Field
+from tamis.tables import InputError
+from tamis.tables.table import Columns, Table
+from tests.report.browser import Browser, needs_browser
+from tests.report.forms import FOREST
+
+NUMBERS, CHOICES = ["age", "dose", "<b>odd", "noise"], ["color"]
+
+
+def rows(n_rows=400, seed=0):
+    """Numbers that raise or lower the risk, a category, and noise; with gaps."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.normal(size=(n_rows, 4))
+    color = rng.integers(3, size=n_rows)
+    decision = 1.5 * numbers[:, 0] - numbers[:, 1] + 0.5 * numbers[:, 2] + 1.5 * (color == 1) - 1
+    y = np.where(rng.random(n_rows) < 1 / (1 + np.exp(-decision)), "ill", "well")
+    numbers[:, 0] = 50 + 10 * numbers[:, 0]
+    numbers[rng.random(numbers.shape) < 0.05] = np.nan
+    words = np.array(["red", "green", "blue"], dtype=object)[color]
+    return Columns(numbers, np.array(NUMBERS, dtype=object), {"color": words}), y
+
+
+def fit(estimator, table, y):
+    frame = pd.DataFrame(table.numeric, columns=NUMBERS).assign(**table.others)
+    return TableClassifier(estimator).fit(frame, y).model_
+
+
+@pytest.fixture(scope="module")
+def card():
+    table, y = rows()
+    return make_card(
+        fit(PanelClassifier(4, head="logistic", cv=3), table, y), table, y, positive="ill"
+    )
+
+
+def test_points_are_whole_and_follow_the_model(card):
+    signs = {"age": 1, "dose": -1, "<b>odd": 1}
+    seen = set()
+    for levels, points in zip(card.levels, card.points, strict=True):
+        assert points.dtype == np.intp and points.min() == 0 and points.max() <= 10
+        assert len(levels.texts) == len(points) <= 4
+        if levels.field.name in signs:
+            assert (signs[levels.field.name] * np.diff(points) >= 0).all() and points.any()
+            seen.add(levels.field.name)
+        if levels.field.kind == "choice":
+            by_name = dict(zip(levels.texts, points, strict=True))
+            assert by_name["green"] > max(by_name["red"], by_name["blue"])
+            seen.add("color")
+    assert seen == {"age", "dose", "<b>odd", "color"}
+    assert card.slope > 0
+
+
+def test_the_score_is_the_sum_of_the_lines_that_are_true(card):
+    table, _ = rows(50, seed=1)
+    scores = card.score(table)
+    frame = pd.DataFrame(table.numeric, columns=NUMBERS).assign(**table.others)
+    for at, row in enumerate(frame.to_dict("records")):
+        total = 0
+        for levels, points in zip(card.levels, card.points, strict=True):
+            value = row[levels.field.name]
+            if levels.field.kind == "choice":
+                total += points[levels.texts.index(value)]
+            elif np.isnan(value):
+                total += points[levels.unknown]
+            else:
+                total += points[sum(value >= cut for cut in levels.cuts)]
+        assert scores[at] == total
+
+
+def test_risks_are_calibrated_and_nearly_as_good_as_the_model(card):
+    table, y = rows(4000, seed=2)
+    risk = card.risk(card.score(table))
+    assert abs(risk.mean() - (y == "ill").mean()) < 0.05
+    truth = y == "ill"
+    model_area = roc_auc_score(truth, card.model.predict_proba(table)[:, 0])
+    assert roc_auc_score(truth, risk) > model_area - 0.04
+
+
+def test_lines_with_equal_points_are_one(card):
+    number = make_levels(Field("n", "number", [0], [3.0], unit="mm"), np.arange(100.0)[:, None])
+    assert number.texts == [
+        "below 25 mm",
+        "25 to below 50 mm",
+        "50 to below 75 mm",
+        "75 mm or more",
+    ]
+    assert number.unknown == 0
+    assert number.merged(np.array([0, 0, 2, 2])) == [("below 50 mm", 0), ("50 mm or more", 2)]
+    assert number.merged(np.array([0, 0, 0, 0])) == [("any value", 0)]
+    choice = next(levels for levels in card.levels if levels.field.kind == "choice")
+    assert choice.merged(np.array([0, 3, 0])) == [("blue or red", 0), ("green", 3)]
+
+
+def test_counts_and_constant_columns_are_cut_where_they_can_be():
+    field = Field("n", "count", [0], [0.0])
+    values = np.repeat([0.0, 1.0, 2.0, 3.0], [70, 10, 10, 10])[:, None]
+    counts = make_levels(field, values)
+    assert counts.texts[0] == "below 1" and len(counts.cuts) >= 1
+    assert (counts.assign(values)[:70] == 0).all() and (counts.assign(values)[70:] > 0).all()
+    assert make_levels(field, np.zeros((50, 1))).texts == ["any value"]
+    rare = Field("c", "choice", [0, 1], [1.0, 0.0], categories=["a", "b"], choices=["a", "b", "z"])
+    dummies = np.repeat([[1.0, 0.0], [0.0, 1.0]], [97, 3], axis=0)
+    levels = make_levels(rare, dummies)
+    assert levels.texts == ["a", "b or z"] and levels.unknown == 0
+    assert levels.assign(np.array([[0.0, 1.0], [0.0, 0.0], [np.nan, np.nan]])).tolist() == [
+        1,
+        1,
+        0,
+    ]
+
+
+def test_separated_classes_get_finite_risks():
+    values = np.linspace(0, 1, 60)[:, None]
+    table = Columns(values, np.array(["x"], dtype=object), {})
+    y = np.where(values[:, 0] > 0.5, "b", "a")
+    model = TableClassifier(SparseCenterClassifier(1)).fit(pd.DataFrame({"x": values[:, 0]}), y)
+    found = make_card(model.model_, table, y)
+    assert found.positive == "b"
+    assert 0 < found.risk(0) < 0.1 < 0.9 < found.risk(found.largest) < 1
+
+
+def test_models_without_a_card_are_refused():
+    table, y = rows()
+    with pytest.raises(InputError, match="sum over its features"):
+        make_card(fit(DatumWiseClassifier(**FOREST), table, y), table, y)
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(60, 20)) + (np.arange(60) % 2)[:, None]
+    names = np.array([f"x{j}" for j in range(20)], dtype=object)
+    labels = np.array(["a", "b"])[np.arange(60) % 2]
+    model = TableClassifier(SparseCenterClassifier(15)).fit(
+        pd.DataFrame(wide, columns=names), labels
+    )
+    with pytest.raises(InputError, match=r"at most 12 features, and this model uses 15.*pick"):
+        make_card(model.model_, Columns(wide, names, {}), labels)
+    with pytest.raises(InputError, match="name it with --positive"):
+        find_positive(np.array(["a", "b", "c"]), None)
+    with pytest.raises(InputError, match="--positive d"):
+        find_positive(np.array(["a", "b", "c"]), "d")
+    assert find_positive(np.array([0, 1, 2]), "2") == 2
+
+
+@pytest.fixture(scope="module")
+def run():
+    table, y = rows(200)
+    data = Table(table, {"color": "categorical"}, y, "diagnosis")
+    options = Options(methods="centers,most-frequent", folds=3, repeats=1)
+    return data, options, compare_table(data, options)
+
+
+def test_the_card_is_cross_validated_with_its_model(run):
+    data, options, comparison = run
+    model = comparison.table_model(comparison.find("centers", 3))
+    experiment = find_experiment(data, options, model)
+    scores = score_card(experiment, "ill")
+    assert scores.n_folds == 3
+    # The model's out-of-fold probabilities are those of the run itself.
+    result = comparison.result("centers")
+    shares = result.probabilities[experiment.place].reshape(-1, 200, 2)[0]
+    truth = data.y == "ill"
+    assert scores.model_area == pytest.approx(roc_auc_score(truth, shares[:, 0]), abs=1e-12)
+    assert scores.model_area - 0.08 < scores.card_area < 1
+    assert scores.card_interval[0] < scores.card_area < scores.card_interval[1]
+    assert 0.5 < scores.card_accuracy < 1 and 0.5 < scores.model_accuracy < 1
+
+
+def test_shuffled_labels_give_no_score(run):
+    data, options, comparison = run
+    model = comparison.table_model(comparison.find("centers", 3))
+    labels = np.random.default_rng(0).permutation(data.y)
+    scores = score_card(find_experiment(replace(data, y=labels), options, model), "ill")
+    assert 0.35 < scores.card_area < 0.65
+
+
+def test_other_data_are_refused(run):
+    data, options, comparison = run
+    model = replace(comparison.table_model(comparison.find("centers", 3)), level=0.123)
+    with pytest.raises(InputError, match="data of its training"):
+        find_experiment(data, options, model)
+
+
+def test_names_stay_text_on_the_page(card):
+    page = make_card_page(card, about="<i>adults</i>", digest="sha256:00")
+    assert "<b>odd" not in page and "&lt;b&gt;odd" in page and "<i>" not in page
+    assert "<script" not in page and "default-src 'none'" in page
+    steps = re.findall(r"<li><b>(\d+)(?: to (\d+))?</b> <span>([^<]+)</span></li>", page)
+    ends = [(int(low), int(high or low)) for low, high, _ in steps]
+    assert ends[0][0] == 0 and ends[-1][1] == card.largest
+    assert all(b[0] == a[1] + 1 for a, b in pairwise(ends))
+
+
+@pytest.mark.slow
+@needs_browser
+def test_the_page_shows_everything_at_all_sizes(card, run, tmp_path):
+    data, options, comparison = run
+    model = comparison.table_model(comparison.find("centers", 3))
+    scores = score_card(find_experiment(data, options, model), "ill")
+    path = tmp_path / "card.html"
+    path.write_text(make_card_page(card, scores), encoding="utf-8")
+    with Browser() as browser:
+        for width in (360, 1440):
+            for scheme, media in (("light", ""), ("dark", ""), ("light", "print")):
+                browser.set_size(width)
+                browser.set_media(scheme, media)
+                browser.open(path)
+                assert browser.overflow() == []
+        assert browser.errors == [] and browser.requests == []
