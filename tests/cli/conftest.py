@@ -18,7 +18,7 @@ from tamis.report.page_pictures import NONE
 from tamis.tables import TableModel, lay_out, read_table
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def _without_pictures():
     """Reports without pictures, which take most of their time; tests/report draws them."""
     none = NONE | {"missing": "nothing"}
