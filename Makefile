@@ -14,7 +14,7 @@ DOCS_STAMP := $(VENV)/.docs-installed
 # Compiled bytecode and numba's cache make every later start quick.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-all test-only test-pythons lint docs bench bench-accuracy bench-papers bench-guarantees clean
+.PHONY: browser demo test test-slow test-all test-only test-pythons lint docs bench bench-accuracy bench-papers bench-guarantees clean
 
 demo: $(STAMP)
 	$(BIN)/tamis fit
@@ -22,8 +22,17 @@ demo: $(STAMP)
 test: lint test-only
 
 # Kills, other processes, fuzzing, simulations, experiments and slow estimators' default checks.
-test-slow:
+test-slow: browser
 	$(MAKE) --no-print-directory test-only SELECT="-m slow"
+
+# Chromium for the tests of pages, from the system's packages; without it, these tests are skipped.
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
+browser:
+	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
+	if ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
+	    echo "No Chromium: tests of pages are skipped. Install the system package chromium to run them."; \
+	elif ! { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1; then \
+	    echo "Chromium cannot be installed here: tests of pages are skipped."; fi
 
 test-all: test test-slow
 

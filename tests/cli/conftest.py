@@ -14,7 +14,18 @@ from tamis import (
 )
 from tamis.cli import main
 from tamis.models import save_model
+from tamis.report.page_pictures import NONE
 from tamis.tables import TableModel, lay_out, read_table
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _without_pictures():
+    """Reports without pictures, which take most of their time; tests/report draws them."""
+    none = NONE | {"missing": "nothing"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tamis.report.page.draw_pictures", lambda *words, **options: none)
+        yield
+
 
 HEADER = ["name", "age", "dose", "color", "noise", "y"]
 

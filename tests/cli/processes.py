@@ -15,7 +15,7 @@ SCRIPT = Path(sys.executable).with_name("tamis")
 # Sources that PYTHONPATH names are not those that the script was installed with.
 INSTALLED = SCRIPT.exists() and not os.environ.get("PYTHONPATH")
 COMMAND = [str(SCRIPT)] if INSTALLED else [sys.executable, "-m", "tamis.cli"]
-RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json")
+RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json", "report.html")
 
 
 def environment(**more):

@@ -168,9 +168,9 @@ def test_without_skops_the_other_files_are_written(small, tmp_path, call_without
     code, out, err = call_without("skops", "fit", small, "--target", "y", *FAST, "-o", run)
     assert code == 0
     assert "skops: pip install 'tamis[cli]'" in err
-    written = {"model.json", "features.csv", "metrics.json", "run.json", "checkpoints"}
-    assert {path.name for path in run.iterdir()} == written
-    assert out.endswith(": model.json, features.csv, metrics.json\n")
+    results = ["model.json", "features.csv", "metrics.json", "report.html"]
+    assert {path.name for path in run.iterdir()} == {*results, "run.json", "checkpoints"}
+    assert out.endswith(f": {', '.join(results)}\n")
 
 
 def test_on_a_terminal_the_bars_stay_on_standard_error(small, tamis, monkeypatch):

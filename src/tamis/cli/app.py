@@ -84,6 +84,7 @@ def _parse(words=None):
         words[place : place + 2] = [f"{option}={words[place + 1]}"]
     parser = make_parser()
     options = parser.parse_args(words)
+    options.argv = [str(word) for word in words]
     if options.command is None:
         parser.print_help()
         parser.exit(2)

@@ -13,6 +13,7 @@ from tamis.cli.show import plural, show_table
 from tamis.comparison.baselines import find_method
 from tamis.comparison.folder import find_model
 from tamis.comparison.validation import compare_scores, validate
+from tamis.models.saving import make_document
 from tamis.tables.errors import InputError, listed
 
 __all__ = ["run"]
@@ -232,6 +233,7 @@ def _tell(results, model, codes, options, n_asked, notes, priors):
             "title": find_method(model.method).title,
             "level": model.level,
             "tamis": model.version,
+            "digest": make_document(model)["digest"],
         },
         "priors": None if priors is None else dict(zip(labels, priors.tolist(), strict=True)),
         "scoring": scoring,

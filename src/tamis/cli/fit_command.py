@@ -2,11 +2,13 @@
 
 import json
 import os
+import shlex
 import sys
 import threading
 import time
 from collections import Counter
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 from tamis.cli.data import EMBEDDED, load
 from tamis.cli.printing import print_lines, say
@@ -14,8 +16,18 @@ from tamis.cli.show import show_results
 from tamis.comparison.baselines import find_method
 from tamis.comparison.comparing import Callback, compare_table
 from tamis.comparison.folder import RunFolder
+from tamis.tables.errors import InputError
 
-__all__ = ["Progress", "conclude", "reading", "run", "tell_seconds"]
+__all__ = [
+    "Progress",
+    "compare_again",
+    "conclude",
+    "read_about",
+    "reading",
+    "run",
+    "tell_seconds",
+    "write_page",
+]
 
 # Seconds between lines if standard error is not a terminal.
 _QUIET = 30.0
@@ -30,6 +42,7 @@ def run(options):
     if options.output:
         folder = RunFolder(options.output)
         folder.check(options.data, options.target_file, options.features_file)
+    about = read_about(options.about)
     with reading(options.data):
         loaded = load(words)
     start = time.perf_counter()
@@ -50,7 +63,7 @@ def run(options):
     if comparison.choice is None:
         say("No method was finished, so there is nothing to recommend yet.")
     else:
-        conclude(comparison, comparison.final_choice, folder, options, start)
+        conclude(comparison, comparison.final_choice, folder, options, start, about=about)
     if comparison.why_stopped or comparison.n_left:
         _say_how_to_resume(comparison, folder)
     if folder is None:
@@ -115,8 +128,62 @@ class _Reporter(Callback):
         self.progress.end(task, seconds)
 
 
-def conclude(comparison, choice, folder, options, start=None):
-    """Write the model of one method and level, and print the results."""
+def compare_again(folder, words):
+    """The comparison of a run, from its checkpoints.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    words : dict
+        Options of the run, from `find_words`.
+
+    Returns
+    -------
+    comparison : Comparison
+    """
+    loaded = load(words)
+    return compare_table(
+        loaded.table,
+        loaded.options,
+        methods=words["compared"],
+        name=loaded.name,
+        descriptions=loaded.descriptions,
+        checkpoints=folder.checkpoints,
+        only_finished=True,
+    )
+
+
+def read_about(path):
+    """The text of `--about FILE`; None without."""
+    if path is None:
+        return None
+    try:
+        return Path(path).read_text(encoding="utf-8-sig").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--about {path} cannot be read: {error}") from error
+
+
+def write_page(comparison, choice, folder, *, run=None, argv=None, path=None, **more):
+    """Write the report of a folder."""
+    from tamis.report.page import write_report
+
+    command = None if argv is None else shlex.join(["tamis", *argv])
+    write_report(
+        comparison,
+        folder.path / "report.html" if path is None else path,
+        choice=choice,
+        run=str(folder.path) if run is None else run,
+        command=command,
+        about=folder.about,
+        **more,
+    )
+
+
+def conclude(comparison, choice, folder, options, start=None, *, run=None, about=None):
+    """Write the model of one method and level, and print the results.
+
+    `run` is the folder that `tamis pick` can use, if it is another one.
+    """
     _, records, metrics = comparison.fitted(choice)
     if start is not None:
         metrics["seconds"] = time.perf_counter() - start
@@ -129,6 +196,17 @@ def conclude(comparison, choice, folder, options, start=None):
     if folder is not None:
         for line in comparison.save(folder.path, choice, guard=options.guard):
             say(line)
+        folder.write_about(about)
+        if options.report:
+            try:
+                write_page(comparison, choice, folder, run=run, argv=options.argv)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                if os.environ.get("TAMIS_DEBUG"):
+                    raise
+                say(
+                    f"report.html was not written: {' '.join(str(error).split())}. This is a bug "
+                    "in tamis, please report it; all other results are complete."
+                )
     if options.json:
         print_lines(json.dumps(metrics, indent=1, ensure_ascii=False).split("\n"))
         return

@@ -5,9 +5,10 @@ from functools import partial
 from tamis.cli import argument_types
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_reading
 
-__all__ = ["METHODS", "add_clinical", "add_fit"]
+__all__ = ["ABOUT", "METHODS", "add_clinical", "add_fit", "add_no_report"]
 
 METHODS = "centers, medians, primal-dual, panel, landmarks, datum-wise"
+ABOUT = "text file with the intended use of the model, for the report and the questionnaire"
 BASELINES = "most-frequent, l1-logistic, relaxed-l1, rfe, random-forest"
 
 
@@ -185,7 +186,19 @@ def add_fit(commands, command):
         "--force", action="store_true", help="discard results of a different run in RUN"
     )
     work.add_argument("--json", action="store_true", help="print all results as JSON")
+    work.add_argument("--about", metavar="FILE", help=ABOUT)
+    add_no_report(work)
     add_guard(work)
+
+
+def add_no_report(parser):
+    """Add the option that saves the time of the report."""
+    parser.add_argument(
+        "--no-report",
+        dest="report",
+        action="store_false",
+        help="do not write report.html (tamis report writes it later)",
+    )
 
 
 def add_clinical(parser):

@@ -6,7 +6,7 @@ from functools import partial
 from tamis import __version__
 from tamis.cli import argument_types
 from tamis.cli.ask_options import add_ask, add_conversation
-from tamis.cli.fit_options import METHODS, add_fit
+from tamis.cli.fit_options import ABOUT, METHODS, add_fit, add_no_report
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_reading
 
 __all__ = ["make_parser"]
@@ -39,6 +39,7 @@ def make_parser():
     _add_explain(commands)
     add_ask(commands, _command, _RUN)
     _add_export(commands)
+    _add_report(commands)
     _add_methods(commands)
     return parser
 
@@ -76,6 +77,7 @@ def _add_pick(commands):
         "-o", "--output", required=True, metavar="DIR", help="folder for the new model"
     )
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
+    add_no_report(parser)
     add_guard(parser)
 
 
@@ -157,6 +159,33 @@ def _add_export(commands):
     )
     parser.add_argument(
         "--positive", metavar="CLASS", help="card: the class whose risk the card gives"
+    )
+
+
+def _add_report(commands):
+    parser = _command(
+        commands, "report", "write the report of a run again, with other data about it"
+    )
+    parser.add_argument("run", metavar="RUN", help="folder written by tamis fit")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write (default: RUN/report.html)"
+    )
+    parser.add_argument(
+        "--data", metavar="DATA", help="where the data are now (default: where fit read them)"
+    )
+    parser.add_argument(
+        "--evaluation",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="file written by tamis evaluate -o FILE, to show beside the internal score; may be "
+        "repeated",
+    )
+    parser.add_argument("--about", metavar="FILE", help=ABOUT)
+    parser.add_argument(
+        "--include-rows",
+        action="store_true",
+        help="name single rows of the data, such as landmarks; without it, the report has none",
     )
 
 

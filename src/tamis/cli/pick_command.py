@@ -1,9 +1,8 @@
 """`tamis pick`: the model of another method or level, from the checkpoints of a run."""
 
-from tamis.cli.data import find_words, load
-from tamis.cli.fit_command import conclude
+from tamis.cli.data import find_words
+from tamis.cli.fit_command import compare_again, conclude
 from tamis.comparison.baselines import BASELINES
-from tamis.comparison.comparing import compare_table
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
 from tamis.tables.errors import InputError
@@ -26,20 +25,11 @@ def run(options):
             f"--method {options.method} is a baseline in this run; repeat tamis fit with "
             "--allow-baselines to use its models."
         )
-    loaded = load(words)
-    comparison = compare_table(
-        loaded.table,
-        loaded.options,
-        methods=words["compared"],
-        name=loaded.name,
-        descriptions=loaded.descriptions,
-        checkpoints=source.checkpoints,
-        only_finished=True,
-    )
+    comparison = compare_again(source, words)
     if options.without:
         comparison = comparison.excluding(options.method, options.without)
     choice = comparison.find(options.method, options.n_features)
     target.check()
-    conclude(comparison, choice, target, options)
+    conclude(comparison, choice, target, options, run=str(source.path), about=source.about)
     target.write_json("run.json", words)
     return 0

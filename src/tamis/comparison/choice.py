@@ -279,7 +279,10 @@ class Candidates:
     def scores_of(self, weights):
         """Scores of every place under every weighting of the rows: (n_draws, n_places)."""
         if self.is_counted:
-            return np.stack([self.errors.drawn(row).scores() for row in weights])
+            shares = np.stack([self.errors.drawn(row).shares() * row for row in weights])
+            right, step = self.errors.right, 32  # a few candidates at a time: copied as floats
+            starts = range(0, len(right), step)
+            return np.hstack([shares @ right[i : i + step].T.astype(np.float64) for i in starts])
         if self.weights is not None:
             weights = weights * self.weights
         return np.hstack([_score_all(r, self.codes, weights, self.scoring) for r in self.results])

@@ -14,7 +14,7 @@ import joblib
 from numpy.typing import ArrayLike
 
 from tamis.comparison.callbacks import Callback, Start
-from tamis.comparison.checks import check_result
+from tamis.comparison.checks import check_model, check_result
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.effort import time_methods
 from tamis.comparison.error_costs import cost_matrix
@@ -333,7 +333,10 @@ def compare_table(
     if comparison.choice is not None:
         if kept is not None and kept.limits_questions and not only_finished:
             comparison.find_questions()
-        comparison.checks += check_result(comparison)
+        found = check_result(comparison)
+        if "chance" not in [check.code for check in found]:  # else the model means nothing
+            found += check_model(comparison)
+        comparison.checks += found
     for callback in callbacks:
         callback.on_end(comparison)
     return comparison

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,7 @@ class Comparison:
     without: tuple[str, ...] = ()
     kept: CalibrationRows | None = None
     backend: Any = None
+    _features: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     _trained: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     _models: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     _tested: dict = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -292,6 +294,8 @@ class Comparison:
         """Model, feature records and metrics of one method and level, fitted once."""
         if choice not in self._models:
             model, trained = fit_final(self, choice, self._trained.get(choice.method))
+            levels = range(len(trained.places))
+            self._features[choice.method] = [trained.features(level) for level in levels]
             records, guarantees = describe_features(self, choice, trained)
             metrics = summarise(self, choice, records, guarantees)
             if self.kept is not None:
@@ -357,6 +361,10 @@ class Comparison:
         model, records, metrics = self.fitted(choice or self.final_choice)
         assert self.data is not None
         return RunFolder(folder).write_results(model, records, metrics, self.data.columns, guard)
+
+    def to_html(self, path: str | PathLike | None = None, **options: Any) -> str:
+        """The report as HTML; the options are those of `tamis.report.page.write_report`."""
+        return import_module("tamis.report.page").write_report(self, path, **options)
 
     def __repr__(self):
         if self.choice is None:

@@ -13,13 +13,13 @@ from tamis.tables.errors import Failure, InputError
 
 __all__ = ["RunFolder", "find_model"]
 
-_RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json")
+_RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json", "report.html")
 # Training rows used to check a saved model, and how far its probabilities may differ.
 _CHECKED_ROWS, _TOLERANCE = 10_000, 1e-12
 
 
 class RunFolder:
-    """`model.json`, `model.skops`, `features.csv`, `metrics.json`, `run.json`, `checkpoints/`.
+    """The results, `about.txt`, `run.json` and `checkpoints/`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class RunFolder:
         for path in (self.path, *self.path.parents):
             if path.exists() and not path.is_dir():
                 raise InputError(f"-o {self.path}: {path} is a file; name a folder.")
-        for name in (*_RESULTS, "run.json"):
+        for name in (*_RESULTS, "run.json", "about.txt"):
             path = self.path / name
             for other in read:
                 if other and path.exists() and Path(other).exists() and path.samefile(other):
@@ -94,6 +94,18 @@ class RunFolder:
             ) from error
         except (OSError, ValueError) as error:
             raise InputError(f"{self.path / name} cannot be read: {error}") from error
+
+    @property
+    def about(self):
+        """The text of `about.txt`, the intended use; None without such a file."""
+        path = self.path / "about.txt"
+        return path.read_text(encoding="utf-8").strip() or None if path.exists() else None
+
+    def write_about(self, text):
+        """Write `about.txt`; None leaves the one that is there."""
+        if text is not None:
+            with write_atomically(self.path / "about.txt") as file:
+                file.write(text.encode())
 
     def write_features(self, records, guard):
         """Write `features.csv`, with one column per class for its centers.

@@ -1,0 +1,304 @@
+"""The content of the report as plain values: every number comes from the comparison itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tamis._array import is_sparse
+from tamis.models.saving import make_document
+from tamis.report.content_clinical import describe_classes
+from tamis.report.content_curve import describe_curve
+from tamis.report.content_family import describe_family, describe_model, worked_example
+from tamis.report.content_panel import describe_panel
+from tamis.report.content_words import (
+    SCORES,
+    SCORES_WITHOUT_CHOICE,
+    TRIPOD,
+    count,
+    plural,
+    recommend,
+    rule_of_choice,
+)
+
+if TYPE_CHECKING:
+    from tamis.comparison.choice import Choice
+    from tamis.comparison.comparison import Comparison
+
+__all__ = ["make_content"]
+
+# Columns with missing values that are listed.
+_MOST_MISSING = 10
+_OTHER_ROWS = {
+    "left_out_batches": "Batches that were held out, also when the model was chosen",
+    "time_order": "Later rows, predicted by earlier ones",
+}
+# Control characters, and those that change the direction of text.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def make_content(
+    comparison: Comparison,
+    choice: Choice | None = None,
+    *,
+    run: str | None = None,
+    command: str | None = None,
+    about: str | None = None,
+    evaluations: Sequence[dict[str, Any]] = (),
+    include_rows: bool = False,
+) -> dict[str, Any]:
+    """Everything that the report says about one level of a method.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        With a choice.
+    choice : Choice or None
+        Method and level; None: the recommended ones.
+    run : str or None
+        Folder of the run, for commands that the reader can copy.
+    command : str or None
+        Command that made the run.
+    about : str or None
+        Intended use.
+    evaluations : sequence of dict
+        What `tamis evaluate -o FILE` wrote.
+    include_rows : bool
+        Whether single rows may be shown.
+
+    Returns
+    -------
+    content : dict
+        Numbers, strings, lists and dicts.
+    """
+    choice = comparison.final_choice if choice is None else choice
+    model, records, metrics = comparison.fitted(choice)
+    digest = make_document(model)["digest"]
+    settings = metrics["settings"]
+    content = {
+        "name": comparison.name,
+        "target": metrics["data"]["target"] or "target",
+        "is_recommended": metrics["model"]["recommended"],
+        "scoring": SCORES[settings["scoring"]],
+        "recommendation": recommend(metrics, comparison),
+        "baselines": _baselines(metrics, choice),
+        "curve": describe_curve(comparison, choice, run),
+        "panel": describe_panel(comparison, records, metrics["model"]),
+        "family": describe_family(comparison, choice, model, include_rows),
+        "clinical": describe_classes(comparison, choice, model),
+        "further": _further(metrics["model"]),
+        "subgroups": _subgroups(metrics["model"].get("subgroups")),
+        "evaluations": [_evaluation(one, digest) for one in evaluations],
+        "checks": metrics["checks"],
+        "data": _data(comparison, metrics),
+        "methods": _methods(metrics),
+        "rule": rule_of_choice(metrics),
+        "about": about,
+        "example": worked_example(comparison, model),
+        "model": describe_model(model, include_rows),
+        "reproduce": {
+            "command": command,
+            "seed": settings["seed"],
+            "data_digest": comparison.problem.digest(),
+            "model_digest": digest,
+            "versions": metrics["versions"],
+            "settings": {key: value for key, value in settings.items() if value is not None},
+        },
+        "tripod": TRIPOD,
+        "includes_rows": include_rows,
+    }
+    return _clean(content)
+
+
+def _clean(value):
+    """Escape characters that a browser would act on, in all strings."""
+    if isinstance(value, str):
+        return _UNSAFE.sub(lambda c: f"\\u{ord(c[0]):04x}", value)
+    if isinstance(value, dict):
+        return {_clean(name): _clean(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(one) for one in value]
+    return value
+
+
+def _baselines(metrics, choice):
+    """The model beside the baselines and the other methods, all scored on the same folds."""
+    model = metrics["model"]
+    rows = [
+        {
+            "title": model["title"],
+            "is": "this model",
+            "features": count(model["features_overall"]),
+            "score": model["selection_score"]["score"],
+            "error": model["selection_score"]["standard_error"],
+        }
+    ]
+    for name, method in metrics["methods"].items():
+        if name != choice.method:
+            good = method["good_enough"]
+            rows.append(
+                {
+                    "title": method["title"],
+                    "is": "baseline" if method["is_baseline"] else "other method",
+                    "features": count(good["features_overall"]),
+                    "score": good["score"],
+                    "error": good["standard_error"],
+                }
+            )
+    kinds = ("this model", "baseline", "other method")
+    return sorted(rows, key=lambda row: kinds.index(row["is"]))
+
+
+def _methods(metrics):
+    """Every model that was tried: one row per method."""
+    rows = []
+    for method in metrics["methods"].values():
+        good, best, path = method["good_enough"], method["best"], method["path"]
+        rows.append(
+            {
+                "title": method["title"],
+                "is_baseline": method["is_baseline"],
+                "asks": method["asks"],
+                "n_levels": len(path),
+                "range": _range(p["features_overall"] for p in path),
+                "features": count(good["features_overall"]),
+                "per_sample": count(good["features_per_sample"]),
+                "score": good["score"],
+                "error": good["standard_error"],
+                "best_features": count(best["features_overall"]),
+                "best_score": best["score"],
+                "seconds": method["seconds"],
+            }
+        )
+    return {
+        "rows": rows,
+        "asks": any(row["asks"] for row in rows),
+        "n_models": sum(row["n_levels"] for row in rows),
+        "left_out": {n: one["estimated_seconds"] for n, one in metrics["left_out"].items()},
+        "unfinished": metrics["unfinished"],
+        "failed": metrics["failed"],
+    }
+
+
+def _range(values):
+    """The smallest and the largest of some numbers of features."""
+    values = sorted(values)
+    ends = dict.fromkeys([count(values[0]), count(values[-1])])
+    return " to ".join(ends)
+
+
+def _data(comparison, metrics):
+    """Rows, classes, what was recognised or dropped, and missing values."""
+    data, problem = metrics["data"], comparison.problem
+    total = sum(data["classes"].values())
+    return {
+        "rows": data["rows"],
+        "features": data["features"],
+        "classes": [(c, n, n / total) for c, n in data["classes"].items()],
+        "sample_groups": data["sample_groups"],
+        "has_weights": data["has_weights"],
+        "has_costs": data["has_costs"],
+        "kept": [n for n, kept in zip(problem.names, problem.kept, strict=True) if kept],
+        "notes": data["notes"],
+        "missing": _missing(problem),
+    }
+
+
+def _missing(problem):
+    """Columns with missing values, the worst first."""
+    names, counts = problem.preparation.sources, {}
+    for j in problem.missing.tolist():
+        column = problem.encoded[:, [j]]
+        n = np.isnan(column.data if is_sparse(column) else column).sum()
+        counts[names[j]] = max(counts.get(names[j], 0), int(n))
+    worst = sorted(((n, name) for name, n in counts.items() if n), key=lambda one: -one[0])
+    return {
+        "n_columns": len(worst),
+        "worst": [(name, n, n / problem.n_rows) for n, name in worst[:_MOST_MISSING]],
+    }
+
+
+def _evaluation(report, digest):
+    """One external validation beside the internal score."""
+    scoring = report["scoring"]
+    here = report["scores"][scoring]
+    area = report["scores"]["roc_auc"]
+    known = report["model"].get("digest")
+    return {
+        "data": report["data"]["name"],
+        "rows": report["data"]["rows"],
+        "classes": list(report["data"]["classes"].items()),
+        "scoring": SCORES[scoring],
+        "score": here["score"],
+        "interval": here["interval_95"],
+        "area": area["score"],
+        "area_interval": area["interval_95"],
+        "brier": report["calibration"]["brier"],
+        "compared": report["cross_validated"],
+        "digest": known,
+        "is_this_model": known == digest,
+        "notes": report["data"]["notes"],
+    }
+
+
+def _subgroups(found):
+    """Honest scores by subgroup, one row each."""
+    rows = []
+    for column, values in (found or {}).get("columns", {}).items():
+        for value, one in values.items():
+            interval = None if one["not_scored"] else one["interval_95"]
+            score = None if one["not_scored"] else one["score"]
+            rows.append([f"{column} {value}", one["rows"], score, interval, one["not_scored"]])
+    return rows
+
+
+def _further(model):
+    """Scores that the run has only if they were asked for, one sentence each."""
+    lines = []
+    for key, title in _OTHER_ROWS.items():
+        found = model.get(key)
+        if found and found["score"] is not None:
+            low, high = found["interval_95"]
+            lines.append(
+                f"{title}: score {found['score']:.3f}, 95 % interval {low:.3f} to {high:.3f}."
+            )
+    costs = model.get("misclassification")
+    if costs:
+        low, high = costs["interval_95"]
+        lines.append(
+            f"Mean cost of errors per row: {costs['mean_cost']:.3f}, 95 % interval {low:.3f} to "
+            f"{high:.3f}; {costs['constant']['mean_cost']:.3f} if {costs['constant']['class']} is "
+            "always decided."
+        )
+    assay = model.get("assay")
+    if assay and assay["features"]:
+        low, high = assay["lost_interval_95"]
+        lines.append(
+            f"When the features are measured again with their errors, the score loses "
+            f"{assay['lost']:.3f}, 95 % interval {low:.3f} to {high:.3f}."
+        )
+    permuted = model.get("permutations")
+    if permuted:
+        n = len(permuted["shuffled_scores"])
+        lines.append(
+            f"Permutation test: p = {permuted['p_value']:.3g}, from {plural(n, 'permutation')} of "
+            "the labels, repeating the whole choice each time."
+        )
+    if model.get("threshold"):
+        told = model["threshold"]
+        lines.append(
+            f"The threshold finds {100 * told['sensitivity']:.1f} % of the rows of class "
+            f"{told['positive']} ({100 * told['min_sensitivity']:.1f} % were requested), at a "
+            f"specificity of {100 * told['specificity']:.1f} %"
+            + (SCORES_WITHOUT_CHOICE if model["recommended"] else ".")
+        )
+    kept = model.get("kept_alone")
+    if kept:
+        lines.append(
+            f"The kept columns alone score {kept['score']:.3f}; the other features add "
+            f"{kept['added']:+.3f} ± {kept['added_standard_error']:.3f} (standard error, paired)."
+        )
+    return lines

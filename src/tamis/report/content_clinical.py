@@ -1,0 +1,186 @@
+"""Diagnostic performance of one class against the rest, from predictions of rows not used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.comparison.predictions import temper
+from tamis.comparison.results import calibrate
+from tamis.comparison.scores import area_under_curve, cautious_area, class_table, confusion, wilson
+from tamis.inspection import rebase
+
+if TYPE_CHECKING:
+    from tamis.comparison.choice import Choice
+    from tamis.comparison.comparison import Comparison
+    from tamis.tables.table_model import TableModel
+
+__all__ = ["Rows", "describe_classes", "predicted_rows"]
+
+# Classes with a curve of thresholds, and thresholds at which rows are counted.
+_MOST_CLASSES = 30
+_THRESHOLDS = np.arange(1, 100) / 100
+# Below this, a smooth calibration curve would claim too much.
+_FEW_EVENTS = 100
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Predictions of all rows, by models that were trained without them.
+
+    Attributes
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+        True classes.
+    labels : ndarray of int of shape (n_rows,)
+        Predicted classes.
+    probabilities : ndarray of shape (n_rows, n_classes)
+        As the model gives them, for its own class frequencies.
+    risks : ndarray of shape (n_rows, n_classes)
+        The same for the class frequencies of the data.
+    shares : ndarray of shape (n_classes,)
+        Class frequencies of the data.
+    weights : ndarray of shape (n_rows,)
+        Sample weights; copies of a row count once together.
+    is_honest : bool
+        Whether the rows had no say in the choice of the model, either.
+    """
+
+    codes: NDArray
+    labels: NDArray
+    probabilities: NDArray
+    risks: NDArray
+    shares: NDArray
+    weights: NDArray
+    is_honest: bool
+
+
+def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
+    """Honest predictions of the recommended model; for another one, those that selected it.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+
+    Returns
+    -------
+    rows : Rows
+    """
+    problem, honest = comparison.problem, comparison.honest_score
+    found = None if honest is None or choice != comparison.choice else honest.predictions
+    if found is not None:
+        probabilities, labels = found.probabilities, found.labels
+    else:
+        result = comparison.result(choice.method)
+        assert result is not None and result.labels is not None
+        temperature = calibrate(result, choice.place, problem)
+        probabilities = temper(result.probabilities[choice.place, 0], temperature)
+        labels = result.labels[choice.place, 0].astype(np.intp)
+    weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
+    assumed = np.bincount(problem.codes, weights, problem.classes.size)
+    if problem.balanced:
+        assumed = np.ones(problem.classes.size)
+    if problem.times is not None:
+        weights = weights / problem.times
+    shares = np.bincount(problem.codes, weights, problem.classes.size) / weights.sum()
+    risks = rebase(probabilities, assumed, shares)
+    return Rows(problem.codes, labels, probabilities, risks, shares, weights, found is not None)
+
+
+def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) -> dict[str, Any]:
+    """Numbers of each class against the rest.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+    model : TableModel
+
+    Returns
+    -------
+    clinical : dict
+        "classes", one per class that is shown, "table" of all classes, "thresholds",
+        "prevalences", "is_honest".
+    """
+    problem, settings = comparison.problem, comparison.settings
+    rows, classes = predicted_rows(comparison, choice), problem.classes
+    weights = rows.weights
+    # A sample group counts as one row in the intervals, whatever the scale of the weights.
+    n_units = problem.n_rows if problem.groups is None else np.unique(problem.groups).size
+    unit = n_units / weights.sum()
+    shown = list(range(min(classes.size, _MOST_CLASSES)))
+    if settings.positive is not None:
+        shown = [int(settings.positive)]
+    elif classes.size == 2:
+        shown = [1, 0]
+    assumed = model.priors
+    described = []
+    for c in shown:
+        is_positive = rows.codes == c
+        risk = np.column_stack([1 - rows.risks[:, c], rows.risks[:, c]])
+        area = area_under_curve(is_positive.astype(np.intp), risk, weights)
+        n, totals = int(is_positive.sum()), np.bincount(is_positive, weights, 2)[::-1]
+        low, high = cautious_area(area, unit * totals)
+        threshold = model.threshold if c == settings.positive else None
+        described.append(
+            {
+                "label": str(classes[c]),
+                "code": c,
+                "rows": n,
+                "others": problem.n_rows - n,
+                "is_small": min(n, problem.n_rows - n) < _FEW_EVENTS,
+                "area": area,
+                "area_interval": [low, high],
+                "prevalence": float(rows.shares[c]),
+                "assumed": float(assumed[c]),
+                "threshold": 0.5 if threshold is None else float(threshold),
+                "found": _above(rows.probabilities[is_positive, c], weights[is_positive]),
+                "alarms": _above(rows.probabilities[~is_positive, c], weights[~is_positive]),
+                "totals": totals.round(3).tolist(),
+            }
+        )
+    return {
+        "classes": described,
+        "n_not_shown": classes.size - len(shown) if settings.positive is None else 0,
+        "is_two_class": classes.size == 2,
+        "table": _table(rows, problem, unit),
+        "thresholds": _THRESHOLDS.tolist(),
+        "unit": unit,
+        "has_groups": problem.groups is not None,
+        "is_honest": rows.is_honest,
+        "is_nested": bool(comparison.honest_score and comparison.honest_score.is_nested),
+        "is_balanced": problem.balanced,
+    }
+
+
+def _above(probabilities, weights):
+    """Weight of the rows whose probability is at least each threshold."""
+    order = np.argsort(probabilities, kind="stable")
+    sums = np.append(0.0, np.cumsum(weights[order]))
+    below = np.searchsorted(probabilities[order], _THRESHOLDS, side="left")
+    return (sums[-1] - sums[below]).round(3).tolist()
+
+
+def _table(rows, problem, unit):
+    """Sensitivity, specificity and predictive values of each class, as the model decides."""
+    counts = confusion(rows.codes, rows.labels, problem.classes.size, rows.weights)
+    table = class_table(rows.codes, rows.labels, rows.risks, problem.classes, rows.weights)
+    total, told = counts.sum(), []
+    for c, (label, row) in enumerate(table.items()):
+        hit, true, said = counts[c, c], counts[c].sum(), counts[:, c].sum()
+        neither = total - true - said + hit
+        parts = {
+            "sensitivity": (hit, true),
+            "specificity": (neither, total - true),
+            "ppv": (hit, said),
+            "npv": (neither, total - said),
+        }
+        ratios = [
+            (row[name], wilson(unit * part, unit * whole)) for name, (part, whole) in parts.items()
+        ]
+        told.append({"label": label, "rows": row["rows"], "ratios": ratios, "area": row["auc"]})
+    return told

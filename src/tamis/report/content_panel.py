@@ -1,0 +1,183 @@
+"""The features of a model: class centers, distributions, and what they have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tamis._array import is_sparse
+from tamis.report.content_curve import MOST_LISTED
+from tamis.report.content_words import plural
+
+if TYPE_CHECKING:
+    from tamis.comparison.comparison import Comparison
+
+__all__ = ["describe_panel"]
+
+_N_BINS = 24
+# Small plots: one row per class and feature, at most this many on the page.
+_MOST_ROWS = 400
+_MOST_CORRELATED = 12
+# Shares of the rows that are shown; the rest may be single rows.
+_RANGE = (1.0, 99.0)
+# Columns of the table that every record has; others are shown if there are any.
+_USUAL = {
+    *("rank", "feature", "source", "gain", "centers", "speaks_for", "stability", "p", "q"),
+    *("substitutes", "kept", "tells_batch"),
+}
+_TITLES = {
+    "max_t_p": "p, adjusted for all features",
+    "frequency": "share of half-samples",
+    "frequency_with_substitutes": "share of half-samples, it or a substitute",
+    "interchangeable": "interchangeable with",
+    "loss_if_replaced": "loss if replaced (upper 95 % limit)",
+}
+
+
+def describe_panel(
+    comparison: Comparison, records: list[dict[str, Any]], model: dict[str, Any]
+) -> dict[str, Any]:
+    """The features of the model, best first, at most 50.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    records : list of dict
+        Of `Comparison.fitted`.
+    model : dict
+        What `metrics.json` says about the model.
+
+    Returns
+    -------
+    panel : dict
+        "features" (with "plot", a distribution for each class), "n_features", "further" (titles of
+        further columns), "sentences", "correlations".
+    """
+    problem, shown = comparison.problem, records[:MOST_LISTED]
+    further = {
+        key: _TITLES.get(key, key.replace("_", " "))
+        for key in (shown[0] if shown else {})
+        if key not in _USUAL and any(record.get(key) not in (None, "") for record in shown)
+    }
+    n_plots = max(1, _MOST_ROWS // problem.classes.size)
+    place = {name: f for f, name in enumerate(problem.names)}
+    features = []
+    for number, record in enumerate(shown):
+        described = comparison.descriptions.get(record["feature"], {})
+        features.append(
+            {
+                "name": record["feature"],
+                "description": described.get("question"),
+                "unit": described.get("unit"),
+                "cost": described.get("cost"),
+                "gain": record["gain"],
+                "share": record["stability"],
+                "q": record["q"],
+                "speaks_for": record["speaks_for"],
+                "substitutes": record["substitutes"],
+                "kept": record["kept"],
+                "tells_batch": record.get("tells_batch", False),
+                "further": [_tell(record.get(key)) for key in further],
+                "plot": _plot(problem, place[record["feature"]], record["centers"])
+                if number < n_plots
+                else None,
+            }
+        )
+    return {
+        "features": features,
+        "n_features": len(records),
+        "has_units": any(f["unit"] for f in features),
+        "has_costs": any(f["cost"] is not None for f in features),
+        "further": list(further.values()),
+        "sentences": _sentences(model),
+        "correlations": _correlations(problem, [place[r["feature"]] for r in shown]),
+        "center": "median" if comparison_has_medians(comparison, model) else "mean",
+    }
+
+
+def comparison_has_medians(comparison: Comparison, model: dict[str, Any]) -> bool:
+    """Whether the centers of the features are medians."""
+    result = comparison.result(model["method"])
+    return result is not None and result.method.has_medians
+
+
+def _tell(value):
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return "" if value is None else str(value)
+
+
+def _sentences(model):
+    """Statements about the panel that the run has made."""
+    guarantees = model.get("guarantees", {})
+    found = [one["statement"] for one in guarantees.values() if "statement" in one]
+    panels = guarantees.get("alternatives", {})
+    if panels.get("panels"):
+        number = f"{'More than ' if panels['are_more'] else ''}{panels['panels']:,}"
+        shared = ", ".join(map(str, panels["in_all"])) or "none"
+        found.append(
+            f"Other panels of {plural(panels['of'], 'feature')} within one standard error: "
+            f"{number}{'' if panels['is_exhaustive'] else ', with one feature swapped'}. Features "
+            f"in all of them: {shared}."
+        )
+    return found
+
+
+def column_values(problem: Any, columns: np.ndarray) -> np.ndarray:
+    """Encoded columns as a dense array, NaN where a value is missing."""
+    values = problem.encoded[:, columns]
+    return values.toarray() if is_sparse(values) else np.asarray(values)
+
+
+def _plot(problem, feature, centers):
+    """The distribution of a feature in each class: a histogram, or shares of its categories."""
+    labels, codes = [str(label) for label in problem.classes.tolist()], problem.codes
+    if isinstance(centers[labels[0]], dict):
+        parts = list(centers[labels[0]])[:MOST_LISTED]
+        rows = [[centers[label][part] for label in labels] for part in parts]
+        return {"kind": "shares", "parts": parts, "labels": labels, "rows": rows}
+    columns = np.flatnonzero(problem.feature_of == feature)
+    values = column_values(problem, columns)[:, 0]
+    known = ~np.isnan(values)
+    if not known.any():
+        return None
+    low, high = np.percentile(values[known], _RANGE)
+    if high <= low:
+        low, high = values[known].min(), values[known].max()
+    if high <= low:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, _N_BINS + 1)
+    rows = []
+    for c, label in enumerate(labels):
+        mine = values[known & (codes == c)]
+        counts = np.histogram(np.clip(mine, low, high), edges)[0]
+        quartiles = np.percentile(mine, (25, 50, 75)).tolist() if mine.size else None
+        center = centers[label]
+        rows.append(
+            {
+                "label": label,
+                "heights": (counts / max(1, counts.max())).round(2).tolist(),
+                "center": None if center is None or np.isnan(center) else float(center),
+                "quartiles": quartiles,
+                "missing": int(((codes == c) & ~known).sum()),
+            }
+        )
+    return {"kind": "histogram", "low": float(low), "high": float(high), "rows": rows}
+
+
+def _correlations(problem, features):
+    """Correlations of the first features that are one number each, over rows that have both."""
+    sizes = np.bincount(problem.feature_of, minlength=len(problem.names))
+    single = [f for f in features if sizes[f] == 1][:_MOST_CORRELATED]
+    if len(single) < 2:
+        return None
+    column = {int(f): j for j, f in enumerate(problem.feature_of)}
+    values = column_values(problem, np.array([column[f] for f in single]))
+    table = np.ma.corrcoef(np.ma.masked_invalid(values), rowvar=False, allow_masked=True)
+    table = np.nan_to_num(np.ma.filled(table, np.nan))
+    return {
+        "names": [problem.names[f] for f in single],
+        "rows": table.round(2).tolist(),
+        "n_left_out": len(features) - len(single),
+    }

@@ -1,0 +1,211 @@
+"""Sentences of the report, and where it answers the items of TRIPOD+AI."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tamis.comparison.checks.result import chance_level
+
+if TYPE_CHECKING:
+    from tamis.comparison.comparison import Comparison
+
+__all__ = [
+    "SCORES",
+    "SCORES_WITHOUT_CHOICE",
+    "TRIPOD",
+    "count",
+    "plural",
+    "recommend",
+    "rule_of_choice",
+]
+
+SCORES = {
+    "balanced_accuracy": "balanced accuracy",
+    "accuracy": "accuracy",
+    "f1_macro": "F1, mean of classes",
+    "mcc": "Matthews correlation",
+    "roc_auc": "area under the ROC curve",
+}
+SCORES_WITHOUT_CHOICE = ", on rows that were not used to set it."
+# Classes that a sentence names.
+_NAMED = 4
+
+
+def count(value: float) -> str:
+    """A number of features, or a mean of such numbers."""
+    if math.isclose(value, round(value), abs_tol=5e-3) or value >= 100:
+        return f"{round(value):,}"
+    return f"{value:.1f}"
+
+
+def plural(n: float, word: str) -> str:
+    """A number with its noun."""
+    return f"{count(n)} {word}{'' if count(n) == '1' else 's'}"
+
+
+def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
+    """The recommendation in a sentence for everyone, and what it rests on.
+
+    Parameters
+    ----------
+    metrics : dict
+        Of the model that is described.
+    comparison : Comparison
+
+    Returns
+    -------
+    told : dict
+        "sentence", "details" (list of str), "score", "low", "high", "chance".
+    """
+    model, data, scoring = metrics["model"], metrics["data"], metrics["settings"]["scoring"]
+    classes = list(data["classes"])
+    if any(not label.replace(" ", "").isalnum() for label in classes):
+        classes = [f"\u201c{label}\u201d" for label in classes]
+    told = ", ".join(classes[:_NAMED]) + (
+        f" and {len(classes) - _NAMED} more classes" if len(classes) > _NAMED else ""
+    )
+    if len(classes) == 2:
+        told = " and ".join(classes)
+    needs = plural(model["features"], "feature")
+    if model["asks"]:
+        needs = f"{plural(model['features_per_sample'], 'feature')} per case on average"
+        needs += f", chosen case by case from {count(model['features'])},"
+    else:
+        needs = f"{count(model['features'])} of {plural(data['features'], 'feature')}"
+    told = f"To tell {told} apart, the model needs {needs}"
+    chance = chance_level(comparison.problem.codes, scoring, comparison.problem.weights)
+    found = {"chance": chance, "details": []}
+    honest = model.get("honest_score")
+    if honest:
+        low, high = honest["interval_95"]
+        found |= {"score": honest["score"], "low": low, "high": high}
+        found["sentence"] = f"{told} and {_expect(scoring, honest['score'], low, high)}."
+        kind = honest["is"].split(":")[0]
+        found["details"] = [
+            f"Honest score: {SCORES[scoring]} {honest['score']:.3f}, 95 % interval {low:.3f} to "
+            f"{high:.3f} ({kind}: the choice of method and number of features is included).",
+            f"It is at most {max(honest['behind_best_95'], 0):.3f} behind the best model that was "
+            "compared (upper 95 % limit).",
+        ]
+    else:
+        chosen = model["selection_score"]
+        low = chosen.get("simultaneous_lower_95")
+        found |= {"score": chosen["score"], "low": low, "high": None}
+        found["sentence"] = (
+            f"{told}. It was chosen after seeing the curve: its cross-validated "
+            f"{SCORES[scoring]} is {chosen['score']:.3f}"
+        )
+        if low is not None:
+            found["sentence"] += (
+                f", and above {low:.3f} with 95 % confidence for all points of the curve together"
+            )
+        found["sentence"] += "."
+        if model.get("without"):
+            found["details"] = [f"Left out on request: {', '.join(model['without'])}."]
+    found["details"].append(
+        f"Always predicting the same class would give {chance:.3f} ({SCORES[scoring]})."
+    )
+    found["details"] += _beside_baseline(model.get("best_baseline"))
+    return found
+
+
+def _expect(scoring, score, low, high):
+    if scoring == "roc_auc":
+        what = (
+            f"is expected to rank a case of one class above one of another in "
+            f"{100 * score:.0f} of 100 pairs"
+        )
+    elif scoring in ("balanced_accuracy", "accuracy"):
+        what = f"is expected to classify about {100 * score:.0f} of 100 new cases correctly"
+    else:
+        return (
+            f"is expected to reach a score of {score:.2f} ({SCORES[scoring]}; 1 is perfect), "
+            f"95 % interval {low:.2f} to {high:.2f}"
+        )
+    told = f"{what} (95 % interval: {100 * low:.0f} to {100 * high:.0f})"
+    return told + (", counting each class the same" if scoring == "balanced_accuracy" else "")
+
+
+def _beside_baseline(baseline):
+    if baseline is None:
+        return
+    gap = f"{abs(baseline['difference']):.3f} ± {baseline['standard_error']:.3f}"
+    side = "above" if baseline["difference"] > 0 else "below"
+    size = plural(baseline["features_overall"], "feature")
+    yield (
+        f"The baseline that compares best, {baseline['title']}, uses {size} and scores {gap} "
+        f"{side} this model on the same folds (paired difference and its standard error)."
+    )
+
+
+def rule_of_choice(metrics: dict[str, Any]) -> list[str]:
+    """How one model was chosen among all."""
+    settings = metrics["settings"]
+    folds = f"{settings['folds']} folds"
+    if settings["repeats"] > 1:
+        folds += f", repeated {settings['repeats']} times"
+    least = {"overall": "features", "per-sample": "features per sample"}[settings["minimize"]]
+    return [
+        f"Every method was cross-validated along its whole path, in {folds}, all on the same "
+        "folds. Filling missing values, encoding, selecting features and tuning were done inside "
+        "the folds.",
+        f"The recommended model is the one with the fewest {least} whose score "
+        f"({SCORES[settings['scoring']]}) is behind the best by at most one standard error of the "
+        f"paired difference, or by at most {settings['tolerance']:g}.",
+        "The scores in this table selected the model, so they are optimistic; report the honest "
+        "score instead, which repeats the whole choice on rows that had no part in it.",
+    ]
+
+
+# Items of TRIPOD+AI (Collins and others, BMJ 2024), where the page answers them, and what a
+# person must still write.
+TRIPOD = [
+    ("1", "Title", "", "the title of the study, naming the population and the outcome"),
+    ("2", "Abstract", "", "the abstract (TRIPOD+AI for abstracts)"),
+    ("3a-c", "Background", "Intended use", "medical context, existing models, inequalities"),
+    ("4", "Objectives", "Intended use", "whether development, validation or both"),
+    ("5a-b", "Sources of data", "Data", "where and when the data were collected, and why"),
+    ("6a-c", "Participants", "Data", "setting, eligibility, treatments received"),
+    ("7", "Data preparation", "Data", "anything done before the file was read"),
+    ("8a-c", "Outcome", "Data", "definition, time horizon, who assessed it and whether blinded"),
+    ("9a-c", "Predictors", "The panel", "how and when each was measured, and by whom"),
+    ("10", "Sample size", "Data", "how the study size was arrived at"),
+    ("11", "Missing data", "Data", "why values are missing"),
+    (
+        "12a-g",
+        "Analytical methods",
+        "Models tried; Diagnostic performance; Checks",
+        "how the methods suit the question",
+    ),
+    ("13", "Class imbalance", "Diagnostic performance", "why these weights suit the use"),
+    ("14", "Fairness", "Recommendation; Checks", "which groups matter, and what was done"),
+    ("15", "Model output", "The model; Diagnostic performance", "how the output should be used"),
+    ("16", "Training versus evaluation", "External validation", "differences between the sites"),
+    ("17", "Ethical approval", "", "the approval and consent"),
+    (
+        "18a-f",
+        "Open science",
+        "Reproduce",
+        "funding, conflicts, protocol, registration, access to data and code",
+    ),
+    ("19", "Patient and public involvement", "", "whether and how"),
+    ("20a-c", "Participants", "Data; The panel", "flow of participants, comparison of sites"),
+    ("21", "Model development", "Data; Models tried", ""),
+    ("22", "Model specification", "The model; Worked example", ""),
+    (
+        "23a-b",
+        "Model performance",
+        "Recommendation; Diagnostic performance; External validation",
+        "performance in the subgroups that matter",
+    ),
+    ("24", "Model updating", "External validation", "whether and why the model was updated"),
+    ("25", "Interpretation", "Recommendation; Checks", "the results in context, with fairness"),
+    ("26", "Limitations", "Checks", "limitations beyond the checks of the data"),
+    (
+        "27a-c",
+        "Usability",
+        "Intended use; The panel",
+        "input of poor quality, expertise of users, next steps",
+    ),
+]

@@ -1,0 +1,176 @@
+"""The pictures of the report: the Displays of `tamis.inspection` as SVG for light and dark."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from tamis.report.content_clinical import predicted_rows
+
+if TYPE_CHECKING:
+    from tamis.comparison.choice import Choice
+    from tamis.comparison.comparison import Comparison
+
+__all__ = ["NONE", "draw_pictures"]
+
+NONE: dict[str, Any] = {
+    "missing": None,
+    "curve": None,
+    "points": [],
+    "classes": {},
+    "questions": None,
+}
+
+# Classes that have pictures of their own.
+_MOST_CLASSES = 10
+_N_DRAWS, _THRESHOLDS = 500, np.arange(2, 100, 2) / 100
+_MARGINS = {"left": 0.15, "right": 0.97, "bottom": 0.18, "top": 0.92}
+# Whatever the user's settings: text as text, the same names in every run, black on nothing.
+_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "tamis", "font.size": 9.0}
+_SETTINGS |= dict.fromkeys(
+    ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), "black"
+)
+
+
+def draw_pictures(
+    comparison: Comparison, choice: Choice, *, include_rows: bool = False
+) -> dict[str, Any]:
+    """All pictures of the report.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+    include_rows : bool
+        Whether a picture may have a mark for each row.
+
+    Returns
+    -------
+    pictures : dict
+        "missing" (why there are none, or None), "curve" and its "points" (places of the levels of
+        each method in the picture), "classes" (by class, its pictures), "questions" (which
+        row is asked for what).
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        return NONE | {"missing": "pip install 'tamis[plot]'"}
+    with matplotlib.rc_context(_SETTINGS):
+        curve, points = _draw_curve(comparison)
+        return {
+            "missing": None,
+            "curve": curve,
+            "points": points,
+            "classes": _draw_classes(comparison, choice),
+            "questions": _draw_questions(comparison, choice) if include_rows else None,
+        }
+
+
+def _draw_curve(comparison):
+    from tamis.inspection import SparsityPathDisplay
+
+    figure, axes = _new_figure(6.4, 4.0)
+    SparsityPathDisplay.from_comparison(comparison, ax=axes)
+    text = "Score against the number of features, one curve per method, with standard errors."
+    picture = _as_svg(figure, "curve", text)
+    sizes = comparison.settings.minimize
+    points = []
+    for result in comparison.results:
+        if not result.method.is_baseline:
+            data = np.column_stack([result.sparsity(sizes), result.scores])
+            places = axes.transData.transform(data) / figure.dpi * 72
+            places[:, 1] = figure.get_figheight() * 72 - places[:, 1]
+            points.append(places.round(1).tolist())
+    return picture, points
+
+
+def _draw_classes(comparison, choice):
+    """Calibration, net benefit and probabilities of each class, by its index."""
+    from tamis.inspection import CalibrationDisplay, DecisionCurveDisplay, ProbabilityDisplay
+
+    problem, rows = comparison.problem, predicted_rows(comparison, choice)
+    positive = comparison.settings.positive
+    classes = range(min(problem.classes.size, _MOST_CLASSES)) if positive is None else [positive]
+    labels, pictures = problem.classes[problem.codes], {}
+    for c in map(int, classes):
+        label, risk = problem.classes[c], rows.risks[:, c]
+        about = {"pos_label": label, "sample_weight": rows.weights}
+        calibrated, benefit, chances = (_new_figure(4.4, 3.6, _MARGINS) for _ in range(3))
+        shown = CalibrationDisplay.from_predictions(
+            labels, risk, groups=problem.groups, ax=calibrated[1], **about
+        )
+        DecisionCurveDisplay.from_predictions(
+            labels,
+            risk,
+            groups=problem.groups,
+            thresholds=_THRESHOLDS,
+            n_draws=_N_DRAWS,
+            ax=benefit[1],
+            **about,
+        )
+        ProbabilityDisplay.from_predictions(labels, risk, ax=chances[1], **about)
+        pictures[c] = {
+            "slope": str(shown.slope),
+            "intercept": str(shown.intercept),
+            "drawn": [
+                (title, _as_svg(figure, f"c{c}{title[0]}", f"{title}: {label}."))
+                for title, (figure, _) in (
+                    ("Calibration", calibrated),
+                    ("Net benefit", benefit),
+                    ("Predicted probabilities", chances),
+                )
+            ],
+        }
+    return pictures
+
+
+def _draw_questions(comparison, choice):
+    """Each row with what it is asked; None for models that ask every row for the same."""
+    from tamis.inspection import AcquisitionDisplay
+
+    model = comparison.table_model(choice)
+    if not model.asks:
+        return None
+    X = model.prepare(comparison.data.columns.select(model.preparation.required))
+    figure, axes = _new_figure(6.4, 4.4)
+    AcquisitionDisplay.from_estimator(model.estimator, X, ax=axes)
+    return _as_svg(figure, "questions", "Which row is asked for which feature, in which order.")
+
+
+def _new_figure(width, height, margins=None):
+    """A figure that pyplot does not keep; fixed margins take half the time of a layout."""
+    from matplotlib.figure import Figure
+
+    if margins is None:
+        figure = Figure(figsize=(width, height), layout="constrained")
+    else:
+        figure = Figure(figsize=(width, height))
+        figure.subplots_adjust(**margins)
+    return figure, figure.subplots()
+
+
+def _as_svg(figure, name, text):
+    """A picture for inline use: text as text, black as the colour of the page's text."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    svg = file.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<[^>]+>", lambda tag: _shrink(tag[0], name), svg)
+    svg = re.sub(r">\s*\n\s*<", "><", svg)
+    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{Markup.escape(text)}" ', 1))
+
+
+def _shrink(tag, name):
+    """A tag with fewer digits, ids of its own and colours of the page."""
+    tag = re.sub(r"(\d\.\d{2})\d+", r"\1", tag)
+    tag = re.sub(r'\bd="[^"]+"', lambda path: re.sub(r"(\d\.\d)\d", r"\1", path[0]), tag)
+    tag = tag.replace("#000000", "currentColor").replace("xlink:href", "href")
+    tag = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{name}-", tag)
+    if tag.startswith("<svg"):
+        tag = re.sub(r' (width|height|version|xmlns:xlink)="[^"]*"', "", tag)
+    return re.sub(r"\s+", " ", tag)

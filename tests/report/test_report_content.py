@@ -1,0 +1,236 @@
+"""The content of the report: every number is that of the comparison, and no row is named."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from tamis import compare
+from tamis.comparison.scores import confusion
+from tamis.report.content import make_content
+from tamis.report.content_clinical import predicted_rows
+from tamis.report.content_words import TRIPOD
+from tamis.report.page import read_evaluation, render
+from tamis.report.page_pictures import NONE
+from tamis.tables.errors import InputError
+
+NO_PICTURES = NONE | {"missing": "pip install 'tamis[plot]'"}
+ODD = "<script>alert(1)</script>"
+
+
+def make_table(n=90, seed=0):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    c = np.arange(n) % 3
+    frame = pd.DataFrame(
+        {
+            ODD: rng.normal(size=n) + 2.0 * c,
+            "dose": rng.normal(size=n) - 1.5 * c,
+            "color": np.array(["red", "green", "blue & <b>"])[(c + (rng.random(n) < 0.3)) % 3],
+            "noise\u202e": rng.normal(size=n),
+        }
+    )
+    frame.iloc[::11, 1] = np.nan
+    return frame, np.array(["</script>well", "ill", "worse"])[c]
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return compare(
+        *make_table(), methods=["centers", "most-frequent"], cv=3, repeats=2, random_state=0
+    )
+
+
+@pytest.fixture(scope="module")
+def content(comparison):
+    return make_content(comparison, run="my run", command="tamis fit x.csv", about="For <us>.")
+
+
+def test_the_content_is_plain(content):
+    assert json.loads(json.dumps(content, allow_nan=False))["name"] == "data"
+
+
+def test_the_recommendation_has_the_honest_score_and_its_interval(comparison, content):
+    honest, told = comparison.honest_score, content["recommendation"]
+    assert (told["score"], told["low"], told["high"]) == (honest.score, honest.low, honest.high)
+    sentence = f"about {100 * honest.score:.0f} of 100 new cases correctly (95 % interval: "
+    sentence += f"{100 * honest.low:.0f} to {100 * honest.high:.0f})"
+    assert sentence in told["sentence"]
+    assert told["chance"] == pytest.approx(1 / 3)
+
+
+def test_each_level_has_its_score_confusion_matrix_features_and_command(comparison, content):
+    result = comparison.result("centers")
+    (method,) = content["curve"]["methods"]
+    assert len(method["levels"]) == len(result.levels)
+    for at, level in enumerate(method["levels"]):
+        assert level["score"] == pytest.approx(result.scores[at], abs=1e-6)
+        matrix = np.zeros((3, 3))
+        for true, said, n in level["cells"]:
+            matrix[true, said] = n
+        expected = [confusion(comparison.problem.codes, x, 3) for x in result.labels[at]]
+        assert_allclose(matrix, np.mean(expected, axis=0), atol=0.01)
+        used = comparison._features["centers"][at].tolist()
+        names = [content["curve"]["names"][place] for place, _ in level["features"]]
+        expected = {comparison.problem.names[f].replace("\u202e", "\\u202e") for f in used}
+        assert set(names) == expected
+        words = level["command"].split()
+        assert level["command"].startswith("tamis pick 'my run' --method centers --n-features ")
+        picked = comparison.find("centers", float(words[words.index("--n-features") + 1]))
+        assert picked.place == at
+    chosen = [level["is_recommended"] for level in method["levels"]]
+    assert chosen == [at == comparison.choice.place for at in range(len(chosen))]
+
+
+def test_at_most_fifty_features_are_listed_and_the_page_stays_small():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 20_000))
+    X[:, 0] += 3 * y
+    options = {"cv": 3, "repeats": 1, "random_state": 0}
+    comparison = compare(X, y, methods=["centers", "most-frequent"], **options)
+    picked = comparison.find("centers", 20_000)
+    content = make_content(comparison, picked)
+    levels = content["curve"]["methods"][0]["levels"]
+    assert max(len(level["features"]) for level in levels) == 50
+    assert levels[-1]["n_features"] == 20_000 and len(content["panel"]["features"]) == 50
+    assert "chosen after seeing the curve" in content["recommendation"]["sentence"]
+    assert len(render(content, NO_PICTURES)) < 700_000
+
+
+def test_the_four_items_come_from_honest_predictions_at_the_prevalence_of_the_data(
+    comparison, content
+):
+    rows = predicted_rows(comparison, comparison.choice)
+    assert rows.is_honest
+    p = comparison.honest_score.predictions.probabilities
+    shares = np.bincount(comparison.problem.codes) / comparison.problem.n_rows
+    expected = p * shares * 3
+    assert_allclose(rows.risks, expected / expected.sum(axis=1, keepdims=True))
+    one = content["clinical"]["classes"][1]
+    positive = comparison.problem.codes == 1
+    t = content["clinical"]["thresholds"].index(0.5)
+    assert one["found"][t] == (p[positive, 1] >= 0.5).sum()
+    assert one["alarms"][t] == (p[~positive, 1] >= 0.5).sum()
+    risk = rows.risks[:, 1]
+    pairs = risk[positive][:, None] - risk[~positive]
+    area = ((pairs > 0) + 0.5 * (pairs == 0)).mean()
+    assert one["area"] == pytest.approx(area)
+    assert one["area_interval"][0] < area <= one["area_interval"][1]
+
+
+def test_the_panel_says_what_the_run_promises(comparison, content):
+    _, records, metrics = comparison.fitted(comparison.choice)
+    for value in metrics["model"]["guarantees"].values():
+        assert value.get("statement") in (None, *content["panel"]["sentences"])
+    shares = [r["frequency"] for r in records]
+    place = content["panel"]["further"].index("share of half-samples")
+    told = [feature["further"][place] for feature in content["panel"]["features"]]
+    assert told == ["" if share is None else f"{share:.3g}" for share in shares]
+
+
+def test_a_model_without_some_features_has_a_report_but_no_honest_score(comparison):
+    other = comparison.excluding("centers", ["dose"])
+    content = make_content(other, other.find("centers", 2))
+    assert not content["is_recommended"] and not content["clinical"]["is_honest"]
+    assert "dose" not in [feature["name"] for feature in content["panel"]["features"]]
+
+
+def test_a_picked_model_has_no_honest_predictions(comparison):
+    other = next(
+        place
+        for place in range(len(comparison.result("centers").levels))
+        if place != comparison.choice.place
+    )
+    result = comparison.result("centers")
+    choice = comparison.find("centers", float(result.overall[other]))
+    content = make_content(comparison, choice)
+    assert not content["clinical"]["is_honest"] and not content["is_recommended"]
+    assert "Chosen after seeing the curve" in render(content, NO_PICTURES)
+
+
+def test_histograms_count_the_rows_of_each_class(comparison, content):
+    feature = next(f for f in content["panel"]["features"] if f["name"] == ODD)
+    column = comparison.data.frame[ODD].to_numpy()
+    low, high = np.percentile(column, (1, 99))
+    for c, row in enumerate(feature["plot"]["rows"]):
+        mine = np.clip(column[comparison.problem.codes == c], low, high)
+        counts = np.histogram(mine, np.linspace(low, high, len(row["heights"]) + 1))[0]
+        assert_allclose(row["heights"], counts / counts.max(), atol=0.006)
+        assert row["center"] == pytest.approx(column[comparison.problem.codes == c].mean())
+
+
+def test_missing_values_and_odd_names_are_told(content):
+    assert content["data"]["missing"]["worst"] == [["dose", 9, pytest.approx(0.1)]]
+    text = json.dumps(content, ensure_ascii=False)
+    assert "\u202e" not in text and "noise\\\\u202e" in text
+
+
+def test_typical_rows_are_medians_and_predicted_by_the_model(comparison, content):
+    frame, y = comparison.data.frame, np.asarray(comparison.data.y)
+    for row in content["example"]["rows"]:
+        assert sum(p for _, p in row["probabilities"]) == pytest.approx(1)
+        parts = {name: value for name, value, _ in row["contributions"]}
+        if ODD in parts:
+            median = frame[ODD][y == row["label"]].median()
+            assert float(parts[ODD]) == pytest.approx(median, rel=1e-3)
+        total = row["base"] + sum(part for *_, part in row["contributions"]) + row["rest"]
+        assert total == pytest.approx(row["margin"])
+
+
+def test_the_formula_is_the_model(comparison, content):
+    model = comparison.table_model(comparison.choice)
+    table = comparison.data.columns.select(model.preparation.required)
+    X = model.prepare(table)
+    weights = content["model"]["weights"]
+    place = {name: j for j, name in enumerate(model.preparation.columns)}
+    scores = np.tile(weights["bias"], (X.shape[0], 1))
+    for name, values in weights["rows"]:
+        scores += np.outer(X[:, place[name.replace("\\u202e", "\u202e")]], values)
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    assert_allclose(p / p.sum(axis=1, keepdims=True), model.predict_proba(table), atol=1e-6)
+
+
+def test_the_page_escapes_names_and_holds_every_section(content):
+    page = render(content, NO_PICTURES)
+    assert ODD not in page and "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "For &lt;us&gt;." in page and "pip install &#39;tamis[plot]&#39;" in page
+    for name in ("recommendation", "curve", "panel", "diagnostic", "external", "checks", "data"):
+        assert f'<section id="{name}"' in page
+    for name in ("models", "use", "example", "model", "reproduce", "tripod"):
+        assert f'<section id="{name}"' in page
+    for item, *_ in TRIPOD:
+        assert f'<th scope="row">{item}</th>' in page
+
+
+def test_without_matplotlib_the_page_says_how_to_get_the_pictures(comparison, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = comparison.to_html()
+    assert "<svg role" not in page.split("Distributions in the classes")[0]
+    assert "pip install &#39;tamis[plot]&#39;" in page
+
+
+def test_an_evaluation_of_another_model_is_marked(comparison, tmp_path):
+    score = {"score": 0.8, "interval_95": [0.7, 0.9]}
+    report = {
+        "format": "tamis-evaluation",
+        "scoring": "balanced_accuracy",
+        "data": {"name": "b.csv", "rows": 50, "classes": {"ill": 50}, "notes": []},
+        "model": {"digest": "sha256:0"},
+        "scores": {"balanced_accuracy": score, "roc_auc": score},
+        "calibration": {"brier": 0.1},
+        "cross_validated": {"sentence": "0.1 below"},
+    }
+    path = tmp_path / "validation.json"
+    path.write_text(json.dumps(report))
+    content = make_content(comparison, evaluations=[read_evaluation(path)])
+    assert not content["evaluations"][0]["is_this_model"]
+    report["model"]["digest"] = content["reproduce"]["model_digest"]
+    content = make_content(comparison, evaluations=[report])
+    assert content["evaluations"][0]["is_this_model"]
+    assert "0.1 below" in render(content, NO_PICTURES)
+    path.write_text("{}")
+    with pytest.raises(InputError, match="tamis evaluate"):
+        read_evaluation(path)
