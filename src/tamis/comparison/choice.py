@@ -19,7 +19,7 @@ References
    efficient and accurate cross-validation", Machine Learning 107, 2018.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,6 +39,8 @@ __all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_d
 
 # Draws of a bootstrap for standard errors only.
 _ERROR_DRAWS = 200
+# Draws for limits that hold for all candidates together, each with standard errors of its own.
+_BAND_DRAWS = 300
 # Scores that are means over rows of correct (1) and wrong (0).
 _COUNTED = ("balanced_accuracy", "accuracy")
 _NORMAL_90 = 1.6448536269514722
@@ -263,7 +265,8 @@ class Candidates:
         small. Scores that are not counts have no such errors, and use those of all rows.
         """
         errors = self.errors.alone()
-        largest = [self._largest_excess(drawn, errors) for drawn in self.draws]
+        draws = replace(self.draws, n_draws=min(_BAND_DRAWS, n_draws_for(self.codes.size)))
+        largest = [self._largest_excess(drawn, errors) for drawn in draws]
         if not largest:
             return np.full(self.scores.size, np.nan)
         factor = max(np.percentile(np.concatenate(largest), 95), _NORMAL_90)
