@@ -128,7 +128,7 @@ def test_the_panel_says_what_the_run_promises(comparison, content):
     shares = [r["frequency"] for r in records]
     place = content["panel"]["further"].index("share of half-samples")
     told = [feature["further"][place] for feature in content["panel"]["features"]]
-    assert told == ["" if share is None else f"{share:.3g}" for share in shares]
+    assert told == ["" if share is None else f"{100 * share:.0f} %" for share in shares]
 
 
 def test_a_model_without_some_features_has_a_report_but_no_honest_score(comparison):
@@ -234,3 +234,28 @@ def test_an_evaluation_of_another_model_is_marked(comparison, tmp_path):
     path.write_text("{}")
     with pytest.raises(InputError, match="tamis evaluate"):
         read_evaluation(path)
+
+
+def test_costs_of_errors_are_in_the_decisions_that_are_shown():
+    """Sensitivity and the score of the page are those of the decisions that the model makes."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["ill", "well"], [60, 140])
+    X = rng.normal(size=(200, 4))
+    X[:60, 0] += 1.5
+    options = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}
+    plain = make_content(compare(X, y, **options))
+    costly = compare(X, y, misclassification={("ill", "well"): 20}, **options)
+    content = make_content(costly)
+    (usual, _), (found, _) = (one["clinical"]["table"][0]["ratios"][0] for one in (plain, content))
+    assert found > usual + 0.05
+    assert any("with its own decisions the model scores" in line for line in content["further"])
+
+
+def test_promises_of_calibration_rows_are_on_the_page():
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 2
+    X = rng.normal(size=(240, 4)) + y[:, None]
+    found = compare(X, y, methods=["centers", "most-frequent"], cv=3, calibration_share=0.4)
+    promises = make_content(found)["promises"]
+    assert any("prediction sets" in line for line in promises)
+    assert promises[0] in found.to_html()

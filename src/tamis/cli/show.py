@@ -1,8 +1,8 @@
 """Results as tables of plain text."""
 
-from tamis.cli.show_calibrated import show_calibrated
 from tamis.cli.show_clinical import show_clinical
 from tamis.cli.show_features import count, plural, show_features, show_table
+from tamis.comparison.promise_words import tell_promises
 
 __all__ = ["count", "plural", "show_results", "show_table"]
 
@@ -39,7 +39,8 @@ def _show_metrics(metrics):
         lines.append(f"not finished: {', '.join(metrics['unfinished'])}")
     if "model" in metrics:
         lines += ["", *_show_model(metrics["model"], settings)]
-    lines += show_calibrated(metrics)
+    promises = tell_promises(metrics)
+    lines += ["", *promises] if promises else []
     checks = metrics["checks"]
     if checks:
         lines += ["", *(f"{c['level']}: {c['sentence']} {c['advice']}" for c in checks)]

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamis._array import is_sparse
+from tamis.comparison.promise_words import tell_promises
+from tamis.comparison.results import score_rows
 from tamis.models.saving import make_document
-from tamis.report.content_clinical import describe_classes
+from tamis.report.content_clinical import describe_classes, predicted_rows
 from tamis.report.content_curve import describe_curve
 from tamis.report.content_family import describe_family, describe_model, worked_example
 from tamis.report.content_panel import describe_panel
@@ -89,7 +91,8 @@ def make_content(
         "panel": describe_panel(comparison, records, metrics["model"]),
         "family": describe_family(comparison, choice, model, include_rows),
         "clinical": describe_classes(comparison, choice, model),
-        "further": _further(metrics["model"]),
+        "further": [*_further(metrics["model"]), *_decisions_by_cost(comparison, choice)],
+        "promises": [line.strip() for line in tell_promises(metrics)],
         "subgroups": _subgroups(metrics["model"].get("subgroups")),
         "evaluations": [_evaluation(one, digest) for one in evaluations],
         "checks": metrics["checks"],
@@ -246,13 +249,30 @@ def _evaluation(report, digest):
 
 def _subgroups(found):
     """Honest scores by subgroup, one row each."""
+    if not found:
+        return []
+    told = {"all rows": found["all"]}
+    for column, values in found["columns"].items():
+        told |= {f"{column} {value}": one for value, one in values.items()}
     rows = []
-    for column, values in (found or {}).get("columns", {}).items():
-        for value, one in values.items():
-            interval = None if one["not_scored"] else one["interval_95"]
-            score = None if one["not_scored"] else one["score"]
-            rows.append([f"{column} {value}", one["rows"], score, interval, one["not_scored"]])
+    for name, one in told.items():
+        interval = None if one["not_scored"] else one["interval_95"]
+        score = None if one["not_scored"] else one["score"]
+        rows.append([name, one["rows"], score, interval, one["not_scored"]])
     return rows
+
+
+def _decisions_by_cost(comparison, choice):
+    """How the decisions of the model differ from those that were scored."""
+    scoring = comparison.settings.scoring
+    if comparison.settings.misclassification is None or scoring == "roc_auc":
+        return
+    rows, weights = predicted_rows(comparison, choice), comparison.problem.weights
+    score = score_rows(rows.codes, rows.labels, rows.probabilities, scoring, weights)
+    yield (
+        f"The model decides by the expected cost of errors. The scores above are of decisions by "
+        f"probability; with its own decisions the model scores {score:.3f} ({SCORES[scoring]})."
+    )
 
 
 def _further(model):
@@ -279,6 +299,14 @@ def _further(model):
         lines.append(
             f"When the features are measured again with their errors, the score loses "
             f"{assay['lost']:.3f}, 95 % interval {low:.3f} to {high:.3f}."
+        )
+    curve = model.get("learning_curve")
+    if curve:
+        low, high = curve["gain_interval_95"]
+        lines.append(
+            f"Twice the rows ({curve['twice_the_rows']:,} instead of {curve['rows']:,}) would add "
+            f"{curve['gain']:.3f} to the score, 95 % interval {low:.3f} to {high:.3f}: an "
+            "extrapolation of a learning curve."
         )
     permuted = model.get("permutations")
     if permuted:

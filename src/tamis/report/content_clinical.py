@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.comparison.error_costs import rebase as at_frequencies
 from tamis.comparison.predictions import temper
 from tamis.comparison.results import calibrate
 from tamis.comparison.scores import area_under_curve, cautious_area, class_table, confusion, wilson
 from tamis.inspection import rebase
+from tamis.tables.table_model import decide_by_cost
 
 if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
@@ -36,7 +38,7 @@ class Rows:
     codes : ndarray of int of shape (n_rows,)
         True classes.
     labels : ndarray of int of shape (n_rows,)
-        Predicted classes.
+        Predicted classes, as the model decides: by probability, threshold or expected cost.
     probabilities : ndarray of shape (n_rows, n_classes)
         As the model gives them, for its own class frequencies.
     risks : ndarray of shape (n_rows, n_classes)
@@ -88,6 +90,9 @@ def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
         weights = weights / problem.times
     shares = np.bincount(problem.codes, weights, problem.classes.size) / weights.sum()
     risks = rebase(probabilities, assumed, shares)
+    if comparison.settings.misclassification is not None:
+        costs = np.array(comparison.settings.misclassification)
+        labels = decide_by_cost(at_frequencies(probabilities, problem), costs)
     return Rows(problem.codes, labels, probabilities, risks, shares, weights, found is not None)
 
 

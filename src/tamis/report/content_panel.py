@@ -78,7 +78,7 @@ def describe_panel(
                 "substitutes": record["substitutes"],
                 "kept": record["kept"],
                 "tells_batch": record.get("tells_batch", False),
-                "further": [_tell(record.get(key)) for key in further],
+                "further": [_tell(key, record.get(key)) for key in further],
                 "plot": _plot(problem, place[record["feature"]], record["centers"])
                 if number < n_plots
                 else None,
@@ -102,9 +102,11 @@ def comparison_has_medians(comparison: Comparison, model: dict[str, Any]) -> boo
     return result is not None and result.method.has_medians
 
 
-def _tell(value):
+def _tell(key, value):
     if isinstance(value, float):
-        return f"{value:.3g}"
+        if key.startswith("frequency"):
+            return f"{100 * value:.0f} %"
+        return f"{value:.1g}" if key == "max_t_p" else f"{value:.3g}"
     return "" if value is None else str(value)
 
 

@@ -1,28 +1,31 @@
-"""What calibration rows promise, as lines of plain text."""
+"""What calibration rows promise, as lines of plain text: for the command and the report."""
 
-__all__ = ["show_calibrated"]
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["tell_promises"]
 
 
-def show_calibrated(metrics):
+def tell_promises(metrics: dict[str, Any]) -> list[str]:
     """Lines about the calibration rows of a fit; none if no rows were set aside."""
     kept = metrics.get("calibration")
     if kept is None:
         return []
     rows = kept["rows"]
     lines = [
-        "",
         f"Calibration: {rows['calibration']:,} rows were set aside before anything else; "
         f"{rows['training']:,} rows trained and chose the model, which is never refitted",
     ]
     if not {"sensitivity", "questions", "sets"} & set(kept):
         return [*lines, "  nothing is promised about this model, which these rows did not choose"]
-    lines += _show_sensitivity(kept.get("sensitivity"))
-    lines += _show_questions(kept.get("questions"))
-    lines += _show_sets(kept.get("sets"))
+    lines += _tell_sensitivity(kept.get("sensitivity"))
+    lines += _tell_questions(kept.get("questions"))
+    lines += _tell_sets(kept.get("sets"))
     return [*lines, "  all of this is about new rows like those in the table"]
 
 
-def _show_sensitivity(found):
+def _tell_sensitivity(found):
     if found is None:
         return
     yield (
@@ -40,7 +43,7 @@ def _show_sensitivity(found):
         )
 
 
-def _show_questions(found):
+def _tell_questions(found):
     if found is None:
         return
     yield f"  {found['statement']}"
@@ -62,7 +65,7 @@ def _show_questions(found):
     yield "  labels with other --priors are other labels, about which nothing is promised"
 
 
-def _show_sets(found):
+def _tell_sets(found):
     if found is None:
         return
     yield f"  prediction sets (tamis predict --coverage {found['coverage']:.4g}):"
