@@ -310,6 +310,9 @@ def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None):
     left_out = LeftOut(candidates, positive, min_sensitivity)
     out, behind, rates = [], [], []
     for drawn in candidates.draws:
+        if min_sensitivity is not None:  # a threshold needs positive rows, and so does its test
+            is_drawn = drawn[:, candidates.codes == positive] > 0
+            drawn = drawn[is_drawn.any(axis=1) & ~is_drawn.all(axis=1)]
         for row, (chosen, best) in zip(drawn, candidates.choose_all(drawn), strict=True):
             score, rate = left_out.score(chosen, row)
             left_out.predict(chosen, row)
