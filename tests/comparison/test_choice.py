@@ -189,3 +189,12 @@ def test_the_interval_covers_the_truth_where_hardly_a_row_is_wrong():
 def test_the_cautious_interval_is_that_of_jeffreys():
     low, high = cautious_interval(np.array([[0, 0], [1, 19]]), "accuracy")
     assert_allclose([low, high], stats.beta(19.5, 1.5).ppf([0.025, 0.975]), atol=0.01)
+
+
+def test_a_minimal_sensitivity_with_many_tiny_classes():
+    """Draws in which the positive class is absent, or has no row left, say nothing about it."""
+    y = np.repeat(np.arange(16), [80] + [3] * 15)
+    X = np.random.default_rng(0).normal(size=(y.size, 3)) + y[:, None]
+    settings = Settings(("centers",), n_folds=2, positive=1, min_sensitivity=0.9)
+    honest = compare(make(X, y), settings).honest_score
+    assert 0 <= honest.sensitivity <= 1 and 0 <= honest.specificity <= 1

@@ -9,6 +9,7 @@ import pytest
 from tamis.comparison import panel_guarantees
 from tamis.comparison.baselines import find_method
 from tamis.comparison.options import Settings
+from tamis.comparison.restricted import exclude_features
 from tamis.guarantees import near_optimal_panels, true_features
 from tamis.guarantees.half_shares import half_rows
 from tamis.stability import complementary_pairs
@@ -44,6 +45,18 @@ def test_the_bound_is_that_of_true_features_at_every_level(method, metric):
     assert [row["at_least"] for row in bound["path"][:4]] == [1, 2, 3, 3]
     for name, record in records.items():
         assert record["max_t_p"] == found.max_t_p_values[int(name[1:])]
+
+
+def test_one_test_serves_all_methods_and_all_exclusions():
+    """Choosing between two tests, or the features to test, would make wrong claims likelier."""
+    X, y = signals(shift=0.8)
+    comparison = compare(make(X, y), Settings(("centers", "medians"), n_folds=3))
+    found = true_features(X, y, random_state=0)
+    without = exclude_features(comparison, "medians", ["x5", "x6", "x7"])
+    for some, method in ((comparison, "centers"), (comparison, "medians"), (without, "medians")):
+        _, records, _ = some.fitted(point(some, method, 4))
+        for record in records:
+            assert record["max_t_p"] == found.max_t_p_values[int(record["feature"][1:])]
 
 
 def test_dummies_are_one_feature_and_kept_columns_are_not_tested():

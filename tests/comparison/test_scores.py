@@ -7,11 +7,14 @@ from tamis.comparison.scores import (
     SCORINGS,
     area_under_curve,
     cautious_area,
+    cautious_interval,
     class_table,
     confusion,
+    effective_sizes,
     score_confusion,
     wilson,
 )
+from tamis.comparison.spread import Rows
 from tests.oracles import comparison as oracle
 
 
@@ -96,3 +99,23 @@ def test_a_perfect_area_is_not_certain_and_symmetric():
     assert_allclose(cautious_area(0.0, np.array([10, 10])), (0.0, 1 - low))
     one, other = cautious_area(0.8, np.array([20, 7])), cautious_area(0.2, np.array([20, 7]))
     assert_allclose(one, (1 - other[1], 1 - other[0]))
+
+
+def test_a_class_of_three_patients_counts_as_three_rows():
+    codes = np.repeat([0, 1], 100)
+    groups = np.concatenate([np.repeat([0, 1, 2], [34, 33, 33]), np.arange(10, 110)])
+    assert_allclose(effective_sizes(codes, 3, groups), [3, 100, 0], rtol=1e-3)
+    weights = np.where(np.arange(200) % 2 == 0, 1.0, 0.0)
+    assert_allclose(effective_sizes(codes, 2, None, weights), [50, 50])
+    rows = Rows(codes, 2, "balanced_accuracy", groups)
+    found = rows.describe(codes, np.eye(2)[codes], np.array(["ill", "well"]), positive=0)
+    assert_allclose(found["sensitivity"]["interval_95"], wilson(3, 3), atol=1e-3)
+    assert_allclose(found["specificity"]["interval_95"], wilson(100, 100), atol=1e-3)
+    assert found["interval_95"][0] < 0.8
+
+
+def test_sizes_do_not_change_the_mix_of_the_classes():
+    counts = np.array([[90.0, 0.0], [5.0, 5.0]])
+    low, high = cautious_interval(counts, "accuracy", 0, np.array([3.0, 10.0]))
+    assert low < 0.95 < high
+    assert low > 0.4

@@ -40,14 +40,19 @@ def test_features_rank_as_the_centers_rank_them(metric):
 
 
 def test_groups_are_averaged_and_permuted_within_their_batch():
-    groups = np.array([3, 3, 3, 0, 1, 1, 2, 4, 4, 5, 6, 7])
+    groups = np.array([3, 3, 3, 0, 0, 1, 1, 2, 2, 4, 4, 5, 6, 7])
     batches = groups >= 4
     codes = np.array([0, 1, 0, 1, 1, 1, 0, 0])[groups]
-    X = np.random.default_rng(0).normal(size=(12, 2))
-    units = make_units(X, codes, groups, batches)
+    X = np.random.default_rng(0).normal(size=(14, 2))
+    units = make_units(X, codes, groups, batches, np.random.RandomState(0))
     assert_array_equal(units.codes, [0, 1, 0, 1, 1, 1, 0, 0])
-    assert_allclose(units.X, [X[groups == g].mean(axis=0) for g in range(8)])
-    of_sparse = make_units(sparse.csc_array(X), codes, groups, batches)
+    # The smallest group of the first batch has two rows, and that of the second has one.
+    assert_allclose(units.X[:3], [X[groups == g].mean(axis=0) for g in range(3)])
+    pairs = [X[[0, 1]], X[[0, 2]], X[[1, 2]]]
+    assert any(np.allclose(units.X[3], pair.mean(axis=0)) for pair in pairs)
+    assert any(np.allclose(units.X[4], X[row]) for row in (9, 10))
+    assert_allclose(units.X[5:], X[11:])
+    of_sparse = make_units(sparse.csc_array(X), codes, groups, batches, np.random.RandomState(0))
     assert_allclose(of_sparse.X.toarray(), units.X)
     labels = permuted_labels(units.codes, units.blocks, 400, np.random.RandomState(0))
     assert_array_equal(labels[0], units.codes)
@@ -59,7 +64,7 @@ def test_groups_are_averaged_and_permuted_within_their_batch():
 def test_groups_of_several_classes_permute_their_labels_within():
     groups, codes = np.repeat(np.arange(4), 2), np.array([0, 1, 0, 1, 0, 0, 1, 1])
     X = np.arange(8.0)[:, None]
-    units = make_units(X, codes, groups, None)
+    units = make_units(X, codes, groups, None, np.random.RandomState(0))
     assert_array_equal(units.X[:, 0], [4.5, 6.5, 0, 1, 2, 3])
     labels = permuted_labels(units.codes, units.blocks, 100, np.random.RandomState(0))
     assert_array_equal(labels[:, :2].sum(axis=1), 1)
@@ -69,7 +74,7 @@ def test_groups_of_several_classes_permute_their_labels_within():
 
 def test_a_group_in_two_batches_is_an_error():
     with pytest.raises(ValueError, match="several batches"):
-        make_units(np.eye(3), np.array([0, 0, 1]), np.array([0, 0, 1]), np.arange(3))
+        make_units(np.eye(3), np.array([0, 0, 1]), np.array([0, 0, 1]), np.arange(3), None)
 
 
 @pytest.mark.parametrize("metric", ["l2", "l1"])
@@ -131,6 +136,20 @@ def test_bounds_rarely_claim_too_much():
         true_so_far = np.cumsum(order >= 20)
         wrong += bool((found.at_least_along(order) > true_so_far).any())
     assert wrong <= 12  # 5 on average at most; more than 12 has probability 0.1 %
+
+
+def test_groups_may_have_more_rows_in_one_class():
+    """Means of five rows vary less than single rows, and must not pass for a difference."""
+    rng = np.random.default_rng(6)
+    groups = np.repeat(np.arange(48), [1] * 8 + [5] * 40)
+    wrong = 0
+    for _ in range(40):
+        X = rng.normal(size=(208, 30))
+        found = true_features(
+            X, groups >= 8, groups=groups, n_permutations=59, random_state=rng.integers(1 << 30)
+        )
+        wrong += found.at_least(range(30)) > 0
+    assert wrong <= 7  # 2 on average; more than 7 has probability 0.1 %
 
 
 def test_ignoring_groups_claims_too_much():

@@ -15,7 +15,9 @@ def score(entry):
 def show_results(metrics, records):
     """Lines for standard output: the comparison, the recommendation, and its features."""
     guarantees = metrics["model"]["guarantees"]
-    return [*_show_metrics(metrics), "", *show_features(records, guarantees)]
+    scoring = metrics["settings"]["scoring"]
+    features = show_features(records, guarantees, is_balanced=scoring != "accuracy")
+    return [*_show_metrics(metrics), "", *features]
 
 
 def _show_metrics(metrics):

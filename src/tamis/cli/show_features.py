@@ -33,7 +33,7 @@ def plural(n, word):
     return f"{count(n)} {word}{'' if count(n) == '1' else 's'}"
 
 
-def show_features(records, guarantees, limit=15):
+def show_features(records, guarantees, limit=15, *, is_balanced=True):
     """Lines about the features of a model, best first, and what can be promised about them.
 
     A feature of several columns has one line per category.
@@ -57,7 +57,7 @@ def show_features(records, guarantees, limit=15):
             row += [_number(record[name], ".2f") for name in _FREQUENCIES]
         else:
             row.append(f"{record['stability']:.2f}")
-        row.append(_number(record["max_t_p" if tested else "q"], ".1g"))
+        row.append(_number(record["max_t_p" if tested else "q"], ".2g"))
         if shown:
             row += [f"{centers[c]:.4g}" if is_single else "" for c in shown]
         else:
@@ -68,14 +68,14 @@ def show_features(records, guarantees, limit=15):
     lines = show_table(header, rows)
     if len(records) > limit:
         lines.append(f"... and {len(records) - limit:,} more")
-    return [*lines, *_show_guarantees(records, guarantees)]
+    return [*lines, *_show_guarantees(records, guarantees, is_balanced)]
 
 
 def _number(value, form):
     return "" if value is None else format(value, form)
 
 
-def _show_guarantees(records, guarantees):
+def _show_guarantees(records, guarantees, is_balanced):
     """What can be promised about the features; reasons why nothing can are in metrics.json."""
     for name in ("true_features", "rule"):
         if "statement" in guarantees.get(name, {}):
@@ -87,8 +87,8 @@ def _show_guarantees(records, guarantees):
         if record["interchangeable"]:
             yield (
                 f"{record['feature']} is interchangeable with {record['interchangeable']}: "
-                f"replacing it loses at most {max(record['loss_if_replaced'], 0):.3f} (upper 95 % "
-                "limit)"
+                f"replacing it loses at most {max(record['loss_if_replaced'], 0):.3f} of "
+                f"{'balanced accuracy' if is_balanced else 'accuracy'} (upper 95 % limit)"
             )
 
 

@@ -31,6 +31,7 @@ from tamis.comparison.scores import (
     cautious_area,
     cautious_interval,
     confusion,
+    effective_sizes,
     score_confusion,
 )
 from tamis.paths.rule import TOLERANCE, Counted, Drawn, choose, choose_drawn, smoothing
@@ -315,6 +316,9 @@ def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None):
     left_out = LeftOut(candidates, positive, min_sensitivity)
     out, behind, rates = [], [], []
     for drawn in candidates.draws:
+        if min_sensitivity is not None:  # a threshold needs positive rows, and so does its test
+            is_drawn = drawn[:, candidates.codes == positive] > 0
+            drawn = drawn[is_drawn.any(axis=1) & ~is_drawn.all(axis=1)]
         for row, (chosen, best) in zip(drawn, candidates.choose_all(drawn), strict=True):
             score, rate = left_out.score(chosen, row)
             left_out.predict(chosen, row)
@@ -343,16 +347,13 @@ def _cautious_low(candidates):
     """Lower limit of the score of the recommended model, from its own predictions."""
     result, place = candidates.find(candidates.choose()[0])
     codes, n_classes = candidates.codes, candidates.n_classes
-    # Each row of a sample group of ten counts a tenth.
-    share = 1.0
-    if candidates.groups is not None:
-        share = np.unique(candidates.groups).size / codes.size
+    weights = candidates.weights
+    sizes = effective_sizes(codes, n_classes, candidates.groups, weights)
     if candidates.scoring == "roc_auc":
-        sizes = np.bincount(codes, minlength=n_classes)
-        return cautious_area(result.scores[place], share * sizes)[0]
-    repeats = [confusion(codes, labels, n_classes) for labels in result.labels[place]]
+        return cautious_area(result.scores[place], sizes)[0]
+    repeats = [confusion(codes, labels, n_classes, weights) for labels in result.labels[place]]
     counts = np.mean(repeats, axis=0)
-    return cautious_interval(share * counts, candidates.scoring, candidates.draws.seed)[0]
+    return cautious_interval(counts, candidates.scoring, candidates.draws.seed, sizes)[0]
 
 
 def _score_all(result, codes, weights, scoring):

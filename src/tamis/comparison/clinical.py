@@ -105,8 +105,9 @@ def _sites(comparison: Comparison, rows: Rows, held_out: HeldOut) -> dict[str, A
             None if choice is None else {"method": choice[0], "level": choice[1]}
             for choice in held_out.chosen
         ],
-        "is": "method and level are chosen again without each batch; the interval is that of a "
-        "new batch, by the spread over batches",
+        "is": "method and level are chosen again without each batch; the interval, by the spread "
+        "over batches, is that of the score over many such batches: a single new one may be "
+        "outside",
     }
 
 

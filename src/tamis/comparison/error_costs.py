@@ -146,7 +146,8 @@ def describe_costs(
 
 def _cautious_cost(rows, costs, labels, problem):
     """Limits of a mean cost that do not shrink to a point if there is no error at all."""
-    counts = rows.share * confusion(rows.codes, labels, rows.n_classes)
+    counts = confusion(rows.codes, labels, rows.n_classes, rows.weights)
+    counts = counts * (rows.sizes / np.maximum(counts.sum(axis=1), 1e-300))[:, None]
     generator = make_generator(rows.seed, "limits of a perfect score")
     total = np.zeros(_N_POSTERIOR)
     for c, row in enumerate(counts):

@@ -84,6 +84,13 @@ def find_batch_features(X, batches, feature_of, features):
     return np.sort(features)[(q_values < 0.05) & (largest >= _BATCH_SHARE)].tolist()
 
 
+def _tested_metric(comparison):
+    """Medians are tested if only they rank features one by one, else means."""
+    methods = [result.method for result in comparison.results]
+    metrics = {method.metric for method in methods if method.ranks == "one by one"}
+    return "l1" if metrics == {"l1"} else "l2"
+
+
 def describe_features(comparison, choice, trained):
     """Describe the features of a model, and what can be promised about them.
 
@@ -114,6 +121,7 @@ def describe_features(comparison, choice, trained):
         result.levels,
         settings.seed,
         SUBSTITUTE,
+        _tested_metric(comparison),
         comparison._tested,
     )
     replaced = replace_features(

@@ -6,11 +6,13 @@ panels that are as good. Features that were chosen for what they add to others g
 only, from halves in which screening and steps are done again. Family-wise p-values describe single
 features, whoever chose them.
 
-All columns take part in the bound, also those that `redundancy` drops: dropping looks at the
-labels. Missing values are imputed without labels, so a feature whose values are missing more often
-in one class counts as differing. Kept features are not tested. A feature of several columns is one
-feature, with the mean share of its columns. The work depends on the size of the data alone, never
-on a clock, so that results do not depend on the machine.
+All columns take part in the bound, also those that `redundancy` drops (dropping looks at the
+labels) and those that a user excludes after seeing results. The test is the same for all methods
+of a comparison, so that the choice between means and medians costs nothing. Missing values are
+imputed without labels, so a feature whose values are missing more often in one class counts as
+differing. Kept features are not tested. A feature of several columns is one feature, with the mean
+share of its columns. The work depends on the size of the data alone, never on a clock, so that
+results do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -78,6 +80,7 @@ def guarantee_features(
     levels: tuple[float, ...],
     seed: int,
     correlation: float,
+    metric: str,
     cache: dict,
 ) -> PanelGuarantees:
     """Compute what can be promised about the features of one level of a method.
@@ -95,6 +98,8 @@ def guarantee_features(
     seed : int
     correlation : float
         Correlation from which a feature is a substitute of another.
+    metric : {"l2", "l1"}
+        Of the test of all features, whichever method is described.
     cache : dict
         Keeps what does not depend on the level.
 
@@ -110,14 +115,13 @@ def guarantee_features(
         return found
     data = _Data.of(problem, trained)
     one_by_one = method.ranks == "one by one"
-    metric = method.metric
-    key = metric, one_by_one
-    if key not in cache:
-        cache[key] = _test_features(problem, data, metric, one_by_one, seed)
-    bound = cache[key]
+    if one_by_one not in cache:
+        everything = _Data.of(problem, trained, with_excluded=True)
+        cache[one_by_one] = _test_features(problem, everything, metric, one_by_one, seed)
+    bound = cache[one_by_one]
     if isinstance(bound, _Bound):
-        found.max_t_p[data.tested] = bound.found.max_t_p_values
-    found.told["true_features"] = _tell_bound(bound, data, method, trained, levels, features)
+        found.max_t_p[bound.tested] = bound.found.max_t_p_values
+    found.told["true_features"] = _tell_bound(bound, method, trained, levels, features)
     k = int(levels[place]) if method.ranks else 0
     frequencies = _find_frequencies(problem, data, method, trained, k, seed, correlation)
     if isinstance(frequencies, str):
@@ -131,7 +135,7 @@ def guarantee_features(
             "the feature",
         }
     if one_by_one:
-        found.told["rule"] = _apply_rule(problem, data, metric, features, seed)
+        found.told["rule"] = _apply_rule(problem, data, method.metric, features, seed)
     found.told["alternatives"] = find_alternatives(method, trained, place, k)
     return found
 
@@ -150,12 +154,14 @@ class _Data:
     tested: NDArray
 
     @classmethod
-    def of(cls, problem, trained):
+    def of(cls, problem, trained, with_excluded=False):
         part = trained.part
         X = part.X
         if part.columns.size < problem.feature_of.size:
             X = part.preparation.finish(problem.encoded)
-        free = ~problem.kept[problem.feature_of] & ~problem.excluded[problem.feature_of]
+        free = ~problem.kept[problem.feature_of]
+        if not with_excluded:
+            free &= ~problem.excluded[problem.feature_of]
         X = X if free.all() else X[:, np.flatnonzero(free)]
         tested, place = np.unique(problem.feature_of[free], return_inverse=True)
         single = tested.size == place.size
@@ -182,6 +188,7 @@ class _Data:
 @dataclass(frozen=True)
 class _Bound:
     found: TrueFeatures
+    tested: NDArray
     n_permutations: int
 
 
@@ -213,10 +220,10 @@ def _test_features(problem, data, metric, one_by_one, seed):
         n_permutations=n_permutations,
         random_state=seed,
     )
-    return _Bound(found, n_permutations)
+    return _Bound(found, data.tested, n_permutations)
 
 
-def _tell_bound(bound, data, method, trained, levels, features):
+def _tell_bound(bound, method, trained, levels, features):
     if method.ranks != "one by one":
         return {
             "reason": "the features were chosen for what they add to others, and the bound is "
@@ -230,12 +237,12 @@ def _tell_bound(bound, data, method, trained, levels, features):
         more = np.setdiff1d(trained.features(place), order, assume_unique=True)
         order = np.append(order, more[~kept[more]])
         sizes.append(order.size)
-    along = np.append(0, bound.found.at_least_along(np.searchsorted(data.tested, order)))
+    along = np.append(0, bound.found.at_least_along(np.searchsorted(bound.tested, order)))
     path = [
         {"level": float(level), "features": size, "at_least": int(along[size])}
         for level, size in zip(levels, sizes, strict=True)
     ]
-    chosen = np.searchsorted(data.tested, features)
+    chosen = np.searchsorted(bound.tested, features)
     return {
         "at_least": bound.found.at_least(chosen),
         "of": int(features.size),

@@ -34,6 +34,7 @@ __all__ = [
     "cautious_interval",
     "class_table",
     "confusion",
+    "effective_sizes",
     "score_confusion",
     "wilson",
     "within_range",
@@ -154,15 +155,42 @@ def _area(positive, score, weights):
     return np.divide(pairs, possible, out=np.full(len(weights), np.nan), where=possible > 0)
 
 
-def cautious_interval(counts, scoring, seed=0):
+def effective_sizes(codes, n_classes, groups=None, weights=None):
+    r"""Effective numbers of independent rows of each class (Kish).
+
+    :math:`(\sum_u W_u)^2 / \sum_u W_u^2` over the rows, or sample groups, of a class with the
+    weights :math:`W_u`: a class of three patients counts as three rows, however many it has.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+    n_classes : int
+    groups, weights : ndarray of shape (n_rows,) or None
+
+    Returns
+    -------
+    sizes : ndarray of shape (n_classes,)
+        0 for classes without rows.
+    """
+    units = np.arange(codes.size) if groups is None else groups
+    units, unit_of = np.unique(units * n_classes + codes, return_inverse=True)
+    total = np.bincount(unit_of, weights)
+    squares = np.bincount(units % n_classes, total**2, n_classes)
+    sums = np.bincount(units % n_classes, total, n_classes)
+    return np.divide(sums**2, squares, out=np.zeros(n_classes), where=squares > 0)
+
+
+def cautious_interval(counts, scoring, seed=0, sizes=None):
     """A 95 % interval of a score that does not shrink to a point if all rows are correct.
 
     Parameters
     ----------
     counts : ndarray of shape (n_classes, n_classes)
-        True classes in rows; effective numbers of independent rows.
+        True classes in rows.
     scoring : {"balanced_accuracy", "accuracy", "f1_macro", "mcc"}
     seed : int
+    sizes : ndarray of shape (n_classes,) or None
+        Effective numbers of independent rows of each class; None: the counts.
 
     Returns
     -------
@@ -171,8 +199,11 @@ def cautious_interval(counts, scoring, seed=0):
     """
     generator = make_generator(seed, "limits of a perfect score")
     counts = np.asarray(counts, dtype=np.float64)
-    prior = 1 / len(counts)
-    drawn = [row.sum() * generator.dirichlet(row + prior, _N_POSTERIOR) for row in counts]
+    prior, totals = 1 / len(counts), counts.sum(axis=1)
+    sizes = totals if sizes is None else sizes
+    known = counts * (sizes / np.where(totals > 0, totals, 1.0))[:, None]
+    draws = [generator.dirichlet(row + prior, _N_POSTERIOR) for row in known]
+    drawn = [total * rows for total, rows in zip(totals, draws, strict=True)]
     low, high = np.percentile(score_confusion(np.stack(drawn, axis=1), scoring), [2.5, 97.5])
     return float(low), float(high)
 

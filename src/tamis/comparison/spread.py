@@ -20,6 +20,7 @@ from tamis.comparison.scores import (
     cautious_area,
     cautious_interval,
     confusion,
+    effective_sizes,
     score_confusion,
     wilson,
     within_range,
@@ -73,11 +74,9 @@ class Rows:
         return replace(self, codes=self.codes[rows], groups=groups, weights=weights)
 
     @property
-    def share(self) -> float:
-        """Sample groups per row."""
-        if self.groups is None or not self.codes.size:
-            return 1.0
-        return np.unique(self.groups).size / self.codes.size
+    def sizes(self) -> NDArray[np.float64]:
+        """Effective numbers of independent rows of each class."""
+        return effective_sizes(self.codes, self.n_classes, self.groups, self.weights)
 
     def draws(self) -> Iterator[NDArray[np.float64]]:
         """Weights of the rows in bootstrap draws, in chunks of shape (n, n_rows)."""
@@ -119,11 +118,10 @@ class Rows:
         """95 % interval of the score of predictions."""
         low, high = np.nanpercentile(self.drawn_scores(labels, probabilities), [2.5, 97.5])
         if self.scoring == "roc_auc":
-            sizes = self.share * np.bincount(self.codes, minlength=self.n_classes)
-            least, most = cautious_area(self.score(labels, probabilities), sizes)
+            least, most = cautious_area(self.score(labels, probabilities), self.sizes)
         else:
-            counts = self.share * confusion(self.codes, labels, self.n_classes)
-            least, most = cautious_interval(counts, self.scoring, self.seed)
+            counts = confusion(self.codes, labels, self.n_classes, self.weights)
+            least, most = cautious_interval(counts, self.scoring, self.seed, self.sizes)
         limits = min(low, least), max(high, most)
         return [within_range(limit, self.scoring) for limit in limits]
 
@@ -172,9 +170,10 @@ class Rows:
         if positive is not None and not why:
             is_positive = self.codes == positive
             right = (labels == positive) == is_positive
+            weights = np.ones(right.size) if self.weights is None else self.weights
+            sizes = effective_sizes(is_positive.astype(np.intp), 2, self.groups, self.weights)
             for name, some in (("sensitivity", is_positive), ("specificity", ~is_positive)):
-                weights = np.ones(right.size) if self.weights is None else self.weights
                 rate = float(np.average(right[some], weights=weights[some]))
-                size = self.share * np.count_nonzero(some)
+                size = float(sizes[int(name == "sensitivity")])
                 described[name] = {"share": rate, "interval_95": wilson(rate * size, size)}
         return described

@@ -11,9 +11,10 @@ largest set of features that Simes' test does not reject; exact closed testing, 
 inequality holds for the false features. Permutations (Hemerik, Solari and Goeman 2019):
 :math:`l_u = u \lambda / m`, with :math:`\lambda` small enough that in at least :math:`1 - \alpha`
 of the permutations the u-th smallest value is nowhere below :math:`l_u`. False features are
-exchangeable with their permutations and are at most as many as all features, so no assumption on
-their dependence is needed, and the :math:`p_i` need not be p-values: any fixed decreasing function
-of a statistic serves. A value is then counted as large if it *equals* :math:`l_u`.
+exchangeable with their permutations if their joint distribution is the same in all classes, and
+are at most as many as all features, so no other assumption on their dependence is needed, and the
+:math:`p_i` need not be p-values: any fixed decreasing function of a statistic serves. A value is
+then counted as large if it *equals* :math:`l_u`.
 
 The idea that makes it fast: closed testing looks at :math:`2^m` sets, but both local tests only
 ask for order statistics, so the minimum over u replaces them.

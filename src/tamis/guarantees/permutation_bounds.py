@@ -47,7 +47,9 @@ class TrueFeatures:
     """Which features differ between the classes, and how many of any chosen ones do.
 
     A feature is true if its distribution is not the same in all classes. That includes features
-    that only follow a causal one, or that mark a batch which is unequally represented.
+    that only follow a causal one, or that mark a batch which is unequally represented. The false
+    features may depend on each other in any way, but in the same way in all classes: the bounds
+    need a joint distribution of theirs that is the same in all classes.
 
     Attributes
     ----------
@@ -128,8 +130,8 @@ class TrueFeatures:
             told = "This feature differs" if n_true else "This feature is not shown to differ"
         return (
             f"{told} between the classes, confidence {100 * (1 - self.alpha):g} %, whatever "
-            "number of features you pick. A feature that only follows a causal one, or marks a "
-            "batch, counts as differing."
+            "number of features you pick. A feature that only follows a causal one, marks a "
+            "batch, or depends on others differently in the classes, counts as differing."
         )
 
 
@@ -162,8 +164,9 @@ def true_features(
         Whether means or medians are compared.
     groups : array-like of shape (n_samples,), default=None
         Sample groups, such as patients. A group whose rows are of one class counts as one sample,
-        the mean of its rows; a group with rows of several classes permutes its labels within.
-        Group sizes should not depend on the class: means of many rows vary less than single rows.
+        the mean of as many of its rows, drawn at random, as the smallest group of its batch has,
+        so that group sizes may depend on the class. A group with rows of several classes permutes
+        its labels within.
     batches : array-like of shape (n_samples,), default=None
         Labels are exchanged within batches only.
     feature_groups : dict, list of lists, array-like or None, default=None
@@ -173,7 +176,8 @@ def true_features(
     alpha : float, default=0.05
         One minus the confidence.
     method : {"permutation", "simes"}, default="permutation"
-        Critical values from the permutations, which hold for any dependence between features; or
+        Critical values from the permutations, which hold for any dependence between features that
+        is the same in all classes; or
         those of Simes' test on the permutation p-values, which need Simes' inequality, and more
         than n_features / alpha permutations to say something about single features. Choose before
         looking at either.
@@ -215,13 +219,14 @@ def true_features(
             raise ValueError(f"{name} must have one entry per row of X, {codes.size} in all.")
     names = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(n) for n in names]
     feature_of, names = read_groups(feature_groups, names)
+    random_state = check_random_state(random_state)
     X, codes, blocks = make_units(
         X,
         codes,
         None if groups is None else np.asarray(groups),
         None if batches is None else np.asarray(batches),
+        random_state,
     )
-    random_state = check_random_state(random_state)
     labels = permuted_labels(codes, blocks, n_permutations, random_state)
     statistic, p_values, largest, features = _scan(X, labels, feature_of, classes.size, metric)
     law = classes.size - 1, max(codes.size - classes.size, 1)

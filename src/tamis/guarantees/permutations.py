@@ -1,12 +1,14 @@
 r"""Permuted labels: the labellings that are as likely as the true one if nothing differs.
 
 A sample group whose rows are of one class is one unit, with the mean of its rows: several
-rows of a patient are no further patients, and if rows counted, the permutations would be wrong
-wherever the number of rows depends on the class. Units swap their labels with the other units
-of their batch. A group with rows of several classes (before and after a treatment) permutes its
-labels within. These permutations form a group, so if a feature has the same distribution in all
-classes, the true labels and w - 1 random permutations of them are exchangeable for it, and for all
-such features jointly. Shapes: X (n, m), labels (w, units), the true labels first.
+rows of a patient are no further patients. Means of many rows vary less than those of few, so
+wherever the number of rows depends on the class, permutations of such means would be wrong:
+all units of a batch are means of as many rows, drawn at random, as its smallest group has. Units
+swap their labels with the other units of their batch. A group with rows of several classes (before
+and after a treatment) permutes its labels within. These permutations form a group, so if some
+features have the same joint distribution in all classes, the true labels and w - 1 random
+permutations of them are exchangeable for these features. Shapes: X (n, m), labels (w, units), the
+true labels first.
 """
 
 from __future__ import annotations
@@ -40,9 +42,13 @@ class Units(NamedTuple):
 
 
 def make_units(
-    X: Matrix, codes: NDArray, groups: NDArray | None, batches: NDArray | None
+    X: Matrix,
+    codes: NDArray,
+    groups: NDArray | None,
+    batches: NDArray | None,
+    random_state: np.random.RandomState,
 ) -> Units:
-    """Average the rows of each group of one class, and find the blocks.
+    """Average as many rows of each group of one class, and find the blocks.
 
     Parameters
     ----------
@@ -52,6 +58,8 @@ def make_units(
     groups : ndarray of shape (n_rows,) or None
         Sample groups.
     batches : ndarray of shape (n_rows,) or None
+    random_state : numpy.random.RandomState
+        Draws the rows of groups that have more than the smallest of their batch.
 
     Returns
     -------
@@ -66,20 +74,28 @@ def make_units(
     first = np.unique(group_of, return_index=True)[1]  # a row of each group
     if (blocks[first][group_of] != blocks).any():
         raise ValueError("A sample group has rows of several batches; it must be in one batch.")
-    mixed = np.zeros(first.size, dtype=bool)
-    mixed[group_of[codes[first][group_of] != codes]] = True
-    blocks = np.where(mixed[group_of], blocks.max() + 1 + group_of, blocks)
-    unit_of = np.where(mixed[group_of], first.size + np.arange(codes.size), group_of)
+    is_mixed = np.zeros(first.size, dtype=bool)
+    is_mixed[group_of[codes[first][group_of] != codes]] = True
+    blocks = np.where(is_mixed[group_of], blocks.max() + 1 + group_of, blocks)
+    unit_of = np.where(is_mixed[group_of], first.size + np.arange(codes.size), group_of)
     _, rows, unit_of, sizes = np.unique(
         unit_of, return_index=True, return_inverse=True, return_counts=True
     )
+    blocks = blocks[rows]
     if rows.size < codes.size:
-        entries = (1 / sizes[unit_of], (unit_of, np.arange(codes.size)))
+        least = np.full(blocks.max() + 1, codes.size)
+        np.minimum.at(least, blocks, sizes)
+        n_used = least[blocks]
+        mixed = random_state.permutation(codes.size)
+        mixed = mixed[np.argsort(unit_of[mixed], kind="stable")]
+        place = np.arange(codes.size) - (np.cumsum(sizes) - sizes)[unit_of[mixed]]
+        used = mixed[place < n_used[unit_of[mixed]]]
+        entries = (1 / n_used[unit_of[used]], (unit_of[used], used))
         X = sparse.csr_array(entries, shape=(rows.size, codes.size)) @ X
         X = sparse.csc_array(X) if is_sparse(X) else X
     else:
         X = X[rows]
-    return Units(X, codes[rows], blocks[rows])
+    return Units(X, codes[rows], blocks)
 
 
 def permuted_labels(

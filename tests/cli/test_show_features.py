@@ -1,0 +1,25 @@
+"""Features as plain text."""
+
+import pytest
+
+from tamis.cli.show_features import show_features
+
+RECORD = {
+    "feature": "TP53",
+    "gain": 0.4,
+    "frequency": 1.0,
+    "frequency_with_substitutes": 1.0,
+    "max_t_p": 0.0545,
+    "centers": {"ill": 1.0, "well": 0.0},
+    "interchangeable": "MDM2",
+    "loss_if_replaced": 0.004,
+}
+
+
+@pytest.mark.parametrize(
+    ("is_balanced", "unit"), [(True, "balanced accuracy"), (False, "accuracy")]
+)
+def test_a_loss_has_a_unit_and_p_values_are_not_rounded_to_the_level(is_balanced, unit):
+    lines = show_features([RECORD], {}, is_balanced=is_balanced)
+    assert f"loses at most 0.004 of {unit} (upper 95 % limit)" in lines[-1]
+    assert " 0.054 " in lines[2] or " 0.055 " in lines[2]
