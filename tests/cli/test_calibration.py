@@ -67,6 +67,7 @@ def test_sets_are_a_column_and_say_what_they_promise(fit, tamis, tmp_path):
     assert "Beta(23, 2)" in err
     assert "does not bound the error among rows whose set has a single class" in err
     # Class frequencies change the probabilities, but not the sets.
+    assert "at least 99.999 %." in tamis("predict", run, new, "--coverage", 0.99999)[2]
     code, out, _ = tamis("predict", run, new, "--coverage", 0.9, "--priors", "ill=0.9,well=0.1")
     assert code == 0
     assert [row["set"] for row in csv.DictReader(out.splitlines())] == expected

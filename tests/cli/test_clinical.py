@@ -121,6 +121,21 @@ def test_picked_models_decide_by_cost_and_show_no_honest_numbers(run, tamis, tmp
     assert "misclassification" in record
 
 
+def test_picking_does_not_replace_the_model_of_another_fit(run, refuses, tmp_path):
+    (tmp_path / "other" / "checkpoints").mkdir(parents=True)
+    words = ["--method", "centers", "--n-features", "4", "-o", tmp_path / "other"]
+    refuses("pick", run[0], *words, match="is the folder of a `tamis fit`")
+
+
+def test_scores_of_labels_by_cost_say_so_and_are_not_compared(run, data, tamis):
+    folder, out = run
+    assert "by subgroup (honest, deciding by expected cost)" in out
+    code, out, err = tamis("evaluate", folder, data)
+    assert code == 0, err
+    assert "below the cross-validated" not in out and "above the cross-validated" not in out
+    assert "was cross-validated with labels by probability; here they are those" in out
+
+
 def test_errors_of_single_features_from_the_features_file(data, tamis, tmp_path):
     features = write_csv(
         tmp_path / "features.csv", ["feature", "assay_cv"], [["marker", "0.4"], ["age", "0"]]

@@ -148,3 +148,19 @@ def test_json_is_no_table(name, text, tmp_path, refuses):
     raw = text.encode()
     (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
     refuses("fit", tmp_path / name, "--target", "a", match="is JSON, not a table")
+
+
+def test_names_with_commas_are_written_with_a_backslash(tmp_path, tamis, table, refuses):
+    labels = ["ill, badly" if label == "ill" else label for label in LABELS]
+    rows = [[*row, label] for row, label in zip(make_matrix(), labels, strict=True)]
+    data = write_csv(tmp_path / "data.csv", ["age, years", "MYC", "KRAS", "RB1", "y"], rows)
+    words = ["fit", data, "--target", "y", *FAST]
+    for option in ("--keep", "--subgroups"):
+        refuses(*words, option, "age, years", match=r"write \, for a comma in a name")
+    words += ["--keep", r"MYC,age\, years", "--misclassification", "ill, badly:well=3"]
+    code, _, err = tamis(*words, "-o", tmp_path / "run")
+    assert code == 0, err
+    kept = json.loads((tmp_path / "run" / "run.json").read_text())["keep"]
+    assert kept == ["MYC", "age, years"]
+    predicted = table("predict", tmp_path / "run", data, "--priors", "ill, badly=0.5,well=0.5")
+    assert {row["prediction"] for row in predicted} == {"ill, badly", "well"}

@@ -1,6 +1,7 @@
 """What the values of options are converted to; argparse reports what they reject."""
 
 import argparse
+import re
 
 __all__ = [
     "Append",
@@ -26,30 +27,44 @@ class Append(argparse.Action):
 
 
 def names(text):
-    """Names separated by commas."""
-    found = tuple(name.strip() for name in text.split(",") if name.strip())
+    r"""Names separated by commas; `\,` is a comma in a name."""
+    parts = re.split(r"(?<!\\),", text)
+    found = tuple(part.replace("\\,", ",").strip() for part in parts if part.strip())
     if not found:
         raise argparse.ArgumentTypeError("expected names separated by commas")
     return found
 
 
 def costs(text):
-    """Costs of errors: TRUE:PREDICTED=COST, separated by commas; pairs of the two."""
-    found = []
-    for part in text.split(","):
+    """Costs of errors: TRUE:PREDICTED=COST, separated by commas; pairs of the two.
+
+    As in `--priors`, a class may contain commas and equals signs.
+    """
+    found, part = [], ""
+    for piece in text.split(","):
+        part += piece
         pair, mark, cost = part.rpartition("=")
-        try:
-            value = float(cost)
-        except ValueError:
-            mark = ""
-        if not mark or ":" not in pair:
-            raise argparse.ArgumentTypeError(
-                f"expected TRUE:PREDICTED=COST, separated by commas, got {part.strip()!r}"
-            )
-        if any(pair.strip() == known for known, _ in found):
-            raise argparse.ArgumentTypeError(f"names {pair.strip()} twice")
-        found.append((pair.strip(), value))
+        pair = pair.strip()
+        if not (mark and ":" in pair and _is_number(cost)):
+            part += ","
+            continue
+        if any(pair == known for known, _ in found):
+            raise argparse.ArgumentTypeError(f"names {pair} twice")
+        found.append((pair, float(cost)))
+        part = ""
+    if part:
+        raise argparse.ArgumentTypeError(
+            f"expected TRUE:PREDICTED=COST, separated by commas, got {part[:-1].strip()!r}"
+        )
     return tuple(found)
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def words(text):

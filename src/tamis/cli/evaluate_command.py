@@ -215,7 +215,10 @@ def _tell(results, model, codes, options, n_asked, notes, priors):
     scoring = (honest or chosen).get("scoring", "balanced_accuracy")
     here = results["scores"][scoring]
     compared = None
-    if honest and here["score"] is not None and honest.get("score") == honest.get("score"):
+    # The honest score is of labels by probability; only the area does not depend on labels.
+    by_cost = model.misclassification is not None and scoring != "roc_auc"
+    known = honest and here["score"] is not None and honest.get("score") == honest.get("score")
+    if known and not by_cost:
         compared = {"scoring": scoring, **compare_scores(here, honest)}
     return {
         "format": "tamis-evaluation",
@@ -232,6 +235,7 @@ def _tell(results, model, codes, options, n_asked, notes, priors):
             "method": model.method,
             "title": find_method(model.method).title,
             "level": model.level,
+            "decides_by_cost": model.misclassification is not None,
             "tamis": model.version,
             "digest": make_document(model)["digest"],
         },
@@ -262,6 +266,12 @@ def show_evaluation(report):
     compared = report["cross_validated"]
     if compared:
         lines += ["", f"{_NAMES[scoring]}: {compared['sentence']}"]
+    elif report["model"]["decides_by_cost"]:
+        lines += [
+            "",
+            f"{_NAMES[scoring]} was cross-validated with labels by probability; here they are "
+            "those of the smallest expected cost, so there is no comparison",
+        ]
     else:
         lines += ["", "the model has no cross-validated score to compare with"]
     matrix = report["confusion"]

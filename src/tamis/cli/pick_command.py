@@ -19,6 +19,8 @@ def run(options):
     source, target = RunFolder(options.run), RunFolder(options.output)
     if source.path.resolve() == target.path.resolve():
         raise InputError(f"-o {target.path} is the run itself; name another folder.")
+    if target.checkpoints.exists():
+        raise InputError(f"-o {target.path} is the folder of a `tamis fit`; name another folder.")
     words = find_words(source, options.data)
     if options.method in allowed and not words.get("allow_baselines"):
         raise InputError(

@@ -40,7 +40,8 @@ def show_clinical(model: dict[str, Any], name: str) -> Iterator[str]:
     if model.get("learning_curve"):
         yield from _show_curve(model["learning_curve"], model, name)
     if model.get("subgroups"):
-        yield from _show_subgroups(model["subgroups"], name)
+        by_cost = bool(model.get("misclassification"))
+        yield from _show_subgroups(model["subgroups"], name, by_cost)
 
 
 def _scored(entry):
@@ -160,8 +161,9 @@ def _show_curve(found, model, name):
     )
 
 
-def _show_subgroups(found, name):
-    yield f"  {name} by subgroup (honest); all rows: {_told(found['all'])}"
+def _show_subgroups(found, name, by_cost):
+    how = "honest, deciding by expected cost" if by_cost else "honest"
+    yield f"  {name} by subgroup ({how}); all rows: {_told(found['all'])}"
     for column, values in found["columns"].items():
         yield from _first(f"    {column} {value}: {_told(one)}" for value, one in values.items())
     yield (

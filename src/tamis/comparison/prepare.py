@@ -14,7 +14,7 @@ from tamis.comparison.problem import Problem
 from tamis.paths.calibration_rows import keep_rows
 from tamis.paths.copies import find_copies
 from tamis.paths.folds import merge_groups
-from tamis.tables.errors import InputError, nearest
+from tamis.tables.errors import InputError, comma_advice, nearest
 from tamis.tables.preparation import lay_out, missing_columns
 from tamis.tables.table import Table
 
@@ -229,8 +229,8 @@ def _require_known(option, names, known):
     for name in names:
         if name not in known:
             near = nearest(name, known)
-            advice = f"; did you mean {' or '.join(near)}" if near else ""
-            raise InputError(f"{option} {name}: no such feature{advice}.")
+            advice = f"; did you mean {' or '.join(near)}?{comma_advice(near)}" if near else "."
+            raise InputError(f"{option} {name}: no such feature{advice}")
 
 
 def find_disguised(table):

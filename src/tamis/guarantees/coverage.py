@@ -178,4 +178,5 @@ class Coverage:
 
 
 def _percent(share):
-    return f"{100 * share:.1f} %"
+    # Only 1 is 100 %: a promise must not be rounded up to certainty.
+    return f"{100 * share:.1f} %" if share < 0.9995 or share == 1 else f"{100 * share:.8g} %"

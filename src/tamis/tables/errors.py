@@ -8,6 +8,7 @@ __all__ = [
     "EmptyTableError",
     "Failure",
     "InputError",
+    "comma_advice",
     "counted",
     "in_python",
     "listed",
@@ -52,6 +53,12 @@ def nearest(name: object, names: Iterable[object], most: int = 3) -> list[str]:
     return [spelled[match] for match in matches]
 
 
+def comma_advice(near: Iterable[str]) -> str:
+    """How to write the names in a list of names, if one of them has a comma."""
+    hint = r" (on the command line, write \, for a comma in a name)"
+    return hint if any("," in name for name in near) else ""
+
+
 def require_names(wanted: Iterable[object], names: Collection[str], role: str) -> None:
     """Raise an error about absent columns that suggests the nearest names."""
     known = set(names)
@@ -60,6 +67,7 @@ def require_names(wanted: Iterable[object], names: Collection[str], role: str) -
         return
     near = nearest(absent[0], names)
     advice = f"did you mean {', '.join(near)}?" if near else f"the columns are {listed(names)}"
+    advice += comma_advice(near)
     raise InputError(f"{role}: no column {listed(map(repr, absent))}; {advice}")
 
 
