@@ -28,8 +28,8 @@ def test_every_row_has_one_calibrated_prediction(n_rows):
 def test_choice_among_noise_is_not_in_its_predictions():
     """The chosen level looks good on the rows that chose it, and not on honest predictions."""
     chosen, honest = [], []
-    for seed in range(12):
-        X, y = noise(40, 300, seed)
+    for seed in range(8):
+        X, y = noise(40, 150, seed)
         comparison = compare(
             X, y, methods=["centers", "medians", "most-frequent"], cv=4, repeats=1
         )

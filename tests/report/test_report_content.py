@@ -84,6 +84,7 @@ def test_each_level_has_its_score_confusion_matrix_features_and_command(comparis
     assert chosen == [at == comparison.choice.place for at in range(len(chosen))]
 
 
+@pytest.mark.slow
 def test_at_most_fifty_features_are_listed_and_the_page_stays_small():
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
