@@ -40,7 +40,7 @@ def test_the_last_model_that_passes_is_the_answer(max_error):
     place = oracle.last_passed(errors, 200, max_error, 0.05)
     assert found.place == place
     assert found.model is models[place]
-    assert f"({errors[place]} of 200 calibration rows)" in str(found)
+    assert f"(wrong on {errors[place]} of 200 calibration rows)" in str(found)
 
 
 def test_a_miss_rate_counts_the_rows_of_its_class():

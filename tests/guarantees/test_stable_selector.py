@@ -68,7 +68,7 @@ def test_frequent_features_are_selected_and_the_sentence_says_what_that_means():
     assert selector.bounds_["r_concave"] < selector.bounds_["unimodal"]
     assert selector.statement([0, 1, 2, 7, 8]) == (
         "3 of the 5 pass a rule that, over repeated studies, lets through on average at most 1 "
-        "features that a random half would choose no more often than blind choice. Nothing is "
+        "feature that a random half would choose no more often than blind choice. Nothing is "
         "promised for the other 2."
     )
     assert selector.statement().startswith("3 of the 3 pass")

@@ -265,6 +265,7 @@ def _subgroups(comparison, rows, labels, probabilities):
     }
     return {
         "scoring": settings.scoring,
+        "labels": "probability" if settings.misclassification is None else "expected cost",
         "all": describe(np.arange(problem.n_rows)),
         "columns": columns,
         "is": "honest predictions, descriptive: each interval is of one subgroup alone, and among "

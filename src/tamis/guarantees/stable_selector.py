@@ -109,7 +109,7 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
     >>> selector.get_support(indices=True).tolist()
     [0, 1, 2, 3]
     >>> print(selector.statement([0, 1, 2, 3, 4]))
-    4 of the 5 pass a rule that, over repeated studies, lets through on average at most 1 features
+    4 of the 5 pass a rule that, over repeated studies, lets through on average at most 1 feature
     that a random half would choose no more often than blind choice. Nothing is promised for the
     other 1.
     """
@@ -305,7 +305,8 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         rest = features.size - n_passed
         sentence = (
             f"{n_passed} of the {features.size} pass a rule that, over repeated studies, lets "
-            f"through on average at most {self.expected_false:g} features that a random half "
+            f"through on average at most {self.expected_false:g} "
+            f"feature{'' if self.expected_false == 1 else 's'} that a random half "
             "would choose no more often than blind choice."
         )
         return sentence + (f" Nothing is promised for the other {rest}." if rest else "")

@@ -140,7 +140,7 @@ class SequenceTest:
 
     def _evidence(self, place):
         found = [
-            f"{errors[place]} of {limit.rows.size} calibration rows"
+            f"wrong on {errors[place]} of {limit.rows.size} calibration rows"
             for limit, errors in zip(self.limits, self.errors, strict=True)
         ]
         return found[0] if len(found) == 1 else "respectively " + ", ".join(found)
