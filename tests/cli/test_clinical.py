@@ -134,6 +134,15 @@ def test_scores_of_labels_by_cost_say_so_and_are_not_compared(run, data, tamis):
     assert code == 0, err
     assert "below the cross-validated" not in out and "above the cross-validated" not in out
     assert "was cross-validated with labels by probability; here they are those" in out
+    report = json.loads(tamis("evaluate", folder, data, "--json")[1])
+    counts = np.array(report["confusion"]["true_in_rows"])
+    costs = np.array(
+        json.loads((folder / "model.json").read_text())["record"]["misclassification"]["costs"]
+    )
+    cost = report["cost_of_errors"]
+    assert cost["mean_cost"] == pytest.approx((counts * costs).sum() / counts.sum())
+    assert cost["interval_95"][0] < cost["mean_cost"] < cost["interval_95"][1]
+    assert f"mean cost of errors {cost['mean_cost']:.3f} per row" in out
 
 
 def test_errors_of_single_features_from_the_features_file(data, tamis, tmp_path):

@@ -12,7 +12,7 @@ from tamis.cli.printing import print_lines, say
 from tamis.cli.show import plural, show_table
 from tamis.comparison.baselines import find_method
 from tamis.comparison.folder import find_model
-from tamis.comparison.validation import compare_scores, validate
+from tamis.comparison.validation import compare_scores, error_cost, validate
 from tamis.models.saving import make_document
 from tamis.tables.errors import InputError, listed
 
@@ -239,6 +239,11 @@ def _tell(results, model, codes, options, n_asked, notes, priors):
             "tamis": model.version,
             "digest": make_document(model)["digest"],
         },
+        "cost_of_errors": None
+        if model.misclassification is None
+        else error_cost(
+            results["confusion"]["true_in_rows"], model.misclassification, options.seed
+        ),
         "priors": None if priors is None else dict(zip(labels, priors.tolist(), strict=True)),
         "scoring": scoring,
         "seed": options.seed,
@@ -274,6 +279,13 @@ def show_evaluation(report):
         ]
     else:
         lines += ["", "the model has no cross-validated score to compare with"]
+    cost = report["cost_of_errors"]
+    if cost:
+        low, high = cost["interval_95"]
+        lines.append(
+            f"mean cost of errors {cost['mean_cost']:.3f} per row, 95 % interval {low:.3f} to "
+            f"{high:.3f}"
+        )
     matrix = report["confusion"]
     if len(matrix["classes"]) <= 12:
         rows = [

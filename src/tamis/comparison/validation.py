@@ -29,7 +29,7 @@ from tamis.comparison.scores import (
 )
 from tamis.paths.seeds import make_generator
 
-__all__ = ["calibration", "compare_scores", "score_intervals", "validate", "wilson"]
+__all__ = ["calibration", "compare_scores", "error_cost", "score_intervals", "validate", "wilson"]
 
 N_DRAWS, N_BINS = 1000, 10
 # Values per chunk of the bootstrap.
@@ -101,6 +101,33 @@ def score_intervals(codes, labels, probabilities, seed=0):
             "interval_95": [float(min(low, least)), float(max(high, most))],
         }
     return scores
+
+
+def error_cost(counts, costs, seed=0):
+    """Mean cost of errors per row, with a 95 % interval.
+
+    Parameters
+    ----------
+    counts : array-like of shape (n_classes, n_classes)
+        Rows by true and predicted class.
+    costs : ndarray of shape (n_classes, n_classes)
+    seed : int
+
+    Returns
+    -------
+    cost : dict
+        "mean_cost" and "interval_95": the bootstrap's; without any error, its upper end is that
+        of Wilson's interval for the error rate, times the largest cost.
+    """
+    counts = np.asarray(counts)
+    n_rows = int(counts.sum())
+    generator = make_generator(seed, "cost of errors of new rows")
+    drawn = generator.multinomial(n_rows, counts.ravel() / n_rows, size=N_DRAWS)
+    low, high = np.percentile(drawn @ costs.ravel() / n_rows, [2.5, 97.5])
+    if counts.trace() == n_rows:
+        high = wilson(0, n_rows)[1] * costs.max()
+    mean = float((counts * costs).sum() / n_rows)
+    return {"mean_cost": mean, "interval_95": [float(low), float(high)]}
 
 
 def _area_interval(codes, probabilities, generator):

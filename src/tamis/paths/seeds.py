@@ -17,6 +17,7 @@ PURPOSES = {
     "folds that disagree": 19,
     "rows of a subgroup": 23,
     "assay errors": 29,
+    "cost of errors of new rows": 37,
 }
 
 
