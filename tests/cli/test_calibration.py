@@ -148,7 +148,9 @@ def test_limited_errors(fit, tamis, tmp_path):
     asking = ["--methods", "centers,datum-wise,most-frequent"]
     run, out, err = fit(data, *SHARE, *asking, "--max-error", 0.2)
     assert "--max-error 0.2 with 95 % confidence needs 14 calibration rows; there are 64" in err
-    assert re.search(r"Error rate at most 20 %, with 95 % confidence \(\d+ of 64 calib", out)
+    assert re.search(
+        r"Error rate at most 20 %, with 95 % confidence \(wrong on \d+ of 64 calib", out
+    )
     assert re.search(r"this takes [\d.]+ questions per row on average \(95 % interval: ", out)
     assert "datum-wise" in out
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))

@@ -12,6 +12,8 @@ import tamis.datumwise
 from tamis import compare
 from tamis.comparison.choice import Honest
 
+pytestmark = pytest.mark.slow
+
 N_REPETITIONS = 30
 QUICK = {"cv": 2, "repeats": 1}
 
