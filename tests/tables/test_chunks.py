@@ -165,3 +165,11 @@ def test_wrong_sources(tmp_path):
     np.save(tmp_path / "one.npy", np.zeros(3))
     with pytest.raises(InputError, match="table of numbers"):
         read_chunks(tmp_path / "one.npy", labels=[1, 2, 3])
+
+
+def test_kept_features_by_name(rows, tmp_path):
+    source, options = write_csv(tmp_path, *rows)
+    for metric in ("l2", "l1"):
+        model = SparseCenterClassifier(1, metric=metric, keep=["c d"])
+        model.fit_chunks(read_chunks(source, **options, chunk_rows=7))
+        assert "c d" in model.get_feature_names_out()

@@ -11,7 +11,7 @@ A pass is a task, which summarises one chunk, and a function that merges two sum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -37,7 +37,15 @@ _LARGEST = 2.0**900
 
 
 class Passes(Protocol):
-    """Something that can make passes over chunks."""
+    """Something that can make passes over chunks.
+
+    Attributes
+    ----------
+    feature_names : sequence of str or None
+        Names of the columns, if the chunks themselves have none.
+    """
+
+    feature_names: Sequence[str] | None
 
     def run(self, task: Callable[..., _T], merge: Callable[[_T, _T], _T]) -> _T | None:
         """Call the task with number, X, y and weights of each chunk, and merge the results."""
@@ -101,6 +109,7 @@ class LocalChunks:
                 "be read only once. Pass a list, or a function that returns a new iterator."
             )
         self.chunks = chunks
+        self.feature_names = getattr(chunks, "feature_names", None)
 
     def run(self, task: Callable[..., _T], merge: Callable[[_T, _T], _T]) -> _T | None:
         """See `Passes`."""
@@ -272,14 +281,17 @@ def train_chunks(
     n_rows : int
     """
     estimator._check_parameters()
-    found = passes.run(_Look(clone(estimator), classes), _merge_found)
+    # Groups and kept features concern the choice, which is made of the merged summaries.
+    plain = clone(estimator).set_params(feature_groups=None, keep=None)
+    found = passes.run(_Look(plain, classes), _merge_found)
     if found is None:
         raise ValueError("There are no chunks: give at least one, with rows.")
     estimator.classes_, estimator.n_features_in_ = found.labels, found.n_features
-    if found.names is None:
+    names = found.names if passes.feature_names is None else passes.feature_names
+    if names is None:
         vars(estimator).pop("feature_names_in_", None)
     else:
-        estimator.feature_names_in_ = found.names
+        estimator.feature_names_in_ = np.array(names, dtype=object)
     estimator._set_groups()
     require_two_classes(estimator)
     if np.count_nonzero(found.weight) < 2:
@@ -287,14 +299,14 @@ def train_chunks(
     if found.survey is None:
         assert found.moments is not None
         return estimator._train_moments(found.moments), found.moments.n_rows
-    return _train_medians(estimator, passes, found, max_bytes), found.survey.n_rows
+    return _train_medians(estimator, plain, passes, found, max_bytes), found.survey.n_rows
 
 
 def _merge_found(one, other):
     return one.merge(other)
 
 
-def _train_medians(estimator, passes, found, max_bytes):
+def _train_medians(estimator, plain, passes, found, max_bytes):
     weight, moments = found.weight, found.moments
     seen = np.flatnonzero(weight > 0)
     place = np.full(weight.size, -1)
@@ -307,7 +319,7 @@ def _train_medians(estimator, passes, found, max_bytes):
     parts = []
     for block in blocks:
         search = MedianSearch(block, whole, bits)
-        task = _Search(clone(estimator), found.labels, place, unit, search)
+        task = _Search(plain, found.labels, place, unit, search)
         while not search.is_found:
             search.descend(passes.run(task, search.merge_counts))
         parts.append(search.finish(passes.run(task, np.add)))

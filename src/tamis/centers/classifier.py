@@ -237,9 +237,6 @@ class SparseCenterClassifier(FittedCenters):
             classes = np.unique(column_or_1d(decode_labels(classes)))
         passes = LocalChunks(chunks, is_read_again=self.metric == "l1")
         model, n_rows = train_chunks(self, passes, classes, max_bytes)
-        names = getattr(chunks, "feature_names", None)
-        if names is not None and len(names) == self.n_features_in_:
-            self.feature_names_in_ = np.array(names, dtype=object)
         k = resolve_n_features(self.n_features_to_select, self._n_choices)
         self._keep(model, k, self.n_features_to_select)
         self._n_rows = n_rows

@@ -97,7 +97,7 @@ def survey(X: Matrix, codes: NDArray, n_classes: int, sample_weight: NDArray | N
 def plan_search(
     n_features: int, n_classes: int, width: int, max_bytes: float
 ) -> tuple[int, list[slice]]:
-    """Bits per digit, and blocks of columns, for the fewest passes within some memory.
+    """Choose the bits of a digit and the blocks of columns that need the fewest passes.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def run(options):
             "already; otherwise name the folder of a tamis fit."
         )
     for path in options.evaluation:
-        read_evaluation(path)  # before the work, so that a wrong file is told at once
+        read_evaluation(path)  # first, so that a wrong file is reported before the work
     read = [words["data"], options.about, *options.evaluation]
     path = check_output(options.output, *read) or folder.path / "report.html"
     about = read_about(options.about)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from tamis.comparison.error_costs import describe_costs, rebase
+from tamis.comparison.error_costs import at_frequencies, describe_costs
 from tamis.comparison.scores import within_range
 from tamis.comparison.spread import Rows
 from tamis.tables.errors import InputError
@@ -59,7 +59,7 @@ def describe_clinical(comparison: Comparison) -> dict[str, Any]:
         labels = made.labels
         if settings.misclassification is not None:
             costs = np.array(settings.misclassification)
-            labels = decide_by_cost(rebase(made.probabilities, problem), costs)
+            labels = decide_by_cost(at_frequencies(made.probabilities, problem), costs)
             described["misclassification"] = describe_costs(
                 rows, costs, labels, made.labels, problem
             )

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis._base import adjust
 from tamis.comparison.scores import confusion
 from tamis.paths.seeds import make_generator
 from tamis.tables.errors import InputError, listed
-from tamis.tables.table_model import adjust
 
 if TYPE_CHECKING:
     from tamis.comparison.problem import Problem
     from tamis.comparison.spread import Rows
 
-__all__ = ["cost_matrix", "describe_costs", "rebase"]
+__all__ = ["at_frequencies", "cost_matrix", "describe_costs"]
 
 _N_POSTERIOR = 1000
 
@@ -92,7 +92,7 @@ def _find_pair(pair, labels):
     )
 
 
-def rebase(probabilities: NDArray, problem: Problem) -> NDArray[np.float64]:
+def at_frequencies(probabilities: NDArray, problem: Problem) -> NDArray[np.float64]:
     """Probabilities for the class frequencies of the data."""
     return adjust(probabilities, 1.0, problem.priors, problem.frequencies)
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.comparison.choice import Behind
-from tamis.comparison.method import Method, Trained
+from tamis.comparison.method import Method, RankingMethod, Trained
 from tamis.comparison.problem import Problem
 from tamis.comparison.redundancy import correlations
 from tamis.paths.folds import Fold
@@ -94,7 +94,8 @@ def replace_features(
     asked = features[~problem.kept[features] & (sizes[features] == 1)]
     n_values = len(folds) * problem.n_rows * problem.feature_of.size
     too_many = np.count_nonzero(~problem.kept[features]) > _MOST_FEATURES
-    if method.ranks is None or too_many or not asked.size or n_values > _MOST_VALUES:
+    is_large = too_many or n_values > _MOST_VALUES
+    if not isinstance(method, RankingMethod) or is_large or not asked.size:
         return {}
     # Redundant features are substitutes too.
     problem = replace(problem, redundancy=None)

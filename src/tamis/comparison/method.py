@@ -19,7 +19,7 @@ from tamis._base import softmax
 from tamis.comparison.problem import Part, Problem
 from tamis.paths.path import Path, Usage
 
-__all__ = ["MANY_ROWS", "Decide", "Method", "Trained", "count_levels", "dense"]
+__all__ = ["MANY_ROWS", "Decide", "Method", "RankingMethod", "Trained", "count_levels", "dense"]
 
 #: Decisions of all classes for rows of all columns.
 Decide = Callable[[Matrix], NDArray]
@@ -111,8 +111,8 @@ class Method(ABC):
     level_name : str
         What a level is.
     ranks : {"one by one", "forward", None}
-        How features are chosen, if `choose` can do it again quickly: each on its own, or by what
-        it adds to others.
+        How a `RankingMethod` chooses features: each on its own, or by what it adds to others. None
+        for other methods.
     """
 
     name = title = ""
@@ -141,17 +141,21 @@ class Method(ABC):
         """How much each counted feature matters to the model of a level."""
         return np.zeros(len(trained.part.problem.names))
 
-    def choose(self, part: Part, k: int) -> NDArray:
-        """The k features that are chosen on a part, without kept ones; only with `ranks`."""
-        raise NotImplementedError
-
-    def refit(self, trained: Trained, level: int, part: Part, columns: NDArray) -> Decide:
-        """Train the model of a level on other rows and columns, without choosing anything."""
-        raise NotImplementedError
-
     def shrink(self, trained: Trained, level: int) -> tuple[NDArray, Any]:
         """Columns of the part that a model needs, and the fitted model reduced to them."""
         raise ValueError(f"{self.name} is a baseline, which is never used as a model.")
+
+
+class RankingMethod(Method):
+    """A method that can quickly choose features again, or train without choosing: see `ranks`."""
+
+    @abstractmethod
+    def choose(self, part: Part, k: int) -> NDArray:
+        """The k features that are chosen on a part, without kept ones."""
+
+    @abstractmethod
+    def refit(self, trained: Trained, level: int, part: Part, columns: NDArray) -> Decide:
+        """Train the model of a level on other rows and columns, without choosing anything."""
 
 
 def count_levels(n_features, limit, n_rows=0):

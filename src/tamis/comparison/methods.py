@@ -16,7 +16,7 @@ import numpy as np
 from tamis._array import take_columns
 from tamis._base import require_class_weights
 from tamis.centers import SparseCenterClassifier
-from tamis.comparison.method import MANY_ROWS, Method, Trained, count_levels, dense
+from tamis.comparison.method import MANY_ROWS, Method, RankingMethod, Trained, count_levels, dense
 from tamis.comparison.panel_method import Panel, forward_features
 from tamis.comparison.problem import Problem
 from tamis.primal_dual import PrimalDualClassifier
@@ -31,7 +31,7 @@ _PRIMAL_DUAL_FEATURES = 500
 _KEPT_WEIGHT = 10.0
 
 
-class Centers(Method):
+class Centers(RankingMethod):
     """Sparse centers: the k features of largest gain, every k from one sort."""
 
     takes_weights = True

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import require_class_weights
-from tamis.comparison.method import MANY_ROWS, Decide, Method, Trained, count_levels
+from tamis.comparison.method import MANY_ROWS, Decide, Method, RankingMethod, Trained, count_levels
 from tamis.comparison.problem import Part, Problem
 from tamis.panel import PanelClassifier
 from tamis.panel.forward import dense_columns
@@ -42,7 +42,7 @@ class PanelModels(Method):
         return columns, keep_columns(trained.model(level), columns)
 
 
-class Panel(PanelModels):
+class Panel(RankingMethod, PanelModels):
     """Panel: features chosen one after the other by what each adds, and a head fitted on them."""
 
     name, title = "panel", "panel, forward selection"

@@ -1,7 +1,8 @@
 """Honest predictions: one for each row, by a choice in which the row had no say.
 
-For each row, the method, the level and the temperature were chosen from predictions of other rows,
-and the model that predicts it was trained without it. Calibration, decision curves and scores of
+For each row, the method and the level were chosen from predictions of other rows, and the model
+that predicts it was trained without it. So was the temperature, except with many rows (out-of-bag
+choices), where it is one number from all of them. Calibration, decision curves and scores of
 subgroups come from these predictions; those of the recommended model were used to recommend it.
 """
 
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tamis._base import softmax
 
 __all__ = ["Predictions", "temper"]
 
@@ -36,9 +39,8 @@ class Predictions:
         return cls(np.zeros((n_rows, n_classes)), np.zeros(n_rows, dtype=np.intp))
 
 
-def temper(probabilities: NDArray, temperature: float) -> NDArray[np.float64]:
+def temper(probabilities: NDArray, temperature: float | NDArray) -> NDArray[np.float64]:
     """Probabilities at another temperature: ``p ** (1 / temperature)``, normalised per row."""
     with np.errstate(divide="ignore"):
-        logs = np.maximum(np.log(np.asarray(probabilities, dtype=np.float64)), -50.0) / temperature
-    powers = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+        logs = np.maximum(np.log(np.asarray(probabilities, dtype=np.float64)), -50.0)
+    return softmax(logs / temperature)

@@ -7,10 +7,12 @@ worker does a task, and when. Reductions of dask.array are not used: they fail o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
+from tamis.centers.chunks import merge_in_tree
 
 __all__ = ["DaskBlocks", "map_rows", "rows_of"]
 
@@ -44,6 +46,7 @@ class DaskBlocks:
 
     def __init__(self, X: Any, y: Any, sample_weight: Any, client: Any) -> None:
         self.client = client
+        self.feature_names: Sequence[str] | None = None  # frames have names of their own
         self.blocks = rows_of(X)
         others = [rows_of(y, "y")]
         if sample_weight is not None:
@@ -68,9 +71,9 @@ class DaskBlocks:
             dask.delayed(_call, pure=False)(shared, number, *parts)
             for number, parts in enumerate(zip(self.blocks, *self.others, strict=True))
         ]
-        if not summaries:
+        whole = merge_in_tree(summaries, dask.delayed(merge, pure=False))
+        if whole is None:
             return None
-        whole = _tree(summaries, dask.delayed(merge, pure=False))
         if self.client is not None:
             return self.client.compute(whole).result()
         return whole.compute()
@@ -78,13 +81,6 @@ class DaskBlocks:
 
 def _call(task, number, X, y, sample_weight):
     return task(number, X, y, sample_weight)
-
-
-def _tree(summaries, merge):
-    """The same merges as `merge_in_tree`."""
-    from tamis.centers.chunks import merge_in_tree
-
-    return merge_in_tree(summaries, merge)
 
 
 def map_rows(function: Callable, X: Any, n_columns: int | None, dtype: Any) -> Any:

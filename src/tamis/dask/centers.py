@@ -23,8 +23,9 @@ class DaskSparseCenterClassifier(ClassifierMixin, BaseEstimator):
 
     Every block of rows is summarised where it is, and summaries are merged in a fixed tree: the
     result has the same bits whatever worker does what, and when. Means need one pass over the
-    blocks; medians need six to nine, so blocks that are expensive to make should be persisted. A
-    worker that is lost costs its blocks' summaries, which Dask makes again.
+    blocks; medians need about five for 32-bit and eight for 64-bit numbers, and more if the counts
+    of all features do not fit into `max_bytes`, so blocks that are expensive to make should be
+    persisted. A worker that is lost costs its blocks' summaries, which Dask makes again.
 
     Parameters
     ----------

@@ -160,16 +160,12 @@ class Binary:
         positive = _positive(classes, positive)
         at = int(np.flatnonzero(classes == positive)[0])
         weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
-        counts = np.bincount(problem.codes, weights, classes.size)
-        uniform = np.full(classes.size, 1 / classes.size)
         if problem.times is not None:
             weights = weights / problem.times
         shares = np.bincount(problem.codes, weights, classes.size)
         shares = shares / shares.sum()
         # The others keep their shares among themselves, so that one number states the change.
-        p = rebase(
-            honest.predictions.probabilities, uniform if problem.balanced else counts, shares
-        )
+        p = rebase(honest.predictions.probabilities, problem.priors, shares)
         return cls.from_predictions(
             classes[problem.codes],
             p[:, at],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.comparison.error_costs import rebase as at_frequencies
+from tamis.comparison.error_costs import at_frequencies
 from tamis.comparison.predictions import temper
 from tamis.comparison.results import calibrate
 from tamis.comparison.scores import area_under_curve, cautious_area, class_table, confusion, wilson
@@ -83,13 +83,10 @@ def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
         probabilities = temper(result.probabilities[choice.place, 0], temperature)
         labels = result.labels[choice.place, 0].astype(np.intp)
     weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
-    assumed = np.bincount(problem.codes, weights, problem.classes.size)
-    if problem.balanced:
-        assumed = np.ones(problem.classes.size)
     if problem.times is not None:
         weights = weights / problem.times
     shares = np.bincount(problem.codes, weights, problem.classes.size) / weights.sum()
-    risks = rebase(probabilities, assumed, shares)
+    risks = rebase(probabilities, problem.priors, shares)
     if comparison.settings.misclassification is not None:
         costs = np.array(comparison.settings.misclassification)
         labels = decide_by_cost(at_frequencies(probabilities, problem), costs)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["describe_family", "describe_model", "worked_example"]
 
-# Rows that are asked, for the table of questions.
+# Most rows that the table of questions is made from.
 _ASKED_ROWS = 2000
 # Fewest rows of a class whose medians are shown: with fewer, a median may be a patient.
 _FEWEST_ROWS = 5
