@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from tamis import SparseCenterClassifier
-from tamis.centers.chunks import merge_in_tree
+from tamis._passes import merge_in_tree
 from tamis.centers.median_search import MedianSearch, plan_search, survey
 from tamis.centers.medians import class_medians
 

@@ -1,19 +1,15 @@
 """Training on chunks of rows: summaries of chunks that are merged in a fixed tree.
 
-A chunk is summarised on its own and summaries are merged in pairs, in the order of the chunks, so
-the result does not depend on where and when a chunk is summarised: here, one chunk after the
-other, or on the machines of a cluster (`tamis.dask`). Means need one pass over the chunks
-(`tamis.centers.statistics`). Medians need one for each digit, and one for the deviations from them
-(`tamis.centers.median_search`), so the chunks must be readable again.
-
-A pass is a task, which summarises one chunk, and a function that merges two summaries.
+Means need one pass over the chunks (`tamis.centers.statistics`). Medians need one for each digit,
+and one for the deviations from them (`tamis.centers.median_search`), so the chunks must be
+readable again. A pass (`tamis._passes`) is a task, which summarises one chunk, and a function that
+merges two summaries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +17,7 @@ from sklearn.base import clone
 
 from tamis._array import Matrix, is_sparse
 from tamis._base import check_finite, require_two_classes
+from tamis._passes import Passes
 from tamis.centers._training import scaled_model, spread_over
 from tamis.centers.median_search import MedianSearch, Survey, plan_search, survey
 from tamis.centers.model import CenterModel
@@ -29,100 +26,10 @@ from tamis.centers.segments import ClassMedians
 from tamis.centers.statistics import ClassMoments, summarise
 from tamis.centers.units import divide
 
-__all__ = ["LocalChunks", "Passes", "merge_in_tree", "train_chunks"]
+__all__ = ["train_chunks"]
 
-_T = TypeVar("_T")
 # Sums of numbers up to this size do not overflow.
 _LARGEST = 2.0**900
-
-
-class Passes(Protocol):
-    """Something that can make passes over chunks.
-
-    Attributes
-    ----------
-    feature_names : sequence of str or None
-        Names of the columns, if the chunks themselves have none.
-    """
-
-    feature_names: Sequence[str] | None
-
-    def run(self, task: Callable[..., _T], merge: Callable[[_T, _T], _T]) -> _T | None:
-        """Call the task with number, X, y and weights of each chunk, and merge the results."""
-
-
-def merge_in_tree(summaries: Iterable[_T], merge: Callable[[_T, _T], _T]) -> _T | None:
-    """Merge neighbours, then neighbours of the results, and so on; None without summaries.
-
-    At most log2(n) summaries are held at a time.
-
-    Parameters
-    ----------
-    summaries : iterable
-    merge : callable
-
-    Returns
-    -------
-    merged : summary or None
-
-    Examples
-    --------
-    >>> from tamis.centers.chunks import merge_in_tree
-    >>> merge_in_tree("abcde", lambda a, b: f"({a}{b})")
-    '(((ab)(cd))e)'
-    """
-    waiting: list[tuple[int, _T]] = []
-    for summary in summaries:
-        size = 1
-        while waiting and waiting[-1][0] == size:
-            summary = merge(waiting.pop()[1], summary)
-            size *= 2
-        waiting.append((size, summary))
-    if not waiting:
-        return None
-    merged = waiting.pop()[1]
-    while waiting:
-        merged = merge(waiting.pop()[1], merged)
-    return merged
-
-
-class LocalChunks:
-    """Chunks that are read one after the other.
-
-    Parameters
-    ----------
-    chunks : iterable or callable
-        Of tuples (X, y) or (X, y, sample_weight); a callable returns such an iterable.
-    is_read_again : bool
-        Whether an iterator that can be read only once is an error.
-    """
-
-    def __init__(self, chunks: Any, is_read_again: bool) -> None:
-        if not callable(chunks) and not isinstance(chunks, Iterable):
-            raise ValueError(
-                "chunks must be a list of tuples (X, y), an iterable of them, or a function that "
-                f"returns one; got {type(chunks).__name__}."
-            )
-        if is_read_again and isinstance(chunks, Iterator):
-            raise ValueError(
-                "Medians need several passes over the chunks, but chunks is an iterator that can "
-                "be read only once. Pass a list, or a function that returns a new iterator."
-            )
-        self.chunks = chunks
-        self.feature_names = getattr(chunks, "feature_names", None)
-
-    def run(self, task: Callable[..., _T], merge: Callable[[_T, _T], _T]) -> _T | None:
-        """See `Passes`."""
-        return merge_in_tree((task(*chunk) for chunk in self._read()), merge)
-
-    def _read(self):
-        for number, chunk in enumerate(self.chunks() if callable(self.chunks) else self.chunks):
-            if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
-                raise ValueError(
-                    f"Chunk {number} must be a tuple (X, y) or (X, y, sample_weight); got "
-                    f"{type(chunk).__name__}."
-                )
-            yield number, *chunk, *([None] if len(chunk) == 2 else [])
 
 
 @dataclass

@@ -14,8 +14,9 @@ from sklearn.utils.validation import column_or_1d
 
 from tamis._array import is_sparse
 from tamis._base import decode_labels, resolve_n_features, steps, with_callbacks
+from tamis._passes import LocalChunks
 from tamis.centers._fitted import FittedCenters
-from tamis.centers.chunks import LocalChunks, train_chunks
+from tamis.centers.chunks import train_chunks
 from tamis.centers.model import CenterModel
 from tamis.centers.path import CentersPath, check_levels
 from tamis.centers.statistics import ClassMoments, summarise

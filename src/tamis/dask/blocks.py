@@ -1,7 +1,7 @@
 """Blocks of rows of Dask collections, and passes over them.
 
 A pass is one task for each block and a tree of merges of the same shape as that of
-`tamis.centers.chunks.merge_in_tree`, so the result has the same bits as on one machine, whatever
+`tamis._passes.merge_in_tree`, so the result has the same bits as on one machine, whatever
 worker does a task, and when. Reductions of dask.array are not used: they fail on sparse blocks.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis.centers.chunks import merge_in_tree
+from tamis._passes import merge_in_tree
 
 __all__ = ["DaskBlocks", "map_rows", "rows_of"]
 
@@ -35,7 +35,7 @@ def rows_of(X: Any, name: str = "X") -> list:
 
 
 class DaskBlocks:
-    """Passes over the blocks of X, y and weights: see `tamis.centers.chunks.Passes`.
+    """Passes over the blocks of X, y and weights: see `tamis._passes.Passes`.
 
     Parameters
     ----------
