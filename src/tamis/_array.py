@@ -1,33 +1,122 @@
 """The only place that asks what kind of array the data are.
 
-Solvers touch the data matrix through these functions and nothing else, so dense and sparse data
-(and later other kinds of arrays) share one solver.
+Solvers touch the data matrix through these functions and nothing else, so dense data, sparse data
+and arrays on a device (torch tensors on a GPU, or any other kind of the array API) share one
+solver. For the latter the rule is: *samples on the device, coefficients on the host*. What has a
+row for each sample (X itself, X W, residuals) stays where X is; what has a row for each feature
+(W, X' Z, means) is a numpy array. So a product with X moves n_features x n_classes numbers, and
+everything that is small or clever runs where it always runs.
+
+Data on a device may be of 32 bits. Products with them are exact to 64 bits (*float64*: a block of
+rows is converted at a time, about 6 passes over X), to 32 bits, or to the 10 bits of a GPU's
+matrix units (*tf32*, at the speed of reading X): `Arithmetic`.
 """
 
-from typing import Any, TypeAlias
+from contextlib import contextmanager
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 __all__ = [
+    "Arithmetic",
     "Matrix",
     "center_columns",
+    "choose_rows",
+    "from_host",
+    "inner",
+    "is_on_device",
+    "is_single",
     "is_sparse",
     "multiply",
     "multiply_transposed",
+    "namespace",
+    "rows_in_double",
+    "spread",
+    "square_rows",
     "take_columns",
     "take_rows",
     "to_dense",
+    "to_host",
     "weighted_gram",
+    "zeros",
 ]
 
 #: A matrix of numbers: an ndarray, or a sparse array of scipy (which ships no types to name).
 Matrix: TypeAlias = Any
 
+#: How products with 32-bit data on a device are computed.
+Arithmetic: TypeAlias = Literal["tf32", "float32", "float64"]
+
 # Up to this many columns, one matrix-vector product each is faster than a matrix product, which
 # packs the big matrix first (measured on 1,000 x 15,000: 10 against 15 to 19 ms for 2 columns).
 _FEW_COLUMNS = 3
 _BLOCK_ROWS = 10_000
+# Bytes of a block of rows that is converted to 64 bits.
+_BLOCK_BYTES = 1_000_000_000
+# The matrix units of GPUs work on this many columns; others are wasted.
+_UNIT_COLUMNS = 16
+
+
+def is_on_device(X):
+    """Whether X is an array of another library than numpy and scipy, such as a torch tensor."""
+    if isinstance(X, np.ndarray | np.generic) or sparse.issparse(X):
+        return False
+    return hasattr(X, "__array_namespace__") or type(X).__module__.partition(".")[0] == "torch"
+
+
+def is_single(X):
+    """Whether X is on a device and of 32 bits."""
+    return is_on_device(X) and X.dtype == namespace(X).float32
+
+
+def namespace(A):
+    """The module with the functions for an array: numpy, or one of the array API."""
+    if isinstance(A, np.ndarray | np.generic):
+        return np
+    try:
+        from array_api_compat import array_namespace
+    except ImportError:
+        from sklearn.externals.array_api_compat import array_namespace
+    return array_namespace(A)
+
+
+def to_host(A):
+    """An array as one of numpy."""
+    if hasattr(A, "detach"):  # torch
+        return A.detach().cpu().numpy()
+    if hasattr(A, "get"):  # CuPy
+        return A.get()
+    return np.asarray(A)
+
+
+def from_host(values, X):
+    """An array of numpy as one of the kind of X, where X is."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return values
+    return namespace(X).asarray(np.ascontiguousarray(values), device=X.device)
+
+
+def zeros(shape, X):
+    """Zeros of 64 bits of the kind of X, where X is."""
+    if not is_on_device(X):
+        return np.zeros(shape)
+    xp = namespace(X)
+    return xp.zeros(shape, dtype=xp.float64, device=X.device)
+
+
+def square_rows(A):
+    """Sum of the squares of each row."""
+    if isinstance(A, np.ndarray):
+        return np.einsum("ij,ij->i", A, A)
+    return namespace(A).sum(A * A, axis=1)
+
+
+def inner(A, B):
+    """Sum of the products of the entries, as a float."""
+    if isinstance(A, np.ndarray):
+        return float(np.vdot(A, B))
+    return float(namespace(A).sum(A * B))
 
 
 def is_sparse(X):
@@ -37,21 +126,42 @@ def is_sparse(X):
 
 def center_columns(X, columns, mean, W):
     """``(X[:, columns] - mean) @ W`` as a dense array; sparse data stay sparse."""
+    if is_on_device(X):
+        return to_host((take_columns(X, columns) - from_host(mean, X)) @ from_host(W, X))
     chosen = X if columns.size == X.shape[1] else X[:, columns]
     if sparse.issparse(chosen):
         return np.asarray(chosen @ W) - mean @ W
     return (chosen.astype(np.float64, copy=False) - mean) @ W
 
 
-def multiply(X, W):
-    """``X @ W`` for a tall or wide matrix X and few columns W, as a dense array."""
+def multiply(X, W, arithmetic: Arithmetic = "float64"):
+    """``X @ W`` for a tall or wide matrix X and few columns W of numpy, dense, where X is."""
+    if is_on_device(X):
+        W = from_host(W, X)
+        if X.dtype == W.dtype:
+            return X @ W
+        xp = namespace(X)
+        if arithmetic == "float64":
+            return xp.concat([part @ W for _, part in rows_in_double(X)])
+        with _matrix_units(X, arithmetic):
+            product = X @ _pad(xp.astype(W, X.dtype))
+        return xp.astype(product[:, : W.shape[1]], W.dtype)
     if not sparse.issparse(X) and W.shape[1] <= _FEW_COLUMNS:
         return np.stack([X @ np.ascontiguousarray(w) for w in W.T], axis=1)
     return np.asarray(X @ W)
 
 
-def multiply_transposed(X, Z):
-    """``X.T @ Z`` for few columns Z, as a dense array."""
+def multiply_transposed(X, Z, arithmetic: Arithmetic = "float64"):
+    """``X.T @ Z`` for few columns Z that are where X is, as an array of numpy."""
+    if is_on_device(X):
+        if X.dtype == Z.dtype:
+            return to_host(X.T @ Z)
+        xp = namespace(X)
+        if arithmetic == "float64":
+            return to_host(sum(part.T @ Z[rows, :] for rows, part in rows_in_double(X)))
+        with _matrix_units(X, arithmetic):
+            product = X.T @ _pad(xp.astype(Z, X.dtype))
+        return to_host(xp.astype(product[:, : Z.shape[1]], Z.dtype))
     if sparse.issparse(X):
         return np.asarray(X.T @ Z)
     if Z.shape[1] <= _FEW_COLUMNS:
@@ -61,7 +171,15 @@ def multiply_transposed(X, Z):
 
 
 def take_columns(X, columns):
-    """Some columns of X: dense as a Fortran-ordered copy, sparse as a sparse one."""
+    """Some columns of X: dense as a Fortran-ordered copy, sparse as a sparse one.
+
+    Those of an array on a device become 64-bit numbers.
+    """
+    if is_on_device(X):
+        xp = namespace(X)
+        if not isinstance(columns, slice):
+            X = xp.take(X, from_host(columns, X), axis=1)
+        return xp.astype(X, xp.float64, copy=True)
     if sparse.issparse(X):
         return X[:, columns]
     # A block of rows at a time: numpy copies chosen columns in C order first.
@@ -70,6 +188,19 @@ def take_columns(X, columns):
         some = slice(start, start + _BLOCK_ROWS)
         taken[some] = X[some, columns]
     return taken
+
+
+def choose_rows(X, rows):
+    """Some rows of X, of its own kind."""
+    if is_on_device(X):
+        return namespace(X).take(X, from_host(rows, X), axis=0)
+    return X[rows]
+
+
+def spread(X, mean, shares):
+    """Weighted mean square of each column about `mean`, for an array on a device."""
+    middle, weights = from_host(mean, X), from_host(shares, X)
+    return to_host(sum(weights[rows] @ (part - middle) ** 2 for rows, part in rows_in_double(X)))
 
 
 def take_rows(X, mask):
@@ -84,9 +215,46 @@ def to_dense(X):
 
 
 def weighted_gram(X, weights):
-    """``X.T @ diag(weights) @ X`` as a dense array; rows of weight 0 are not touched."""
+    """``X.T @ diag(weights) @ X`` as a dense array of numpy; rows of weight 0 are not touched."""
+    if is_on_device(X):
+        return to_host(X.T @ (X * weights[:, None]))
     if sparse.issparse(X):
         return (X.T @ X.multiply(weights[:, None]).tocsr()).toarray()
     used = weights != 0
     rows = X if used.all() else X[used]
     return rows.T @ (rows * weights[used, None])
+
+
+def rows_in_double(X):
+    """Blocks of rows in 64 bits, with the rows that they are."""
+    xp = namespace(X)
+    n_rows = max(_BLOCK_BYTES // (8 * max(X.shape[1], 1)), 1)
+    for start in range(0, X.shape[0], n_rows):
+        rows = slice(start, min(start + n_rows, X.shape[0]))
+        yield rows, xp.astype(X[rows, :], xp.float64)
+
+
+def _pad(W):
+    """W with columns of zeros up to the number that matrix units work on."""
+    missing = -W.shape[1] % _UNIT_COLUMNS
+    if not missing:
+        return W
+    xp = namespace(W)
+    blank = xp.zeros((W.shape[0], missing), dtype=W.dtype, device=W.device)
+    return xp.concat([W, blank], axis=1)
+
+
+@contextmanager
+def _matrix_units(X, arithmetic):
+    """Whether torch may round the factors of 32-bit products to 10 bits."""
+    if type(X).__module__.partition(".")[0] != "torch":
+        yield
+        return
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if arithmetic == "tf32" else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
-from tamis._array import Matrix, is_sparse
-from tamis._base import count_classes
+from tamis._array import Matrix, is_on_device, is_sparse
+from tamis._base import check_finite, count_classes
+from tamis.centers._device_sums import device_sums
 from tamis.centers._moment_kernels import (
     csc_sums,
     csr_sums,
@@ -133,7 +134,7 @@ def summarise(
 
     Parameters
     ----------
-    X : ndarray, CSR or CSC container of shape (n_samples, n_features)
+    X : ndarray, CSR or CSC container, or array on a device, of shape (n_samples, n_features)
         float32 or float64; sums are float64. NaN and infinity raise ValueError; they are detected
         in the sums, not in `X`.
     codes : ndarray of shape (n_samples,)
@@ -147,11 +148,22 @@ def summarise(
     -------
     moments : ClassMoments
     """
+    if is_on_device(X):
+        return _summarise_on_device(X, codes, n_classes, sample_weight)
     moments, unsafe = _summarise_as_it_is(X, codes, n_classes, sample_weight)
     columns = np.flatnonzero(unsafe)
     if columns.size:
         _recompute_in_own_units(moments, X, codes, sample_weight, columns)
     return moments
+
+
+def _summarise_on_device(X, codes, n_classes, sample_weight):
+    weights = np.ones(codes.size) if sample_weight is None else sample_weight
+    origin, sums, squares = device_sums(X, codes, n_classes, weights)
+    check_finite((sums, squares), X)
+    weight = np.bincount(codes, weights, n_classes)
+    mean, variance, _, _ = mean_and_variance(sums, squares, 0.0, _NOTHING, weight, 0.0, np.inf)
+    return ClassMoments(weight, origin, mean, variance, codes.size)
 
 
 def _summarise_as_it_is(X, codes, n_classes, sample_weight):

@@ -56,7 +56,7 @@ def can_descend(problem):
     return (
         problem.ball.is_flat
         and problem.loss.is_smooth
-        and not problem.matrix.is_sparse
+        and not (problem.matrix.is_sparse or problem.matrix.is_on_device)
         and np.prod(problem.matrix.shape) <= _LARGEST_COPY
     )
 

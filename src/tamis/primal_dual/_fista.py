@@ -101,7 +101,7 @@ class _Steps:
             dW, dmu = new_W - W, new_mu - mu
             model = value - np.vdot(G, dW) + 0.5 * of_W * np.vdot(dW, dW)
             model += np.sum(slope * dmu) + 0.5 * np.sum(of_mu * dmu**2)
-            if new.value <= model + 1e-12 * abs(value):
+            if new.value <= model + problem.matrix.rounding * abs(value):
                 break
             self.factor *= 2.0
         self.factor = max(0.97 * self.factor, 0.02)

@@ -32,7 +32,7 @@ def can_walk_inside(problem):
     """Whether this method can solve a problem of this form and size."""
     return (
         problem.ball.is_flat
-        and not problem.matrix.is_sparse
+        and not (problem.matrix.is_sparse or problem.matrix.is_on_device)
         and problem.matrix.shape[1] <= _MOST_ROWS
     )
 

@@ -14,6 +14,8 @@ A step is taken only if it lowers the objective, so nothing here can make a solu
 import numpy as np
 from scipy import linalg
 
+from tamis._array import namespace, to_host
+
 __all__ = ["newton_cost", "newton_step"]
 
 # For larger systems, first-order steps are used instead.
@@ -71,7 +73,10 @@ class _Block:
 
     def __init__(self, problem, primal, face, R, U, j):
         self.rows = np.flatnonzero(face.free[:, j])
-        curved = problem.weights * problem.loss.is_quadratic(R[:, j]) / problem.loss.curvature
+        xp = namespace(R)
+        in_bend = problem.loss.is_quadratic(R[:, j])
+        zero = xp.zeros_like(problem.weights)
+        curved = xp.where(in_bend, problem.weights / problem.loss.curvature, zero)
         part = problem.matrix.columns(self.rows)
         hessian = part.gram(curved)
         gradient = -part.adjoint((problem.weights * U[:, j])[:, None])[:, 0]
@@ -80,9 +85,9 @@ class _Block:
             k = problem.n_classes
             indicator = problem.indicator
             crossed = -part.adjoint(curved[:, None] * indicator)
-            corner = np.diag(curved @ indicator + problem.rho)
+            corner = np.diag(to_host(curved @ indicator) + problem.rho)
             hessian = np.block([[hessian, crossed], [crossed.T, corner]])
-            pull = (problem.weights * U[:, j]) @ indicator
+            pull = to_host((problem.weights * U[:, j]) @ indicator)
             pull += problem.rho * (primal.mu[:, j] - problem.identity[:, j])
             gradient = np.concatenate([gradient, pull])
             normal = np.concatenate([normal, np.zeros(k)])

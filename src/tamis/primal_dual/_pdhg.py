@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamis._array import inner
 from tamis.primal_dual._restarts import Restarts
 
 __all__ = ["pdhg"]
@@ -80,7 +81,7 @@ def pdhg(problem, pair):
 def _step(problem, z, balance):
     """T(z), and the residual of z in the norm in which T is averaged."""
     norm = np.sqrt(max(problem.squared_norm, 1e-300))
-    sigma = balance / norm
+    sigma = float(balance / norm)
     half = 1.0 if problem.rho is None else 0.5
     tau = half / (balance * norm)
     W = problem.ball.project(z.W + tau * z.G)
@@ -97,8 +98,8 @@ def _step(problem, z, balance):
     U = problem.loss.prox_conjugate(z.U + sigma * R, sigma)
     G = problem.adjoint(U)
     dU = problem.weights[:, None] * (U - z.U)
-    squares += np.sum((W - z.W) ** 2) / tau + np.vdot(dU, U - z.U) / sigma
-    crossed = np.vdot(dU, problem.residual(mu - z.mu, XW - z.XW))
+    squares += np.sum((W - z.W) ** 2) / tau + inner(dU, U - z.U) / sigma
+    crossed = inner(dU, problem.residual(mu - z.mu, XW - z.XW))
     return _Point(W, mu, U, XW, G), np.sqrt(max(squares - 2 * crossed, 0.0))
 
 
@@ -109,8 +110,8 @@ def _rebalance(problem, balance, point, anchor):
     gone = np.sum((point.W - anchor.W) ** 2)
     gone += np.sum(problem.class_sizes[:, None] * (point.mu - anchor.mu) ** 2) / norm
     gone = np.sqrt(gone)
-    root = np.sqrt(problem.weights)[:, None]
-    dual_gone = np.linalg.norm(root * (point.U - anchor.U))
+    dU = point.U - anchor.U
+    dual_gone = np.sqrt(inner(problem.weights[:, None] * dU, dU))
     if gone <= 1e-150 or dual_gone <= 1e-150:
         return balance
     return float(np.sqrt(balance * dual_gone / gone))

@@ -34,6 +34,8 @@ _LARGEST_CHANGE = 5.0
 
 def can_split(problem):
     """Whether the linear system is small enough."""
+    if problem.matrix.is_on_device:
+        return False
     n_samples, n_features = problem.matrix.shape
     if problem.matrix.is_sparse:
         return n_features <= min(_LARGEST_SYSTEM, n_samples)

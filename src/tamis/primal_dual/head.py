@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis._array import to_host
 from tamis.heads import fit_lda, fit_logistic
 from tamis.primal_dual.training import TrainingData
 
@@ -57,6 +58,7 @@ def fit_head(
         return fitted
     part = data.matrix.columns(selected)
     Z = part.take_rows(np.ones(data.codes.size, dtype=bool)) if part.is_sparse else part.X
+    Z = to_host(Z)
     # A weight of 2 is two rows; the weights of classes only change their shares.
     weights = data.weights / class_weight[data.codes]
     if head == "lda":

@@ -10,6 +10,8 @@ A new loss is a new class with these methods: nothing else in the family refers 
 
 import numpy as np
 
+from tamis._array import namespace, square_rows
+
 __all__ = ["FrobeniusLoss", "HuberLoss", "L1Loss", "make_loss"]
 
 _BLOCK_ROWS = 10_000
@@ -17,6 +19,8 @@ _BLOCK_ROWS = 10_000
 
 def _weighted_sum(R, weights, of_rows):
     """Weighted sum of a function of the rows, which sees a block of them at a time."""
+    if not isinstance(R, np.ndarray):
+        return float(weights @ of_rows(R))
     values = np.empty(len(R))
     for start in range(0, len(R), _BLOCK_ROWS):
         values[start : start + _BLOCK_ROWS] = of_rows(R[start : start + _BLOCK_ROWS])
@@ -42,11 +46,12 @@ class _Loss:
         """Sum of the weighted conjugates, for |U| <= `bound`."""
         if self.curvature == 0:
             return 0.0
-        return 0.5 * self.curvature * float(weights @ np.einsum("ij,ij->i", U, U))
+        return 0.5 * self.curvature * float(weights @ square_rows(U))
 
     def prox_conjugate(self, V, step):
         """``argmin_U step * conjugate(U) + ||U - V||^2 / 2``."""
-        return np.clip(V / (1.0 + step * self.curvature), -self.bound, self.bound)
+        U = V / (1.0 + step * self.curvature)
+        return namespace(U).clip(U, -self.bound, self.bound)
 
     def prox(self, v, step):
         """``argmin_t step * h(t) + (t - v)^2 / 2`` for step > 0, by Moreau's identity."""
@@ -55,11 +60,13 @@ class _Loss:
     def gradient(self, R):
         """Derivative of h at each residual: the dual variable that belongs to R."""
         U = R / self.curvature
-        return np.clip(U, -self.bound, self.bound, out=U)
+        if isinstance(U, np.ndarray):
+            return np.clip(U, -self.bound, self.bound, out=U)
+        return namespace(U).clip(U, -self.bound, self.bound)
 
     def is_quadratic(self, R):
         """Where h has the second derivative 1 / `curvature`; elsewhere it has 0."""
-        return np.abs(R) <= self.bound * self.curvature
+        return namespace(R).abs(R) <= self.bound * self.curvature
 
 
 class L1Loss(_Loss):
@@ -67,11 +74,12 @@ class L1Loss(_Loss):
 
     def gradient(self, R):
         """A subgradient: the sign, 0 at 0."""
-        return np.sign(R)
+        return namespace(R).sign(R)
 
     def value(self, R, weights):
         """Weighted sum of h over the residuals."""
-        return _weighted_sum(R, weights, lambda some: np.abs(some).sum(axis=1))
+        xp = namespace(R)
+        return _weighted_sum(R, weights, lambda some: xp.sum(xp.abs(some), axis=1))
 
 
 class HuberLoss(_Loss):
@@ -82,13 +90,13 @@ class HuberLoss(_Loss):
 
     def value(self, R, weights):
         """Weighted sum of h over the residuals."""
+        xp = namespace(R)
 
         def of_rows(some):
-            size = np.abs(some)
-            inner = np.minimum(size, self.curvature)
+            size = xp.abs(some)
+            inner = xp.clip(size, None, self.curvature)
             # inner^2 / (2 delta) + (size - inner), for both zones
-            squares = np.einsum("ij,ij->i", inner, inner)
-            return squares / (2 * self.curvature) + (size - inner).sum(1)
+            return square_rows(inner) / (2 * self.curvature) + xp.sum(size - inner, axis=1)
 
         return _weighted_sum(R, weights, of_rows)
 
@@ -102,7 +110,7 @@ class FrobeniusLoss(_Loss):
 
     def value(self, R, weights):
         """Weighted sum of h over the residuals."""
-        return 0.5 * float(weights @ np.einsum("ij,ij->i", R, R))
+        return 0.5 * float(weights @ square_rows(R))
 
 
 # Below this, Huber's loss and l1 differ by less than any useful gap.

@@ -14,6 +14,9 @@ with the dual norm of the ball; for centers fixed at I the term with :math:`\rho
 D bounds the distance of P from the optimum: a certificate, whichever algorithm found W and U.
 Multiples of U are admissible too, and D is a parabola along them, so the best multiple is taken.
 The gap is reported relative to P at W = 0 with its best centers.
+
+Data on a device keep what has a row for each sample there: X, XW, U and residuals. What has a row
+for each feature or class (W, mu, G) is of numpy.
 """
 
 from dataclasses import dataclass, replace
@@ -22,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from tamis._array import Arithmetic, from_host, namespace, to_host, zeros
 from tamis.primal_dual.standardized import Standardized
 
 __all__ = ["Dual", "Pair", "Primal", "Problem"]
@@ -105,10 +109,10 @@ class Problem:
     matrix : Standardized
         The data X.
     codes : ndarray of int of shape (n_samples,)
-        Class of each sample.
+        Class of each sample; of numpy.
     n_classes : int
     weights : ndarray of shape (n_samples,)
-        Sample weights s, positive.
+        Sample weights s, positive; where the data are.
     loss : loss object
         See `tamis.primal_dual.losses`.
     ball : ball object
@@ -128,28 +132,29 @@ class Problem:
     @cached_property
     def class_sizes(self):
         """Sum of the weights of each class: the diagonal of Y' diag(s) Y."""
-        return np.bincount(self.codes, weights=self.weights, minlength=self.n_classes)
+        return np.bincount(self.codes, to_host(self.weights), self.n_classes)
 
     @cached_property
     def indicator(self):
         """Y."""
-        return (self.codes[:, None] == np.arange(self.n_classes)).astype(np.float64)
+        Y = (self.codes[:, None] == np.arange(self.n_classes)).astype(np.float64)
+        return from_host(Y, self.matrix.X)
 
     @cached_property
     def _weighted_indicator(self):
-        return np.where(
-            self.codes[:, None] == np.arange(self.n_classes), self.weights[:, None], 0.0
-        )
+        weights = to_host(self.weights)[:, None]
+        weighted = np.where(self.codes[:, None] == np.arange(self.n_classes), weights, 0.0)
+        return from_host(weighted, self.matrix.X)
 
     @cached_property
     def squared_norm(self):
         """Largest eigenvalue of X' diag(s) X."""
-        return self.matrix.squared_norm(self.weights)
+        return self.matrix.squared_norm(to_host(self.weights))
 
     @cached_property
     def rough_squared_norm(self):
         """A rough lower estimate, for methods that find their step lengths themselves."""
-        return self.matrix.rough_squared_norm(self.weights)
+        return self.matrix.rough_squared_norm(to_host(self.weights))
 
     @cached_property
     def identity(self):
@@ -166,6 +171,15 @@ class Problem:
         restricted = replace(self, matrix=self.matrix.columns(rows))
         return self._share(restricted, "indicator")
 
+    def with_arithmetic(self, arithmetic: Arithmetic):
+        """The problem with products in another arithmetic; its values are not certified."""
+        other = replace(self, matrix=replace(self.matrix, arithmetic=arithmetic))
+        return self._share(other, "indicator", "squared_norm")
+
+    def certify(self, pair):
+        """A pair of the problem with another arithmetic, with products in this one."""
+        return Pair(self.primal(pair.primal.W, pair.primal.mu), self.dual(pair.dual.U))
+
     def with_radius(self, radius):
         """The problem with another radius, which shares the data and what is known of them."""
         other = replace(self, ball=type(self.ball)(radius))
@@ -174,7 +188,10 @@ class Problem:
 
     def _share(self, other, *if_known):
         """Give another problem what is known of the same rows."""
-        for name in ("_weighted_indicator", "class_sizes", "rough_squared_norm", "step_guess"):
+        names = ["_weighted_indicator", "class_sizes", "step_guess"]
+        if not self.matrix.is_on_device:  # there, steps on few columns find it faster
+            names.append("rough_squared_norm")
+        for name in names:
             other.__dict__[name] = getattr(self, name)
         for name in if_known:
             if name in self.__dict__:
@@ -194,6 +211,8 @@ class Problem:
 
     def residual(self, mu, XW):
         """Y mu - X W."""
+        if self.matrix.is_on_device:
+            return self.indicator @ from_host(mu, XW) - XW
         R = mu[self.codes]
         R -= XW
         return R
@@ -220,21 +239,23 @@ class Problem:
         if self.rho is not None:
             mu = np.diag(self.loss.prox(np.ones(self.n_classes), self.class_sizes / self.rho))
         n_samples, n_features = self.matrix.shape
-        W, XW = np.zeros((n_features, self.n_classes)), np.zeros((n_samples, self.n_classes))
+        W = np.zeros((n_features, self.n_classes))
+        XW = zeros((n_samples, self.n_classes), self.matrix.X)
         return self.primal(W, mu, XW)
 
     def dispersion(self, primal):
         """One scale of the residuals around their centers."""
         R = self.residual(primal.mu, primal.XW)
-        each = R**2 if self.loss.euclidean else np.abs(R)
-        mean = float(self.weights @ each.mean(axis=1) / self.weights.sum())
+        xp = namespace(R)
+        each = R**2 if self.loss.euclidean else xp.abs(R)
+        mean = float(self.weights @ xp.mean(each, axis=1) / xp.sum(self.weights))
         return max(np.sqrt(mean) if self.loss.euclidean else mean, _LEAST_DISPERSION)
 
     # The dual.
 
     def class_sums(self, U):
         """Y' Z."""
-        return self._weighted_indicator.T @ U
+        return to_host(self._weighted_indicator.T @ U)
 
     def adjoint(self, U):
         """X' Z."""
@@ -248,7 +269,8 @@ class Problem:
         square = self.loss.conjugate(U, self.weights)
         if self.rho is not None:
             square += 0.5 * float(np.sum(sums**2)) / self.rho
-        largest = max(float(U.max(initial=0.0)), -float(U.min(initial=0.0)))
+        xp = namespace(U)
+        largest = max(float(xp.max(U)), -float(xp.min(U)), 0.0)
         limit = self.loss.bound / largest if largest > 0 else 1.0
         factor = min(max(0.5 * linear / square, 0.0), limit) if square > 0 else limit
         if linear <= 0:

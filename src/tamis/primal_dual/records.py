@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tamis._array import to_host
 from tamis.primal_dual.balls import used_rows
 
 __all__ = ["record_of"]
@@ -51,7 +52,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True, dispersion=
     if keep_dual:
         # |Z| <= s must hold after rounding too.
         bound = problem.loss.bound
-        Z = np.clip(dual.factor * dual.U, -bound, bound) * data.weights[:, None]
+        Z = np.clip(dual.factor * to_host(dual.U), -bound, bound) * data.weights[:, None]
         record["dual_"] = np.zeros((n_samples, data.n_classes))
         record["dual_"][data.rows] = Z
     return record

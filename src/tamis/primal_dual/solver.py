@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tamis._array import from_host
 from tamis.primal_dual._descent import can_descend, descent
 from tamis.primal_dual._fista import fista
 from tamis.primal_dual._interior import can_walk_inside, interior
@@ -43,6 +44,8 @@ _STRIDE = 50
 _SHARP_BEND = 3e-3
 # An inner problem whose gap has not fallen by a tenth in this many iterations is postponed.
 _STALLED = 1000
+# The same in arithmetic with few digits, before more digits are used.
+_STUCK = 30
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,8 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
         share = _COMPILED_INNER_GAP if can_descend(part) else _INNER_GAP
         aim = tol * unit if whole else max(share * pair.gap, 0.3 * tol * unit)
         n_inner, mark, since = 0, np.inf, 0
-        for inner, n_steps in _improve(part, start, aim, max_iter - n_iter):
+        improve = _refine if whole and len(problem.matrix.arithmetics) > 1 else _improve
+        for inner, n_steps in improve(part, start, aim, max_iter - n_iter):
             n_inner += n_steps
             since += n_steps
             if inner.gap <= 0.9 * mark:
@@ -148,6 +152,29 @@ def _improve(problem, pair, aim, limit):
     else:
         makers.append(lambda p: _count(pdhg(problem, p)))
     return _in_turn(pair, makers)
+
+
+def _refine(problem, pair, aim, limit):
+    """Iterate in fast arithmetic and certify in 64 bits; with more digits where the proof fails.
+
+    Yields certified pairs, and how many iterations each took.
+    """
+    for arithmetic in problem.matrix.arithmetics:
+        quick = problem.with_arithmetic(arithmetic)
+        n_steps, best, since = 0, np.inf, 0
+        for inner, n in _improve(quick, pair, aim, limit):
+            n_steps, since = n_steps + n, since + n
+            if inner.gap <= 0.9 * best:
+                best, since = inner.gap, 0
+            stuck = since >= _STUCK and arithmetic != "float64"
+            if inner.gap > 0.7 * aim and n_steps % _STRIDE and not stuck:
+                continue
+            certified = problem.certify(inner)
+            pair = pair.better(certified.primal, certified.dual)
+            yield pair, n_steps
+            n_steps = 0
+            if stuck or (inner.gap <= 0.7 * aim < pair.gap and arithmetic != "float64"):
+                break
 
 
 def _patience(problem):
@@ -259,6 +286,7 @@ def resume(problem, W, mu, U=None):
     primal = problem.primal(problem.ball.project(W), mu)
     dual = problem.dual_of(primal)
     if U is not None:
-        given = problem.dual(np.clip(U, -problem.loss.bound, problem.loss.bound))
+        bounded = np.clip(U, -problem.loss.bound, problem.loss.bound)
+        given = problem.dual(from_host(bounded, problem.matrix.X))
         dual = given if given.value > dual.value else dual
     return Pair(primal, dual)

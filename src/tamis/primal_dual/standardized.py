@@ -1,17 +1,23 @@
 """The standardized data matrix, (X - mean) / scale, which is never formed for sparse data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from tamis._array import (
+    Arithmetic,
+    from_host,
+    is_on_device,
+    is_single,
     is_sparse,
     multiply,
     multiply_transposed,
+    namespace,
     take_columns,
     take_rows,
+    to_host,
     weighted_gram,
 )
 
@@ -20,6 +26,7 @@ __all__ = ["Standardized"]
 # If the shorter side is at most this, the norm comes from a dense decomposition.
 _SMALL_SIDE = 200
 _ROUGH_STEPS = 5
+_ROUNDING = {"float64": 1e-12, "float32": 1e-6, "tf32": 3e-5}
 
 
 @dataclass(frozen=True)
@@ -34,11 +41,14 @@ class Standardized:
         Subtracted from each column; None for nothing.
     inverse_scale : ndarray of shape (n_features,) or None
         Factor of each column, 0 for a column that must have no influence; None for 1.
+    arithmetic : {"float64", "float32", "tf32"}
+        How products with 32-bit data on a device are computed; all others are in 64 bits.
     """
 
     X: np.ndarray
     mean: np.ndarray | None = None
     inverse_scale: np.ndarray | None = None
+    arithmetic: Arithmetic = "float64"
 
     @property
     def shape(self):
@@ -49,6 +59,21 @@ class Standardized:
     def is_sparse(self):
         """Whether only the non-zero entries of the data are stored."""
         return is_sparse(self.X)
+
+    @property
+    def is_on_device(self):
+        """Whether the data are an array of another library than numpy and scipy."""
+        return is_on_device(self.X)
+
+    @property
+    def arithmetics(self) -> tuple[Arithmetic, ...]:
+        """What products can be computed in, the fastest first, the exact one last."""
+        return ("tf32", "float32", "float64") if is_single(self.X) else ("float64",)
+
+    @property
+    def rounding(self):
+        """Relative error of sums of products, roughly."""
+        return _ROUNDING[self.arithmetic]
 
     @cached_property
     def transposed(self):
@@ -64,14 +89,14 @@ class Standardized:
         """The matrix times W."""
         if self.inverse_scale is not None:
             W = W * self.inverse_scale[:, None]
-        product = multiply(self.X, W)
-        return product if self.mean is None else product - self.mean @ W
+        product = multiply(self.X, W, self.arithmetic)
+        return product if self.mean is None else product - from_host(self.mean @ W, self.X)
 
     def adjoint(self, Z):
         """The transposed matrix times Z."""
-        product = multiply_transposed(self.X, Z)
+        product = multiply_transposed(self.X, Z, self.arithmetic)
         if self.mean is not None:
-            product = product - np.multiply.outer(self.mean, Z.sum(axis=0))
+            product = product - np.multiply.outer(self.mean, to_host(namespace(Z).sum(Z, axis=0)))
         if self.inverse_scale is not None:
             product = product * self.inverse_scale[:, None]
         return product
@@ -90,9 +115,9 @@ class Standardized:
         if is_sparse(X):
             return Standardized(X, mean, inverse)
         if mean is not None:
-            X -= mean
+            X -= from_host(mean, X)
         if inverse is not None:
-            X *= inverse
+            X *= from_host(inverse, X)
         return Standardized(X)
 
     def take_rows(self, mask):
@@ -108,7 +133,7 @@ class Standardized:
         if self.mean is not None:
             sums = multiply_transposed(self.X, weights[:, None])[:, 0]
             crossed = np.multiply.outer(sums, self.mean)
-            square = weights.sum() * np.multiply.outer(self.mean, self.mean)
+            square = float(weights.sum()) * np.multiply.outer(self.mean, self.mean)
             gram = gram - crossed - crossed.T + square
         if self.inverse_scale is not None:
             gram = (gram * self.inverse_scale[:, None]) * self.inverse_scale
@@ -118,20 +143,22 @@ class Standardized:
         """Upper bound, to 1e-3, of the largest eigenvalue of ``A.T @ diag(weights) @ A``."""
         n_samples, n_features = self.shape
         if n_features <= min(_SMALL_SIDE, n_samples):
-            return float(np.linalg.eigvalsh(self.gram(weights))[-1])
-        if n_samples <= _SMALL_SIDE and not self.is_sparse:
+            part = self.columns(slice(None)) if self.is_on_device else self
+            return float(np.linalg.eigvalsh(part.gram(from_host(weights, part.X)))[-1])
+        if n_samples <= _SMALL_SIDE and not (self.is_sparse or self.is_on_device):
             rows = np.sqrt(weights)[:, None] * self.columns(slice(None)).X
             return float(np.linalg.eigvalsh(rows @ rows.T)[-1])
-        twice, start = self._square(weights)
+        quick = replace(self, arithmetic=self.arithmetics[0])
+        twice, start = quick._square(weights)
         if not twice(start).any():
             return 0.0
         operator = LinearOperator((n_features, n_features), matvec=twice, dtype=np.float64)
         eigenvalues = eigsh(operator, 1, v0=start, tol=1e-4, return_eigenvectors=False)
-        return 1.001 * float(eigenvalues[0])
+        return (1.001 + 100 * quick.rounding) * float(eigenvalues[0])
 
     def rough_squared_norm(self, weights):
         """A lower estimate of the largest eigenvalue of ``A.T @ diag(weights) @ A``."""
-        twice, v = self._square(weights)
+        twice, v = replace(self, arithmetic=self.arithmetics[0])._square(weights)
         value = 0.0
         for _ in range(_ROUGH_STEPS):
             v = twice(v)
@@ -146,6 +173,7 @@ class Standardized:
 
         In feature space, where a row of weight 2 is equivalent to two copies.
         """
+        weights = from_host(weights, self.X)
 
         def twice(v):
             return self.adjoint(weights[:, None] * self.apply(v.reshape(-1, 1))).ravel()

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamis._array import is_sparse, multiply_transposed
+from tamis._array import (
+    choose_rows,
+    from_host,
+    is_on_device,
+    is_sparse,
+    multiply_transposed,
+    namespace,
+    spread,
+    take_columns,
+    to_dense,
+    to_host,
+)
 from tamis._base import check_finite
 from tamis._compile import compiled
 from tamis.primal_dual.balls import BALLS
@@ -75,11 +86,12 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
     """
     rows = np.flatnonzero(weights > 0)
     if rows.size < codes.size:
-        X, codes, weights = X[rows], codes[rows], weights[rows]
+        X, codes, weights = choose_rows(X, rows), codes[rows], weights[rows]
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    X = X.astype(np.float64, copy=False)
+    if not is_on_device(X):
+        X = X.astype(np.float64, copy=False)
     n_features = X.shape[1]
     if not standardize:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -103,14 +115,14 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
     sizes = np.bincount(codes, weights=weights, minlength=n_classes)
     shares = weights / sizes[codes] / n_classes  # all classes have equal weight
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = multiply_transposed(X, shares[:, None])[:, 0]
+        mean = multiply_transposed(X, from_host(shares[:, None], X))[:, 0]
         variance = _spread_of(X, mean, shares)
     check_finite((mean, variance), X)
     rounding = codes.size * np.finfo(np.float64).eps
     smallest = np.finfo(np.float64).tiny
     constant = variance <= np.maximum((2 * rounding * mean) ** 2, smallest)
     # The mean of a constant is the constant, not its rounded average.
-    first = X[:1].toarray()[0] if is_sparse(X) else X[0]
+    first = to_host(to_dense(X[:1, :]))[0].astype(np.float64)
     mean[constant] = first[constant]
     scale = np.where(constant, 1.0, np.sqrt(variance))
     scale[_differ_from(X, constant & (variance > 0), first)] = np.inf
@@ -126,7 +138,10 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
 def _differ_from(X, chosen, row):
     """Those of the chosen columns that differ from `row` somewhere."""
     columns = np.flatnonzero(chosen)
-    block = X[:, columns]
+    if is_on_device(X):
+        block = to_host(take_columns(X, columns))
+    else:
+        block = X[:, columns]
     if is_sparse(block):
         block = block.tocsc()
         stored = np.repeat(np.arange(columns.size), np.diff(block.indptr))
@@ -150,11 +165,16 @@ def _standardized(X, mean, inverse, far):
         shift = np.where(full, mean, 0.0)
         csc.data -= np.repeat(shift, np.diff(csc.indptr))
         return Standardized(csc.asformat(X.format), mean - shift, inverse)
+    if is_on_device(X):
+        xp = namespace(X)  # in 64 bits: the difference has no fewer digits than the data
+        return Standardized(xp.astype(X, xp.float64) - from_host(shift, X), mean - shift, inverse)
     return Standardized(X - shift, mean - shift, inverse)
 
 
 def _spread_of(X, mean, shares):
     """Weighted mean square of each column about `mean`."""
+    if is_on_device(X):
+        return spread(X, mean, shares)
     if not is_sparse(X):
         if X.flags.f_contiguous:
             return _spread_columns(X.T, mean, shares)
@@ -210,7 +230,7 @@ def make_problem(data, *, loss, huber_delta, ball, radius, rho):
         data.matrix,
         data.codes,
         data.n_classes,
-        data.weights,
+        from_host(data.weights, data.matrix.X),
         make_loss(loss, huber_delta),
         BALLS[ball](float(radius)),
         rho,

@@ -1,0 +1,178 @@
+"""Speed on a GPU, as shares of its read bandwidth and as ratios to the CPU of the same machine.
+
+``python benchmarks/speed/gpu.py`` on a machine with a CUDA card and torch (``--device cpu --rows
+2000 --features 500`` tries it anywhere). Data are random: two classes, 50 informative features.
+Copies of the data to the card are printed separately; the CPU uses all its cores.
+"""
+
+import argparse
+import os
+import platform
+import time
+from contextlib import suppress
+
+import numpy as np
+import torch
+
+from tamis.centers.statistics import summarise
+from tamis.primal_dual._fista import fista
+from tamis.primal_dual.problem import Pair
+from tamis.primal_dual.solver import solve
+from tamis.primal_dual.training import make_problem, prepare
+
+PARTS = ("statistics", "iterations", "gap", "landmarks")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--features", type=int, default=20_000)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--landmark-rows", type=int, default=20_000)
+    options = parser.parse_args()
+    name = torch.cuda.get_device_name() if options.device == "cuda" else "CPU"
+    print(f"{name}, torch {torch.__version__}; CPU: {os.cpu_count()} cores, {platform.machine()}")
+    X, y = generate(options.rows, options.features, options.device)
+    read = seconds_of(lambda: X.sum(), options.device)
+    size = X.nbytes / 1e12
+    print(
+        f"X: {options.rows:,} x {options.features:,} float32, {X.nbytes / 1e9:.1f} GB; a plain "
+        f"read (X.sum()) reaches {size / read:.2f} TB/s"
+    )
+    for part in options.parts:
+        if part != "landmarks":
+            globals()[part](X, y, read, options.device)
+
+
+def generate(n_rows, n_features, device):
+    """Samples on the device, and their labels."""
+    torch.manual_seed(0)
+    y = np.random.default_rng(0).integers(2, size=n_rows)
+    X = torch.randn(n_rows, n_features, device=device)
+    sign = torch.as_tensor(2.0 * y - 1, device=device, dtype=torch.float32)
+    useful = min(50, n_features)
+    X[:, :useful] += 0.3 * torch.rand(useful, device=device) * sign[:, None]
+    return X, y
+
+
+def seconds_of(task, device, repeats=5):
+    """Median seconds of a task, after one untimed call."""
+    task()
+    times = []
+    for _ in range(repeats):
+        wait(device)
+        start = time.perf_counter()
+        task()
+        wait(device)
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
+def wait(device):
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def judge(value, target, at_least=True):
+    met = value >= target if at_least else value <= target
+    return f"target {'>=' if at_least else '<='} {target:g} {'met' if met else 'NOT MET'}"
+
+
+def problem_of(X, y, radius=2.0, ball="l1"):
+    data = prepare(X, y, 2, np.ones(y.size))
+    return make_problem(
+        data, loss="huber", huber_delta=0.25, ball=ball, radius=radius, rho=float(y.size)
+    )
+
+
+def statistics(X, y, read, device):
+    took = seconds_of(lambda: summarise(X, y, 2), device)
+    share = read / took
+    print(f"l2 statistics: {1e3 * took:.2f} ms, {share:.0%} of read bandwidth", end="; ")
+    print(judge(share, 0.9))
+    part = slice(0, min(5_000, len(y)))
+    ours = summarise(X[part], y[part], 2)
+    host = summarise(X[part].cpu().numpy(), y[part], 2)
+    error = np.abs((ours.mean + ours.offset) - (host.mean + host.offset)).max()
+    error = max(error, np.abs(ours.variance - host.variance).max())
+    print(f"    largest difference from numpy on {len(y[part]):,} rows: {error:.1e}")
+
+
+def iterations(X, y, read, device):
+    problem = problem_of(X, y)
+    for arithmetic in problem.matrix.arithmetics:
+        took = time_of_iterations(problem.with_arithmetic(arithmetic), device)
+        share = 2 * read / took
+        print(
+            f"iteration of the whole problem in {arithmetic}: {1e3 * took:.2f} ms, two passes at "
+            f"{share:.0%} of read bandwidth",
+            end="; " if arithmetic == "tf32" else "\n",
+        )
+        if arithmetic == "tf32":
+            print(judge(share, 0.8))
+
+
+def time_of_iterations(problem, device, n_iter=20):
+    empty = problem.empty()
+    steps = fista(problem, Pair(empty, problem.dual_of(empty)))
+    for _ in range(3):
+        next(steps)
+    wait(device)
+    start = time.perf_counter()
+    for _ in range(n_iter):
+        next(steps)
+    wait(device)
+    return (time.perf_counter() - start) / n_iter
+
+
+def gap(X, y, read, device):
+    solved(X[:500].clone(), y[:500])  # first calls of libraries
+    start = time.perf_counter()
+    host = X.cpu().numpy()
+    copy = time.perf_counter() - start
+    solved(host[:500].copy(), y[:500])
+    total = seconds_of(lambda: host.sum(axis=0), "cpu", 1)
+    for ball, radius in (("l1", 2.0), ("l1", 6.0), ("l21", 2.0)):
+        wait(device)
+        prepared, took, solution, _ = solved(X, y, radius, ball)
+        wait(device)
+        print(
+            f"{ball} ball of radius {radius:g} on {device}: gap {solution.relative_gap:.1e}, "
+            f"{np.count_nonzero(solution.pair.primal.W.any(axis=1))} features, "
+            f"{took:.3f} s; standardization {prepared:.3f} s, copy of X {copy:.2f} s"
+        )
+        if ball != "l1" or radius != 2.0:
+            continue
+        cpu_prepared, cpu_took, cpu_solution, _ = solved(host, y, radius, ball)
+        ratio = cpu_took / took
+        print(
+            f"    CPU: gap {cpu_solution.relative_gap:.1e}, {cpu_took:.2f} s = {ratio:.0f} x "
+            f"({cpu_took / total:.0f} x the time of X.sum(axis=0)); standardization "
+            f"{cpu_prepared:.2f} s = {cpu_prepared / prepared:.0f} x; {judge(ratio, 40)}"
+        )
+        ours, theirs = (s.pair.primal.W.any(axis=1) for s in (solution, cpu_solution))
+        print(
+            f"    supports: {np.count_nonzero(ours & theirs)} features of both, "
+            f"{np.count_nonzero(ours ^ theirs)} of one only; objectives differ by "
+            f"{abs(solution.pair.primal.value / cpu_solution.pair.primal.value - 1):.1e}"
+        )
+
+
+def solved(X, y, radius=2.0, ball="l1"):
+    """Seconds to standardize and to solve, the solution, and the history of gaps."""
+    start = time.perf_counter()
+    problem = problem_of(X, y, radius, ball)
+    middle = time.perf_counter()
+    history = []
+    with suppress(StopIteration):
+        for solution in solve(problem, tol=1e-4):
+            history.append((time.perf_counter() - middle, solution.relative_gap, solution.n_iter))
+    if os.environ.get("TAMIS_TRACE"):
+        for at, gap, n_iter in history:
+            print(f"        {at:.3f} s: gap {gap:.1e} after {n_iter} iterations")
+    return middle - start, time.perf_counter() - middle, solution, history
+
+
+if __name__ == "__main__":
+    main()
