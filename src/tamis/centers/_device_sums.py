@@ -11,11 +11,12 @@ from itertools import pairwise
 import numpy as np
 
 from tamis._array import from_host, is_single, namespace, rows_in_double, to_host
+from tamis._base import count_classes
 
 __all__ = ["device_sums"]
 
 # Rows of one class that a program of the kernel adds up.
-_SPLIT_ROWS = 1024
+_SPLIT_ROWS = 512
 
 
 def device_sums(X, codes, n_classes, weights):
@@ -24,8 +25,10 @@ def device_sums(X, codes, n_classes, weights):
     Parameters
     ----------
     X : array on a device, of shape (n_samples, n_features)
-    codes, weights : ndarray of shape (n_samples,)
+    codes : ndarray of int of shape (n_samples,)
     n_classes : int
+    weights : ndarray of shape (n_samples,) or None
+        None for ones.
 
     Returns
     -------
@@ -38,7 +41,9 @@ def device_sums(X, codes, n_classes, weights):
         return origin, *_read_once(X, codes, n_classes, weights, origin)
     xp = namespace(X)
     first = from_host(origin, X)
-    indicator = np.where(codes[:, None] == np.arange(n_classes), weights[:, None], 0.0)
+    indicator = (codes[:, None] == np.arange(n_classes)).astype(np.float64)
+    if weights is not None:
+        indicator *= weights[:, None]
     indicator = from_host(indicator, X)
     sums = squares = 0.0
     for rows, part in rows_in_double(X):
@@ -63,26 +68,24 @@ def _read_once(X, codes, n_classes, weights, origin):
 
     from tamis.centers._triton_kernels import add_rows
 
-    order = np.argsort(codes, kind="stable")
-    ends = np.searchsorted(codes[order], np.arange(n_classes + 1))
-    starts, stops, owners = [], [], []
-    for c in range(n_classes):
-        for start in range(ends[c], ends[c + 1], _SPLIT_ROWS):
-            starts.append(start)
-            stops.append(min(start + _SPLIT_ROWS, ends[c + 1]))
-            owners.append(c)
     place = {"device": X.device}
+    small = np.min_scalar_type(n_classes)
+    order = torch.argsort(torch.as_tensor(codes.astype(small), **place), stable=True)
+    ends = np.cumsum(count_classes(codes, n_classes))
+    starts, stops, owners = [], [], []
+    for c, (first, last) in enumerate(pairwise([0, *ends.tolist()])):
+        some = range(first, last, _SPLIT_ROWS)
+        starts += some
+        stops += [min(start + _SPLIT_ROWS, last) for start in some]
+        owners += [c] * len(some)
     parts = torch.empty((2, len(starts), X.shape[1]), dtype=torch.float64, **place)
-    add_rows(
-        X,
-        torch.as_tensor(order, **place),
-        torch.as_tensor(starts, **place),
-        torch.as_tensor(stops, **place),
-        torch.as_tensor(weights, **place),
-        torch.as_tensor(origin, **place),
-        parts,
-    )
+    splits = torch.as_tensor([starts, stops], **place)
+    if weights is None:
+        weights = torch.ones(len(codes), dtype=torch.float64, **place)
+    else:
+        weights = torch.as_tensor(weights, **place)
+    add_rows(X, order, *splits, weights, torch.as_tensor(origin, **place), parts)
     # One sum for each class in a fixed order: index_add_ would add in any.
     bounds = np.searchsorted(owners, np.arange(n_classes + 1))
     sums = torch.stack([parts[:, a:b].sum(1) for a, b in pairwise(bounds)])
-    return to_host(sums[:, 0]), to_host(sums[:, 1])
+    return tuple(to_host(sums).swapaxes(0, 1))

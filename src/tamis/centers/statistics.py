@@ -158,10 +158,9 @@ def summarise(
 
 
 def _summarise_on_device(X, codes, n_classes, sample_weight):
-    weights = np.ones(codes.size) if sample_weight is None else sample_weight
-    origin, sums, squares = device_sums(X, codes, n_classes, weights)
+    origin, sums, squares = device_sums(X, codes, n_classes, sample_weight)
     check_finite((sums, squares), X)
-    weight = np.bincount(codes, weights, n_classes)
+    weight = np.bincount(codes, sample_weight, n_classes).astype(np.float64)
     mean, variance, _, _ = mean_and_variance(sums, squares, 0.0, _NOTHING, weight, 0.0, np.inf)
     return ClassMoments(weight, origin, mean, variance, codes.size)
 

@@ -95,11 +95,19 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
     """
     empty = problem.empty()
     unit = empty.value
-    pair = Pair(empty, problem.dual_of(empty)) if start is None else start.better(empty)
+    # 32 bits show which rows are missing; the proof at the end has 64.
+    scout = problem.with_arithmetic("float32") if problem.matrix.is_single else problem
+    pair = Pair(empty, scout.dual_of(empty)) if start is None else start.better(empty)
     n_iter = 0
     yield Solution(pair, unit, n_iter)
     working = _WorkingSet(problem)
-    while not pair.gap <= tol * unit and n_iter < max_iter:
+    while True:
+        if pair.gap <= tol * unit or n_iter >= max_iter:
+            if scout is problem:
+                return
+            scout, pair = problem, Pair(pair.primal, problem.dual(pair.dual.U))
+            yield Solution(pair, unit, n_iter)
+            continue
         rows = working.choose(pair)
         whole = rows.size == problem.matrix.shape[1]
         part = problem if whole else problem.restrict(rows)
@@ -123,7 +131,7 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
         n_iter += n_inner
         del part, start  # of the size of the data: the next ones need the memory
         if not whole:
-            dual = problem.dual(inner.dual.U)
+            dual = scout.dual(inner.dual.U)
             pair = pair.better(_lift(pair.primal, inner.primal, rows), dual)
             working.look(dual)
         yield Solution(pair, unit, n_iter)

@@ -66,9 +66,14 @@ class Standardized:
         return is_on_device(self.X)
 
     @property
+    def is_single(self):
+        """Whether the data are on a device and of 32 bits."""
+        return is_single(self.X)
+
+    @property
     def arithmetics(self) -> tuple[Arithmetic, ...]:
         """What products can be computed in, the fastest first, the exact one last."""
-        return ("tf32", "float32", "float64") if is_single(self.X) else ("float64",)
+        return ("tf32", "float32", "float64") if self.is_single else ("float64",)
 
     @property
     def rounding(self):
