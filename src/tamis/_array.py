@@ -23,7 +23,9 @@ __all__ = [
     "Arithmetic",
     "Matrix",
     "center_columns",
+    "choose_columns",
     "choose_rows",
+    "dense_columns",
     "from_host",
     "inner",
     "is_on_device",
@@ -32,6 +34,7 @@ __all__ = [
     "multiply",
     "multiply_transposed",
     "namespace",
+    "only_columns",
     "rows_in_double",
     "spread",
     "square_rows",
@@ -188,7 +191,7 @@ def take_columns(X, columns):
     if is_on_device(X):
         xp = namespace(X)
         if not isinstance(columns, slice):
-            X = xp.take(X, from_host(columns, X), axis=1)
+            X = choose_columns(X, columns)
         return xp.astype(X, xp.float64, copy=True)
     if sparse.issparse(X):
         return X[:, columns]
@@ -198,6 +201,11 @@ def take_columns(X, columns):
         some = slice(start, start + _BLOCK_ROWS)
         taken[some] = X[some, columns]
     return taken
+
+
+def choose_columns(X, columns):
+    """Some columns of an array on a device, of its own kind."""
+    return namespace(X).take(X, from_host(columns, X), axis=1)
 
 
 def choose_rows(X, rows):
@@ -217,6 +225,25 @@ def take_rows(X, mask):
     """The rows of X where `mask` is true, as a dense array."""
     rows = X[np.flatnonzero(mask)]
     return rows.toarray() if sparse.issparse(rows) else rows
+
+
+def dense_columns(X, columns):
+    """Some columns of X as a dense array of numpy."""
+    if is_on_device(X):
+        return to_host(choose_columns(X, columns))
+    return to_dense(X[:, columns])
+
+
+def only_columns(X, columns):
+    """X; if it is on a device, some of its columns on the host, stored as a sparse array."""
+    if not is_on_device(X):
+        return X
+    part = to_host(choose_columns(X, columns))
+    n_rows, width = part.shape
+    indptr = np.zeros(X.shape[1] + 1, dtype=np.int64)
+    indptr[columns + 1] = n_rows
+    rows = np.tile(np.arange(n_rows), width)
+    return sparse.csc_array((part.T.ravel(), rows, np.cumsum(indptr)), shape=tuple(X.shape))
 
 
 def to_dense(X):

@@ -2,6 +2,7 @@
 
 from tamis._base.callbacks import TamisEstimator, steps, with_callbacks
 from tamis._base.decisions import DecisionMixin, adjust, softmax
+from tamis._base.devices import is_dispatching, like_input, send_to_device
 from tamis._base.explanation import Explanation
 from tamis._base.feature_groups import find_feature, name_some, read_groups
 from tamis._base.input import (
@@ -38,8 +39,10 @@ __all__ = [
     "decode_labels",
     "encode_labels",
     "find_feature",
+    "is_dispatching",
     "is_real",
     "largest",
+    "like_input",
     "name_some",
     "order_by_score",
     "plain",
@@ -48,6 +51,7 @@ __all__ = [
     "require_two_classes",
     "require_unmasked",
     "resolve_n_features",
+    "send_to_device",
     "softmax",
     "steps",
     "validate",

@@ -6,7 +6,8 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tamis._array import is_sparse
+from tamis._array import is_on_device, is_sparse, to_host
+from tamis._base.devices import like_input
 from tamis._base.explanation import Explanation
 from tamis._base.input import decode_labels
 
@@ -60,7 +61,9 @@ class DecisionMixin:
             likelihoods plus log priors, up to a constant per sample.
         """
         decisions = self._decisions(X)
-        return decisions[:, 1] - decisions[:, 0] if decisions.shape[1] == 2 else decisions
+        if decisions.shape[1] == 2:
+            decisions = decisions[:, 1] - decisions[:, 0]
+        return like_input(decisions, X)
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Class with the largest decision; ties go to the first class.
@@ -74,9 +77,9 @@ class DecisionMixin:
         -------
         labels : ndarray of shape (n_samples,)
         """
-        decisions = self.decision_function(X)
+        decisions = to_host(self.decision_function(X))
         best = decisions > 0 if decisions.ndim == 1 else decisions.argmax(axis=1)
-        return self.classes_[best.astype(np.intp)]
+        return like_input(self.classes_[best.astype(np.intp)], X)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of `classes_`.
@@ -90,7 +93,7 @@ class DecisionMixin:
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return softmax(self._decisions(X))
+        return like_input(softmax(self._decisions(X)), X)
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Logarithms of `predict_proba`.
@@ -105,7 +108,7 @@ class DecisionMixin:
         log_probabilities : ndarray of shape (n_samples, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return like_input(np.log(to_host(self.predict_proba(X))), X)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on samples and their labels.
@@ -123,7 +126,11 @@ class DecisionMixin:
         -------
         score : float
         """
-        return super().score(X, decode_labels(y), sample_weight)  # type: ignore[misc]
+        if not is_on_device(X):
+            return super().score(X, decode_labels(y), sample_weight)  # type: ignore[misc]
+        y, sample_weight = (to_host(v) if is_on_device(v) else v for v in (y, sample_weight))
+        labels = to_host(self.predict(X))
+        return float(np.average(labels == decode_labels(y), weights=sample_weight))
 
     def predict_reject(self, X: ArrayLike, threshold: float) -> tuple[NDArray, NDArray[np.bool_]]:
         """Labels, and which samples should be referred to a person.
@@ -143,7 +150,7 @@ class DecisionMixin:
         """
         if not isinstance(threshold, Real) or not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be a probability, 0 to 1, got {threshold!r}.")
-        probabilities = self.predict_proba(X)
+        probabilities = to_host(self.predict_proba(X))
         labels = self.classes_[probabilities.argmax(axis=1)]
         return labels, probabilities.max(axis=1) < threshold
 

@@ -6,7 +6,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from tamis._array import Matrix, is_sparse
+from tamis._array import Matrix, choose_columns, is_on_device, is_sparse, to_host
+from tamis._base.devices import bring_to_numpy, is_dispatching, validate_on_device
 from tamis._compile import compiled
 
 __all__ = [
@@ -25,7 +26,7 @@ __all__ = [
 LARGEST_INTEGER = 2**53
 
 
-def validate(estimator, X, y="no_validation", **options):
+def validate(estimator, X, y="no_validation", *, on_device=False, **options):
     """`validate_data` of scikit-learn, after checks for masks and large integers.
 
     Masked entries are missing: NaN where that is accepted, otherwise an error. Integers beyond
@@ -36,6 +37,8 @@ def validate(estimator, X, y="no_validation", **options):
     estimator : estimator
     X, y
         As for `validate_data`.
+    on_device : bool
+        Whether X may stay an array of another library (`tamis._base.devices`).
     **options : dict
         As for `validate_data`.
 
@@ -44,6 +47,12 @@ def validate(estimator, X, y="no_validation", **options):
     out : checked X, or tuple of checked X and y
     """
     _refuse_collections(X)
+    if is_on_device(X):
+        if on_device and is_dispatching():
+            return validate_on_device(estimator, X, y, options)
+        X = bring_to_numpy(estimator, X, on_device)
+    if not isinstance(y, str) and is_on_device(y):
+        y = to_host(y)
     if isinstance(X, list | tuple):
         X = _integers_of_list(X)
     _require_exact_integers(X)
@@ -117,6 +126,9 @@ class FeatureSelectorMixin(SelectorMixin):
         -------
         X_r : array of shape (n_samples, n_selected_features)
         """
+        if is_on_device(X) and is_dispatching():
+            X = validate_on_device(self, X, "no_validation", {"reset": False})
+            return choose_columns(X, np.flatnonzero(self.get_support()))
         return super().transform(require_unmasked(X, "X"))
 
 

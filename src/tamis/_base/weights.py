@@ -5,7 +5,7 @@ from numbers import Number, Real
 import numpy as np
 from sklearn.utils.validation import assert_all_finite, check_array
 
-from tamis._array import is_sparse
+from tamis._array import is_on_device, is_sparse, to_host
 from tamis._base.input import require_unmasked
 
 __all__ = ["check_class_weight", "check_finite", "check_weights", "is_real"]
@@ -58,6 +58,8 @@ def check_weights(sample_weight, X):
     if sample_weight is None:
         return None
     sample_weight = require_unmasked(sample_weight, "sample_weight")
+    if is_on_device(sample_weight):
+        sample_weight = to_host(sample_weight)
     if isinstance(sample_weight, Number):
         sample_weight = np.full(X.shape[0], sample_weight, dtype=np.float64)
     weight = check_array(
@@ -84,7 +86,7 @@ def check_finite(statistics, X):
     with np.errstate(over="ignore", invalid="ignore"):
         if all(np.isfinite(array.sum()) or np.isfinite(array).all() for array in statistics):
             return
-    values = X.data if is_sparse(X) else X
+    values = X.data if is_sparse(X) else to_host(X)
     if not np.isfinite(values).all():
         assert_all_finite(values, input_name="X")
     raise ValueError(

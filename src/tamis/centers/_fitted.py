@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from tamis._array import is_sparse
+from tamis._array import is_sparse, only_columns
 from tamis._base import (
     DecisionMixin,
     Explanation,
@@ -260,7 +260,7 @@ class FittedCenters(
 
     # Decisions.
 
-    def _check_X(self, X):
+    def _check_X(self, X, on_device=False):
         with np.errstate(over="ignore", invalid="ignore"):  # in sums of finite values
             X = validate(
                 self,
@@ -269,6 +269,7 @@ class FittedCenters(
                 accept_sparse=("csr", "csc"),
                 dtype=[np.float64, np.float32],
                 accept_large_sparse=True,
+                on_device=on_device,
             )
         if self._metric == "l1" and is_sparse(X) and not X.has_canonical_format:
             X = X.copy()
@@ -279,7 +280,8 @@ class FittedCenters(
         """Decisions of all classes, (n_samples, n_classes)."""
         model = self._fitted_model()
         with np.errstate(over="ignore", invalid="ignore"):  # raises an error below
-            return model.decisions(self._check_X(X), self._selected)
+            X = only_columns(self._check_X(X, on_device=True), self._selected)
+            return model.decisions(X, self._selected)
 
     def explain(self, X: ArrayLike) -> Explanation:
         """Contribution of each feature to the decision of each sample.

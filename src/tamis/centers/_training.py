@@ -75,6 +75,7 @@ class CenterTraining(TamisEstimator):
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,  # detected in the sums: see check_finite
             accept_large_sparse=True,
+            on_device=self.metric == "l2" and self.covariance is None,
         )
         if self.metric == "l1" and not is_sparse(X):
             check_finite((X,), X)  # medians would hide NaN

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from tamis._array import to_host
 from tamis._base import (
     DecisionMixin,
     Explanation,
@@ -59,6 +60,8 @@ class FittedPrimalDual(
     """
 
     _write_record, _read_record = write_record, read_record
+    #: Whether training can be where the data are.
+    _on_device = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -115,6 +118,7 @@ class FittedPrimalDual(
             accept_sparse=("csr", "csc"),
             dtype=[np.float64, np.float32],
             accept_large_sparse=True,
+            on_device=self._on_device,
         )
         weights = check_weights(sample_weight, X)
         self.classes_, codes = encode_labels(y)
@@ -293,7 +297,7 @@ class FittedPrimalDual(
 
     # Decisions.
 
-    def _check_X(self, X):
+    def _check_X(self, X, on_device=True):
         check_is_fitted(self, "support_")
         return validate(
             self,
@@ -302,6 +306,7 @@ class FittedPrimalDual(
             accept_sparse=("csr", "csc"),
             dtype=[np.float64, np.float32],
             accept_large_sparse=True,
+            on_device=on_device,
         )
 
     def _distances(self, X):
@@ -335,7 +340,7 @@ class FittedPrimalDual(
         X = self._check_X(X)
         if self._head_coef is None:
             return confidence_of(self._distances(X))
-        second, first = np.partition(self.predict_proba(X), -2, axis=1)[:, -2:].T
+        second, first = np.partition(to_host(self.predict_proba(X)), -2, axis=1)[:, -2:].T
         return first - second
 
     def explain(self, X: ArrayLike) -> Explanation:
@@ -353,7 +358,7 @@ class FittedPrimalDual(
             (dense samples) or to 0 (sparse ones, so that they are as sparse as the sample); with
             the projection they are integrated along the straight path from there.
         """
-        X = self._check_X(X)
+        X = self._check_X(X, on_device=False)
         if self._head_coef is None:
             values, base = contributions(
                 X,

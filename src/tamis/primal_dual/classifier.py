@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from tamis._array import to_dense
-from tamis._base import resolve_n_features, steps, with_callbacks
+from tamis._array import dense_columns
+from tamis._base import resolve_n_features, send_to_device, steps, with_callbacks
 from tamis.primal_dual._fitted import FittedPrimalDual
 from tamis.primal_dual._parameters import check_radii, check_radius
 from tamis.primal_dual.head import fit_head
@@ -81,6 +81,11 @@ class PrimalDualClassifier(FittedPrimalDual):
     algorithm : {"fast", "paper"}, default="fast"
         "fast" stops at `tol`. "paper" is Algorithm 1 of [1]_ as printed, for `max_iter`
         iterations whatever the gap, for reproduction.
+    device : str or None, default=None
+        Where to compute, by a name of torch such as "cuda": X, which must be dense, is copied
+        there. None: where X is. That is a device only for arrays of torch, or another library of
+        the array API, with ``sklearn.set_config(array_api_dispatch=True)``; predictions for such
+        arrays are of their kind. Coefficients are always arrays of numpy.
 
     Attributes
     ----------
@@ -146,6 +151,8 @@ class PrimalDualClassifier(FittedPrimalDual):
     0.96
     """
 
+    _on_device = True
+
     def __init__(
         self,
         radius: float = 1.0,
@@ -163,6 +170,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         max_iter: int | None = None,
         warm_start: bool = False,
         algorithm: str = "fast",
+        device: str | None = None,
     ) -> None:
         self.radius = radius
         self.ball = ball
@@ -178,6 +186,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.algorithm = algorithm
+        self.device = device
 
     @with_callbacks
     def fit(
@@ -207,6 +216,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         earlier = [getattr(self, name, None) for name in names]
         self._forget()
         X, codes, weights = self._validate(X, y, sample_weight)
+        X = send_to_device(X, self.device)
         data, self.class_weight_ = self._prepare(X, codes, weights)
         problem = self._problem(data, self.radius)
         max_iter = self._iterations
@@ -289,6 +299,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         check_radii(levels, "levels")
         template = clone(self)
         X, codes, weights = template._validate(X, y, sample_weight)
+        X = send_to_device(X, self.device)
         if max_features is not None:
             max_features = resolve_n_features(max_features, X.shape[1], "max_features")
             self._require_features(f"max_features={max_features}")
@@ -321,7 +332,7 @@ class PrimalDualClassifier(FittedPrimalDual):
             if self.feature_weights is not None:
                 part.feature_weights = np.asarray(self.feature_weights)[columns]
             last = part._train_path(
-                to_dense(X[:, columns]), codes, weights, 5, columns.size, keep_dual
+                dense_columns(X, columns), codes, weights, 5, columns.size, keep_dual
             )
             record = last._with_head(last._records[-1])
             return {**record, "selected": columns[record["selected"]]}
@@ -340,6 +351,10 @@ class PrimalDualClassifier(FittedPrimalDual):
         super()._check_parameters()
         if self.algorithm not in _ALGORITHMS:
             raise ValueError(f"algorithm must be 'fast' or 'paper', got {self.algorithm!r}.")
+        if not (self.device is None or isinstance(self.device, str)):
+            raise ValueError(
+                f"device must be None or the name of a device of torch, got {self.device!r}."
+            )
         if not isinstance(self.warm_start, bool | np.bool_):
             raise ValueError(f"warm_start must be True or False, got {self.warm_start!r}.")
         if self.warm_start and self.algorithm == "paper":

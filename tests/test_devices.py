@@ -1,0 +1,236 @@
+"""Arrays of other libraries: array-api-strict stands in for torch on a GPU."""
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tamis import PanelClassifier, PrimalDualClassifier, SparseCenterClassifier
+from tamis._array import is_on_device, multiply, multiply_transposed, only_columns, to_host
+from tamis._base.devices import is_dispatching
+from tamis.centers.statistics import summarise
+from tamis.primal_dual.solver import solve
+from tamis.primal_dual.training import make_problem, prepare
+
+xp = pytest.importorskip("array_api_strict")
+
+
+@pytest.fixture
+def dispatch(monkeypatch):
+    """scikit-learn computes where the data are; it insists on scipy's variable."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    with sklearn.config_context(array_api_dispatch=True):
+        yield
+
+
+def make_data(n_classes=3, dtype=np.float32, n=300, d=60):
+    rng = np.random.default_rng(0)
+    y = rng.integers(n_classes, size=n)
+    X = rng.normal(size=(n, d))
+    X[:, :6] += rng.normal(size=(n_classes, 6))[y]
+    return X.astype(dtype), y
+
+
+def problem_of(X, y, loss="huber", ball="l1", radius=1.5):
+    n_classes = int(y.max()) + 1
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, size=y.size)
+    data = prepare(X, y, n_classes, weights)
+    return make_problem(
+        data, loss=loss, huber_delta=0.25, ball=ball, radius=radius, rho=2 * y.size / n_classes
+    )
+
+
+@pytest.mark.parametrize(
+    ("loss", "ball"),
+    [
+        ("huber", "l1"),
+        ("huber", "l21"),
+        ("huber", "l12"),
+        ("huber", "nuclear"),
+        ("frobenius", "l1"),
+        ("l1", "l1"),
+    ],
+)
+def test_solver_agrees_with_numpy(loss, ball):
+    X, y = make_data()
+    host, device = (problem_of(kind, y, loss, ball) for kind in (X, xp.asarray(X)))
+    *_, ours = solve(device, tol=1e-5)
+    *_, theirs = solve(host, tol=1e-8)
+    assert ours.relative_gap <= 1e-5
+    # The certificate is of 64 bits: numpy confirms it.
+    primal = host.primal(ours.pair.primal.W, ours.pair.primal.mu)
+    dual = host.dual(to_host(ours.pair.dual.U))
+    assert_allclose(primal.value, ours.pair.primal.value, rtol=1e-12)
+    assert_allclose(dual.value, ours.pair.dual.value, rtol=1e-12)
+    assert ours.pair.primal.value - theirs.pair.primal.value <= 1.01e-5 * ours.unit
+
+
+def test_whole_problem_is_iterated_in_few_digits_and_certified_in_many():
+    X, y = make_data(n=400, d=20)
+    problem = problem_of(xp.asarray(X), y, ball="l12")
+    assert problem.matrix.arithmetics == ("tf32", "float32", "float64")
+    *_, solution = solve(problem, tol=1e-7)
+    exact = problem.certify(solution.pair)
+    assert_allclose(exact.gap, solution.pair.gap, atol=1e-10 * solution.unit)
+    assert solution.relative_gap <= 1e-7
+
+
+def test_products_have_the_digits_that_are_asked_for(monkeypatch):
+    monkeypatch.setattr("tamis._array._BLOCK_BYTES", 8 * 60 * 7)  # blocks of 7 rows
+    X, _ = make_data()
+    rng = np.random.default_rng(2)
+    W, Z = rng.normal(size=(60, 3)), rng.normal(size=(300, 3))
+    exact = X.astype(np.float64)
+    for arithmetic, error in (("float64", 1e-13), ("float32", 1e-5), ("tf32", 1e-5)):
+        product = to_host(multiply(xp.asarray(X), W, arithmetic))
+        assert_allclose(product, exact @ W, atol=error * 50)
+        transposed = multiply_transposed(xp.asarray(X), xp.asarray(Z), arithmetic)
+        assert_allclose(transposed, exact.T @ Z, atol=error * 100)
+        if arithmetic != "float64":
+            assert np.abs(product - exact @ W).max() > 1e-12
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_class_moments_agree_with_numpy(weighted):
+    X, y = make_data()
+    X[:, 3] += 1e4  # cancellation
+    weights = np.random.default_rng(0).uniform(size=y.size) if weighted else None
+    ours, theirs = (summarise(kind, y, 3, weights) for kind in (xp.asarray(X), X))
+    assert_allclose(ours.mean + ours.offset, theirs.mean + theirs.offset, rtol=1e-12)
+    assert_allclose(ours.variance, theirs.variance, rtol=1e-9)
+    assert_allclose(ours.weight, theirs.weight)
+
+
+def test_only_columns_are_those_of_the_array():
+    X, _ = make_data()
+    some = np.array([0, 7, 59])
+    part = only_columns(xp.asarray(X), some)
+    assert part.shape == X.shape
+    assert part.nnz == 3 * len(X)
+    assert_array_equal(part.toarray()[:, some], X[:, some])
+
+
+ESTIMATORS = [
+    PrimalDualClassifier(radius=1.0),
+    PrimalDualClassifier(radius=1.0, head="projection"),
+    SparseCenterClassifier(5),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("text", [False, True])
+def test_estimators_return_arrays_of_the_kind_they_get(estimator, text, dispatch):
+    X, y = make_data()
+    labels = np.array(["a", "b", "c"])[y] if text else y
+    host = sklearn.clone(estimator).fit(X, labels)
+    model = sklearn.clone(estimator).fit(xp.asarray(X), labels if text else xp.asarray(y))
+    assert_array_equal(model.get_support(), host.get_support())
+    new = xp.asarray(X)
+    for name in ("decision_function", "predict_proba", "predict_log_proba"):
+        ours, theirs = getattr(model, name)(new), getattr(host, name)(X)
+        assert is_on_device(ours)
+        assert_allclose(to_host(ours), theirs, rtol=1e-3, atol=1e-3)
+    predicted = model.predict(new)
+    assert is_on_device(predicted) is not text
+    assert_array_equal(to_host(predicted), model.predict(X))
+    assert model.score(new, labels) == model.score(X, labels)
+    assert is_on_device(model.transform(new))
+    assert_array_equal(to_host(model.transform(new)), X[:, model.get_support()])
+    assert isinstance(model.explain(new).values, np.ndarray)
+
+
+def test_weights_are_repetitions(dispatch):
+    X, y = make_data(2)
+    weights = np.random.default_rng(0).integers(0, 3, size=y.size)
+    twice = np.repeat(np.arange(y.size), weights)
+    model = PrimalDualClassifier(1.0, tol=1e-8)
+    one = sklearn.clone(model).fit(xp.asarray(X), y, sample_weight=xp.asarray(weights))
+    other = sklearn.clone(model).fit(X[twice], y[twice])
+    assert_allclose(one.objective_, other.objective_, rtol=1e-7)
+
+
+def test_paths_are_trained_where_the_data_are(dispatch):
+    X, y = make_data(2)
+    ours = PrimalDualClassifier(tol=1e-6).fit_path(xp.asarray(X), y, levels=[0.3, 1.0])
+    theirs = PrimalDualClassifier(tol=1e-6).fit_path(X, y, levels=[0.3, 1.0])
+    assert_allclose(ours.gaps, 0, atol=1e-6)
+    for i in range(2):
+        assert_allclose(ours.model(i).objective_, theirs.model(i).objective_, rtol=1e-5)
+
+
+def test_without_dispatch_arrays_are_read_by_numpy():
+    assert not is_dispatching()
+    X, y = make_data(2)
+    model = SparseCenterClassifier(3).fit(xp.asarray(X), y)
+    assert isinstance(model.predict(xp.asarray(X)), np.ndarray)
+
+
+def test_estimators_without_device_code_compute_in_numpy(dispatch):
+    X, y = make_data(2)
+    model = PanelClassifier(3).fit(xp.asarray(X), y)
+    assert_array_equal(model.predict(xp.asarray(X)), model.predict(X))
+    medians = SparseCenterClassifier(3, metric="l1").fit(xp.asarray(X), y)
+    assert_array_equal(
+        medians.get_support(), SparseCenterClassifier(3, metric="l1").fit(X, y).get_support()
+    )
+
+
+class OnCard:
+    """Looks like an array in the memory of a card."""
+
+    device = "cuda:0"
+    ndim, shape = 2, (4, 2)
+
+    def __array_namespace__(self):
+        return xp
+
+
+def test_memory_of_a_card_is_not_copied_unasked(dispatch):
+    with pytest.raises(TypeError, match=r"on the device cuda:0, and PanelClassifier.*X\.cpu"):
+        PanelClassifier().fit(OnCard(), [0, 1, 0, 1])
+
+
+def test_memory_of_a_card_needs_dispatch():
+    with pytest.raises(TypeError, match="array_api_dispatch=True"):
+        PrimalDualClassifier().fit(OnCard(), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: X[:, 0], "2 dimensions"),
+        (lambda X: X[:0, :], "at least 1 row"),
+        (lambda X: xp.where(xp.abs(X) > 2, xp.asarray(xp.nan), X), "NaN"),
+    ],
+)
+def test_bad_arrays_are_named(change, message, dispatch):
+    X, y = make_data(2, np.float64)
+    with pytest.raises(ValueError, match=message):
+        PrimalDualClassifier().fit(change(xp.asarray(X)), y)
+
+
+def test_other_numbers_of_features_are_refused(dispatch):
+    X, y = make_data(2)
+    model = PrimalDualClassifier().fit(xp.asarray(X), y)
+    with pytest.raises(ValueError, match="X has 59 features, but PrimalDualClassifier"):
+        model.predict(xp.asarray(X[:, 1:]))
+
+
+@pytest.mark.parametrize(
+    ("device", "message"), [(3, "device must be None or"), ("cuda", "device='cuda'")]
+)
+def test_devices_that_do_not_exist(device, message):
+    X, y = make_data(2)
+    with pytest.raises((ValueError, ImportError), match=message):
+        PrimalDualClassifier(device=device).fit(X, y)
+
+
+def test_torch_on_the_cpu():
+    torch = pytest.importorskip("torch")
+    X, y = make_data(2)
+    model = PrimalDualClassifier(device="cpu", tol=1e-7).fit(X, y)
+    plain = PrimalDualClassifier(tol=1e-7).fit(X, y)
+    assert_array_equal(model.get_support(), plain.get_support())
+    assert_allclose(model.objective_, plain.objective_, rtol=1e-7)
+    assert isinstance(model.predict(X), np.ndarray)
+    assert_allclose(model.predict_proba(torch.as_tensor(X)), model.predict_proba(X), atol=1e-6)
