@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -128,9 +129,9 @@ class DecisionMixin:
         """
         if not is_on_device(X):
             return super().score(X, decode_labels(y), sample_weight)  # type: ignore[misc]
-        y, sample_weight = (to_host(v) if is_on_device(v) else v for v in (y, sample_weight))
-        labels = to_host(self.predict(X))
-        return float(np.average(labels == decode_labels(y), weights=sample_weight))
+        weights: Any = to_host(sample_weight) if is_on_device(sample_weight) else sample_weight
+        right = to_host(self.predict(X)) == decode_labels(to_host(y) if is_on_device(y) else y)
+        return float(np.average(right, weights=weights))
 
     def predict_reject(self, X: ArrayLike, threshold: float) -> tuple[NDArray, NDArray[np.bool_]]:
         """Labels, and which samples should be referred to a person.

@@ -5,7 +5,7 @@ kind of X come back. All others compute in numpy.
 """
 
 import numpy as np
-from sklearn import get_config
+from sklearn import get_config  # type: ignore[attr-defined]
 from sklearn.utils.validation import check_consistent_length
 
 from tamis._array import from_host, is_on_device, namespace, to_host
