@@ -173,7 +173,8 @@ class Problem:
 
     def with_arithmetic(self, arithmetic: Arithmetic):
         """The problem with products in another arithmetic; its values are not certified."""
-        other = replace(self, matrix=replace(self.matrix, arithmetic=arithmetic))
+        matrix = replace(self.matrix, arithmetic=arithmetic)
+        other = replace(self, matrix=matrix)
         return self._share(other, "indicator", "squared_norm")
 
     def certify(self, pair):

@@ -92,19 +92,28 @@ class Standardized:
 
     def apply(self, W):
         """The matrix times W."""
-        if self.inverse_scale is not None:
-            W = W * self.inverse_scale[:, None]
+        W = from_host(W, self.X)
+        mean, inverse = self._units
+        if inverse is not None:
+            W = W * inverse[:, None]
         product = multiply(self.X, W, self.arithmetic)
-        return product if self.mean is None else product - from_host(self.mean @ W, self.X)
+        return product if mean is None else product - mean @ W
 
     def adjoint(self, Z):
         """The transposed matrix times Z."""
         product = multiply_transposed(self.X, Z, self.arithmetic)
-        if self.mean is not None:
-            product = product - np.multiply.outer(self.mean, to_host(namespace(Z).sum(Z, axis=0)))
-        if self.inverse_scale is not None:
-            product = product * self.inverse_scale[:, None]
-        return product
+        mean, inverse = self._units
+        if mean is not None:
+            product = product - mean[:, None] * namespace(Z).sum(Z, axis=0)
+        if inverse is not None:
+            product = product * inverse[:, None]
+        return to_host(product)
+
+    @cached_property
+    def _units(self):
+        """Mean and inverse scale where the data are."""
+        units = self.mean, self.inverse_scale
+        return [None if unit is None else from_host(unit, self.X) for unit in units]
 
     def columns(self, chosen):
         """The matrix with some of its columns; dense ones are then standardized explicitly.
@@ -136,7 +145,7 @@ class Standardized:
         """``A.T @ diag(weights) @ A`` for the matrix A."""
         gram = weighted_gram(self.X, weights)
         if self.mean is not None:
-            sums = multiply_transposed(self.X, weights[:, None])[:, 0]
+            sums = to_host(multiply_transposed(self.X, weights[:, None])[:, 0])
             crossed = np.multiply.outer(sums, self.mean)
             square = float(weights.sum()) * np.multiply.outer(self.mean, self.mean)
             gram = gram - crossed - crossed.T + square

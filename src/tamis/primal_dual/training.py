@@ -115,7 +115,7 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
     sizes = np.bincount(codes, weights=weights, minlength=n_classes)
     shares = weights / sizes[codes] / n_classes  # all classes have equal weight
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = multiply_transposed(X, from_host(shares[:, None], X))[:, 0]
+        mean = to_host(multiply_transposed(X, from_host(shares[:, None], X))[:, 0])
         variance = _spread_of(X, mean, shares)
     check_finite((mean, variance), X)
     rounding = codes.size * np.finfo(np.float64).eps
