@@ -130,7 +130,7 @@ def _place(keys, rows, ordered, ranked, index, distance):
         distance[r] = ranked[r]
 
 
-# Slices and loops from 0: otherwise these two are not vectorised.
+# Slices, loops from 0 and fmax (not a comparison): otherwise these are not vectorised.
 
 
 @compiled
@@ -142,30 +142,29 @@ def _bound(s, g, r, gamma, shift):
 @compiled
 def _raise(top, s):
     for p in range(s.size):
-        t = top[p]
-        x = s[p]
-        top[p] = x if x > t else t
+        top[p] = np.fmax(top[p], s[p])
 
 
 @compiled
-def _reached_by(top, k):
-    """A value that at least k of `top` reach, about the k-th largest."""
-    low = np.float32(np.inf)
-    high = np.float32(-np.inf)
-    n_groups = 0
-    for p in range(top.size):
-        x = top[p]
-        if x > -np.inf:
-            n_groups += 1
-            low = x if x < low else low
-            high = x if x > high else high
-    if n_groups < k:
-        return np.float32(-np.inf)
-    for _ in range(8):
+def _reached_by(top, most, k):
+    """A value that at least k of `top` reach, about the k-th largest.
+
+    Each place of `most` stands for some groups, and k of them at least: so many groups reach the
+    least of the largest, and halving starts there.
+    """
+    most[:] = top[: most.size]
+    for start in range(most.size, top.size, most.size):
+        _raise(most, top[start : start + most.size])
+    low = most[0]
+    high = most[0]
+    for p in range(1, most.size):
+        low = min(low, most[p])
+        high = max(high, most[p])
+    for _ in range(6):
         middle = np.float32(0.5) * (low + high)
-        count = 0
+        count = np.int32(0)
         for p in range(top.size):
-            count += top[p] >= middle
+            count += np.int32(top[p] >= middle)
         if count >= k:
             low = middle
         else:
@@ -297,6 +296,7 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
     is_angle = mode > 0
     cosines = np.empty(n, np.float32)
     top = np.empty(lanes, np.float32)
+    most = np.empty(MOST, np.float32)
     groups = np.empty(lanes + 1, np.int64)
     rows = np.empty(n + 3, np.int64)
     keys = np.empty(n + 3)
@@ -326,7 +326,7 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
         for start in range(0, whole, lanes):
             _raise(top, s[start : start + lanes])
         _raise(top, s[whole:])
-        reached = _reached_by(top, k)
+        reached = _reached_by(top, most, k)
         above = np.float32(np.inf)
         while True:
             # Always written, but counted only if it holds: a branch would be mispredicted.
