@@ -152,7 +152,8 @@ def _reached_by(top, most, k):
     Each place of `most` stands for some groups, and k of them at least: so many groups reach the
     least of the largest, and halving starts there.
     """
-    most[:] = top[: most.size]
+    for p in range(most.size):
+        most[p] = top[p]
     for start in range(most.size, top.size, most.size):
         _raise(most, top[start : start + most.size])
     low = most[0]
@@ -233,14 +234,17 @@ def shift_maps(A, B):
     for i in range(n):
         for j in range(K):
             mean[j] += B[i, j]
-    mean /= n
+    for j in range(K):
+        mean[j] /= n
     b_square = np.zeros(n)
+    largest = 0.0
     for i in range(n):
         for j in range(K):
             difference = B[i, j] - mean[j]
             b_square[i] += difference * difference
-    unit = math.sqrt(b_square.max())
-    if not (np.isfinite(unit) and unit > 0):
+        largest = max(largest, b_square[i])
+    unit = math.sqrt(largest)
+    if not 0 < unit < math.inf:
         unit = 1.0
     b_mean, gamma = np.zeros(n), np.empty(n)
     bT32 = np.empty((K + 2, n), np.float32)
@@ -322,7 +326,8 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
         if mode == 2:
             _bound(cosines, g, r, gamma, alpha[i])
             s = cosines
-        top[:] = -np.inf
+        for p in range(lanes):
+            top[p] = -np.inf
         for start in range(0, whole, lanes):
             _raise(top, s[start : start + lanes])
         _raise(top, s[whole:])
