@@ -12,7 +12,7 @@ import tamis
 
 
 class Results:
-    """Balanced errors and seconds: ``records[data set][method][split] = [error, seconds]``."""
+    """``records[data set][method][split] = [balanced error, seconds, training rows]``."""
 
     def __init__(self, path, settings):
         self.path = path
@@ -38,9 +38,9 @@ class Results:
     def seconds(self, name, method, split):
         return self.records[name][method][str(split)][1]
 
-    def add(self, name, method, split, error, seconds):
+    def add(self, name, method, split, error, seconds, n_rows):
         splits = self.records.setdefault(name, {}).setdefault(method, {})
-        splits[str(split)] = [round(float(error), 6), round(seconds, 3)]
+        splits[str(split)] = [round(float(error), 6), round(seconds, 3), n_rows]
         self.save()
 
     def save(self):
@@ -59,10 +59,14 @@ class Results:
             splits = {s: r for s, r in splits.items() if s in theirs}
         return 100 * float(np.mean([r[0] for r in splits.values()])) if splits else None
 
-    def error(self, name, method):
-        """Standard error of the mean, in percent."""
+    def spread(self, name, method):
+        """Standard deviation over splits, in percent."""
         values = [100 * r[0] for r in self.records.get(name, {}).get(method, {}).values()]
-        return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+        return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+    def n_rows(self, name, method):
+        """The fewest training rows of a split."""
+        return min(r[2] for r in self.records[name][method].values())
 
     def n_splits(self, name, method):
         return len(self.records.get(name, {}).get(method, {}))

@@ -2,7 +2,7 @@
 
 import numpy as np
 from datasets import COLLECTIONS
-from methods import FIGURE5, RIVALS, SCALERS, TABLE5
+from methods import FIGURE5, RIVALS, SCALERS
 from scipy.stats import rankdata, wilcoxon
 
 COLUMNS = ["KMSE RS", "KMS RS", "KMSE GS", "KMS GS"] + [
@@ -17,13 +17,11 @@ UNEQUAL = ("thyroid", "diabetis", "german")
 def write_report(results, published):
     """The whole page."""
     versions = ", ".join(f"{n} {v}" for n, v in results.settings["versions"].items())
-    rows = results.settings["max_rows"]
-    thinned = f"UCI sets are thinned out to {rows} training rows. " if rows else ""
     parts = [
         "# Landmarks: the experiments of the paper",
         f"{published['paper']}. Balanced errors in percent, mean ± standard error over splits. "
         "Raetsch's sets: the splits of the collection in their order, only some of which are the "
-        f"paper's own. UCI: stratified 70/30 splits and the sets' own. {thinned}"
+        f"paper's own. UCI: stratified 70/30 splits and the sets' own. "
         f"One thread; {versions}.",
         _targets(results, published),
         _table("Table 3", "raetsch", results, published["table3"], COLUMNS),
@@ -104,7 +102,7 @@ def _table(title, collection, results, published, columns):
 
 
 def _pair(theirs, results, name, method):
-    mean, error = results.mean(name, method), results.error(name, method)
+    mean, error = results.mean(name, method), results.spread(name, method)
     ours = "" if mean is None else f"{mean:.2f}" + ("" if error is None else f" ± {error:.2f}")
     return ours if theirs is None else f"{theirs:.2f} / {ours}"
 
@@ -194,13 +192,13 @@ def _scalers(results, published):
         n
         for n in COLLECTIONS["uci"]
         if all(
-            results.mean(n, f"{m} @{s}") is not None for m in TABLE5 for s in SCALERS if s != "raw"
+            results.mean(n, f"{m} @{s}") is not None for m in RANKED for s in SCALERS if s != "raw"
         )
     ]
     if not names:
         return ""
     lines = [
-        f"## Table 5: average rank by scaling, published (18 methods) / ours ({len(TABLE5)} "
+        f"## Table 5: average rank by scaling, published (18 methods) / ours ({len(RANKED)} "
         f"methods, {len(names)} sets, split 0)",
         "",
         _row(["method", *SCALERS]),
@@ -210,10 +208,10 @@ def _scalers(results, published):
     for scaler in SCALERS:
         suffix = "" if scaler == "raw" else f" @{scaler}"
         table = [
-            rankdata([results.records[n][f"{m}{suffix}"]["0"][0] for m in TABLE5]) for n in names
+            rankdata([results.records[n][f"{m}{suffix}"]["0"][0] for m in RANKED]) for n in names
         ]
-        ranks[scaler] = dict(zip(TABLE5, np.mean(table, axis=0), strict=True))
-    for method in TABLE5:
+        ranks[scaler] = dict(zip(RANKED, np.mean(table, axis=0), strict=True))
+    for method in RANKED:
         row = published[method.removesuffix(" RS")]
         cells = [f"{row[s]:.2f} / {ranks[s][method]:.2f}" for s in SCALERS]
         lines.append(_row([method, *cells]))

@@ -130,7 +130,7 @@ def _place(keys, rows, ordered, ranked, index, distance):
         distance[r] = ranked[r]
 
 
-# Slices and loops from 0: otherwise these two are not vectorised.
+# Slices, loops from 0 and fmax (not a comparison): otherwise these are not vectorised.
 
 
 @compiled
@@ -142,30 +142,30 @@ def _bound(s, g, r, gamma, shift):
 @compiled
 def _raise(top, s):
     for p in range(s.size):
-        t = top[p]
-        x = s[p]
-        top[p] = x if x > t else t
+        top[p] = np.fmax(top[p], s[p])
 
 
 @compiled
-def _reached_by(top, k):
-    """A value that at least k of `top` reach, about the k-th largest."""
-    low = np.float32(np.inf)
-    high = np.float32(-np.inf)
-    n_groups = 0
-    for p in range(top.size):
-        x = top[p]
-        if x > -np.inf:
-            n_groups += 1
-            low = x if x < low else low
-            high = x if x > high else high
-    if n_groups < k:
-        return np.float32(-np.inf)
-    for _ in range(8):
+def _reached_by(top, most, k):
+    """A value that at least k of `top` reach, about the k-th largest.
+
+    Each place of `most` stands for some groups, and k of them at least: so many groups reach the
+    least of the largest, and halving starts there.
+    """
+    for p in range(most.size):
+        most[p] = top[p]
+    for start in range(most.size, top.size, most.size):
+        _raise(most, top[start : start + most.size])
+    low = most[0]
+    high = most[0]
+    for p in range(1, most.size):
+        low = min(low, most[p])
+        high = max(high, most[p])
+    for _ in range(6):
         middle = np.float32(0.5) * (low + high)
-        count = 0
+        count = np.int32(0)
         for p in range(top.size):
-            count += top[p] >= middle
+            count += np.int32(top[p] >= middle)
         if count >= k:
             low = middle
         else:
@@ -234,14 +234,17 @@ def shift_maps(A, B):
     for i in range(n):
         for j in range(K):
             mean[j] += B[i, j]
-    mean /= n
+    for j in range(K):
+        mean[j] /= n
     b_square = np.zeros(n)
+    largest = 0.0
     for i in range(n):
         for j in range(K):
             difference = B[i, j] - mean[j]
             b_square[i] += difference * difference
-    unit = math.sqrt(b_square.max())
-    if not (np.isfinite(unit) and unit > 0):
+        largest = max(largest, b_square[i])
+    unit = math.sqrt(largest)
+    if not 0 < unit < math.inf:
         unit = 1.0
     b_mean, gamma = np.zeros(n), np.empty(n)
     bT32 = np.empty((K + 2, n), np.float32)
@@ -297,6 +300,7 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
     is_angle = mode > 0
     cosines = np.empty(n, np.float32)
     top = np.empty(lanes, np.float32)
+    most = np.empty(MOST, np.float32)
     groups = np.empty(lanes + 1, np.int64)
     rows = np.empty(n + 3, np.int64)
     keys = np.empty(n + 3)
@@ -322,11 +326,12 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
         if mode == 2:
             _bound(cosines, g, r, gamma, alpha[i])
             s = cosines
-        top[:] = -np.inf
+        for p in range(lanes):
+            top[p] = -np.inf
         for start in range(0, whole, lanes):
             _raise(top, s[start : start + lanes])
         _raise(top, s[whole:])
-        reached = _reached_by(top, k)
+        reached = _reached_by(top, most, k)
         above = np.float32(np.inf)
         while True:
             # Always written, but counted only if it holds: a branch would be mispredicted.

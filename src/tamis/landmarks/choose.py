@@ -31,8 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis.landmarks._choose_kernels import choose_farthest, choose_net, choose_seeds, run_lloyd
-from tamis.landmarks.distances import distances, prepare, region_means, take_rows
+from tamis.landmarks.distances import (
+    as_distances,
+    distances,
+    keys_to_row,
+    prepare,
+    region_means,
+    take_rows,
+)
 
 __all__ = ["SAMPLERS", "ClassSampler", "Sampler", "share_out"]
 
@@ -103,14 +109,16 @@ class Sampler:
         return np.random.RandomState(self.seed)
 
     @cached_property
-    def _transposed(self):
-        """Prepared rows as the compiled kernels need them; None for sparse rows."""
-        return None if is_sparse(self.P) else np.ascontiguousarray(self.P.T)
+    def _by_feature(self):
+        """Prepared rows as `keys_to_row` needs them."""
+        return self.P if is_sparse(self.P) else np.ascontiguousarray(self.P.T)
+
+    def _keys_to(self, row):
+        return keys_to_row(self._by_feature, self.X, row, self.distance)
 
     def _from_keys(self, keys):
         """Distances of shape (n_samples, n_landmarks) from keys of the transposed shape."""
-        D = np.ascontiguousarray(keys.T)
-        return 2.0 * np.arctan(D) if self.distance == "angle" else D
+        return as_distances(np.ascontiguousarray(keys.T), self.distance)
 
     def _ordered_rows(self):
         if self._order is None:
@@ -127,51 +135,42 @@ class Sampler:
         return self._columns
 
     def _traverse(self):
+        """Farthest-first traversal: the chosen rows, and the distances to them."""
         n = self.X.shape[0]
-        first = self._random_state().randint(n)
-        if self._transposed is not None:
-            is_angle = self.distance == "angle"
-            rows, keys = choose_farthest(self._transposed, first, self.largest, is_angle)
-            return rows, self._from_keys(keys)
         rows = np.empty(self.largest, dtype=np.int64)
-        columns = np.empty((self.largest, n))
-        near = np.full(n, np.inf)
-        rows[0] = first
+        keys = np.empty((self.largest, n))
+        nearest = np.full(n, np.inf)
+        rows[0] = self._random_state().randint(n)
         for r in range(self.largest):
-            columns[r] = self._distances_to(rows[r])
-            np.minimum(near, columns[r], out=near)
-            near[rows[r]] = -1.0  # chosen rows are not chosen again
+            keys[r] = self._keys_to(rows[r])
+            np.minimum(nearest, keys[r], out=nearest)
+            nearest[rows[r]] = -1.0  # chosen rows are not chosen again
             if r + 1 < self.largest:
-                rows[r + 1] = near.argmax()
-        return rows, np.ascontiguousarray(columns.T)
-
-    def _distances_to(self, row, among=slice(None)):
-        """Distances of some rows to one of all rows."""
-        center = take_rows(self.X, np.array([row]))
-        return distances(self.P[among], center, self.distance)[:, 0]
+                rows[r + 1] = nearest.argmax()
+        return rows, self._from_keys(keys)
 
     def _net(self, k):
-        """Centers of the balls, the ball of each row, and distances to the centers if known."""
+        """Centers of the balls, the ball of each row, and distances to the centers."""
         if k not in self._nets:
             n = self.X.shape[0]
             draws = self._random_state().random_sample(k)
-            if self._transposed is not None:
-                is_angle = self.distance == "angle"
-                rows, region, keys = choose_net(self._transposed, draws, is_angle)
-                self._nets[k] = rows, region, self._from_keys(keys)
-                return self._nets[k]
-            pending = np.arange(n)
             rows = np.empty(k, dtype=np.int64)
             region = np.empty(n, dtype=np.int64)
+            keys = np.empty((k, n))
+            pending = np.arange(n)
             for ball in range(k):
                 rows[ball] = pending[int(draws[ball] * pending.size)]
+                keys[ball] = self._keys_to(rows[ball])
+                near = keys[ball, pending]
+                near[pending == rows[ball]] = -1.0  # before its own copies
+                # The rows nearer than the last one in the ball, and the first equally near ones.
                 size = n // k + (ball < n % k)
-                distances = self._distances_to(rows[ball], pending)
-                distances[pending == rows[ball]] = -1.0  # before its own copies
-                taken = np.argsort(distances, kind="stable")[:size]
+                last = np.partition(near, size - 1)[size - 1]
+                taken = near < last
+                taken[np.flatnonzero(near == last)[: size - np.count_nonzero(taken)]] = True
                 region[pending[taken]] = ball
-                pending = np.delete(pending, taken)
-            self._nets[k] = rows, region, None
+                pending = pending[~taken]
+            self._nets[k] = rows, region, self._from_keys(keys)
         return self._nets[k]
 
     def _seeds(self):
@@ -179,16 +178,11 @@ class Sampler:
         if self._order is None:
             n = self.X.shape[0]
             random_state = self._random_state()
-            first = random_state.randint(n)
-            draws = random_state.random_sample(self.largest - 1)
-            if self._transposed is not None:
-                self._order = choose_seeds(self._transposed, first, draws)
-                return self._order
-            rows = [first]
-            near = np.full(n, np.inf)
-            for draw in draws:
-                near = np.minimum(near, self._distances_to(rows[-1]) ** 2)
-                mass = np.cumsum(near)
+            rows = [random_state.randint(n)]
+            nearest = np.full(n, np.inf)
+            for draw in random_state.random_sample(self.largest - 1):
+                np.minimum(nearest, self._keys_to(rows[-1]) ** 2, out=nearest)
+                mass = np.cumsum(nearest)
                 position = np.searchsorted(mass, draw * mass[-1], side="right")
                 if mass[-1] == 0:  # as many distinct rows as seeds: any other row will do
                     position = np.setdiff1d(np.arange(n), rows)[0]
@@ -198,9 +192,6 @@ class Sampler:
 
     def _lloyd(self, points):
         """Centroids from seeds, and the distances of the rows to them if known."""
-        if not is_sparse(self.P):
-            points, D, converged = run_lloyd(self.P, points, _MOST_LLOYD)
-            return points, D if converged else None
         region = None
         for _ in range(_MOST_LLOYD):
             D = distances(self.P, points, "euclidean")

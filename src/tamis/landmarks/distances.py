@@ -23,6 +23,7 @@ from scipy import sparse
 from tamis._array import Matrix, is_sparse
 from tamis.landmarks._distance_kernels import (
     dense_keys,
+    dense_keys_to_row,
     dense_norms,
     dense_region_sums,
     sparse_keys,
@@ -32,7 +33,9 @@ from tamis.landmarks._distance_kernels import (
 
 __all__ = [
     "DISTANCES",
+    "as_distances",
     "distances",
+    "keys_to_row",
     "prepare",
     "region_means",
     "row_norms",
@@ -74,13 +77,43 @@ def distances(P: Matrix, R: NDArray, distance: str) -> NDArray[np.float64]:
     -------
     D : ndarray of shape (n_samples, n_landmarks)
     """
+    return as_distances(_keys(P, R, distance), distance)
+
+
+def _keys(P, R, distance):
     RT = np.ascontiguousarray(prepare(R, distance).T)
     is_angle = distance == "angle"
     if is_sparse(P):
-        keys = sparse_keys(P.data, P.indices, P.indptr, RT, is_angle)
-    else:
-        keys = dense_keys(P, RT, is_angle)
-    return 2.0 * np.arctan(keys) if is_angle else keys
+        return sparse_keys(P.data, P.indices, P.indptr, RT, is_angle)
+    return dense_keys(P, RT, is_angle)
+
+
+def keys_to_row(by_feature: Matrix, X: Matrix, row: int, distance: str) -> NDArray[np.float64]:
+    """Keys of all rows to one of them: in the order of their distances.
+
+    Parameters
+    ----------
+    by_feature : ndarray of shape (n_features, n_samples) or CSR array of shape \
+            (n_samples, n_features)
+        Prepared rows, dense ones transposed: the sums over features are then vectorised over the
+        rows.
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        Rows that are not prepared.
+    row : int
+    distance : {"euclidean", "angle"}
+
+    Returns
+    -------
+    keys : ndarray of shape (n_samples,)
+    """
+    if is_sparse(by_feature):
+        return _keys(by_feature, take_rows(X, np.array([row])), distance)[:, 0]
+    return dense_keys_to_row(by_feature, row, distance == "angle")
+
+
+def as_distances(keys: NDArray, distance: str) -> NDArray[np.float64]:
+    """Distances from keys: the same, or angles from the tangents of their halves."""
+    return 2.0 * np.arctan(keys) if distance == "angle" else keys
 
 
 def region_means(P: Matrix, region: NDArray, centers: NDArray) -> NDArray[np.float64]:

@@ -10,6 +10,8 @@ constant in a class (or everywhere) gives finite decisions.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,7 +34,8 @@ def train_naive_bayes(Z: NDArray, codes: NDArray, log_prior: NDArray) -> dict:
     log_prior : ndarray of shape (n_classes,)
         Logarithms of the priors; -inf for a class without rows.
     """
-    means, variances, widest = _moments(Z, codes, log_prior.size)
+    means, variances, squares = _moments(Z, codes, log_prior.size)
+    widest = squares.max() / Z.shape[0]
     floor = _SMOOTHING * widest
     return {
         "means": means,
@@ -57,27 +60,27 @@ def _moments(Z, codes, n_classes):
         for j in range(K):
             means[codes[i], j] += Z[i, j]
     for c in range(n_classes):
-        means[c] /= max(count[c], 1.0)
+        for j in range(K):
+            means[c, j] /= max(count[c], 1.0)
     for i in range(n):
         c = codes[i]
         for j in range(K):
             difference = Z[i, j] - means[c, j]
             variances[c, j] += difference * difference
     for c in range(n_classes):
-        variances[c] /= max(count[c], 1.0)
+        for j in range(K):
+            variances[c, j] /= max(count[c], 1.0)
     # Values minus the first one: constant columns are exactly constant.
     sums = np.zeros(K)
     squares = np.zeros(K)
-    first = Z[0]
     for i in range(n):
         for j in range(K):
-            sums[j] += Z[i, j] - first[j]
+            sums[j] += Z[i, j] - Z[0, j]
     for i in range(n):
         for j in range(K):
-            difference = Z[i, j] - first[j] - sums[j] / n
+            difference = Z[i, j] - Z[0, j] - sums[j] / n
             squares[j] += difference * difference
-    widest = squares.max() / n
-    return means, variances, widest
+    return means, variances, squares
 
 
 @compiled
@@ -86,13 +89,13 @@ def _decide(Z, means, variances, log_prior):
     C = log_prior.size
     out = np.empty((n, C))
     for c in range(C):
-        if log_prior[c] == -np.inf:
-            out[:, c] = -np.inf
-            continue
         base = 0.0
         for j in range(K):
-            base += np.log(2.0 * np.pi * variances[c, j])
+            base += math.log(2.0 * math.pi * variances[c, j])
         for i in range(n):
+            if log_prior[c] == -math.inf:
+                out[i, c] = -math.inf
+                continue
             total = 0.0
             for j in range(K):
                 difference = Z[i, j] - means[c, j]
