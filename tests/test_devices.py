@@ -5,10 +5,11 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tamis import PanelClassifier, PrimalDualClassifier, SparseCenterClassifier
+from tamis import LandmarkSearchCV, PanelClassifier, PrimalDualClassifier, SparseCenterClassifier
 from tamis._array import is_on_device, multiply, multiply_transposed, only_columns, to_host
 from tamis._base.devices import is_dispatching
 from tamis.centers.statistics import summarise
+from tamis.landmarks.neighbors import nearest_rows
 from tamis.primal_dual.solver import solve
 from tamis.primal_dual.training import make_problem, prepare
 
@@ -223,6 +224,28 @@ def test_devices_that_do_not_exist(device, message):
     X, y = make_data(2)
     with pytest.raises((ValueError, ImportError), match=message):
         PrimalDualClassifier(device=device).fit(X, y)
+
+
+def test_neighbours_are_those_of_the_processor():
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    A, B = rng.random((40, 5)), rng.random((300, 5))
+    B[100:120] = B[7]  # ties, more than are kept besides those asked for
+    A[:3], B[5] = B[[7, 8, 9]], 0.0
+    metrics = ["euclidean", "angle"]
+    ours, theirs = (nearest_rows(A, B, 6, metrics, device) for device in ("cpu", None))
+    for metric in metrics:
+        for one, other in zip(ours[metric], theirs[metric], strict=True):
+            assert_array_equal(one, other)
+
+
+def test_searches_are_those_of_the_processor():
+    pytest.importorskip("torch")
+    X, y = make_data(2, np.float64, n=120, d=6)
+    search = LandmarkSearchCV(n_configurations=20, cv=3, random_state=0)
+    plain = sklearn.clone(search).fit(X, y)
+    other = sklearn.clone(search).set_params(device="cpu").fit(X, y)
+    assert_array_equal(other.predict_proba(X), plain.predict_proba(X))
 
 
 def test_torch_on_the_cpu():

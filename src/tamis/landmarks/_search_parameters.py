@@ -30,6 +30,10 @@ def check_search(estimator):
     check_name("vote", estimator.vote, ("majority", "soft"))
     check_name("warm_start", estimator.warm_start, (False, True))
     check_scoring(estimator.scoring)
+    if not (estimator.device is None or isinstance(estimator.device, str)):
+        raise ValueError(
+            f"device must be None or the name of a device of torch, got {estimator.device!r}."
+        )
     if estimator.search == "grid" and estimator.n_configurations is not None:
         raise ValueError(
             f"n_configurations={estimator.n_configurations!r} is for search='random'; "
@@ -76,6 +80,7 @@ def make_plan(estimator, X, codes, classes, groups, seed):
         vote=estimator.vote,
         ensemble_size=estimator.ensemble_size,
         n_jobs=estimator.n_jobs,
+        device=estimator.device,
     )
 
 

@@ -77,6 +77,8 @@ class FoldData(NamedTuple):
     seeds : ndarray of int of shape (4,)
         Seed of each sampler, in the order of `SAMPLERS`.
     class_weight : None, "balanced" or ndarray of shape (n_classes,)
+    device : str or None
+        Where neighbours are searched, by a name of torch.
     """
 
     X: Any
@@ -86,6 +88,7 @@ class FoldData(NamedTuple):
     test: NDArray
     seeds: NDArray
     class_weight: Any
+    device: str | None = None
 
 
 def evaluate_branch(
@@ -107,7 +110,7 @@ def evaluate_branch(
     labels : ndarray of int16 of shape (n_configurations, n_test)
     probabilities : ndarray of float32 of shape (n_configurations, n_test, n_classes), or None
     """
-    X, codes, n_classes, train, test, seeds, class_weight = fold
+    X, codes, n_classes, train, test, seeds, class_weight, device = fold
     X_train, X_test, y = X[train], X[test], codes[train]
     if scaling is None:
         scaling = fit_scaling(branch.scaling, X_train)
@@ -134,7 +137,8 @@ def evaluate_branch(
         for (kernel,), same_map in _grouped(same_landmarks, lambda c: (c.kernel,)):
             Z_train = apply_kernel(kernel, D_train, sigma)
             Z_test = apply_kernel(kernel, D_test, sigma)
-            for place, predicted, share in _classify(Z_train, Z_test, y, weights, same_map, soft):
+            outcomes = _classify(Z_train, Z_test, y, weights, same_map, soft, device)
+            for place, predicted, share in outcomes:
                 labels[place] = predicted
                 if probabilities is not None:
                     probabilities[place] = share
@@ -150,7 +154,7 @@ def _grouped(placed, key):
     return list(order.items())
 
 
-def _classify(Z_train, Z_test, y, weights, placed, soft):
+def _classify(Z_train, Z_test, y, weights, placed, soft, device):
     """Yield place, labels and probabilities of each configuration on one map."""
     for (classifier,), group in _grouped(placed, lambda c: (c.classifier,)):
         if classifier != "knn":
@@ -161,7 +165,7 @@ def _classify(Z_train, Z_test, y, weights, placed, soft):
                 yield place, decisions.argmax(axis=1), share
             continue
         most = min(max(c.n_neighbors for _, c in group), y.size)
-        neighbors = nearest_rows(Z_test, Z_train, most, {c.metric for _, c in group})
+        neighbors = nearest_rows(Z_test, Z_train, most, {c.metric for _, c in group}, device)
         for (metric, weighting), alike in _grouped(group, lambda c: (c.metric, c.weights)):
             alike = sorted(alike, key=lambda pair: pair[1].n_neighbors)
             by_distance = weighting == "distance"

@@ -21,6 +21,7 @@ from tamis.landmarks._neighbor_kernels import (
     shift_maps,
 )
 from tamis.landmarks._vote_kernels import vote_codes, vote_shares
+from tamis.landmarks.device_neighbors import search_on_device
 from tamis.landmarks.distances import prepare, row_norms
 
 __all__ = ["METRICS", "MOST_NEIGHBORS", "WEIGHTS", "nearest_rows", "vote_codes", "vote_shares"]
@@ -36,7 +37,9 @@ _CLOSE = 1e-4
 _SMALL = 1e-6
 
 
-def nearest_rows(A: NDArray, B: NDArray, k: int, metrics: Collection[str]) -> dict:
+def nearest_rows(
+    A: NDArray, B: NDArray, k: int, metrics: Collection[str], device: str | None = None
+) -> dict:
     """Find the k rows of `B` nearest to each row of `A`.
 
     Parameters
@@ -49,6 +52,8 @@ def nearest_rows(A: NDArray, B: NDArray, k: int, metrics: Collection[str]) -> di
         At most `n_rows` and at most 64.
     metrics : sequence of {"euclidean", "angle"}
         Metrics to find neighbours by.
+    device : str or None
+        Where to search, by a name of torch.
 
     Returns
     -------
@@ -57,6 +62,8 @@ def nearest_rows(A: NDArray, B: NDArray, k: int, metrics: Collection[str]) -> di
     """
     if not 1 <= k <= min(MOST, B.shape[0]):
         raise ValueError(f"k must be between 1 and {min(MOST, B.shape[0])}, got {k!r}.")
+    if device is not None:
+        return {metric: _search_on_device(A, B, k, metric, device) for metric in metrics}
     searches = []
     plain = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -84,6 +91,18 @@ def nearest_rows(A: NDArray, B: NDArray, k: int, metrics: Collection[str]) -> di
                     block, multiplied = products.block(first, step), products
                 search.run(block, first)
     return {metric: search.result() for metric, _, search in searches}
+
+
+def _search_on_device(A, B, k, metric, device):
+    is_angle = metric == "angle"
+    maps = (prepare(A, "angle"), prepare(B, "angle")) if is_angle else (A, B)
+    indices, distances, proven = search_on_device(*maps, k, is_angle, device)
+    if is_angle:
+        distances = 2.0 * np.arctan(distances)
+    rest = np.flatnonzero(~proven)
+    if rest.size:
+        indices[rest], distances[rest] = nearest_rows(A[rest], B, k, [metric])[metric]
+    return indices, distances
 
 
 class _Products:

@@ -75,6 +75,7 @@ class Plan:
     selection, vote, ensemble_size
         As in `LandmarkSearchCV`.
     n_jobs : int or None
+    device : str or None
     """
 
     configurations: list
@@ -89,6 +90,7 @@ class Plan:
     vote: str
     ensemble_size: Any
     n_jobs: int | None
+    device: str | None = None
 
     @property
     def soft(self) -> bool:
@@ -151,6 +153,7 @@ class Plan:
                 *self.splits[task.fold],
                 seeds[task.fold],
                 self.class_weight,
+                self.device,
             )
             scaling = scalings[task.branch.scaling, task.fold]
             return evaluation.evaluate_branch(task.branch, fold, self.soft, scaling)

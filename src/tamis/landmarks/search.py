@@ -91,6 +91,9 @@ class LandmarkSearchCV(FittedLandmarks):
         Number of threads. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of folds, draws and landmarks.
+    device : str or None, default=None
+        Where neighbours are searched, the largest part of a search with many rows: None for the
+        processor, or a name of torch such as "cuda". The results are the same.
 
     Attributes
     ----------
@@ -165,6 +168,7 @@ class LandmarkSearchCV(FittedLandmarks):
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        device: str | None = None,
     ) -> None:
         self.space = space
         self.search = search
@@ -179,6 +183,7 @@ class LandmarkSearchCV(FittedLandmarks):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.device = device
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> LandmarkSearchCV:

@@ -1,0 +1,89 @@
+r"""Nearest rows on a device: the same lists as `tamis.landmarks.neighbors`, found on a GPU.
+
+A product of the maps in 64 bits gives :math:`\|b_j\|^2 - 2 a_i \cdot b_j` of all pairs, a block of
+queries at a time. Somewhat more rows than asked for are kept, those with the smallest values, and
+measured by their differences, rounded as the compiled search rounds them, so that the order (by
+distance, then by index) is the same. A list is proven if its last distance is below what the rows
+that were not kept can have, by the smallest value among them and its rounding error; the few other
+queries, such as those with many equal rows, are given back to be searched elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import to_host
+from tamis._base import send_to_device
+
+__all__ = ["search_on_device"]
+
+# Rows kept besides those asked for.
+_SPARE = 11
+_BLOCK_VALUES = 200_000_000
+_SAME_DIRECTION = 1e-15
+
+
+def search_on_device(
+    A: NDArray, B: NDArray, k: int, is_angle: bool, device: str
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Find the k rows of `B` nearest to each row of `A`.
+
+    Parameters
+    ----------
+    A, B : ndarray of shape (n_queries, K), (n_rows, K)
+        Maps, or with `is_angle` rows of length 1 (or 0).
+    k : int
+    is_angle : bool
+        Whether distances are tangents of half the angles.
+    device : str
+
+    Returns
+    -------
+    indices, distances : ndarray of shape (n_queries, k)
+    proven : ndarray of bool of shape (n_queries,)
+        Where these are known to be the nearest rows.
+    """
+    a, b = (send_to_device(np.ascontiguousarray(rows), device) for rows in (A, B))
+    step = max(1, _BLOCK_VALUES // len(B))
+    parts = [_search(a[start : start + step], b, k, is_angle) for start in range(0, len(A), step)]
+    indices, distances, proven = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return indices, distances, proven
+
+
+def _search(a: Any, b: Any, k: int, is_angle: bool) -> tuple[NDArray, NDArray, NDArray]:
+    import torch
+
+    n_kept = min(k + _SPARE, b.shape[0])
+    mean = b.mean(0)
+    a0, b0 = a - mean, b - mean
+    squares_a, squares_b = (a0 * a0).sum(1), (b0 * b0).sum(1)
+    near = torch.topk(squares_b - 2.0 * (a0 @ b0.T), n_kept, dim=1, largest=False, sorted=False)
+    kept = torch.sort(near.indices, dim=1).values  # equal distances: the lower index first
+    rows = b[kept]
+    distances = _measure(a[:, None, :], rows, is_angle)
+    order = torch.argsort(distances, dim=1, stable=True)[:, :k]
+    indices, distances = (torch.gather(v, 1, order) for v in (kept, distances))
+    last = distances[:, -1] ** 2
+    if is_angle:
+        last = 4.0 / (1.0 + 1.0 / last)  # squared distance of points at this angle
+    rounding = 8.0 * (b.shape[1] + 8) * 2.0**-53 * (squares_a + squares_b.max())
+    limit = near.values.amax(1) + squares_a
+    proven = (last * (1.0 + 1e-11) < limit - rounding) | (n_kept == b.shape[0])
+    return to_host(indices), to_host(distances), to_host(proven & torch.isfinite(squares_a))
+
+
+def _measure(a: Any, rows: Any, is_angle: bool) -> Any:
+    """Distances or tangents of half the angles, rounded to 41 bits."""
+    import torch
+
+    distances = ((a - rows) ** 2).sum(2).sqrt()
+    if is_angle:
+        far = ((a + rows) ** 2).sum(2).sqrt()
+        same = distances <= _SAME_DIRECTION
+        distances = torch.where(same, torch.zeros_like(far), distances / far)
+    scaled = distances * 4097.0
+    rounded = scaled - (scaled - distances)
+    return torch.where(torch.isfinite(rounded), rounded, distances)
