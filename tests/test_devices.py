@@ -226,14 +226,16 @@ def test_devices_that_do_not_exist(device, message):
         PrimalDualClassifier(device=device).fit(X, y)
 
 
-def test_neighbours_are_those_of_the_processor():
+@pytest.mark.parametrize("n_groups", [64, 1024])
+def test_neighbours_are_those_of_the_processor(n_groups, monkeypatch):
     pytest.importorskip("torch")
+    monkeypatch.setattr("tamis.landmarks.device_neighbors._GROUPS", n_groups)
     rng = np.random.default_rng(0)
     A, B = rng.random((40, 5)), rng.random((300, 5))
     B[100:120] = B[7]  # ties, more than are kept besides those asked for
     A[:3], B[5] = B[[7, 8, 9]], 0.0
     metrics = ["euclidean", "angle"]
-    ours, theirs = (nearest_rows(A, B, 6, metrics, device) for device in ("cpu", None))
+    ours, theirs = (nearest_rows(A, B, 4, metrics, device) for device in ("cpu", None))
     for metric in metrics:
         for one, other in zip(ours[metric], theirs[metric], strict=True):
             assert_array_equal(one, other)

@@ -23,6 +23,8 @@ __all__ = ["search_on_device"]
 # Rows kept besides those asked for.
 _SPARE = 11
 _BLOCK_VALUES = 200_000_000
+# Groups of columns whose minima are compared first.
+_GROUPS = 1024
 _SAME_DIRECTION = 1e-15
 
 
@@ -60,19 +62,44 @@ def _search(a: Any, b: Any, k: int, is_angle: bool) -> tuple[NDArray, NDArray, N
     mean = b.mean(0)
     a0, b0 = a - mean, b - mean
     squares_a, squares_b = (a0 * a0).sum(1), (b0 * b0).sum(1)
-    near = torch.topk(squares_b - 2.0 * (a0 @ b0.T), n_kept, dim=1, largest=False, sorted=False)
-    kept = torch.sort(near.indices, dim=1).values  # equal distances: the lower index first
-    rows = b[kept]
-    distances = _measure(a[:, None, :], rows, is_angle)
+    near, kept = _smallest(-2.0 * a0, b0, squares_b, n_kept)
+    kept = torch.sort(kept, dim=1).values  # equal distances: the lower index first
+    distances = _measure(a[:, None, :], b[kept], is_angle)
     order = torch.argsort(distances, dim=1, stable=True)[:, :k]
     indices, distances = (torch.gather(v, 1, order) for v in (kept, distances))
     last = distances[:, -1] ** 2
     if is_angle:
         last = 4.0 / (1.0 + 1.0 / last)  # squared distance of points at this angle
     rounding = 8.0 * (b.shape[1] + 8) * 2.0**-53 * (squares_a + squares_b.max())
-    limit = near.values.amax(1) + squares_a
+    limit = near.amax(1) + squares_a
     proven = (last * (1.0 + 1e-11) < limit - rounding) | (n_kept == b.shape[0])
     return to_host(indices), to_host(distances), to_host(proven & torch.isfinite(squares_a))
+
+
+def _smallest(a: Any, b: Any, shift: Any, n_kept: int) -> tuple[Any, Any]:
+    """The smallest values of ``a @ b.T + shift`` in each row, and their columns.
+
+    A column among the `n_kept` smallest is in one of the `n_kept` groups of columns with the
+    smallest minima. Minima are one pass, and what is left to sort is a small part.
+    """
+    import torch
+
+    n_rows = b.shape[0]
+    size = -(-n_rows // _GROUPS)
+    if size < 4 or n_kept > _GROUPS // 4:
+        near = torch.topk(a @ b.T + shift, n_kept, dim=1, largest=False, sorted=False)
+        return near.values, near.indices
+    ones = torch.ones((a.shape[0], 1), dtype=a.dtype, device=a.device)
+    right = torch.zeros((b.shape[1] + 1, size * _GROUPS), dtype=b.dtype, device=b.device)
+    right[:-1, :n_rows], right[-1] = b.T, torch.inf
+    right[-1, :n_rows] = shift
+    values = torch.hstack([a, ones]) @ right
+    least = values.view(-1, size, _GROUPS).amin(1)
+    groups = torch.topk(least, n_kept, dim=1, largest=False, sorted=False).indices
+    steps = _GROUPS * torch.arange(size, device=a.device)
+    columns = (groups[:, :, None] + steps).flatten(1)
+    near = torch.topk(values.gather(1, columns), n_kept, dim=1, largest=False, sorted=False)
+    return near.values, columns.gather(1, near.indices)
 
 
 def _measure(a: Any, rows: Any, is_angle: bool) -> Any:
