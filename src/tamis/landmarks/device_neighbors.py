@@ -10,6 +10,7 @@ queries, such as those with many equal rows, are given back to be searched elsew
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -29,30 +30,41 @@ _SAME_DIRECTION = 1e-15
 
 
 def search_on_device(
-    A: NDArray, B: NDArray, k: int, is_angle: bool, device: str
-) -> tuple[NDArray, NDArray, NDArray]:
+    A: NDArray, B: NDArray, k: int, metrics: Collection[str], device: str
+) -> dict[str, tuple[NDArray, NDArray, NDArray]]:
     """Find the k rows of `B` nearest to each row of `A`.
 
     Parameters
     ----------
     A, B : ndarray of shape (n_queries, K), (n_rows, K)
-        Maps, or with `is_angle` rows of length 1 (or 0).
+        Maps.
     k : int
-    is_angle : bool
-        Whether distances are tangents of half the angles.
+    metrics : sequence of {"euclidean", "angle"}
     device : str
 
     Returns
     -------
-    indices, distances : ndarray of shape (n_queries, k)
-    proven : ndarray of bool of shape (n_queries,)
-        Where these are known to be the nearest rows.
+    found : dict
+        For each metric, indices and distances, both (n_queries, k), and for which queries they are
+        known to be those of the nearest rows.
     """
     a, b = (send_to_device(np.ascontiguousarray(rows), device) for rows in (A, B))
     step = max(1, _BLOCK_VALUES // len(B))
-    parts = [_search(a[start : start + step], b, k, is_angle) for start in range(0, len(A), step)]
-    indices, distances, proven = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return indices, distances, proven
+    found = {}
+    for metric in metrics:
+        is_angle = metric == "angle"
+        queries, rows = (_to_unit(a), _to_unit(b)) if is_angle else (a, b)
+        starts = range(0, len(A), step)
+        parts = [_search(queries[start : start + step], rows, k, is_angle) for start in starts]
+        indices, distances, proven = (np.concatenate(part) for part in zip(*parts, strict=True))
+        found[metric] = indices, 2.0 * np.arctan(distances) if is_angle else distances, proven
+    return found
+
+
+def _to_unit(rows: Any) -> Any:
+    """Rows of length 1; those of zeros stay."""
+    norms = (rows * rows).sum(1, keepdim=True).sqrt()
+    return rows / norms.masked_fill(norms == 0, 1.0)
 
 
 def _search(a: Any, b: Any, k: int, is_angle: bool) -> tuple[NDArray, NDArray, NDArray]:

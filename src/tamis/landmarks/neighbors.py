@@ -63,7 +63,7 @@ def nearest_rows(
     if not 1 <= k <= min(MOST, B.shape[0]):
         raise ValueError(f"k must be between 1 and {min(MOST, B.shape[0])}, got {k!r}.")
     if device is not None:
-        return {metric: _search_on_device(A, B, k, metric, device) for metric in metrics}
+        return _search_on_device(A, B, k, metrics, device)
     searches = []
     plain = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -93,16 +93,15 @@ def nearest_rows(
     return {metric: search.result() for metric, _, search in searches}
 
 
-def _search_on_device(A, B, k, metric, device):
-    is_angle = metric == "angle"
-    maps = (prepare(A, "angle"), prepare(B, "angle")) if is_angle else (A, B)
-    indices, distances, proven = search_on_device(*maps, k, is_angle, device)
-    if is_angle:
-        distances = 2.0 * np.arctan(distances)
-    rest = np.flatnonzero(~proven)
-    if rest.size:
-        indices[rest], distances[rest] = nearest_rows(A[rest], B, k, [metric])[metric]
-    return indices, distances
+def _search_on_device(A, B, k, metrics, device):
+    found = {}
+    on_device = search_on_device(A, B, k, metrics, device)
+    for metric, (indices, distances, proven) in on_device.items():
+        rest = np.flatnonzero(~proven)
+        if rest.size:
+            indices[rest], distances[rest] = nearest_rows(A[rest], B, k, [metric])[metric]
+        found[metric] = indices, distances
+    return found
 
 
 class _Products:
