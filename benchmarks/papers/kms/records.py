@@ -64,6 +64,11 @@ class Results:
         values = [100 * r[0] for r in self.records.get(name, {}).get(method, {}).values()]
         return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
+    def error(self, name, method):
+        """Standard error of the mean over splits, in percent."""
+        spread = self.spread(name, method)
+        return None if spread is None else spread / np.sqrt(self.n_splits(name, method))
+
     def n_rows(self, name, method):
         """The fewest training rows of a split."""
         return min(r[2] for r in self.records[name][method].values())

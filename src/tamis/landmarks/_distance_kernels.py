@@ -14,7 +14,6 @@ from tamis._compile import compiled
 
 __all__ = [
     "dense_keys",
-    "dense_keys_to_row",
     "dense_norms",
     "dense_region_sums",
     "finish_keys",
@@ -80,29 +79,6 @@ def dense_keys(X, RT, is_angle):
                     far[k] += total * total
         finish_keys(near, far, is_angle)
     return out
-
-
-@compiled
-def dense_keys_to_row(XT, row, is_angle):
-    """Keys of all rows to one of them, from the transposed rows."""
-    d, n = XT.shape
-    near = np.zeros(n)
-    far = np.zeros(n)
-    for j in range(d):
-        column = XT[j]
-        x = column[row]
-        for i in range(n):
-            difference = column[i] - x
-            near[i] += difference * difference
-    if is_angle:
-        for j in range(d):
-            column = XT[j]
-            x = column[row]
-            for i in range(n):
-                total = column[i] + x
-                far[i] += total * total
-    finish_keys(near, far, is_angle)
-    return near
 
 
 @compiled

@@ -306,46 +306,44 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
     keys = np.empty(n + 3)
     ordered = np.empty(MOST, np.int64)
     ranked = np.empty(MOST)
-    whole = n - n % lanes
     for block_row in range(G.shape[0]):
         i = first + block_row
         g = G[block_row]
         index = indices[i]
         distance = distances[i]
-        n_found = 0
-        if not slope[i] < 1e15:
-            # Too far away for float32: measure all.
-            for j in range(n):
-                rows[j] = j
-            _measure(A[i], B, rows, n, is_angle, keys)
-            for j in range(n):
-                n_found = _insert(keys[j], j, n_found, index, distance)
-            continue
-
-        s = g
-        if mode == 2:
-            _bound(cosines, g, r, gamma, alpha[i])
-            s = cosines
-        for p in range(lanes):
-            top[p] = -np.inf
-        for start in range(0, whole, lanes):
-            _raise(top, s[start : start + lanes])
-        _raise(top, s[whole:])
-        reached = _reached_by(top, most, k)
+        n_found = np.int64(0)
+        reached = np.float32(-np.inf)
         above = np.float32(np.inf)
-        while True:
-            # Always written, but counted only if it holds: a branch would be mispredicted.
-            n_groups = 0
+        # Else too far away for float32: all rows are measured.
+        is_bounded = slope[i] < 1e15
+        s = g
+        if is_bounded:
+            if mode == 2:
+                _bound(cosines, g, r, gamma, alpha[i])
+                s = cosines
             for p in range(lanes):
-                groups[n_groups] = p
-                n_groups += top[p] >= reached
-            n_rows = 0
-            for h in range(n_groups):
-                j = groups[h]
-                while j < n:
-                    rows[n_rows] = j
-                    n_rows += (s[j] >= reached) & (s[j] < above)
-                    j += lanes
+                top[p] = -np.inf
+            for start in range(0, n, lanes):
+                _raise(top, s[start : min(start + lanes, n)])
+            reached = _reached_by(top, most, k)
+        while True:
+            n_rows = np.int64(0)
+            if is_bounded:
+                # Always written, but counted only if it holds: a branch would be mispredicted.
+                n_groups = 0
+                for p in range(lanes):
+                    groups[n_groups] = p
+                    n_groups += top[p] >= reached
+                for h in range(n_groups):
+                    j = groups[h]
+                    while j < n:
+                        rows[n_rows] = j
+                        n_rows += (s[j] >= reached) & (s[j] < above)
+                        j += lanes
+            else:
+                for j in range(n):
+                    rows[j] = j
+                n_rows += n
             _measure(A[i], B, rows, n_rows, is_angle, keys)
             if n_found == 0 and k <= n_rows <= MOST:
                 _place(keys[:n_rows], rows[:n_rows], ordered, ranked, index, distance)

@@ -19,9 +19,10 @@ def vote_shares(indices, distances, codes, class_weight, k, by_distance):
     n = indices.shape[0]
     C = class_weight.size
     votes = np.zeros((n, C))
+    start = np.int64(0)  # a plain 0 would have a type of its own, and a second compilation
     for i in range(n):
         row = votes[i]
-        _count_votes(row, indices[i], distances[i], codes, class_weight, 0, k, by_distance)
+        _count_votes(row, indices[i], distances[i], codes, class_weight, start, k, by_distance)
         total = 0.0
         top = 0.0
         for c in range(C):
@@ -40,10 +41,11 @@ def vote_codes(indices, distances, codes, class_weight, ks, by_distance):
     out = np.empty((ks.size, n), np.int16)
     votes = np.empty(C)
     for i in range(n):
-        votes[:] = 0.0
+        for c in range(C):
+            votes[c] = 0.0
         index = indices[i]
         distance = distances[i]
-        done = 0
+        done = np.int64(0)
         for s in range(ks.size):
             _count_votes(votes, index, distance, codes, class_weight, done, ks[s], by_distance)
             done = ks[s]

@@ -110,11 +110,10 @@ class Sampler:
 
     @cached_property
     def _by_feature(self):
-        """Prepared rows as `keys_to_row` needs them."""
-        return self.P if is_sparse(self.P) else np.ascontiguousarray(self.P.T)
+        return None if is_sparse(self.P) else np.ascontiguousarray(self.P.T)
 
     def _keys_to(self, row):
-        return keys_to_row(self._by_feature, self.X, row, self.distance)
+        return keys_to_row(self.P, self._by_feature, row, self.distance)
 
     def _from_keys(self, keys):
         """Distances of shape (n_samples, n_landmarks) from keys of the transposed shape."""

@@ -23,7 +23,6 @@ from scipy import sparse
 from tamis._array import Matrix, is_sparse
 from tamis.landmarks._distance_kernels import (
     dense_keys,
-    dense_keys_to_row,
     dense_norms,
     dense_region_sums,
     sparse_keys,
@@ -77,28 +76,24 @@ def distances(P: Matrix, R: NDArray, distance: str) -> NDArray[np.float64]:
     -------
     D : ndarray of shape (n_samples, n_landmarks)
     """
-    return as_distances(_keys(P, R, distance), distance)
-
-
-def _keys(P, R, distance):
     RT = np.ascontiguousarray(prepare(R, distance).T)
     is_angle = distance == "angle"
     if is_sparse(P):
-        return sparse_keys(P.data, P.indices, P.indptr, RT, is_angle)
-    return dense_keys(P, RT, is_angle)
+        keys = sparse_keys(P.data, P.indices, P.indptr, RT, is_angle)
+    else:
+        keys = dense_keys(P, RT, is_angle)
+    return as_distances(keys, distance)
 
 
-def keys_to_row(by_feature: Matrix, X: Matrix, row: int, distance: str) -> NDArray[np.float64]:
-    """Keys of all rows to one of them: in the order of their distances.
+def keys_to_row(P: Matrix, by_feature: NDArray | None, row: int, distance: str) -> NDArray:
+    """Keys of all rows to one of them: numbers in the order of the distances.
 
     Parameters
     ----------
-    by_feature : ndarray of shape (n_features, n_samples) or CSR array of shape \
-            (n_samples, n_features)
-        Prepared rows, dense ones transposed: the sums over features are then vectorised over the
-        rows.
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        Rows that are not prepared.
+    P : ndarray or CSR array of shape (n_samples, n_features)
+        Prepared rows.
+    by_feature : ndarray of shape (n_features, n_samples) or None
+        The same transposed, for dense rows: so the kernel is vectorised over the rows.
     row : int
     distance : {"euclidean", "angle"}
 
@@ -106,9 +101,12 @@ def keys_to_row(by_feature: Matrix, X: Matrix, row: int, distance: str) -> NDArr
     -------
     keys : ndarray of shape (n_samples,)
     """
-    if is_sparse(by_feature):
-        return _keys(by_feature, take_rows(X, np.array([row])), distance)[:, 0]
-    return dense_keys_to_row(by_feature, row, distance == "angle")
+    is_angle = distance == "angle"
+    if by_feature is None:
+        column = take_rows(P, np.array([row])).T
+        keys = sparse_keys(P.data, P.indices, P.indptr, np.ascontiguousarray(column), is_angle)
+        return keys[:, 0]
+    return dense_keys(P[row : row + 1], by_feature, is_angle)[0]
 
 
 def as_distances(keys: NDArray, distance: str) -> NDArray[np.float64]:

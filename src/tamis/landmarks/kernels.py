@@ -16,8 +16,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._compile import compiled
-
 __all__ = ["KERNELS", "apply_kernel", "region_radii"]
 
 KERNELS = ("linear", "gaussian", "sigmoid", "cauchy")
@@ -38,17 +36,9 @@ def region_radii(D: NDArray) -> tuple[NDArray, NDArray]:
     region : ndarray of int of shape (n_samples,)
         Nearest landmark of each row; ties go to the first.
     """
-    return _radii(D)
-
-
-@compiled
-def _radii(D):
+    region = D.argmin(axis=1)
     sigma = np.zeros(D.shape[1])
-    region = np.empty(D.shape[0], np.int64)
-    for i in range(D.shape[0]):
-        nearest = D[i].argmin()
-        region[i] = nearest
-        sigma[nearest] = max(sigma[nearest], D[i, nearest])
+    np.maximum.at(sigma, region, D[np.arange(region.size), region])
     return sigma, region
 
 

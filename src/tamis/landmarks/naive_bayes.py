@@ -34,9 +34,9 @@ def train_naive_bayes(Z: NDArray, codes: NDArray, log_prior: NDArray) -> dict:
     log_prior : ndarray of shape (n_classes,)
         Logarithms of the priors; -inf for a class without rows.
     """
-    means, variances, squares = _moments(Z, codes, log_prior.size)
-    widest = squares.max() / Z.shape[0]
-    floor = _SMOOTHING * widest
+    means, variances = _moments(Z, codes, log_prior.size)
+    # Variances of values minus the first one: those of constant columns are exactly 0.
+    floor = _SMOOTHING * (Z - Z[0]).var(axis=0).max()
     return {
         "means": means,
         "variances": variances + (floor if floor > 0 else 1.0),
@@ -70,17 +70,7 @@ def _moments(Z, codes, n_classes):
     for c in range(n_classes):
         for j in range(K):
             variances[c, j] /= max(count[c], 1.0)
-    # Values minus the first one: constant columns are exactly constant.
-    sums = np.zeros(K)
-    squares = np.zeros(K)
-    for i in range(n):
-        for j in range(K):
-            sums[j] += Z[i, j] - Z[0, j]
-    for i in range(n):
-        for j in range(K):
-            difference = Z[i, j] - Z[0, j] - sums[j] / n
-            squares[j] += difference * difference
-    return means, variances, squares
+    return means, variances
 
 
 @compiled
