@@ -76,7 +76,11 @@ class _Walk:
 
     def __init__(self, problem):
         self.problem = problem
-        self.X = problem.matrix.columns(slice(None)).X
+        X = problem.matrix.columns(slice(None)).X
+        columns = [X] if problem.rho is None else [X, -problem.indicator]
+        #: The features and, if they move, the centers; and memory for its rows with weights.
+        self.X = np.asfortranarray(np.concatenate(columns, axis=1))
+        self.part = np.empty_like(self.X)
         n_rows, k = problem.matrix.shape[1], problem.n_classes
         self.s = problem.weights[:, None]
         radius = problem.ball.radius
@@ -214,12 +218,12 @@ class _Systems:
             else:
                 self.factors.append(self._factorize(1.0 / self.psi[:, j], stiff[:, j]))
         if self.joined:
-            schur = np.diag(0.5 * scaling.square * scaling.stretch)
-            for j in range(k):
-                if j == 0 or self.factors[j] is not self.factors[0]:
-                    inverse = _invert(self.factors[j])[:n_rows, :n_rows]
-                along = scaling.tail[:, j]
-                schur -= along[:, None] * inverse * along
+            schur = np.asfortranarray(np.diag(0.5 * scaling.square * scaling.stretch))
+            for j, along in enumerate(scaling.tail.T):
+                inverse = _invert(self.factors[j])[:n_rows, :n_rows]
+                inverse *= along
+                inverse *= along[:, None]
+                schur -= inverse
             self.schur = linalg.cho_factor(schur, lower=True, overwrite_a=True, check_finite=False)
         # M^-1 c, where the tails of S^2 are (c, M).
         pull = (2.0 * scaling.head / scaling.stretch)[:, None] * scaling.tail
@@ -227,14 +231,14 @@ class _Systems:
         self.along_W, self.along_mu = self._solve(-self.pull, np.zeros((k, k)))
 
     def _factorize(self, curved, stiff):
-        problem = self.walk.problem
-        root = np.sqrt(curved)[:, None]
-        part = root * self.walk.X
+        """The Cholesky factor of one class, in the lower triangle."""
+        walk = self.walk
+        np.multiply(walk.X, np.sqrt(curved)[:, None], out=walk.part)
+        matrix = linalg.blas.dsyrk(1.0, walk.part, trans=1, lower=1)
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal[: stiff.size] += stiff
         if self.adaptive:
-            part = np.concatenate([part, -root * problem.indicator], axis=1)
-            stiff = np.concatenate([stiff, np.full(problem.n_classes, problem.rho)])
-        matrix = part.T @ part
-        matrix[np.diag_indices_from(matrix)] += stiff
+            diagonal[stiff.size :] += walk.problem.rho
         return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
 
     def _solve(self, right, center):
