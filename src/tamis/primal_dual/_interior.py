@@ -93,7 +93,7 @@ class _Walk:
         self.bounded = bool(np.isfinite(problem.loss.bound))
         self.above, self.below = np.maximum(R, 0) + middle, np.maximum(-R, 0) + middle
         #: Size of X'Z where W = 0, the unit of the multiplier.
-        self.slope = max(problem.ball.dual_norm(problem.dual_of(problem.empty()).G), 1e-300)
+        self.slope = max(problem.ball.dual_norm(problem.empty_dual().G), 1e-300)
         self.Z = np.zeros_like(R)
         self.G = np.zeros((n_rows, k))
         self.multiplier = max(float(problem.weights.sum()) * middle / max(radius, 1e-300), 1e-300)
@@ -210,7 +210,9 @@ class _Systems:
         self.joined = scaling.tail.shape[1] > 1
         n_rows, k = walk.G.shape
         stiff = 1.0 / (scaling.square if self.joined else scaling.square * scaling.stretch)
-        stiff = np.broadcast_to(stiff[:, None], (n_rows, k)) if self.joined else stiff.reshape(-1, k)
+        stiff = (
+            np.broadcast_to(stiff[:, None], (n_rows, k)) if self.joined else stiff.reshape(-1, k)
+        )
         self.factors = []
         for j in range(k):
             if j and self.joined and not self.residuals:

@@ -94,7 +94,7 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
     """
     empty = problem.empty()
     unit = empty.value
-    pair = Pair(empty, problem.dual_of(empty)) if start is None else start.better(empty)
+    pair = Pair(empty, problem.empty_dual()) if start is None else start.better(empty)
     n_iter = 0
     yield Solution(pair, unit, n_iter)
     working = _WorkingSet(problem)
