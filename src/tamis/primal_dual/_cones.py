@@ -103,13 +103,6 @@ class Scaling:
         moved = points.tail + (points.head + along / (1.0 + self.head))[:, None] * tail
         return Points(factor * head, factor[:, None] * moved)
 
-    def twice(self, points: Points) -> Points:
-        """S^2 times points."""
-        along = self.head * points.head + np.einsum("ij,ij->i", self.tail, points.tail)
-        head = self.square * (2.0 * along * self.head - points.head)
-        tail = 2.0 * along[:, None] * self.tail + points.tail
-        return Points(head, self.square[:, None] * tail)
-
     def solve_tail(self, tails: NDArray) -> NDArray:
         """The inverse of the block of S^2 that belongs to the tails, times `tails`."""
         along = np.einsum("ij,ij->i", self.tail, tails)

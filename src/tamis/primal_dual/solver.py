@@ -31,7 +31,7 @@ from tamis.primal_dual.problem import Pair, Primal
 __all__ = ["Solution", "resume", "solve"]
 
 # Size of the first inner problem: this many values of the data, within bounds.
-_FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 100
+_FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 50
 # Inner problems are solved to this share of the current gap.
 _INNER_GAP = 0.03
 _COMPILED_INNER_GAP = 0.003
