@@ -171,8 +171,8 @@ class Problem:
         """The problem with only some rows of W; the others are 0."""
         columns = None if self.class_columns is None else self.class_columns[rows]
         restricted = replace(self, matrix=self.matrix.columns(rows), class_columns=columns)
-        if self.loss.is_smooth:
-            self.__dict__.setdefault("rough_squared_norm", restricted.rough_squared_norm)
+        if self.loss.is_smooth and "rough_squared_norm" not in self.__dict__:
+            self.__dict__["rough_squared_norm"] = restricted.rough_squared_norm
         return self._share(restricted, "indicator", "rough_squared_norm")
 
     def with_radius(self, radius):

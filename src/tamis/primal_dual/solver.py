@@ -233,7 +233,7 @@ class _WorkingSet:
             level = np.median(scores[active]) if active.size else 0.0
             violators = int(np.count_nonzero(scores > level)) - active.size // 2
             # Interior-point methods take many times as long for twice the rows.
-            most = held.size if self.inside else 2 * active.size
+            most = held.size if self.inside else 3 * active.size
             n_new = min(max(most, self.first), max(violators, _FEWEST_ROWS))
         if active.size > _DENSE_SHARE * everything.size and not self.inside:
             return everything
