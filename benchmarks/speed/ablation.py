@@ -281,7 +281,10 @@ SWITCHES = {
     "interior": ([(solver, "can_walk_inside", never)], [(solver, "interior")]),
     "splitting": ([(solver, "can_split", never)], [(solver, "splitting")]),
     "pdhg": ([(solver, "pdhg", solver.splitting)], [(solver, "pdhg")]),
-    "working set": ([(solver, "_DENSE_SHARE", -1.0)], [(solver, "_restrict")]),
+    "working set": (
+        [(solver, "_DENSE_SHARE", -1.0), (solver, "_MOST_OF_ROWS", -1.0)],
+        [(solver, "_restrict")],
+    ),
 }
 
 

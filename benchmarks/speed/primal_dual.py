@@ -3,7 +3,8 @@
 One command, one thread: ``python benchmarks/speed/primal_dual.py`` (``--quick`` for small sizes).
 Times are CPU seconds until the certified relative gap is what is said; every solver gets the same
 standardized matrix. A peer that reaches its cap is counted with the cap, so its ratio is a lower
-bound (marked >). skglm is needed: ``pip install skglm``.
+bound (marked >). How often the data are read is counted by `reads`. skglm is needed:
+``pip install skglm``.
 """
 
 import argparse
@@ -19,10 +20,12 @@ sys.path.append(str(Path(__file__).parents[1] / "papers" / "primal_dual"))
 
 import numpy as np
 from datasets import generate as make_correlated
+from reads import counted
 from rivals import fast, time_to_gap
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import StandardScaler
 
+from tamis.primal_dual.solver import solve
 from tamis.primal_dual.training import make_problem, prepare
 
 RADIUS = {2: 2.0, 9: 5.0}
@@ -33,6 +36,8 @@ def main():
     sizes = (200, 400) if options.quick else (1000, 3000, 5000, 10_000, 15_000)
     m = 200 if options.quick else 1000
     warm_up()
+    passes(m, sizes[len(sizes) // 2])
+    collinear(m, options.cap)
     growth(m, sizes, options.cap)
     against_algorithm_1(m, sizes[len(sizes) // 2], options.cap)
     against_fista(m, sizes[-1], options.cap)
@@ -66,9 +71,9 @@ def generate(m, d, correlation):
     return np.asfortranarray(X), y
 
 
-def problem_of(X, y, *, loss="huber", ball="l1", radius=None, adaptive=True):
+def problem_of(X, y, *, loss="huber", ball="l1", radius=None, adaptive=True, standardize=False):
     k = int(y.max()) + 1
-    data = prepare(X, y, k, np.ones(y.size), standardize=False)
+    data = prepare(X, y, k, np.ones(y.size), standardize=standardize)
     rho = 2.0 * y.size / k if adaptive else None
     radius = RADIUS.get(k, 2.0) if radius is None else radius
     return make_problem(data, loss=loss, huber_delta=0.25, ball=ball, radius=radius, rho=rho)
@@ -88,6 +93,50 @@ def best_of(solver, make, tol, cap, repeats=3):
 
 def judge(ratio, target):
     return f"target >= {target:g} x {'met' if ratio >= target else 'NOT MET'}"
+
+
+def passes(m, d):
+    """How often X is read, from the raw data to the certificate; see `reads`."""
+    for correlation in (0, 0.9):
+        X, y = generate(m, d, correlation) if correlation else make_data(m, d, 2)
+        for standardize in (False, True):
+            with counted(X.size) as reads:
+                problem = problem_of(X, y, standardize=standardize)
+                *_, solution = solve(problem, tol=1e-3)
+            print(
+                f"Reads to a gap of 1e-3 (reached {solution.relative_gap:.0e}), Huber, l1 ball, "
+                f"m={m}, d={d}, correlation {correlation}, "
+                f"{'standardizing' if standardize else 'as is'}: {reads}; "
+                f"target <= 6 {'met' if reads.total <= 6 else 'NOT MET'}",
+                flush=True,
+            )
+
+
+def make_collinear(m, d, k):
+    """Ten factors with another mean in each class, and 1 % noise."""
+    rng = np.random.default_rng(0)
+    y = np.arange(m) % k
+    factors = rng.normal(size=(m, 10)) + rng.normal(size=(k, 10))[y]
+    X = factors @ rng.normal(size=(10, d))
+    return np.asfortranarray(X + 0.01 * X.std() * rng.normal(size=(m, d))), y
+
+
+def collinear(m, cap):
+    """The l2,1 ball, from few to many rows."""
+    print(f"Nearly collinear data, l2,1 ball, m = d = {m}, gap 1e-4, target 10 s")
+    for k in (2, 4, 9):
+        X, y = make_collinear(m, m, k)
+        for loss in ("huber", "l1", "frobenius"):
+            cells = []
+            for radius in (1.0, 10.0, 100.0):
+                problem = problem_of(X, y, loss=loss, ball="l21", radius=radius, standardize=True)
+                found = time_to_gap("tamis", problem, tol=1e-4, cap=cap)
+                met = found["reached"] and found["seconds"] <= 10
+                cells.append(
+                    f"radius {radius:g}: {found['seconds']:.1f} s ({found['features']} rows, gap "
+                    f"{found['gap']:.0e}) {'met' if met else 'NOT MET'}"
+                )
+            print(f"  k={k}, {loss} loss: {'; '.join(cells)}", flush=True)
 
 
 def growth(m, sizes, cap):

@@ -173,6 +173,19 @@ def test_dense_solutions_of_wide_data_are_reached_too(loss, ball):
     instance.assert_certified(solution.pair)
 
 
+@losses
+@pytest.mark.parametrize("radius", [1.0, 30.0])
+def test_nearly_collinear_features_in_the_l21_ball(loss, radius):
+    rng = np.random.default_rng(0)
+    codes = np.arange(60) % 3
+    factors = rng.normal(size=(60, 4)) + rng.normal(size=(3, 4))[codes]
+    X = factors @ rng.normal(size=(4, 150)) + 0.01 * rng.normal(size=(60, 150))
+    data = prepare(X, codes, 3, np.ones(60))
+    problem = make_problem(data, loss=loss, huber_delta=DELTA, ball="l21", radius=radius, rho=40.0)
+    *_, solution = solve(problem, tol=1e-6, max_iter=1500)
+    assert solution.relative_gap <= 1e-6
+
+
 def test_a_solution_in_hand_is_yielded_at_once():
     instance = Instance("huber", "l1")
     *_, solution = solve(instance.problem, tol=1e-8)
@@ -210,6 +223,19 @@ def test_the_empty_model_has_the_best_centers(loss, adaptive, weighted):
     empty = instance.problem.empty()
     assert not empty.W.any()
     assert empty.value == pytest.approx(instance.unit(), rel=1e-9)
+
+
+@losses
+@centers
+@weighted
+def test_the_dual_point_of_the_empty_model_needs_no_product(loss, adaptive, weighted):
+    problem = Instance(loss, "l21", adaptive, weighted).problem
+    found, expected = problem.empty_dual(), problem.dual_of(problem.empty())
+    assert_allclose(found.U, expected.U)
+    assert_allclose(found.G, expected.G, atol=1e-10)
+    assert found.value == pytest.approx(expected.value)
+    part = problem.restrict(np.array([1, 4]))
+    assert_allclose(part.empty_dual().G, expected.G[[1, 4]], atol=1e-10)
 
 
 @losses

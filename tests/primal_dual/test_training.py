@@ -199,3 +199,33 @@ def test_overflow_is_an_error_and_not_a_warning(form, standardize):
         X[3, 1] = 1e300
         with pytest.raises(ValueError, match=r"1e\+300"):
             prepare(form(X), codes, 3, weights)
+
+
+# The sums over classes.
+
+
+@forms
+@pytest.mark.parametrize("standardize", [True, False])
+def test_sums_of_the_columns_over_the_classes_come_with_the_moments(form, standardize):
+    X, codes, weights = make_data(offset=3.0)
+    factors = np.linspace(0.5, 2.0, 6)
+    data = prepare(form(X), codes, 3, weights, standardize=standardize, feature_weights=factors)
+    indicator = weights[:, None] * (codes[:, None] == np.arange(3))
+    expected = matrix_of(data).T @ indicator
+    assert_allclose(data.class_columns, expected, rtol=1e-11, atol=1e-11)
+
+
+def test_sums_far_from_0_are_not_used():
+    X, codes, weights = make_data(offset=1e7)
+    assert prepare(X, codes, 3, weights).class_columns is None
+
+
+@pytest.mark.parametrize("n_rows", [40, 5000])
+def test_blocks_of_columns_give_the_moments_of_all(n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 23))
+    codes, weights = np.arange(n_rows) % 3, rng.uniform(0.1, 2.0, n_rows)
+    rows, columns = (prepare(form(X), codes, 3, weights) for form in FORMS[:2])
+    assert_allclose(rows.mean, columns.mean, rtol=1e-10)
+    assert_allclose(rows.scale, columns.scale, rtol=1e-12)
+    assert_allclose(rows.class_columns, columns.class_columns, rtol=1e-9, atol=1e-9)

@@ -61,6 +61,8 @@ class _Ball:
     selects_rows = False
     #: Whether the ball is a polytope.
     is_flat = False
+    #: The norm is the sum of the l2 norms of these ("entries" or "rows"); None for other norms.
+    groups: str | None = None
 
     def __init__(self, radius):
         self.radius = radius
@@ -79,6 +81,7 @@ class L1Ball(_Ball):
 
     selects_rows = True
     is_flat = True
+    groups = "entries"
 
     def norm(self, W):
         """Norm of W."""
@@ -112,6 +115,7 @@ class L21Ball(_Ball):
     """Sum of the l2 norms of the rows: the group lasso."""
 
     selects_rows = True
+    groups = "rows"
 
     def norm(self, W):
         """Norm of W."""

@@ -119,6 +119,8 @@ class Problem:
         See `tamis.primal_dual.balls`.
     rho : float or None
         Weight of the centers' distance from I; None for centers fixed at I.
+    class_columns : ndarray of shape (n_features, n_classes) or None
+        X' diag(s) Y, if it is known.
     """
 
     matrix: Standardized
@@ -128,6 +130,7 @@ class Problem:
     loss: Any
     ball: Any
     rho: float | None
+    class_columns: np.ndarray | None = None
 
     @cached_property
     def class_sizes(self):
@@ -153,7 +156,10 @@ class Problem:
 
     @cached_property
     def rough_squared_norm(self):
-        """A rough lower estimate, for methods that find their step lengths themselves."""
+        """A rough lower estimate, for methods that find their step lengths themselves.
+
+        Of the first rows that the problem was restricted to, if it was: few columns are read.
+        """
         return self.matrix.rough_squared_norm(to_host(self.weights))
 
     @cached_property
@@ -168,14 +174,17 @@ class Problem:
 
     def restrict(self, rows):
         """The problem with only some rows of W; the others are 0."""
-        restricted = replace(self, matrix=self.matrix.columns(rows))
-        return self._share(restricted, "indicator")
+        columns = None if self.class_columns is None else self.class_columns[rows]
+        restricted = replace(self, matrix=self.matrix.columns(rows), class_columns=columns)
+        if self.loss.is_smooth and "rough_squared_norm" not in self.__dict__:
+            self.__dict__["rough_squared_norm"] = restricted.rough_squared_norm
+        return self._share(restricted, "indicator", "rough_squared_norm")
 
     def with_arithmetic(self, arithmetic: Arithmetic):
         """The problem with products in another arithmetic; its values are not certified."""
         matrix = replace(self.matrix, arithmetic=arithmetic)
         other = replace(self, matrix=matrix)
-        return self._share(other, "indicator", "squared_norm")
+        return self._share(other, "indicator", "squared_norm", "rough_squared_norm")
 
     def certify(self, pair):
         """A pair of the problem with another arithmetic, with products in this one."""
@@ -185,14 +194,11 @@ class Problem:
         """The problem with another radius, which shares the data and what is known of them."""
         other = replace(self, ball=type(self.ball)(radius))
         other.__dict__["_empty"] = self._empty
-        return self._share(other, "indicator", "squared_norm")
+        return self._share(other, "indicator", "squared_norm", "rough_squared_norm")
 
     def _share(self, other, *if_known):
         """Give another problem what is known of the same rows."""
-        names = ["_weighted_indicator", "class_sizes", "step_guess"]
-        if not self.matrix.is_on_device:  # there, steps on few columns find it faster
-            names.append("rough_squared_norm")
-        for name in names:
+        for name in ("_weighted_indicator", "class_sizes", "step_guess"):
             other.__dict__[name] = getattr(self, name)
         for name in if_known:
             if name in self.__dict__:
@@ -243,6 +249,14 @@ class Problem:
         W = np.zeros((n_features, self.n_classes))
         XW = zeros((n_samples, self.n_classes), self.matrix.X)
         return self.primal(W, mu, XW)
+
+    def empty_dual(self):
+        """The dual point of the empty model, without a product if the class sums are known."""
+        empty = self._empty
+        if self.class_columns is None:
+            return self.dual_of(empty)
+        U = self.loss.gradient(empty.mu)  # one row per class
+        return self.dual(from_host(U[self.codes], self.matrix.X), self.class_columns @ U)
 
     def dispersion(self, primal):
         """One scale of the residuals around their centers."""

@@ -208,7 +208,7 @@ def many_features(problem, wanted=None):
 def _first_radius(problem):
     """A tenth of the radius at which the first feature could explain everything."""
     empty = problem.empty()
-    slope = problem.ball.dual_norm(problem.dual_of(empty).G)
+    slope = problem.ball.dual_norm(problem.empty_dual().G)
     return 0.1 * empty.value / slope if slope > 0 else 0.1
 
 

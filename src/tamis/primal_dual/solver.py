@@ -32,12 +32,14 @@ from tamis.primal_dual.problem import Pair, Primal
 __all__ = ["Solution", "resume", "solve"]
 
 # Size of the first inner problem: this many values of the data, within bounds.
-_FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 100
+_FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 50
 # Inner problems are solved to this share of the current gap.
 _INNER_GAP = 0.03
 _COMPILED_INNER_GAP = 0.003
 # Beyond this share of non-zero rows, the whole problem is solved at once.
 _DENSE_SHARE = 0.25
+# A larger share of the rows is not worth choosing.
+_MOST_OF_ROWS = 0.7
 # Iterations of an inner algorithm between two checks by the solver.
 _STRIDE = 50
 # A Huber loss with a smaller delta is treated like the l1 loss.
@@ -97,7 +99,7 @@ def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
     unit = empty.value
     # 32 bits show which rows are missing; the proof at the end has 64.
     scout = problem.with_arithmetic("float32") if problem.matrix.is_single else problem
-    pair = Pair(empty, scout.dual_of(empty)) if start is None else start.better(empty)
+    pair = Pair(empty, scout.empty_dual()) if start is None else start.better(empty)
     n_iter = 0
     yield Solution(pair, unit, n_iter)
     working = _WorkingSet(problem)
@@ -151,7 +153,7 @@ def _improve(problem, pair, aim, limit):
     makers = []
     if can_walk_inside(problem):
         if smooth:
-            makers.append(lambda p: _stretch(first_order(p), _patience(problem)))
+            makers.append(lambda p: _while_it_pays(first_order(p), aim, _patience(problem)))
         makers.append(lambda p: _count(interior(problem, p)))
     if smooth:
         makers.append(first_order)
@@ -188,14 +190,14 @@ def _refine(problem, pair, aim, limit):
 def _patience(problem):
     """Number of first-order steps that take as long as an interior-point method.
 
-    In microseconds, assuming 2 and 10 billion operations per second for products with few and with
+    In microseconds, assuming 2 and 20 billion operations per second for products with few and with
     many columns, plus the time of calls.
     """
     (n_samples, n_features), k = problem.matrix.shape, problem.n_classes
     calls = 10.0 if can_descend(problem) else 150.0
     step = calls + 4.0 * n_samples * n_features * k / 2e3
-    system = 2.0 * n_samples * n_features**2 + n_features**3
-    return int(15 * (1000.0 + k * (100.0 + system / 1e4)) / step)
+    system = n_samples * n_features**2 + n_features**3
+    return int(15 * (1000.0 + k * (100.0 + system / 2e4)) / step)
 
 
 def _count(pairs):
@@ -204,14 +206,24 @@ def _count(pairs):
         yield pair, 1
 
 
-def _stretch(runner, n_iter):
-    """Run an algorithm for its next `n_iter` iterations, or a few more."""
-    done = 0
+def _while_it_pays(runner, aim, n_iter):
+    """Run an algorithm for at most `n_iter` iterations, or until it will not reach `aim` in time.
+
+    It gets a quarter of the iterations in any case. Later, its progress over the second half of
+    the iterations so far is taken as what it will make of the same number again.
+    """
+    done, trace = 0, []
     for pair, n_steps in runner:
         yield pair, n_steps
         done += n_steps
+        trace.append((done, pair.gap))
         if done >= n_iter:
             return
+        if done >= n_iter / 4:
+            earlier = next(gap for at, gap in trace if at >= done / 2)
+            left = 2 * (n_iter - done) / done
+            if pair.gap * (pair.gap / earlier) ** left > aim:
+                return
 
 
 def _in_turn(pair, makers):
@@ -229,6 +241,7 @@ class _WorkingSet:
         self.problem = problem
         self.rows = np.zeros(0, dtype=np.intp)
         self.scores = None
+        self.inside = can_walk_inside(problem)
         n_samples = max(problem.matrix.shape[0], 1)
         self.first = min(max(_FIRST_VALUES // n_samples, _FEWEST_ROWS), _FIRST_ROWS)
 
@@ -254,15 +267,17 @@ class _WorkingSet:
             # Rows in use share one score at the optimum; before that, half are above it.
             level = np.median(scores[active]) if active.size else 0.0
             violators = int(np.count_nonzero(scores > level)) - active.size // 2
-            n_new = min(max(2 * active.size, self.first), max(violators, _FEWEST_ROWS))
-        if active.size > _DENSE_SHARE * everything.size:
+            # Interior-point methods take many times as long for twice the rows.
+            most = held.size if self.inside else 3 * active.size
+            n_new = min(max(most, self.first), max(violators, _FEWEST_ROWS))
+        if active.size > _DENSE_SHARE * everything.size and not self.inside:
             return everything
         scores = scores.copy()
         scores[held] = -np.inf
         n_new = min(n_new, everything.size - held.size)
         new = np.argpartition(-scores, n_new - 1)[:n_new] if n_new > 0 else everything[:0]
         self.rows = np.union1d(held, new)
-        if self.rows.size > 2 * _DENSE_SHARE * everything.size:
+        if self.rows.size > _MOST_OF_ROWS * everything.size:
             self.rows = everything
         return self.rows
 

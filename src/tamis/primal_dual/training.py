@@ -32,6 +32,8 @@ __all__ = ["TrainingData", "make_problem", "prepare"]
 # A column this many of its own standard deviations away from 0 is centered before it is
 # multiplied: centering the product would lose that many digits.
 _FAR = 1e3
+# Values of a block of columns that is read twice, and its least width.
+_BLOCK_VALUES, _LEAST_WIDTH = 30_000, 8
 # Limits for the norms of columns that are not standardized.
 _LARGEST_NORM = 1e30
 
@@ -52,6 +54,9 @@ class TrainingData:
     mean, scale : ndarray of shape (n_features,)
         Standardized (and weighted) columns are ``(X - mean) / scale``. Constant columns have scale
         1, those that vary by no more than rounding an infinite one: neither has any influence.
+    class_columns : ndarray of shape (n_features, n_classes) or None
+        Weighted sums of the columns of `matrix` over each class; None where the sums of the
+        original columns do not give them accurately.
     """
 
     matrix: Standardized
@@ -61,6 +66,7 @@ class TrainingData:
     rows: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
+    class_columns: np.ndarray | None = None
 
 
 def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=None):
@@ -95,7 +101,7 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
     n_features = X.shape[1]
     if not standardize:
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = _spread_of(X, np.zeros(n_features), weights / weights.max())
+            sums, squares = _moments(X, codes, n_classes, weights, centered=False)
             if feature_weights is not None:
                 squares = squares * feature_weights**2
         check_finite((squares,), X)
@@ -109,14 +115,14 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
         mean, scale = np.zeros(n_features), np.ones(n_features)
         if feature_weights is not None:
             scale = 1.0 / feature_weights
+            sums = sums * feature_weights[:, None]
         matrix = Standardized(X, None, feature_weights)
-        return TrainingData(matrix, codes, n_classes, weights, rows, mean, scale)
+        return TrainingData(matrix, codes, n_classes, weights, rows, mean, scale, sums)
 
     sizes = np.bincount(codes, weights=weights, minlength=n_classes)
-    shares = weights / sizes[codes] / n_classes  # all classes have equal weight
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = to_host(multiply_transposed(X, from_host(shares[:, None], X))[:, 0])
-        variance = _spread_of(X, mean, shares)
+        sums, variance = _moments(X, codes, n_classes, weights, centered=True)
+        mean = (sums / sizes).sum(axis=1) / n_classes
     check_finite((mean, variance), X)
     rounding = codes.size * np.finfo(np.float64).eps
     smallest = np.finfo(np.float64).tiny
@@ -130,9 +136,10 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
     if feature_weights is not None:
         scale = np.where(constant, scale, scale / feature_weights)
     inverse = np.where(constant, 0.0, 1.0 / scale)
-    return TrainingData(
-        _standardized(X, mean, inverse, far), codes, n_classes, weights, rows, mean, scale
-    )
+    # Far from 0, the difference of large sums would have few digits.
+    sums = None if far.any() else (sums - np.multiply.outer(mean, sizes)) * inverse[:, None]
+    matrix = _standardized(X, mean, inverse, far)
+    return TrainingData(matrix, codes, n_classes, weights, rows, mean, scale, sums)
 
 
 def _differ_from(X, chosen, row):
@@ -171,14 +178,31 @@ def _standardized(X, mean, inverse, far):
     return Standardized(X - shift, mean - shift, inverse)
 
 
-def _spread_of(X, mean, shares):
-    """Weighted mean square of each column about `mean`."""
+def _moments(X, codes, n_classes, weights, *, centered):
+    """Weighted sums of each column over each class, and its weighted mean square.
+
+    The latter is about the mean of the class means, with equal weight for each class, if
+    `centered`, else about 0, in units of the largest weight. Dense data are read once.
+    """
+    sizes = np.bincount(codes, weights=weights, minlength=n_classes)
+    if centered:
+        shares = weights / sizes[codes] / n_classes
+        to_mean = 1.0 / (sizes * n_classes)
+    else:
+        shares, to_mean = weights / weights.max(), np.zeros(n_classes)
     if is_on_device(X):
-        return spread(X, mean, shares)
+        indicator = np.where(codes[:, None] == np.arange(n_classes), weights[:, None], 0.0)
+        sums = to_host(multiply_transposed(X, from_host(indicator, X)))
+        return sums, spread(X, sums @ to_mean, shares)
     if not is_sparse(X):
         if X.flags.f_contiguous:
-            return _spread_columns(X.T, mean, shares)
-        return _spread_rows(np.ascontiguousarray(X), mean, shares)
+            return _moments_of_columns(X.T, codes, weights, shares, to_mean)
+        fits = max(_BLOCK_VALUES // X.shape[0], 1)
+        width = fits if fits >= _LEAST_WIDTH else X.shape[1]
+        return _moments_of_rows(np.ascontiguousarray(X), codes, weights, shares, to_mean, width)
+    indicator = np.where(codes[:, None] == np.arange(n_classes), weights[:, None], 0.0)
+    sums = multiply_transposed(X, indicator)
+    mean = sums @ to_mean
     csc = X.tocsc()
     column = np.repeat(np.arange(X.shape[1]), np.diff(csc.indptr))
     weight = shares[csc.indices]
@@ -186,27 +210,50 @@ def _spread_of(X, mean, shares):
     # Exactly no zeros in a full column: rounding would make a constant one appear to vary.
     zeros = np.where(np.diff(csc.indptr) == X.shape[0], 0.0, np.maximum(1 - held, 0))
     square = weight * (csc.data - mean[column]) ** 2
-    return np.bincount(column, square, minlength=X.shape[1]) + mean**2 * zeros
+    return sums, np.bincount(column, square, minlength=X.shape[1]) + mean**2 * zeros
 
 
 @compiled
-def _spread_rows(X, mean, shares):
-    total = np.zeros(X.shape[1])
-    for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            away = X[i, j] - mean[j]
-            total[j] += shares[i] * away * away
-    return total
-
-
-@compiled
-def _spread_columns(columns, mean, shares):
-    total = np.zeros(columns.shape[0])
+def _moments_of_columns(columns, codes, weights, shares, to_mean):
+    sums = np.zeros((columns.shape[0], to_mean.size))
+    spread = np.zeros(columns.shape[0])
     for j in range(columns.shape[0]):
         for i in range(columns.shape[1]):
-            away = columns[j, i] - mean[j]
-            total[j] += shares[i] * away * away
-    return total
+            sums[j, codes[i]] += weights[i] * columns[j, i]
+        mean = 0.0
+        for c in range(to_mean.size):
+            mean += sums[j, c] * to_mean[c]
+        total = 0.0
+        for i in range(columns.shape[1]):
+            away = columns[j, i] - mean
+            total += shares[i] * away * away
+        spread[j] = total
+    return sums, spread
+
+
+@compiled
+def _moments_of_rows(X, codes, weights, shares, to_mean, width):
+    """Blocks of columns that stay in the cache for the second loop."""
+    n_rows, n_columns = X.shape
+    sums = np.zeros((n_columns, to_mean.size))
+    spread = np.zeros(n_columns)
+    for start in range(0, n_columns, width):
+        stop = min(start + width, n_columns)
+        block = np.zeros((to_mean.size, stop - start))
+        for i in range(n_rows):
+            of_class = block[codes[i]]
+            for j in range(start, stop):
+                of_class[j - start] += weights[i] * X[i, j]
+        mean = np.zeros(stop - start)
+        for c in range(to_mean.size):
+            for j in range(start, stop):
+                sums[j, c] = block[c, j - start]
+                mean[j - start] += block[c, j - start] * to_mean[c]
+        for i in range(n_rows):
+            for j in range(start, stop):
+                away = X[i, j] - mean[j - start]
+                spread[j] += shares[i] * away * away
+    return sums, spread
 
 
 def make_problem(data, *, loss, huber_delta, ball, radius, rho):
@@ -234,4 +281,5 @@ def make_problem(data, *, loss, huber_delta, ball, radius, rho):
         make_loss(loss, huber_delta),
         BALLS[ball](float(radius)),
         rho,
+        data.class_columns,
     )
