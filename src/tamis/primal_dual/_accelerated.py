@@ -144,11 +144,9 @@ class _Step:
 
 def _squared_norm(blocks, n_features):
     """A rough lower estimate of the largest eigenvalue of X' diag(s) X, and the passes it took."""
-    v, value = np.ones(n_features) + np.arange(n_features) % 3, 0.0
-    for n_passes in range(1, _POWER_STEPS + 1):
-        v = blocks.run(Square(v), add)
+    v, value, n_passes = np.ones(n_features) + np.arange(n_features) % 3, 1.0, 0
+    while n_passes < _POWER_STEPS and value > 0:
+        v = blocks.run(Square(v / value), add)
         value = float(np.linalg.norm(v))
-        if value == 0:
-            break
-        v = v / value
+        n_passes += 1
     return value, n_passes

@@ -11,12 +11,12 @@ this side holds, besides gathered columns, is of the size of W.
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
@@ -301,8 +301,8 @@ def _solve_here(rows, columns, start, tol, max_iter):
     data, sizes = rows.gather(columns)
     part = replace(rows.problem, matrix=data.matrix, codes=data.codes, weights=data.weights)
     begin = resume(part, *start)
-    for solution in solve(part, begin, tol=_SHARE_OF_TOL * tol, max_iter=max_iter):
-        pass
+    solutions = solve(part, begin, tol=_SHARE_OF_TOL * tol, max_iter=max_iter)
+    solution = deque(solutions, maxlen=1).pop()
     ends = np.cumsum(list(sizes.values()))
     pair = solution.pair
     U = dict(zip(sizes, np.split(pair.dual.U, ends[:-1]), strict=True))
