@@ -81,11 +81,19 @@ def is_right(model, expected):
     )
 
 
+def pids_of(client):
+    """Process ids of two workers that answer; one that was killed may not be missed at once."""
+    while True:
+        client.wait_for_workers(2)
+        pids = client.run(os.getpid, on_error="ignore").values()
+        if len(pids) == 2:
+            return sorted(pids)
+        time.sleep(0.5)
+
+
 def fit_with_a_kill(model, client, rng, seconds):
     """Fit, and kill a worker after some seconds; returns whether it landed before the end."""
-    client.wait_for_workers(2)
-    pids = sorted(client.run(os.getpid).values())
-    victim = int(rng.choice(pids))
+    victim = int(rng.choice(pids_of(client)))
     ended, landed = threading.Event(), []
 
     def kill():
