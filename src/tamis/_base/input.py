@@ -46,7 +46,7 @@ def validate(estimator, X, y="no_validation", *, on_device=False, **options):
     -------
     out : checked X, or tuple of checked X and y
     """
-    _refuse_collections(X)
+    _refuse_collections(estimator, X)
     if is_on_device(X):
         if on_device and is_dispatching():
             return validate_on_device(estimator, X, y, options)
@@ -64,13 +64,14 @@ def validate(estimator, X, y="no_validation", *, on_device=False, **options):
     return validate_data(estimator, X, y, **options)
 
 
-def _refuse_collections(X):
+def _refuse_collections(estimator, X):
     """Raise for data on a cluster, which scikit-learn would load into memory without a word."""
     package = type(X).__module__.partition(".")[0]
     if package in ("dask", "dask_expr") and hasattr(X, "to_delayed"):
+        family = "PrimalDual" if "PrimalDual" in type(estimator).__name__ else "SparseCenter"
         raise TypeError(
             "X is a Dask collection, which would be loaded into memory. Use "
-            "tamis.dask.DaskSparseCenterClassifier, or pass X.compute()."
+            f"tamis.dask.Dask{family}Classifier, or pass X.compute()."
         )
     if package == "pyspark":
         raise TypeError(

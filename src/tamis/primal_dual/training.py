@@ -4,11 +4,15 @@ Columns are centered by the mean of the class means and divided by the class-bal
 deviation, so that a large class dominates neither the origin nor the unit.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tamis._array import (
+    Matrix,
     choose_rows,
     from_host,
     is_on_device,
@@ -27,7 +31,14 @@ from tamis.primal_dual.losses import make_loss
 from tamis.primal_dual.problem import Problem
 from tamis.primal_dual.standardized import Standardized
 
-__all__ = ["TrainingData", "make_problem", "prepare"]
+__all__ = [
+    "Scaling",
+    "TrainingData",
+    "make_problem",
+    "prepare",
+    "scale_columns",
+    "unscaled",
+]
 
 # A column this many of its own standard deviations away from 0 is centered before it is
 # multiplied: centering the product would lose that many digits.
@@ -98,48 +109,153 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
         X.sum_duplicates()
     if not is_on_device(X):
         X = X.astype(np.float64, copy=False)
-    n_features = X.shape[1]
     if not standardize:
         with np.errstate(over="ignore", invalid="ignore"):
             sums, squares = _moments(X, codes, n_classes, weights, centered=False)
             if feature_weights is not None:
                 squares = squares * feature_weights**2
+                sums = sums * feature_weights[:, None]
         check_finite((squares,), X)
-        largest = np.sqrt(squares.max(initial=0.0))
-        if not (largest == 0 or 1 / _LARGEST_NORM <= largest <= _LARGEST_NORM):
-            raise ValueError(
-                f"X has columns of norm up to {largest:.3g}, and standardize=False uses them as "
-                f"they are: between {1 / _LARGEST_NORM:g} and {_LARGEST_NORM:g} is allowed. "
-                "Multiply X by a constant, or use standardize=True."
-            )
-        mean, scale = np.zeros(n_features), np.ones(n_features)
-        if feature_weights is not None:
-            scale = 1.0 / feature_weights
-            sums = sums * feature_weights[:, None]
-        matrix = Standardized(X, None, feature_weights)
-        return TrainingData(matrix, codes, n_classes, weights, rows, mean, scale, sums)
+        scaling = unscaled(squares, feature_weights)
+        return TrainingData(
+            scaling.standardize(X),
+            codes,
+            n_classes,
+            weights,
+            rows,
+            scaling.mean,
+            scaling.scale,
+            sums,
+        )
 
     sizes = np.bincount(codes, weights=weights, minlength=n_classes)
     with np.errstate(over="ignore", invalid="ignore"):
         sums, variance = _moments(X, codes, n_classes, weights, centered=True)
         mean = (sums / sizes).sum(axis=1) / n_classes
     check_finite((mean, variance), X)
-    rounding = codes.size * np.finfo(np.float64).eps
+    first = to_host(to_dense(X[:1, :]))[0].astype(np.float64)
+    scaling = scale_columns(
+        mean,
+        variance,
+        codes.size,
+        first,
+        lambda chosen: _differ_from(X, chosen, first),
+        feature_weights,
+    )
+    mean, scale, inverse, far = scaling.mean, scaling.scale, scaling.inverse, scaling.far
+    # Far from 0, the difference of large sums would have few digits.
+    sums = None if far.any() else (sums - np.multiply.outer(mean, sizes)) * inverse[:, None]
+    matrix = scaling.standardize(X)
+    return TrainingData(matrix, codes, n_classes, weights, rows, mean, scale, sums)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How columns are standardized.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of shape (n_features,)
+        See `TrainingData`.
+    inverse : ndarray of shape (n_features,) or None
+        Factor of each column: 0 for one without influence; None for 1.
+    far : ndarray of bool of shape (n_features,) or None
+        Columns that are centered at once; None: nothing is centered.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    inverse: np.ndarray | None
+    far: np.ndarray | None
+
+    def standardize(self, X: Matrix) -> Standardized:
+        """The standardized matrix, with columns far from 0 centered at once."""
+        if self.far is None:
+            return Standardized(X, None, self.inverse)
+        mean, inverse = self.mean, self.inverse
+        if not self.far.any():
+            return Standardized(X, mean, inverse)
+        shift = np.where(self.far, mean, 0.0)
+        if is_sparse(X):
+            # Such a column has no zeros: with one it would be at most sqrt(n) deviations away from
+            # 0. The shift of columns with zeros must stay implicit.
+            csc = X.tocsc(copy=True)
+            full = self.far & (np.diff(csc.indptr) == X.shape[0])
+            shift = np.where(full, mean, 0.0)
+            csc.data -= np.repeat(shift, np.diff(csc.indptr))
+            return Standardized(csc.asformat(X.format), mean - shift, inverse)
+        if is_on_device(X):
+            xp = namespace(X)  # in 64 bits: the difference has no fewer digits than the data
+            X = xp.astype(X, xp.float64)
+        return Standardized(X - from_host(shift, X), mean - shift, inverse)
+
+    def of_columns(self, columns: np.ndarray) -> Scaling:
+        """The scaling of some columns."""
+        inverse = None if self.inverse is None else self.inverse[columns]
+        far = None if self.far is None else self.far[columns]
+        return Scaling(self.mean[columns], self.scale[columns], inverse, far)
+
+
+def scale_columns(
+    mean: np.ndarray,
+    variance: np.ndarray,
+    n_rows: int,
+    first: np.ndarray,
+    differ: Callable[[np.ndarray], np.ndarray],
+    feature_weights: np.ndarray | None,
+) -> Scaling:
+    """The scaling that follows from moments.
+
+    Parameters
+    ----------
+    mean, variance : ndarray of shape (n_features,)
+        Class-balanced moments; the mean is changed where a column is constant.
+    n_rows : int
+    first : ndarray of shape (n_features,)
+        The first row.
+    differ : callable
+        From a mask of columns to the indices of those that differ from `first` somewhere.
+    feature_weights : ndarray or None
+
+    Returns
+    -------
+    scaling : Scaling
+    """
+    rounding = n_rows * np.finfo(np.float64).eps
     smallest = np.finfo(np.float64).tiny
     constant = variance <= np.maximum((2 * rounding * mean) ** 2, smallest)
     # The mean of a constant is the constant, not its rounded average.
-    first = to_host(to_dense(X[:1, :]))[0].astype(np.float64)
     mean[constant] = first[constant]
     scale = np.where(constant, 1.0, np.sqrt(variance))
-    scale[_differ_from(X, constant & (variance > 0), first)] = np.inf
+    scale[differ(constant & (variance > 0))] = np.inf
     far = ~constant & (np.abs(mean) > _FAR * scale)
     if feature_weights is not None:
         scale = np.where(constant, scale, scale / feature_weights)
-    inverse = np.where(constant, 0.0, 1.0 / scale)
-    # Far from 0, the difference of large sums would have few digits.
-    sums = None if far.any() else (sums - np.multiply.outer(mean, sizes)) * inverse[:, None]
-    matrix = _standardized(X, mean, inverse, far)
-    return TrainingData(matrix, codes, n_classes, weights, rows, mean, scale, sums)
+    return Scaling(mean, scale, np.where(constant, 0.0, 1.0 / scale), far)
+
+
+def unscaled(squares: np.ndarray, feature_weights: np.ndarray | None) -> Scaling:
+    """The scaling of columns that are used as they are, after a check of their norms.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n_features,)
+        Squared norms of the (weighted) columns; the largest sample weight counts as 1.
+    feature_weights : ndarray or None
+
+    Returns
+    -------
+    scaling : Scaling
+    """
+    largest = np.sqrt(squares.max(initial=0.0))
+    if not (largest == 0 or 1 / _LARGEST_NORM <= largest <= _LARGEST_NORM):
+        raise ValueError(
+            f"X has columns of norm up to {largest:.3g}, and standardize=False uses them as "
+            f"they are: between {1 / _LARGEST_NORM:g} and {_LARGEST_NORM:g} is allowed. "
+            "Multiply X by a constant, or use standardize=True."
+        )
+    scale = np.ones(squares.size) if feature_weights is None else 1.0 / feature_weights
+    return Scaling(np.zeros(squares.size), scale, feature_weights, None)
 
 
 def _differ_from(X, chosen, row):
@@ -157,25 +273,6 @@ def _differ_from(X, chosen, row):
     else:
         differ = (block != row[columns]).any(axis=0)
     return columns[differ]
-
-
-def _standardized(X, mean, inverse, far):
-    """The matrix, with columns far from 0 centered at once."""
-    if not far.any():
-        return Standardized(X, mean, inverse)
-    shift = np.where(far, mean, 0.0)
-    if is_sparse(X):
-        # Such a column has no zeros: with one it would be at most sqrt(n) deviations away from 0.
-        # The shift of columns with zeros must stay implicit.
-        csc = X.tocsc(copy=True)
-        full = far & (np.diff(csc.indptr) == X.shape[0])
-        shift = np.where(full, mean, 0.0)
-        csc.data -= np.repeat(shift, np.diff(csc.indptr))
-        return Standardized(csc.asformat(X.format), mean - shift, inverse)
-    if is_on_device(X):
-        xp = namespace(X)  # in 64 bits: the difference has no fewer digits than the data
-        return Standardized(xp.astype(X, xp.float64) - from_host(shift, X), mean - shift, inverse)
-    return Standardized(X - shift, mean - shift, inverse)
 
 
 def _moments(X, codes, n_classes, weights, *, centered):
