@@ -65,8 +65,8 @@ def _refuse_collections(X):
         )
     if package == "pyspark":
         raise TypeError(
-            "X is a Spark frame, which would be loaded into memory. Pass X.toPandas(), or read "
-            "it in chunks with SparseCenterClassifier.fit_chunks."
+            "X is a Spark frame, which would be loaded into memory. Use "
+            "tamis.spark.SparkSparseCenterClassifier, or pass X.toPandas()."
         )
 
 
