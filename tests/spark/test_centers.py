@@ -143,10 +143,9 @@ def test_large_summaries_travel_in_pieces(spark):
     ]
     table = list(zip(vectors, y.tolist(), strict=True))
     data = spark.sparkContext.parallelize(table, 20).toDF(["features", "label"])
-    X = sparse.csr_array(np.ones((1, n_features)))  # every feature has a center
     X = sparse.vstack(
         [
-            sparse.csr_array((v.values, v.indices, [0, len(v.values)]), shape=X.shape)
+            sparse.csr_array((v.values, v.indices, [0, len(v.values)]), shape=(1, n_features))
             for v in vectors
         ]
     ).tocsr()

@@ -61,7 +61,7 @@ def processes(kind):
 
 @pytest.mark.parametrize("victim", ["executor", "python"])
 @pytest.mark.parametrize(("metric", "n_made"), [("l2", 4), ("l1", 30)])
-def test_killed_process(metric, n_made, victim, spark, tmp_path, record_property):
+def test_killed_process(metric, n_made, victim, spark, tmp_path):
     """A process is killed in the middle of a fit; the result has the same bits."""
     chunks = [make_rows(number * SIZE) for number in range(N_PARTITIONS)]
     expected = SparseCenterClassifier(3, metric=metric).fit_chunks(chunks)
@@ -83,6 +83,5 @@ def test_killed_process(metric, n_made, victim, spark, tmp_path, record_property
         finished.set()
         killer.join()
     assert killed == [True], "the fit ended before the process was killed"
-    print(f"{metric}: one {victim} process killed after {n_made} partitions; the same bits")
     np.testing.assert_array_equal(model.to_local().class_centers_, expected.class_centers_)
     np.testing.assert_array_equal(model.to_local().gains_, expected.gains_)
