@@ -85,7 +85,7 @@ class LocalChunks:
             )
         if is_read_again and isinstance(chunks, Iterator):
             raise ValueError(
-                "Medians need several passes over the chunks, but chunks is an iterator that can "
+                "The chunks are needed several times, but chunks is an iterator that can "
                 "be read only once. Pass a list, or a function that returns a new iterator."
             )
         self.chunks = chunks

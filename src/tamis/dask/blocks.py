@@ -3,10 +3,13 @@
 A pass is one task for each block and a tree of merges of the same shape as that of
 `tamis._passes.merge_in_tree`, so the result has the same bits as on one machine, whatever
 worker does a task, and when. Reductions of dask.array are not used: they fail on sparse blocks.
+Blocks without rows, which filters leave behind, are skipped.
 """
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +19,9 @@ from tamis._passes import merge_in_tree
 
 __all__ = ["DaskBlocks", "map_rows", "rows_of"]
 
+# Seconds between two looks at the workers of a cluster.
+_LOOK = 1.0
+
 
 def rows_of(X: Any, name: str = "X") -> list:
     """The blocks of rows of a Dask array or dataframe, as delayed objects."""
@@ -24,7 +30,7 @@ def rows_of(X: Any, name: str = "X") -> list:
     if not hasattr(X, "to_delayed"):
         raise ValueError(
             f"{name} must be a Dask array or dataframe, got {type(X).__name__}. For data in "
-            "memory use tamis.SparseCenterClassifier, for chunks its fit_chunks."
+            "memory use the classifier of the same name in tamis, for chunks its fit_chunks."
         )
     if X.ndim == 2 and X.numblocks[1] > 1:
         raise ValueError(
@@ -34,7 +40,46 @@ def rows_of(X: Any, name: str = "X") -> list:
     return list(X.to_delayed().ravel())
 
 
-class DaskBlocks:
+class _Passes:
+    """Passes over blocks: see `tamis._passes.Passes`."""
+
+    feature_names: Sequence[str] | None = None  # frames have names of their own
+
+    def __init__(self, blocks, client, worker_timeout):
+        self.blocks = blocks
+        self.client = client
+        self.worker_timeout = worker_timeout
+
+    def run(self, task: Callable, merge: Callable) -> Any:
+        """Run the task on all blocks, merge the results and return the last one."""
+        import dask
+
+        merge = dask.delayed(merge, pure=False)
+        join = dask.delayed(_merge, pure=False)
+        whole = merge_in_tree(self._map(task), lambda one, other: join(merge, one, other))
+        return None if whole is None else self._compute([whole])[0]
+
+    def _map(self, task):
+        import dask
+
+        # The task holds arrays: it is sent once, not with every block.
+        shared = dask.delayed(task, pure=False)
+        call = dask.delayed(_call, pure=False)
+        return [call(shared, number, block) for number, block in enumerate(self.blocks)]
+
+    def _compute(self, values):
+        import dask
+
+        # Large is only what a task must know: dual points of the rows.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            client = self.client or _current_client()
+            if client is None:
+                return dask.compute(*values)
+            futures = client.compute(values)
+        return _await(client, futures, self.worker_timeout)
+
+
+class DaskBlocks(_Passes):
     """Passes over the blocks of X, y and weights: see `tamis._passes.Passes`.
 
     Parameters
@@ -42,45 +87,92 @@ class DaskBlocks:
     X, y, sample_weight : Dask collections with the same blocks of rows; weights may be None
     client : distributed.Client or None
         Where to compute; None: the current client, or Dask's default scheduler.
+    worker_timeout : float
+        Seconds to wait while a cluster has no workers.
     """
 
-    def __init__(self, X: Any, y: Any, sample_weight: Any, client: Any) -> None:
-        self.client = client
-        self.feature_names: Sequence[str] | None = None  # frames have names of their own
-        self.blocks = rows_of(X)
-        others = [rows_of(y, "y")]
+    def __init__(
+        self, X: Any, y: Any, sample_weight: Any, client: Any, worker_timeout: float
+    ) -> None:
+        parts = [rows_of(X), rows_of(y, "y")]
         if sample_weight is not None:
-            others.append(rows_of(sample_weight, "sample_weight"))
-        for name, part in zip(("y", "sample_weight"), others, strict=False):
-            if len(part) != len(self.blocks):
+            parts.append(rows_of(sample_weight, "sample_weight"))
+        for name, part in zip(("y", "sample_weight"), parts[1:], strict=False):
+            if len(part) != len(parts[0]):
                 raise ValueError(
-                    f"X has {len(self.blocks)} blocks of rows, but {name} has {len(part)}. "
+                    f"X has {len(parts[0])} blocks of rows, but {name} has {len(part)}. "
                     f"Rechunk {name} to the rows of X."
                 )
         if sample_weight is None:
-            others.append([None] * len(self.blocks))
-        self.others = others
+            parts.append([None] * len(parts[0]))
+        super().__init__(list(zip(*parts, strict=True)), client, worker_timeout)
 
-    def run(self, task: Callable, merge: Callable) -> Any:
-        """Run the task on all blocks, merge the results and return the last one."""
+    def collect(self, task: Callable) -> list:
+        """The lists that the task makes of the blocks, as one."""
+        results = self._compute(self._map(task))
+        return [item for result in results if result is not None for item in result]
+
+    def keep(self, prepare: Callable) -> _Passes:
+        """Passes over what `prepare` makes of the blocks, kept where they are."""
         import dask
 
-        # The task holds arrays: it is sent once, not with every block.
-        shared = dask.delayed(task, pure=False)
-        summaries = [
-            dask.delayed(_call, pure=False)(shared, number, *parts)
-            for number, parts in enumerate(zip(self.blocks, *self.others, strict=True))
-        ]
-        whole = merge_in_tree(summaries, dask.delayed(merge, pure=False))
-        if whole is None:
-            return None
-        if self.client is not None:
-            return self.client.compute(whole).result()
-        return whole.compute()
+        client = self.client or _current_client()
+        persist = dask.persist if client is None else lambda *values: client.persist(values)
+        return _Passes(list(persist(*self._map(prepare))), client, self.worker_timeout)
 
 
-def _call(task, number, X, y, sample_weight):
-    return task(number, X, y, sample_weight)
+def _call(task, number, block):
+    """The result of a task; None for a block without rows."""
+    if block is None or getattr(block[0], "shape", (1,))[0] == 0:
+        return None
+    return task(number, *block)
+
+
+def _merge(merge, one, other):
+    if one is None or other is None:
+        return one if other is None else other
+    return merge(one, other)
+
+
+def _current_client():
+    """The client that Dask would use by itself; None for its local schedulers."""
+    import dask
+
+    distributed = sys.modules.get("distributed")
+    if distributed is None or dask.config.get("scheduler", None) is not None:
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None
+
+
+def _await(client, futures, worker_timeout):
+    """The results of futures; an error instead of waiting for workers that do not come."""
+    import distributed
+    from distributed.comm import CommClosedError
+
+    seen = time.monotonic()
+    try:
+        while True:
+            try:
+                distributed.wait(futures, timeout=_LOOK)
+                return client.gather(futures)
+            except TimeoutError:
+                if client.nthreads():
+                    seen = time.monotonic()
+            if time.monotonic() - seen > worker_timeout:
+                client.cancel(futures)
+                raise RuntimeError(
+                    f"The Dask cluster has had no workers for {worker_timeout:g} seconds, so the "
+                    "work cannot go on. Start workers and fit again; worker_timeout says how "
+                    "long to wait for them."
+                )
+    except (distributed.CancelledError, CommClosedError) as error:
+        raise RuntimeError(
+            "The connection to the Dask cluster was lost before the work was done. Start a "
+            "cluster and fit again."
+        ) from error
 
 
 def map_rows(function: Callable, X: Any, n_columns: int | None, dtype: Any) -> Any:
@@ -104,14 +196,15 @@ def map_rows(function: Callable, X: Any, n_columns: int | None, dtype: Any) -> A
 
     rows = rows_of(X)
     sizes = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(rows)
-    shapes = [(size,) if n_columns is None else (size, n_columns) for size in sizes]
+    shape = () if n_columns is None else (n_columns,)
     shared = dask.delayed(function, pure=False)
+    apply = dask.delayed(_apply, pure=False)
     parts = [
-        da.from_delayed(dask.delayed(_apply, pure=False)(shared, block), shape, dtype)
-        for block, shape in zip(rows, shapes, strict=True)
+        da.from_delayed(apply(shared, block, shape, dtype), (size, *shape), dtype)
+        for block, size in zip(rows, sizes, strict=True)
     ]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
-def _apply(function, block):
-    return function(block)
+def _apply(function, block, shape, dtype):
+    return function(block) if block.shape[0] else np.empty((0, *shape), dtype=dtype)

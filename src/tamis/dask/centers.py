@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from tamis._base import decode_labels, resolve_n_features
 from tamis.centers import SparseCenterClassifier
 from tamis.centers.chunks import train_chunks
-from tamis.dask.blocks import DaskBlocks, map_rows
+from tamis.dask.base import DaskClassifier
+from tamis.dask.blocks import DaskBlocks
 
 __all__ = ["DaskSparseCenterClassifier"]
 
 
-class DaskSparseCenterClassifier(ClassifierMixin, BaseEstimator):
+class DaskSparseCenterClassifier(DaskClassifier):
     """`SparseCenterClassifier` for Dask arrays (dense or sparse blocks) and dataframes.
 
     Every block of rows is summarised where it is, and summaries are merged in a fixed tree: the
@@ -35,6 +35,8 @@ class DaskSparseCenterClassifier(ClassifierMixin, BaseEstimator):
         With metric="l1": memory for counts of digits, on each worker.
     client : distributed.Client or None, default=None
         Where to compute; None: the current client, or Dask's default scheduler.
+    worker_timeout : float, default=60.0
+        If a cluster has no workers for this many seconds, `fit` raises an error.
 
     Attributes
     ----------
@@ -66,6 +68,7 @@ class DaskSparseCenterClassifier(ClassifierMixin, BaseEstimator):
         keep: ArrayLike | None = None,
         max_bytes: float = 2e8,
         client: Any = None,
+        worker_timeout: float = 60.0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.metric = metric
@@ -75,6 +78,7 @@ class DaskSparseCenterClassifier(ClassifierMixin, BaseEstimator):
         self.keep = keep
         self.max_bytes = max_bytes
         self.client = client
+        self.worker_timeout = worker_timeout
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, classes: ArrayLike | None = None
@@ -95,32 +99,17 @@ class DaskSparseCenterClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : DaskSparseCenterClassifier
         """
-        parameters = self.get_params(deep=False)
-        for name in ("max_bytes", "client"):
-            parameters.pop(name)
-        model = SparseCenterClassifier(**parameters)
+        model = self._make_local(SparseCenterClassifier)
         if classes is not None:
             classes = np.unique(column_or_1d(decode_labels(classes)))
-        passes = DaskBlocks(X, y, sample_weight, self.client)
+        passes = DaskBlocks(X, y, sample_weight, self.client, self.worker_timeout)
         trained, n_rows = train_chunks(model, passes, classes, self.max_bytes)
         k = resolve_n_features(self.n_features_to_select, model._n_choices)
         model._keep(trained, k, self.n_features_to_select)
         model._n_rows = n_rows
-        self.model_, self.classes_ = model, model.classes_
-        self.n_features_in_ = model.n_features_in_
+        self._keep_model(model)
         return self
-
-    def predict(self, X: Any) -> Any:
-        """Predicted labels, as a lazy Dask array."""
-        model = self.to_local()
-        return map_rows(model.predict, X, None, model.classes_.dtype)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities, as a lazy Dask array."""
-        model = self.to_local()
-        return map_rows(model.predict_proba, X, len(model.classes_), np.float64)
 
     def to_local(self) -> SparseCenterClassifier:
         """The fitted `SparseCenterClassifier`."""
-        check_is_fitted(self, "model_")
-        return self.model_
+        return super().to_local()

@@ -126,14 +126,8 @@ class FittedPrimalDual(
     def _prepare(self, X, codes, weights, known=slice(None)):
         """Training data with class weights applied, and these weights; `known` are the classes."""
         n_classes = len(self.classes_[known])
-        given = check_class_weight(self.class_weight, self.classes_, LARGEST)
-        if given is None:
-            of_class = np.ones(n_classes)
-        elif isinstance(given, str):
-            sizes = np.bincount(codes, weights=weights, minlength=n_classes)
-            of_class = sizes.sum() / (n_classes * sizes)
-        else:
-            of_class = given[known]
+        sizes = np.bincount(codes, weights=weights, minlength=n_classes)
+        of_class = self._weigh_classes(sizes, known)
         data = prepare(
             X,
             codes,
@@ -143,6 +137,13 @@ class FittedPrimalDual(
             feature_weights=check_feature_weights(self.feature_weights, X.shape[1]),
         )
         return data, of_class
+
+    def _weigh_classes(self, sizes, known=slice(None)):
+        """Weights of the classes, whose rows have these total weights."""
+        given = check_class_weight(self.class_weight, self.classes_, LARGEST)
+        if given is None:
+            return np.ones(sizes.size)
+        return sizes.sum() / (sizes.size * sizes) if isinstance(given, str) else given[known]
 
     def _problem(self, data, radius):
         """Make the problem from the training data and the parameters."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from sklearn.base import clone
 
 from tamis._array import to_dense
 from tamis._base import resolve_n_features, steps, with_callbacks
+from tamis._passes import LocalChunks
 from tamis.primal_dual._fitted import FittedPrimalDual
 from tamis.primal_dual._parameters import check_radii, check_radius
 from tamis.primal_dual.head import fit_head
 from tamis.primal_dual.history import History
 from tamis.primal_dual.paper import algorithm_1
+from tamis.primal_dual.partitioned import train_passes
 from tamis.primal_dual.path import PrimalDualPath
 from tamis.primal_dual.radii import CRISP, path_of
 from tamis.primal_dual.records import record_of
@@ -230,6 +233,34 @@ class PrimalDualClassifier(FittedPrimalDual):
         if self.algorithm == "fast" and solution.n_iter >= max_iter:
             self._warn_of_gap(solution.relative_gap, max_iter)
         self._warn_of_collapse()
+        return self
+
+    def fit_chunks(
+        self,
+        chunks: Iterable[tuple] | Callable[[], Iterable[tuple]],
+        *,
+        max_bytes: float = 1e9,
+    ) -> PrimalDualClassifier:
+        """Train on chunks of rows that do not fit into memory together.
+
+        The result is that of `fit` on all rows, to the gap, which is certified on all rows; there
+        is no `dual_`. The chunks are usually read three to seven times, but once per iteration if
+        the columns in use do not fit into `max_bytes`.
+
+        Parameters
+        ----------
+        chunks : iterable of tuples (X, y) or (X, y, sample_weight), or callable
+            Chunks of rows as `fit` takes them, dense or sparse. A callable returns such an
+            iterable; an iterator that can be read only once is not enough.
+        max_bytes : float, default=1e9
+            Memory for the columns of promising features. ``loss="l1"`` and the heads "lda" and
+            "logistic" need the columns in use within it; otherwise the head is the projection.
+
+        Returns
+        -------
+        self : PrimalDualClassifier
+        """
+        train_passes(self, LocalChunks(chunks, is_read_again=True), max_bytes)
         return self
 
     def fit_path(

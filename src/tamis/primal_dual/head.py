@@ -16,13 +16,22 @@ from numpy.typing import NDArray
 from tamis.heads import fit_lda, fit_logistic
 from tamis.primal_dual.training import TrainingData
 
-__all__ = ["HEADS", "fit_head"]
+__all__ = ["HEADS", "fit_head", "resolve_head"]
 
 HEADS = ("auto", "lda", "logistic", "projection")
 # Ridge of the logistic head.
 _ALPHA = 3.0
 # "auto" is the projection for more features or more values, which would have to be dense.
 _MOST_FEATURES, _MOST_VALUES = 1_000, 50_000_000
+
+
+def resolve_head(head: str, n_classes: int, n_selected: int, n_rows: int) -> str:
+    """The head that "auto" stands for; any other stays."""
+    if head != "auto":
+        return head
+    if n_selected > _MOST_FEATURES or n_selected * n_rows > _MOST_VALUES:
+        return "projection"
+    return "lda" if n_classes == 2 else "logistic"
 
 
 def fit_head(
@@ -47,11 +56,7 @@ def fit_head(
         "head_" names the head that is used; "head_coef" and "head_intercept" are for standardized
         features, None for the projection.
     """
-    if head == "auto":
-        head = "lda" if data.n_classes == 2 else "logistic"
-        n_values = selected.size * data.codes.size
-        if selected.size > _MOST_FEATURES or n_values > _MOST_VALUES:
-            head = "projection"
+    head = resolve_head(head, data.n_classes, selected.size, data.codes.size)
     fitted: dict[str, Any] = {"head_": head, "head_coef": None, "head_intercept": None}
     if head == "projection":
         return fitted

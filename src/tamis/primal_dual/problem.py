@@ -228,6 +228,10 @@ class Problem:
         R = self.residual(primal.mu, primal.XW)
         each = R**2 if self.loss.euclidean else np.abs(R)
         mean = float(self.weights @ each.mean(axis=1) / self.weights.sum())
+        return self.dispersion_of(mean)
+
+    def dispersion_of(self, mean):
+        """The dispersion of residuals with this mean magnitude (or square)."""
         return max(np.sqrt(mean) if self.loss.euclidean else mean, _LEAST_DISPERSION)
 
     # The dual.
@@ -243,17 +247,37 @@ class Problem:
     def dual(self, U, G=None):
         """The best multiple of U with its products."""
         G = self.adjoint(U) if G is None else G
-        sums = self.class_sums(U)
-        linear = float(np.trace(sums)) - self.ball.radius * self.ball.dual_norm(G)
-        square = self.loss.conjugate(U, self.weights)
-        if self.rho is not None:
-            square += 0.5 * float(np.sum(sums**2)) / self.rho
+        conjugate = self.loss.conjugate(U, self.weights)
         largest = max(float(U.max(initial=0.0)), -float(U.min(initial=0.0)))
+        return Dual(U, G, *self.best_multiple(self.class_sums(U), conjugate, largest, G))
+
+    def best_multiple(self, class_sums, conjugate, largest, G):
+        """The best factor of a dual point, and the value there.
+
+        Parameters
+        ----------
+        class_sums : ndarray of shape (n_classes, n_classes)
+            Y' Z.
+        conjugate : float
+            Sum of the weighted conjugates.
+        largest : float
+            Largest magnitude in U.
+        G : ndarray of shape (n_features, n_classes)
+            X' Z.
+
+        Returns
+        -------
+        factor, value : float
+        """
+        linear = float(np.trace(class_sums)) - self.ball.radius * self.ball.dual_norm(G)
+        square = conjugate
+        if self.rho is not None:
+            square += 0.5 * float(np.sum(class_sums**2)) / self.rho
         limit = self.loss.bound / largest if largest > 0 else 1.0
         factor = min(max(0.5 * linear / square, 0.0), limit) if square > 0 else limit
         if linear <= 0:
             factor = 0.0
-        return Dual(U, G, factor, factor * linear - factor**2 * square)
+        return factor, factor * linear - factor**2 * square
 
     def dual_of(self, primal):
         """The dual point that belongs to a primal one."""

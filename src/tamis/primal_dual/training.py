@@ -4,11 +4,14 @@ Columns are centered by the mean of the class means and divided by the class-bal
 deviation, so that a large class dominates neither the origin nor the unit.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from tamis._array import is_sparse, multiply_transposed
+from tamis._array import Matrix, is_sparse, multiply_transposed
 from tamis._base import check_finite
 from tamis._compile import compiled
 from tamis.primal_dual.balls import BALLS
@@ -16,7 +19,15 @@ from tamis.primal_dual.losses import make_loss
 from tamis.primal_dual.problem import Problem
 from tamis.primal_dual.standardized import Standardized
 
-__all__ = ["TrainingData", "make_problem", "prepare"]
+__all__ = [
+    "Scaling",
+    "TrainingData",
+    "make_problem",
+    "prepare",
+    "scale_columns",
+    "spread_of",
+    "unscaled",
+]
 
 # A column this many of its own standard deviations away from 0 is centered before it is
 # multiplied: centering the product would lose that many digits.
@@ -83,44 +94,137 @@ def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=N
     n_features = X.shape[1]
     if not standardize:
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = _spread_of(X, np.zeros(n_features), weights / weights.max())
+            squares = spread_of(X, np.zeros(n_features), weights / weights.max())
             if feature_weights is not None:
                 squares = squares * feature_weights**2
         check_finite((squares,), X)
-        largest = np.sqrt(squares.max(initial=0.0))
-        if not (largest == 0 or 1 / _LARGEST_NORM <= largest <= _LARGEST_NORM):
-            raise ValueError(
-                f"X has columns of norm up to {largest:.3g}, and standardize=False uses them as "
-                f"they are: between {1 / _LARGEST_NORM:g} and {_LARGEST_NORM:g} is allowed. "
-                "Multiply X by a constant, or use standardize=True."
-            )
-        mean, scale = np.zeros(n_features), np.ones(n_features)
-        if feature_weights is not None:
-            scale = 1.0 / feature_weights
-        matrix = Standardized(X, None, feature_weights)
-        return TrainingData(matrix, codes, n_classes, weights, rows, mean, scale)
+        scaling = unscaled(squares, feature_weights)
+        matrix = scaling.standardize(X)
+        return TrainingData(matrix, codes, n_classes, weights, rows, scaling.mean, scaling.scale)
 
     sizes = np.bincount(codes, weights=weights, minlength=n_classes)
     shares = weights / sizes[codes] / n_classes  # all classes have equal weight
     with np.errstate(over="ignore", invalid="ignore"):
         mean = multiply_transposed(X, shares[:, None])[:, 0]
-        variance = _spread_of(X, mean, shares)
+        variance = spread_of(X, mean, shares)
     check_finite((mean, variance), X)
-    rounding = codes.size * np.finfo(np.float64).eps
+    first = X[:1].toarray()[0] if is_sparse(X) else X[0]
+    scaling = scale_columns(
+        mean,
+        variance,
+        codes.size,
+        first,
+        lambda chosen: _differ_from(X, chosen, first),
+        feature_weights,
+    )
+    matrix = scaling.standardize(X)
+    return TrainingData(matrix, codes, n_classes, weights, rows, scaling.mean, scaling.scale)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How columns are standardized.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of shape (n_features,)
+        See `TrainingData`.
+    inverse : ndarray of shape (n_features,) or None
+        Factor of each column: 0 for one without influence; None for 1.
+    far : ndarray of bool of shape (n_features,) or None
+        Columns that are centered at once; None: nothing is centered.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    inverse: np.ndarray | None
+    far: np.ndarray | None
+
+    def standardize(self, X: Matrix) -> Standardized:
+        """The standardized matrix, with columns far from 0 centered at once."""
+        if self.far is None:
+            return Standardized(X, None, self.inverse)
+        mean, inverse = self.mean, self.inverse
+        if not self.far.any():
+            return Standardized(X, mean, inverse)
+        shift = np.where(self.far, mean, 0.0)
+        if is_sparse(X):
+            # Such a column has no zeros: with one it would be at most sqrt(n) deviations away from
+            # 0. The shift of columns with zeros must stay implicit.
+            csc = X.tocsc(copy=True)
+            full = self.far & (np.diff(csc.indptr) == X.shape[0])
+            shift = np.where(full, mean, 0.0)
+            csc.data -= np.repeat(shift, np.diff(csc.indptr))
+            return Standardized(csc.asformat(X.format), mean - shift, inverse)
+        return Standardized(X - shift, mean - shift, inverse)
+
+    def of_columns(self, columns: np.ndarray) -> Scaling:
+        """The scaling of some columns."""
+        inverse = None if self.inverse is None else self.inverse[columns]
+        far = None if self.far is None else self.far[columns]
+        return Scaling(self.mean[columns], self.scale[columns], inverse, far)
+
+
+def scale_columns(
+    mean: np.ndarray,
+    variance: np.ndarray,
+    n_rows: int,
+    first: np.ndarray,
+    differ: Callable[[np.ndarray], np.ndarray],
+    feature_weights: np.ndarray | None,
+) -> Scaling:
+    """The scaling that follows from moments.
+
+    Parameters
+    ----------
+    mean, variance : ndarray of shape (n_features,)
+        Class-balanced moments; the mean is changed where a column is constant.
+    n_rows : int
+    first : ndarray of shape (n_features,)
+        The first row.
+    differ : callable
+        From a mask of columns to the indices of those that differ from `first` somewhere.
+    feature_weights : ndarray or None
+
+    Returns
+    -------
+    scaling : Scaling
+    """
+    rounding = n_rows * np.finfo(np.float64).eps
     smallest = np.finfo(np.float64).tiny
     constant = variance <= np.maximum((2 * rounding * mean) ** 2, smallest)
     # The mean of a constant is the constant, not its rounded average.
-    first = X[:1].toarray()[0] if is_sparse(X) else X[0]
     mean[constant] = first[constant]
     scale = np.where(constant, 1.0, np.sqrt(variance))
-    scale[_differ_from(X, constant & (variance > 0), first)] = np.inf
+    scale[differ(constant & (variance > 0))] = np.inf
     far = ~constant & (np.abs(mean) > _FAR * scale)
     if feature_weights is not None:
         scale = np.where(constant, scale, scale / feature_weights)
-    inverse = np.where(constant, 0.0, 1.0 / scale)
-    return TrainingData(
-        _standardized(X, mean, inverse, far), codes, n_classes, weights, rows, mean, scale
-    )
+    return Scaling(mean, scale, np.where(constant, 0.0, 1.0 / scale), far)
+
+
+def unscaled(squares: np.ndarray, feature_weights: np.ndarray | None) -> Scaling:
+    """The scaling of columns that are used as they are, after a check of their norms.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n_features,)
+        Squared norms of the (weighted) columns; the largest sample weight counts as 1.
+    feature_weights : ndarray or None
+
+    Returns
+    -------
+    scaling : Scaling
+    """
+    largest = np.sqrt(squares.max(initial=0.0))
+    if not (largest == 0 or 1 / _LARGEST_NORM <= largest <= _LARGEST_NORM):
+        raise ValueError(
+            f"X has columns of norm up to {largest:.3g}, and standardize=False uses them as "
+            f"they are: between {1 / _LARGEST_NORM:g} and {_LARGEST_NORM:g} is allowed. "
+            "Multiply X by a constant, or use standardize=True."
+        )
+    scale = np.ones(squares.size) if feature_weights is None else 1.0 / feature_weights
+    return Scaling(np.zeros(squares.size), scale, feature_weights, None)
 
 
 def _differ_from(X, chosen, row):
@@ -137,23 +241,7 @@ def _differ_from(X, chosen, row):
     return columns[differ]
 
 
-def _standardized(X, mean, inverse, far):
-    """The matrix, with columns far from 0 centered at once."""
-    if not far.any():
-        return Standardized(X, mean, inverse)
-    shift = np.where(far, mean, 0.0)
-    if is_sparse(X):
-        # Such a column has no zeros: with one it would be at most sqrt(n) deviations away from 0.
-        # The shift of columns with zeros must stay implicit.
-        csc = X.tocsc(copy=True)
-        full = far & (np.diff(csc.indptr) == X.shape[0])
-        shift = np.where(full, mean, 0.0)
-        csc.data -= np.repeat(shift, np.diff(csc.indptr))
-        return Standardized(csc.asformat(X.format), mean - shift, inverse)
-    return Standardized(X - shift, mean - shift, inverse)
-
-
-def _spread_of(X, mean, shares):
+def spread_of(X, mean, shares):
     """Weighted mean square of each column about `mean`."""
     if not is_sparse(X):
         if X.flags.f_contiguous:
