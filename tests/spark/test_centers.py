@@ -2,6 +2,7 @@
 
 import doctest
 import re
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -12,42 +13,9 @@ from tamis import SparseCenterClassifier
 from tamis._passes import merge_in_tree
 from tamis.centers.chunks import train_chunks
 from tamis.spark import SparkSparseCenterClassifier
+from tests.spark.frames import NAMES, frame_of
 
 pytest.importorskip("pyspark")
-
-NAMES = ["a", "b.c", "d`", "e f", "f", "g"]
-
-
-def frame_of(spark, X, y, n_partitions, kind="columns", weights=None):
-    """A frame of rows in order, and its partitions as chunks."""
-    from pyspark.ml.linalg import Vectors, VectorUDT
-    from pyspark.sql import types
-
-    number = types.DoubleType()
-    if kind == "columns":
-        fields = [types.StructField(name, number) for name in NAMES]
-        cells = X.tolist()
-    else:
-        arrays = types.ArrayType(number)
-        fields = [types.StructField("features", arrays if kind == "array" else VectorUDT())]
-        make = {
-            "array": list,
-            "dense vectors": Vectors.dense,
-            "sparse vectors": lambda row: Vectors.sparse(
-                len(row), [(j, value) for j, value in enumerate(row) if value]
-            ),
-        }[kind]
-        cells = [[make(row)] for row in X.tolist()]
-    fields.append(types.StructField("label", types.LongType()))
-    fields.append(types.StructField("weight", number))
-    weights = np.ones(len(y)) if weights is None else weights
-    table = [
-        (*c, label, w) for c, label, w in zip(cells, y.tolist(), weights.tolist(), strict=True)
-    ]
-    numbered = spark.sparkContext.parallelize(list(enumerate(table)), n_partitions)
-    split = [[number for number, _ in part] for part in numbered.glom().collect()]
-    data = numbered.map(lambda pair: pair[1]).toDF(types.StructType(fields))
-    return data, [(X[part], y[part], weights[part]) for part in split if part]
 
 
 def assert_same(model, expected):
@@ -57,9 +25,18 @@ def assert_same(model, expected):
     assert model._n_rows == expected._n_rows
 
 
-@pytest.mark.parametrize("metric", ["l2", "l1"])
-@pytest.mark.parametrize("kind", ["columns", "array", "dense vectors", "sparse vectors"])
-def test_bits_of_fit_chunks(metric, kind, spark, rows):
+@pytest.mark.parametrize(
+    ("kind", "metric"),
+    [
+        ("columns", "l2"),
+        ("columns", "l1"),
+        ("array", "l2"),
+        ("dense vectors", "l2"),
+        ("sparse vectors", "l2"),
+        ("sparse vectors", "l1"),
+    ],
+)
+def test_bits_of_fit_chunks(kind, metric, spark, rows):
     X, y = rows
     data, chunks = frame_of(spark, X, y, 5, kind)
     assert len(chunks) == 5
@@ -191,13 +168,13 @@ def test_dense_and_sparse_vectors_in_one_batch_and_their_names(spark, rows):
     assert model.feature_names_in_.tolist() == columns
 
 
-def test_the_example_and_the_page_run(spark, capsys):
-    import tamis.spark.centers
-
-    result = doctest.testmod(
-        tamis.spark.centers, optionflags=doctest.NORMALIZE_WHITESPACE, extraglobs={"spark": spark}
-    )
+@pytest.mark.parametrize("module", ["centers", "primal_dual"])
+def test_the_example_of_the_class_runs(module, spark, capsys):
+    result = doctest.testmod(import_module(f"tamis.spark.{module}"))
     assert (result.failed, result.attempted > 5) == (0, True), capsys.readouterr().out
+
+
+def test_the_example_of_the_page_runs(spark):
     page = (Path(__file__).parents[2] / "docs" / "large_data.md").read_text(encoding="utf-8")
     block = re.search(r"^## On Spark$.*?```python\n(.*?)```", page, re.DOTALL | re.MULTILINE)
     values = {}

@@ -37,7 +37,6 @@ def at_25(row):
     return lambda table: [row if pair[0][0] == 25 else pair for pair in table]
 
 
-@pytest.mark.parametrize("metric", ["l2", "l1"])
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -49,10 +48,10 @@ def at_25(row):
     ],
     ids=["NaN", "null value", "null array", "null label", "short array"],
 )
-def test_a_bad_row_names_its_partition(metric, row, message, spark):
+def test_a_bad_row_names_its_partition(row, message, spark):
     data = source(spark, at_25(row))
     with pytest.raises(ValueError, match=message):
-        SparkSparseCenterClassifier(1, metric=metric).fit(data)
+        SparkSparseCenterClassifier(1).fit(data)
 
 
 def test_partitions_with_other_features(spark):

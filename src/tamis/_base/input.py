@@ -66,7 +66,8 @@ def _refuse_collections(X):
     if package == "pyspark":
         raise TypeError(
             "X is a Spark frame, which would be loaded into memory. Use "
-            "tamis.spark.SparkSparseCenterClassifier, or pass X.toPandas()."
+            "tamis.spark.SparkSparseCenterClassifier or tamis.spark.SparkPrimalDualClassifier, or "
+            "pass X.toPandas()."
         )
 
 

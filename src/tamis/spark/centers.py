@@ -7,22 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from tamis._base import decode_labels, resolve_n_features
 from tamis.centers import SparseCenterClassifier
 from tamis.centers.chunks import train_chunks
-from tamis.spark.columns import find_features, require_frame
-from tamis.spark.predictions import add_predictions
-from tamis.spark.rows import SparkRows
+from tamis.spark.base import SparkClassifier
 
 __all__ = ["SparkSparseCenterClassifier"]
 
-_OF_SPARK = ("features", "label", "weight", "max_bytes")
 
-
-class SparkSparseCenterClassifier(ClassifierMixin, BaseEstimator):
+class SparkSparseCenterClassifier(SparkClassifier):
     """`SparseCenterClassifier` for Spark DataFrames.
 
     Every partition is summarised where it is, one Arrow record batch at a time, and summaries are
@@ -67,7 +62,8 @@ class SparkSparseCenterClassifier(ClassifierMixin, BaseEstimator):
     >>> data = spark.createDataFrame(cells.frame).persist()
     >>> names = list(cells.feature_names)
     >>> model = SparkSparseCenterClassifier(3, features=names, label="target").fit(data)
-    >>> model.predict(data).groupBy("prediction").count().orderBy("prediction").show()
+    >>> model.predict(data).select("prediction").head().prediction
+    0
     """
 
     def __init__(
@@ -109,39 +105,16 @@ class SparkSparseCenterClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : SparkSparseCenterClassifier
         """
-        parameters = self.get_params(deep=False)
-        for name in _OF_SPARK:
-            parameters.pop(name)
-        model = SparseCenterClassifier(**parameters)
+        model = self._make_local(SparseCenterClassifier)
         if classes is not None:
             classes = np.unique(column_or_1d(decode_labels(classes)))
-        passes = SparkRows(data, self.features, self.label, self.weight)
-        trained, n_rows = train_chunks(model, passes, classes, self.max_bytes)
+        trained, n_rows = train_chunks(model, self._rows(data), classes, self.max_bytes)
         k = resolve_n_features(self.n_features_to_select, model._n_choices)
         model._keep(trained, k, self.n_features_to_select)
         model._n_rows = n_rows
-        self.model_, self.classes_ = model, model.classes_
-        self.n_features_in_ = model.n_features_in_
+        self._keep_model(model)
         return self
-
-    def predict(self, data: Any) -> Any:
-        """The frame with one more column, "prediction"; lazy."""
-        return self._add(data, with_shares=False)
-
-    def predict_proba(self, data: Any) -> Any:
-        """The frame with the columns "prediction" and "probability"; lazy.
-
-        Probabilities are arrays in the order of `classes_`.
-        """
-        return self._add(data, with_shares=True)
-
-    def _add(self, data, with_shares):
-        model = self.to_local()
-        require_frame(data)
-        features = find_features(data, self.features)
-        return add_predictions(data, features, model, with_shares)
 
     def to_local(self) -> SparseCenterClassifier:
         """The fitted `SparseCenterClassifier`."""
-        check_is_fitted(self, "model_")
-        return self.model_
+        return super().to_local()

@@ -12,8 +12,8 @@ from tamis.spark.columns import Features
 __all__ = ["add_predictions"]
 
 
-def add_predictions(data: Any, features: Features, model: Any, with_shares: bool) -> Any:
-    """Add the column "prediction", and "probability" if `with_shares`, lazily.
+def add_predictions(data: Any, features: Features, model: Any, with_probabilities: bool) -> Any:
+    """Add the column "prediction", and "probability" if `with_probabilities`, lazily.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def add_predictions(data: Any, features: Features, model: Any, with_shares: bool
         As `find_features` finds them in this frame.
     model : classifier
         Fitted.
-    with_shares : bool
+    with_probabilities : bool
 
     Returns
     -------
@@ -32,7 +32,7 @@ def add_predictions(data: Any, features: Features, model: Any, with_shares: bool
 
     kinds = {"b": types.BooleanType(), "i": types.LongType(), "f": types.DoubleType()}
     new = [types.StructField("prediction", kinds.get(_kind(model), types.StringType()))]
-    if with_shares:
+    if with_probabilities:
         shares = types.ArrayType(types.DoubleType())
         new.append(types.StructField("probability", shares))
     for field in new:
@@ -44,7 +44,9 @@ def add_predictions(data: Any, features: Features, model: Any, with_shares: bool
     # mapInArrow fails on names with dots, so columns go by their places.
     numbered = data.toDF(*map(str, range(len(data.columns))))
     schema = types.StructType([*numbered.schema.fields, *new])
-    return numbered.mapInArrow(_predicting(features, model, with_shares), schema).toDF(*names)
+    return numbered.mapInArrow(_predicting(features, model, with_probabilities), schema).toDF(
+        *names
+    )
 
 
 def _kind(model):
@@ -52,7 +54,7 @@ def _kind(model):
     return "i" if kind == "u" else kind
 
 
-def _predicting(features, model, with_shares):
+def _predicting(features, model, with_probabilities):
     """The function of a partition, from record batches to these with more columns."""
     model = copy(model)
     # The matrix has no names; its columns are those of the fit.
@@ -72,12 +74,12 @@ def _predicting(features, model, with_shares):
                 if batch.num_rows:
                     X = features.read([columns[place] for place in features.positions])
                     labels = model.predict(X)
-                    shares = model.predict_proba(X) if with_shares else shares
+                    shares = model.predict_proba(X) if with_probabilities else shares
             except ValueError as error:
                 partition = TaskContext.get().partitionId()
                 raise ValueError(f"Partition {partition}: {error}") from error
             columns.append(pa.array(labels.tolist(), kind))
-            if with_shares:
+            if with_probabilities:
                 columns.append(pa.array(shares.tolist(), pa.list_(pa.float64())))
                 names.append("probability")
             yield pa.record_batch(columns, names=names)

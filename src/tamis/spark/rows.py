@@ -9,7 +9,9 @@ the driver; since sixteen is a power of two, this is the tree of merging them al
 
 from __future__ import annotations
 
+import operator
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -84,22 +86,33 @@ class SparkRows:
 
     def run(self, task: Callable, merge: Callable) -> Any:
         """Run the task on all partitions, merge the results and return the last one."""
-        merge = _Merge(merge)
+        return self._run(task, _Merge(merge), _N_MERGED)
+
+    def collect(self, task: Callable) -> list:
+        """The lists that the task makes of the chunks, as one; lists are not merged on the way."""
+        return self._run(task, _Merge(operator.add), sys.maxsize)
+
+    def _run(self, task, merge, n_collected):
         function = _summarising(self.features, list(self.others.values()), task, merge)
-        # Sizes first, then summaries: without persist, this would be two passes.
-        partitions = self.rows.mapInArrow(function, _PARTITIONS).persist()
-        try:
-            sizes = partitions.where("piece = 0").select("place", "n_rows").collect()
-            n_rows = {row.place: row.n_rows for row in sizes}
-            self._check(n_rows)
-            whole = _merge(partitions, sorted(n_rows), merge)
-        finally:
-            partitions.unpersist()
+        partitions = self.rows.mapInArrow(function, _PARTITIONS)
+        if self.n_rows is not None and len(self.n_rows) <= n_collected:
+            rows = partitions.collect()
+            self._check(rows)
+        else:
+            partitions = partitions.persist()  # used twice: sizes, then summaries
+            try:
+                self._check(partitions.where("piece = 0").select("place", "n_rows").collect())
+                rows = _merge(partitions, sorted(self.n_rows), merge, n_collected).collect()
+            finally:
+                partitions.unpersist()
+        rows.sort(key=lambda row: (row.place, row.piece))
+        whole = merge_in_tree((summary for _, summary in read_summaries(rows)), merge)
         if isinstance(whole, _Failure):
             raise ValueError(whole.message)
         return whole
 
-    def _check(self, n_rows):
+    def _check(self, sizes):
+        n_rows = {row.place: row.n_rows for row in sizes}
         if not n_rows:
             raise ValueError("The frame has no rows.")
         if self.n_rows is None:
@@ -190,17 +203,17 @@ def read_summaries(rows: Iterable[tuple[int, int, bytes]]) -> Iterator[tuple[int
         yield place, pickle.loads(b"".join(row[2] for row in pieces))
 
 
-def _merge(partitions, numbers, merge):
-    """Merge the summaries of these partitions in order."""
+def _merge(partitions, numbers, merge, n_collected):
+    """Merge neighbours among the summaries of these partitions until few are left."""
     from pyspark.sql import functions as F
 
     summaries = partitions.select("place", "piece", "data")
     n_left = len(numbers)
-    if n_left > _N_MERGED:
+    if n_left > n_collected:
         # Partitions without rows have no place in the tree.
         rank = F.array_position(F.lit(numbers), F.col("place")) - 1
         summaries = summaries.withColumn("place", rank.cast("int"))
-    while n_left > _N_MERGED:
+    while n_left > n_collected:
         n_left = -(-n_left // _N_MERGED)
         summaries = (
             summaries.withColumn("group", F.expr(f"place div {_N_MERGED}"))
@@ -209,8 +222,7 @@ def _merge(partitions, numbers, merge):
             .select("place", "piece", "data")
             .mapInArrow(_merging(merge), _SUMMARIES)
         )
-    rows = sorted(summaries.collect(), key=lambda row: (row.place, row.piece))
-    return merge_in_tree((summary for _, summary in read_summaries(rows)), merge)
+    return summaries
 
 
 def _merging(merge: Callable):
