@@ -43,7 +43,7 @@ def validate(estimator, X, y="no_validation", **options):
     -------
     out : checked X, or tuple of checked X and y
     """
-    _refuse_collections(X)
+    _refuse_collections(estimator, X)
     if isinstance(X, list | tuple):
         X = _integers_of_list(X)
     _require_exact_integers(X)
@@ -55,13 +55,14 @@ def validate(estimator, X, y="no_validation", **options):
     return validate_data(estimator, X, y, **options)
 
 
-def _refuse_collections(X):
+def _refuse_collections(estimator, X):
     """Raise for data on a cluster, which scikit-learn would load into memory without a word."""
     package = type(X).__module__.partition(".")[0]
     if package in ("dask", "dask_expr") and hasattr(X, "to_delayed"):
+        family = "PrimalDual" if "PrimalDual" in type(estimator).__name__ else "SparseCenter"
         raise TypeError(
             "X is a Dask collection, which would be loaded into memory. Use "
-            "tamis.dask.DaskSparseCenterClassifier, or pass X.compute()."
+            f"tamis.dask.Dask{family}Classifier, or pass X.compute()."
         )
     if package == "pyspark":
         raise TypeError(
