@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tamis import SparseCenterClassifier
+from tamis import PrimalDualClassifier, SparseCenterClassifier
 from tamis.spark import SparkSparseCenterClassifier
 from tamis.spark import rows as spark_rows
 
@@ -99,6 +99,8 @@ def test_other_input(spark, rows):
     data = source(spark, list)
     with pytest.raises(TypeError, match=r"tamis\.spark\.SparkSparseCenterClassifier"):
         SparseCenterClassifier().fit(data, y)
+    with pytest.raises(TypeError, match=r"tamis\.spark\.SparkPrimalDualClassifier"):
+        PrimalDualClassifier().fit(data, y)
     with pytest.raises(ValueError, match="no rows"):
         SparkSparseCenterClassifier().fit(data.where("label > 1"))
     model = SparkSparseCenterClassifier(1).fit(data)

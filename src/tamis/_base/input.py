@@ -58,8 +58,8 @@ def validate(estimator, X, y="no_validation", **options):
 def _refuse_collections(estimator, X):
     """Raise for data on a cluster, which scikit-learn would load into memory without a word."""
     package = type(X).__module__.partition(".")[0]
+    family = "PrimalDual" if "PrimalDual" in type(estimator).__name__ else "SparseCenter"
     if package in ("dask", "dask_expr") and hasattr(X, "to_delayed"):
-        family = "PrimalDual" if "PrimalDual" in type(estimator).__name__ else "SparseCenter"
         raise TypeError(
             "X is a Dask collection, which would be loaded into memory. Use "
             f"tamis.dask.Dask{family}Classifier, or pass X.compute()."
@@ -67,8 +67,7 @@ def _refuse_collections(estimator, X):
     if package == "pyspark":
         raise TypeError(
             "X is a Spark frame, which would be loaded into memory. Use "
-            "tamis.spark.SparkSparseCenterClassifier or tamis.spark.SparkPrimalDualClassifier, or "
-            "pass X.toPandas()."
+            f"tamis.spark.Spark{family}Classifier, or pass X.toPandas()."
         )
 
 
