@@ -98,8 +98,8 @@ def test_many_partitions_some_of_them_empty(spark, rows):
     """More summaries than the driver takes are merged on executors, in the same tree."""
     X, y = rows
     X = X + np.random.default_rng(2).normal(size=X.shape)
-    data, chunks = frame_of(spark, X, y, 50, "array")
-    keep = [i % 4 > 0 for i in range(50)]
+    data, chunks = frame_of(spark, X, y, 24, "array")
+    keep = [i % 4 > 0 for i in range(24)]
     data = data.where("spark_partition_id() % 4 > 0")
     chunks = [chunk[:2] for chunk, is_kept in zip(chunks, keep, strict=True) if is_kept]
     expected = SparseCenterClassifier(2).fit_chunks(chunks)
@@ -111,30 +111,30 @@ def test_large_summaries_travel_in_pieces(spark):
     from pyspark.ml.linalg import Vectors
 
     n_features = 600_000
-    places = np.random.default_rng(3).integers(n_features, size=(40, 5))
+    places = np.random.default_rng(3).integers(n_features, size=(34, 5))
     places[:, 0] = 7
-    y = np.arange(40) % 2
+    y = np.arange(34) % 2
     vectors = [
         Vectors.sparse(n_features, {int(j): float(j + 1 + label) for j in row})
         for row, label in zip(places, y, strict=True)
     ]
     table = list(zip(vectors, y.tolist(), strict=True))
-    data = spark.sparkContext.parallelize(table, 20).toDF(["features", "label"])
+    data = spark.sparkContext.parallelize(table, 17).toDF(["features", "label"])
     X = sparse.vstack(
         [
             sparse.csr_array((v.values, v.indices, [0, len(v.values)]), shape=(1, n_features))
             for v in vectors
         ]
     ).tocsr()
-    chunks = [(X[i : i + 2], y[i : i + 2]) for i in range(0, 40, 2)]
+    chunks = [(X[i : i + 2], y[i : i + 2]) for i in range(0, 34, 2)]
     expected = SparseCenterClassifier(2).fit_chunks(chunks)
     assert_same(SparkSparseCenterClassifier(2).fit(data).to_local(), expected)
 
 
 @pytest.mark.parametrize(
     "labels",
-    [["x", "yy", "zzz"], [False, True, True], [0.5, 1.0, 2.0]],
-    ids=["str", "bool", "float"],
+    [["x", "yy", "zzz"], [False, True, True]],
+    ids=["str", "bool"],
 )
 def test_labels_come_back_in_their_type(labels, spark, rows):
     X, y = rows

@@ -59,9 +59,11 @@ def processes(kind):
     return [worker for daemon in daemons for worker in daemon.children()]
 
 
-@pytest.mark.parametrize("victim", ["executor", "python"])
-@pytest.mark.parametrize(("metric", "n_made"), [("l2", 4), ("l1", 30)])
-def test_killed_process(metric, n_made, victim, spark, tmp_path):
+@pytest.mark.parametrize(
+    ("metric", "victim", "n_made"),
+    [("l2", "executor", 4), ("l1", "executor", 30), ("l1", "python", 30)],
+)
+def test_killed_process(metric, victim, n_made, spark, tmp_path):
     """A process is killed in the middle of a fit; the result has the same bits."""
     chunks = [make_rows(number * SIZE) for number in range(N_PARTITIONS)]
     expected = SparseCenterClassifier(3, metric=metric).fit_chunks(chunks)
