@@ -14,7 +14,7 @@ from tamis.spark import SparkSparseCenterClassifier
 pytest.importorskip("pyspark")
 psutil = pytest.importorskip("psutil")
 
-N_PARTITIONS, SIZE = 12, 500
+N_PARTITIONS, SIZE = 6, 100
 
 
 def make_rows(first):
@@ -61,7 +61,7 @@ def processes(kind):
 
 @pytest.mark.parametrize(
     ("metric", "victim", "n_made"),
-    [("l2", "executor", 4), ("l1", "executor", 30), ("l1", "python", 30)],
+    [("l2", "executor", 3), ("l1", "executor", 15), ("l1", "python", 15)],
 )
 def test_killed_process(metric, victim, n_made, spark, tmp_path):
     """A process is killed in the middle of a fit; the result has the same bits."""

@@ -25,7 +25,7 @@ __all__ = ["SparkRows", "read_summaries", "write_summary"]
 # Neighbours that are merged at a time; a power of two.
 _N_MERGED = 16
 # Bytes of a summary in one row: Arrow's batches are limited to 2 GB.
-_PIECE = 2**24
+_PIECE = 2**22
 
 _SUMMARIES = "place int, piece int, data binary"
 _PARTITIONS = f"{_SUMMARIES}, n_rows bigint"
