@@ -14,7 +14,7 @@ DOCS_STAMP := $(VENV)/.docs-installed
 # Compiled bytecode and numba's cache make every later start quick.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: browser demo test test-slow test-all test-only test-pythons lint docs bench bench-accuracy bench-papers bench-guarantees clean
+.PHONY: browser demo java test test-slow test-all test-only test-pythons test-spark lint docs bench bench-accuracy bench-papers bench-guarantees clean
 
 demo: $(STAMP)
 	$(BIN)/tamis fit
@@ -33,6 +33,22 @@ browser:
 	    echo "No Chromium: tests of pages are skipped. Install the system package chromium to run them."; \
 	elif ! { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1; then \
 	    echo "Chromium cannot be installed here: tests of pages are skipped."; fi
+
+# Spark on this machine with two executor processes, in an environment of its own.
+test-spark: java .venv-spark/.installed
+	OMP_NUM_THREADS=1 .venv-spark/bin/python -m pytest -v --no-header --durations=10 tests/spark
+
+.venv-spark/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-spark
+	.venv-spark/bin/python -m pip install --quiet --editable ".[spark]" hypothesis psutil pytest --constraint constraints.txt
+	touch $@
+
+java:
+	@command -v java >/dev/null && exit 0; \
+	if ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
+	    echo "Spark needs Java, which is missing: install version 17 or newer, on Debian the package default-jre-headless."; exit 1; \
+	elif ! { apt-get update -qq && apt-get install -y -qq default-jre-headless; } >/dev/null 2>&1; then \
+	    echo "Spark needs Java, and apt-get cannot install default-jre-headless here."; exit 1; fi
 
 test-all: test test-slow
 
@@ -112,4 +128,4 @@ $(DOCS_STAMP): $(STAMP)
 	touch $(DOCS_STAMP)
 
 clean:
-	rm -rf build docs/api docs/auto_examples docs/reference.rst $(VENV) $(PYTHONS:%=.venv-%) .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
+	rm -rf build docs/api docs/auto_examples docs/reference.rst $(VENV) $(PYTHONS:%=.venv-%) .venv-spark .pytest_cache .ruff_cache .mypy_cache .import_linter_cache

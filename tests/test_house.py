@@ -17,7 +17,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # What users can add; "all" is their sum, "dev" and "docs" are for developers.
 FOR_DEVELOPERS = ("all", "dev", "docs")
 EXTRAS = {k: v for k, v in PROJECT["optional-dependencies"].items() if k not in FOR_DEVELOPERS}
-HEAVY = ["numba", "pandas", "matplotlib", "sklearn", "dask", "torch", "scipy"]
+# Large, and useless without Java, so users ask for it by name.
+APART = {"spark"}
+HEAVY = ["numba", "pandas", "matplotlib", "sklearn", "dask", "pyspark", "torch", "scipy"]
 
 
 def modules_after(statement):
@@ -80,4 +82,4 @@ def test_an_extra_installs_only_what_the_code_uses(extra):
 
 def test_all_extras_come_together():
     together = re.fullmatch(r"tamis\[(.+)\]", PROJECT["optional-dependencies"]["all"][0])
-    assert set(together.group(1).split(",")) == set(EXTRAS)
+    assert set(together.group(1).split(",")) == set(EXTRAS) - APART

@@ -67,16 +67,16 @@ def validate(estimator, X, y="no_validation", *, on_device=False, **options):
 def _refuse_collections(estimator, X):
     """Raise for data on a cluster, which scikit-learn would load into memory without a word."""
     package = type(X).__module__.partition(".")[0]
+    family = "PrimalDual" if "PrimalDual" in type(estimator).__name__ else "SparseCenter"
     if package in ("dask", "dask_expr") and hasattr(X, "to_delayed"):
-        family = "PrimalDual" if "PrimalDual" in type(estimator).__name__ else "SparseCenter"
         raise TypeError(
             "X is a Dask collection, which would be loaded into memory. Use "
             f"tamis.dask.Dask{family}Classifier, or pass X.compute()."
         )
     if package == "pyspark":
         raise TypeError(
-            "X is a Spark frame, which would be loaded into memory. Pass X.toPandas(), or read "
-            "it in chunks with SparseCenterClassifier.fit_chunks."
+            "X is a Spark frame, which would be loaded into memory. Use "
+            f"tamis.spark.Spark{family}Classifier, or pass X.toPandas()."
         )
 
 

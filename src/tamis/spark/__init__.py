@@ -1,0 +1,6 @@
+"""Training on Spark DataFrames: each partition is summarised where it is, summaries are merged."""
+
+from tamis.spark.centers import SparkSparseCenterClassifier
+from tamis.spark.primal_dual import SparkPrimalDualClassifier
+
+__all__ = ["SparkPrimalDualClassifier", "SparkSparseCenterClassifier"]
