@@ -90,7 +90,9 @@ def measure(cells, repeats):
     seconds = best_times(tasks, repeats)
     # scanpy compiles its kernels in the first call.
     few = cells[:2000].copy()
-    scanpy.tl.rank_genes_groups(few, "group", method="t-test", groups=few.obs["group"][:1].tolist())
+    scanpy.tl.rank_genes_groups(
+        few, "group", method="t-test", groups=few.obs["group"][:1].tolist()
+    )
     seconds["scanpy t-test"] = once(lambda: by_scanpy(False))
     seconds["scanpy t-test, pts"] = once(lambda: by_scanpy(True))
     theirs = scanpy.get.rank_genes_groups_df(cells, None)
@@ -115,7 +117,9 @@ def compare_tables(theirs, ours):
     for _, part in pairs.groupby("group", sort=False):
         scores = part["scores of scanpy"].to_numpy()
         disordered += int(np.count_nonzero(np.diff(scores) > 0))
-    print(f"    pairs of neighbours in our order that scanpy has the other way round: {disordered}")
+    print(
+        f"    pairs of neighbours in our order that scanpy has the other way round: {disordered}"
+    )
 
 
 def main():

@@ -64,7 +64,8 @@ def rank_features_by_class(
         Classes in the table, in this order; None: all, sorted. The others still belong to the
         rest. Called `groups` in scanpy.
     reference : label or "rest", default="rest"
-        The class that the others are compared with; "rest": all other rows.
+        The class that the others are compared with; "rest": all other rows, even if a class has
+        this name.
     n_features : int, default=None
         Number of rows per class, after the filters below; None: all features. Called `n_genes`
         in scanpy.
@@ -156,7 +157,7 @@ def rank_features_by_class(
     _require_rows(counts, chosen, at)
     k = resolve_n_features(n_features, names.size, "n_features")
 
-    parts = {}
+    table = _Rows(len(chosen) * k)
     for place, columns in compare_classes(counts, chosen, at, log_base):
         if support is not None:
             columns["in_panel"] = support
@@ -164,8 +165,8 @@ def rank_features_by_class(
             columns["center_shift"] = shift_of(labels[place])
         order = order_by_score(columns["scores"])
         order = order[filters.keep(columns)[order]][:k]
-        parts[place] = order, {name: column[order] for name, column in columns.items()}
-    return _frame([labels[place] for place in chosen], [parts[place] for place in chosen], names)
+        table.append(chosen.index(place), order, columns)
+    return table.frame([labels[place] for place in chosen], names)
 
 
 @dataclass
@@ -225,7 +226,9 @@ def _of_chunks(chunks):
         raise ValueError("There are no chunks: give at least one, with rows.")
     _, counts, names = found
     if counts.labels.size < 2:
-        raise ValueError(f"Two classes are needed; all rows are of class {counts.labels[0]!r}.")
+        raise ValueError(
+            f"Two classes are needed; all rows are of class {counts.labels.item()!r}."
+        )
     return counts, names if passes.feature_names is None else passes.feature_names
 
 
@@ -284,6 +287,10 @@ def _panel(model):
     """Mask of the features of a model, and a function from a label to its center's shift."""
     if model is None:
         return None, None
+    if not hasattr(model, "get_support"):
+        raise ValueError(
+            f"model must be a fitted classifier or selector with get_support, got {model!r}."
+        )
     check_is_fitted(model)
     support = np.asarray(model.get_support(), dtype=bool)
     if not isinstance(model, FittedCenters) or model._whitening is not None:
@@ -337,30 +344,53 @@ def _require_rows(counts, chosen, at):
 # The table.
 
 
-def _frame(labels, parts, names):
-    """The parts of the classes below each other."""
-    sizes = [order.size for order, _ in parts]
-    owner = np.repeat(np.arange(len(labels)), sizes)
-    order = np.concatenate([order for order, _ in parts])
-    columns = {
-        name: np.concatenate([columns[name] for _, columns in parts]) for name in parts[0][1]
-    }
-    try:
-        import pandas as pd
-    except ImportError:
-        return _other_frame([labels[place] for place in owner], names[order].tolist(), columns)
-    group = pd.Categorical.from_codes(owner, categories=labels)
-    return pd.DataFrame({"group": group, "names": pd.Index(names).take(order)} | columns)
+class _Rows:
+    """Rows of the table, written in place: copies of long columns would take most of the time."""
+
+    def __init__(self, n_most):
+        self.n_most, self.size = n_most, 0
+        self.group, self.feature = np.empty((2, n_most), dtype=np.intp)
+        self.columns = {}
+
+    def append(self, group, order, columns):
+        """Add one class: some of its features in their order."""
+        rows = slice(self.size, self.size + order.size)
+        self.group[rows], self.feature[rows] = group, order
+        for name, column in columns.items():
+            if name not in self.columns:
+                self.columns[name] = np.empty(self.n_most, dtype=column.dtype)
+            np.take(column, order, out=self.columns[name][rows])
+        self.size += order.size
+
+    def frame(self, labels, names):
+        """As a frame, classes in the order of the labels."""
+        filled = slice(self.size)
+        if np.any(np.diff(self.group[filled]) < 0):
+            filled = np.argsort(self.group[filled], kind="stable")
+        group, feature = self.group[filled], self.feature[filled]
+        columns = {name: column[filled] for name, column in self.columns.items()}
+        try:
+            import pandas as pd
+        except ImportError:
+            return _other_frame(np.array(labels)[group], names[feature], columns)
+        group = pd.Categorical.from_codes(group, categories=labels)
+        first = {"group": group, "names": pd.Index(names).take(feature)}
+        return pd.DataFrame(first | columns, copy=False)
 
 
 def _other_frame(group, names, columns):
-    import narwhals as nw
-
-    data = {"group": group, "names": names}
-    data |= {name: column.tolist() for name, column in columns.items()}
-    for backend in ("polars", "pyarrow"):
-        try:
-            return nw.from_dict(data, backend=backend).to_native()
-        except ImportError:
-            continue
-    raise ImportError("rank_features_by_class needs pandas, polars or pyarrow: pip install pandas")
+    data = {"group": group, "names": names} | columns
+    data = {name: column.tolist() for name, column in data.items()}
+    try:
+        import polars as pl
+    except ImportError:
+        pass
+    else:
+        return pl.DataFrame(data)
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError(
+            "rank_features_by_class needs pandas, polars or pyarrow: pip install pandas"
+        ) from error
+    return pa.table(data)
