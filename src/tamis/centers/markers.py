@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,6 +132,8 @@ def rank_features_by_class(
     >>> table[["group", "names", "pct_nz_group", "pct_nz_reference"]].round(2).values.tolist()
     [['T', 'CD3D', 0.92, 0.28]]
     """
+    if log_base is not None and not log_base > 1:
+        raise ValueError(f"log_base must be greater than 1 or None, got {log_base!r}.")
     support, shift_of = _panel(model)
     counts, names = _read(X, y, feature_names, model)
     names = np.asarray(names, dtype=object)
@@ -145,17 +146,22 @@ def rank_features_by_class(
         raise ValueError(
             f"model was trained on {support.size} features, but the data have {names.size}."
         )
-    filters = _Filters(min_fraction, max_reference_fraction, min_log_fold_change)
-    if counts.nonzeros is None and filters.need_fractions:
+    if counts.nonzeros is None and (min_fraction, max_reference_fraction) != (None, None):
         raise ValueError(
             "A model does not keep fractions of non-zeros: pass X and y as well, or neither "
             "min_fraction nor max_reference_fraction."
         )
     chosen = _chosen(classes, labels)
-    at = None if _is_rest(reference) else _place(reference, labels, "reference")
+    is_rest = isinstance(reference, str) and reference == "rest"
+    at = None if is_rest else _place(reference, labels, "reference")
     chosen = [place for place in chosen if place != at]
     _require_rows(counts, chosen, at)
     k = resolve_n_features(n_features, names.size, "n_features")
+    limits = [
+        ("pct_nz_group", 1, min_fraction),
+        ("pct_nz_reference", -1, max_reference_fraction),
+        ("logfoldchanges", 1, min_log_fold_change),
+    ]
 
     table = _Rows(len(chosen) * k)
     for place, columns in compare_classes(counts, chosen, at, log_base):
@@ -164,33 +170,18 @@ def rank_features_by_class(
         if shift_of is not None:
             columns["center_shift"] = shift_of(labels[place])
         order = order_by_score(columns["scores"])
-        order = order[filters.keep(columns)[order]][:k]
+        order = order[_keep(columns, limits)[order]][:k]
         table.append(chosen.index(place), order, columns)
     return table.frame([labels[place] for place in chosen], names)
 
 
-@dataclass
-class _Filters:
-    """Conditions that a feature must meet, each a number or None."""
-
-    min_fraction: float | None
-    max_reference_fraction: float | None
-    min_log_fold_change: float | None
-
-    @property
-    def need_fractions(self):
-        return self.min_fraction is not None or self.max_reference_fraction is not None
-
-    def keep(self, columns):
-        """Mask of the features to keep; strict comparisons, as in scanpy."""
-        mask = np.ones(columns["scores"].size, dtype=bool)
-        if self.min_fraction is not None:
-            mask &= columns["pct_nz_group"] > self.min_fraction
-        if self.max_reference_fraction is not None:
-            mask &= columns["pct_nz_reference"] < self.max_reference_fraction
-        if self.min_log_fold_change is not None:
-            mask &= columns["logfoldchanges"] > self.min_log_fold_change
-        return mask
+def _keep(columns, limits):
+    """Mask of the features to keep; strict comparisons, as in scanpy."""
+    mask = np.ones(columns["scores"].size, dtype=bool)
+    for name, sign, limit in limits:
+        if limit is not None:
+            mask &= sign * columns[name] > sign * limit
+    return mask
 
 
 # Reading.
@@ -203,6 +194,8 @@ def _read(X, y, feature_names, model):
             raise ValueError("y was given without X.")
         counts, found = _of_model(model), model._feature_names()
     elif y is None:
+        if hasattr(X, "shape"):
+            raise ValueError("y is missing: pass the labels, or chunks of rows (X, y).")
         counts, found = _of_chunks(X)
     else:
         if all(hasattr(X, name) for name in ("X", "obs", "var_names")):  # AnnData
@@ -301,10 +294,6 @@ def _panel(model):
 
 
 # Labels.
-
-
-def _is_rest(reference):
-    return isinstance(reference, str) and reference == "rest"
 
 
 def _chosen(classes, labels):
