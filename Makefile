@@ -14,7 +14,7 @@ DOCS_STAMP := $(VENV)/.docs-installed
 # Compiled bytecode and numba's cache make every later start quick.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: browser demo java test test-slow test-all test-only test-pythons test-spark lint docs bench bench-accuracy bench-papers bench-guarantees clean
+.PHONY: browser demo java test test-slow test-all test-only test-pythons test-spark lint docs bench bench-cells bench-accuracy bench-papers bench-guarantees clean
 
 demo: $(STAMP)
 	$(BIN)/tamis fit
@@ -98,6 +98,14 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/comparison.py
 	$(BIN)/python benchmarks/house/boundaries.py
 
+# scanpy and illico stay out of the environment of the project.
+CELLS := .venv-cells
+bench-cells:
+	$(PYTHON) -m venv $(CELLS)
+	$(CELLS)/bin/python -m pip install --quiet --editable . pytest scanpy illico --constraint constraints.txt
+	$(CELLS)/bin/python -m pytest -q --noconftest tests/centers/test_markers_scanpy.py
+	$(CELLS)/bin/python benchmarks/speed/cells.py
+
 bench-accuracy: $(STAMP)
 	$(BIN)/python -m pip install --quiet abess fasterrisk requests --constraint constraints.txt
 	$(BIN)/python benchmarks/accuracy/at_k.py --jobs 2
@@ -128,4 +136,4 @@ $(DOCS_STAMP): $(STAMP)
 	touch $(DOCS_STAMP)
 
 clean:
-	rm -rf build docs/api docs/auto_examples docs/reference.rst $(VENV) $(PYTHONS:%=.venv-%) .venv-spark .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
+	rm -rf build docs/api docs/auto_examples docs/reference.rst $(VENV) $(CELLS) $(PYTHONS:%=.venv-%) .venv-spark .pytest_cache .ruff_cache .mypy_cache .import_linter_cache

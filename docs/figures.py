@@ -28,6 +28,8 @@ PEERS = {
     "crepes": "prediction sets",
     "mapie": "prediction sets, tests in a fixed order",
     "pandas": "reading tables",
+    "scanpy": "t-tests of groups of cells",
+    "illico": "Wilcoxon tests of groups of cells",
 }
 
 # Rows of the README's table: a sentence, a file, a pattern whose groups fill the value, a command.

@@ -7,7 +7,11 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # type checkers take it for True; importing typing takes 10 ms
 if TYPE_CHECKING:  # what type checkers see of the names below
-    from tamis.centers import SparseCenterClassifier, SparseCenterClassifierCV
+    from tamis.centers import (
+        SparseCenterClassifier,
+        SparseCenterClassifierCV,
+        rank_features_by_class,
+    )
     from tamis.comparison.comparing import compare
     from tamis.datumwise import DatumWiseClassifier, DatumWiseClassifierCV
     from tamis.landmarks import LandmarkClassifier, LandmarkSearchCV, LandmarkTransformer
@@ -33,6 +37,7 @@ _ROOM_OF_NAME = {
     "TableClassifier": "tamis.tables",
     "compare": "tamis.comparison.comparing",
     "load_model": "tamis.models",
+    "rank_features_by_class": "tamis.centers",
     "read_chunks": "tamis.tables",
     "read_table": "tamis.tables",
     "save_model": "tamis.models",
@@ -54,6 +59,7 @@ __all__ = [
     "__version__",
     "compare",
     "load_model",
+    "rank_features_by_class",
     "read_chunks",
     "read_table",
     "save_model",

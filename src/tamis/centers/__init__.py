@@ -5,5 +5,6 @@ Calafiore and Fracastoro, "Sparse l1 and l2 Center Classifiers", arXiv 1911.0732
 
 from tamis.centers.classifier import SparseCenterClassifier
 from tamis.centers.classifier_cv import SparseCenterClassifierCV
+from tamis.centers.markers import rank_features_by_class
 
-__all__ = ["SparseCenterClassifier", "SparseCenterClassifierCV"]
+__all__ = ["SparseCenterClassifier", "SparseCenterClassifierCV", "rank_features_by_class"]

@@ -1,0 +1,113 @@
+"""Class moments together with counts of non-zeros: what a table of features per class needs.
+
+Summaries of chunks of rows merge, also if a chunk has only some of the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import Matrix, is_sparse
+from tamis.centers._nonzero_kernels import csc_nonzeros, csr_nonzeros, dense_nonzeros
+from tamis.centers.statistics import ClassMoments, summarise
+from tamis.centers.usual_counts import unsigned
+
+__all__ = ["ClassCounts", "count_and_summarise", "rest_of_each_class"]
+
+_BLOCK = 4_000_000
+
+
+@dataclass
+class ClassCounts:
+    """What is known of each class.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_classes,)
+        The classes, in order.
+    moments : ClassMoments
+        Number of rows, mean and variance.
+    nonzeros : ndarray of int of shape (n_classes, n_features), or None
+        Number of rows in which a feature is not zero; None if it is unknown.
+    """
+
+    labels: NDArray
+    moments: ClassMoments
+    nonzeros: NDArray | None
+
+    def merge(self, other: ClassCounts) -> ClassCounts:
+        """Of the rows and classes of both, which have the same features."""
+        labels = np.union1d(self.labels, other.labels)
+        one, two = self._spread(labels), other._spread(labels)
+        assert one.nonzeros is not None and two.nonzeros is not None
+        return ClassCounts(labels, one.moments.merge(two.moments), one.nonzeros + two.nonzeros)
+
+    def _spread(self, labels):
+        places = np.searchsorted(labels, self.labels)
+        if places.size == labels.size:
+            return self
+        nonzeros = np.zeros((labels.size, self.nonzeros.shape[1]), dtype=np.int64)
+        nonzeros[places] = self.nonzeros
+        return ClassCounts(labels, self.moments.spread(places, labels.size), nonzeros)
+
+
+def count_and_summarise(X: Matrix, labels: NDArray, codes: NDArray) -> ClassCounts:
+    """Moments and non-zeros of a chunk of rows, without making sparse data dense.
+
+    Parameters
+    ----------
+    X : ndarray, CSR or CSC container of shape (n_samples, n_features)
+        float32 or float64. NaN and infinity raise ValueError.
+    labels : ndarray of shape (n_classes,)
+    codes : ndarray of shape (n_samples,)
+        Class index of each row.
+
+    Returns
+    -------
+    counts : ClassCounts
+    """
+    if is_sparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()  # a sum of two stored values is one value
+    moments = summarise(X, codes, labels.size)
+    count = np.zeros((labels.size, X.shape[1]), dtype=np.int64)
+    if not is_sparse(X):
+        step = max(1, _BLOCK // max(1, X.shape[1]))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            dense_nonzeros(np.ascontiguousarray(X[rows]), codes[rows], count)
+    elif X.format == "csc":
+        csc_nonzeros(X.data, unsigned(X.indices), X.indptr, codes, count)
+    else:
+        rows = np.argsort(codes, kind="stable")
+        starts = np.searchsorted(codes[rows], np.arange(labels.size + 1))
+        csr_nonzeros(X.data, unsigned(X.indices), X.indptr, rows, starts, count)
+    return ClassCounts(labels, moments, count)
+
+
+def rest_of_each_class(moments: ClassMoments) -> Iterator[ClassMoments]:
+    """Moments of all rows outside class 0, then outside class 1, and so on.
+
+    Total minus class would lose digits: a gene that only one class has is all but constant in the
+    rest. Here the classes before and after are merged instead, in O(C m) for all C classes.
+    """
+    n_classes = moments.weight.size
+    each = [moments.take(slice(c, c + 1)) for c in range(n_classes)]
+    nothing = replace(
+        each[0],
+        weight=np.zeros(1),
+        mean=np.zeros_like(each[0].mean),
+        variance=np.zeros_like(each[0].variance),
+        n_rows=0,
+    )
+    after = [nothing]
+    for part in each[:0:-1]:
+        after.append(part.merge(after[-1]))
+    before = nothing
+    for part in each:
+        yield before.merge(after.pop())
+        before = before.merge(part)
