@@ -4,7 +4,14 @@ import numpy as np
 
 from tamis._compile import compiled, prange, twins
 
-__all__ = ["csc_sums", "csr_sums", "dense_sums", "dense_sums_by_column", "mean_and_variance"]
+__all__ = [
+    "csc_sums",
+    "csr_sums",
+    "csr_sums_by_class",
+    "dense_sums",
+    "dense_sums_by_column",
+    "finish_moments",
+]
 
 _COLUMNS = 2048
 
@@ -122,10 +129,10 @@ def dense_sums_by_column(X, rows, starts, weights, step, sums, squares):
 
 
 @compiled
-def csr_sums(data, indices, indptr, codes, weights, step, sums, squares):
-    n_classes = np.uint64(sums.shape[1])
-    flat_sums = sums.reshape(-1)
-    flat_squares = squares.reshape(-1)
+def csr_sums(data, indices, indptr, codes, weights, step, both):
+    # both: (m, C, 2), so that the two sums of a value are on one cache line.
+    n_classes = np.uint64(both.shape[1])
+    flat = both.reshape(-1)
     canonical = True
     for i in range(indptr.size - 1):
         c = np.uint64(codes[i])
@@ -135,10 +142,34 @@ def csr_sums(data, indices, indptr, codes, weights, step, sums, squares):
             j = indices[np.uint64(p)]
             canonical &= np.int64(j) > previous
             previous = np.int64(j)
-            a = np.uint64(j) * n_classes + c
+            a = np.uint64(2) * (np.uint64(j) * n_classes + c)
             v = np.float64(data[np.uint64(p)])
-            flat_sums[a] += w * v
-            flat_squares[a] += w * v * v
+            flat[a] += w * v
+            flat[a + np.uint64(1)] += w * v * v
+    return canonical
+
+
+@compiled
+def csr_sums_by_class(data, indices, indptr, rows, starts, weights, step, both, sums, squares):
+    # both: (m, 2), zeros; the sums of one class, which stay in the cache until it is complete.
+    flat = both.reshape(-1)
+    canonical = True
+    for c in range(starts.size - 1):
+        for r in range(starts[c], starts[c + 1]):
+            i = rows[r]
+            w = weights[i * step]
+            previous = np.int64(-1)
+            for p in range(indptr[i], indptr[i + 1]):
+                j = indices[np.uint64(p)]
+                canonical &= np.int64(j) > previous
+                previous = np.int64(j)
+                a = np.uint64(2) * np.uint64(j)
+                v = np.float64(data[np.uint64(p)])
+                flat[a] += w * v
+                flat[a + np.uint64(1)] += w * v * v
+        for j in range(both.shape[0]):
+            sums[c, j], squares[c, j] = both[j, 0], both[j, 1]
+            both[j, 0], both[j, 1] = 0.0, 0.0
     return canonical
 
 
@@ -146,8 +177,6 @@ def csr_sums(data, indices, indptr, codes, weights, step, sums, squares):
 def csc_sums(data, indices, indptr, codes, weights, step, sums, squares):
     canonical = True
     for j in range(indptr.size - 1):
-        s = sums[j]
-        q = squares[j]
         previous = np.int64(-1)
         for p in range(indptr[j], indptr[j + 1]):
             i = indices[np.uint64(p)]
@@ -156,45 +185,41 @@ def csc_sums(data, indices, indptr, codes, weights, step, sums, squares):
             c = codes[np.uint64(i)]
             w = weights[np.int64(i) * step]
             v = np.float64(data[np.uint64(p)])
-            s[c] += w * v
-            q[c] += w * v * v
+            sums[c, j] += w * v
+            squares[c, j] += w * v * v
     return canonical
 
 
 @compiled
-def mean_and_variance(sums, squares, usual, count, weight, tolerance, largest):
-    # One class after the other: the inner loop is then simple enough for vector instructions.
+def finish_moments(sums, squares, weight, tolerance, largest, totals, lost, unsafe):
+    # Sums become means, squares variances. totals: (3, columns), for a block of columns; the loops
+    # over its columns are simple enough for vector instructions.
     n_classes, n_features = sums.shape
-    mean = np.empty((n_classes, n_features))
-    variance = np.empty((n_classes, n_features))
-    all_sums = np.zeros(n_features)
-    all_squares = np.zeros(n_features)
-    sizes = np.zeros(n_features)
+    total = 0.0
     for c in range(n_classes):
-        w = weight[c] if weight[c] > 0 else 1.0
-        inverse = 1.0 / w
-        for j in range(n_features):
-            s = sums[c, j]
-            q = squares[c, j]
-            if count.size:
-                s += usual * count[c, j]
-                q += usual * usual * count[c, j]
-            all_sums[j] += s
-            all_squares[j] += q
-            sizes[j] += abs(s)
-            # A true division: equal shares of the same value must give equal means.
-            average = s / w
-            deviation = (q - s * average) * inverse
-            mean[c, j] = average
-            # Rounding can leave a tiny negative number; NaN stays NaN.
-            variance[c, j] = 0.0 if deviation < 0 else deviation
-    total = weight.sum()
-    lost = np.empty(n_features, np.bool_)
-    unsafe = np.empty(n_features, np.bool_)
-    for j in range(n_features):
-        s, q = all_sums[j], all_squares[j]
-        # NaN is neither safe nor zero.
-        safe = total / largest <= q <= total * largest
-        unsafe[j] = not (safe or (q == 0 and sizes[j] == 0))
-        lost[j] = q * total - s * s < tolerance * (q * total)
-    return mean, variance, lost, unsafe
+        total += weight[c]
+    for first in range(0, n_features, totals.shape[1]):
+        width = min(totals.shape[1], n_features - first)
+        totals[:] = 0.0
+        all_sums, all_squares, sizes = totals[0], totals[1], totals[2]
+        for c in range(n_classes):
+            w = weight[c] if weight[c] > 0 else 1.0
+            inverse = 1.0 / w
+            mean, variance = sums[c, first : first + width], squares[c, first : first + width]
+            for j in range(width):
+                s, q = mean[j], variance[j]
+                all_sums[j] += s
+                all_squares[j] += q
+                sizes[j] += abs(s)
+                # A true division: equal shares of the same value must give equal means.
+                average = s / w
+                deviation = (q - s * average) * inverse
+                mean[j] = average
+                # Rounding can leave a tiny negative number; NaN stays NaN.
+                variance[j] = 0.0 if deviation < 0 else deviation
+        for j in range(width):
+            s, q = all_sums[j], all_squares[j]
+            # NaN is neither safe nor zero.
+            safe = total / largest <= q <= total * largest
+            unsafe[first + j] = not (safe or (q == 0 and sizes[j] == 0))
+            lost[first + j] = q * total - s * s < tolerance * (q * total)

@@ -41,11 +41,11 @@ class UsualCounts:
     what: NDArray
     canonical: bool
 
-    def corrections(self) -> tuple[NDArray, NDArray]:
-        """Corrections of the sums of x and of x squared for the unusual values: (n_classes, m)."""
-        sums, squares = np.zeros(self.count.shape), np.zeros(self.count.shape)
-        _correct_sums(self.usual, self.where, self.what, sums.ravel(), squares.ravel())
-        return sums.T, squares.T
+    def sums(self) -> tuple[NDArray, NDArray]:
+        """Sums of x and of x squared, each of shape (n_classes, n_features)."""
+        sums, squares = np.zeros((2, *self.count.T.shape))
+        _sum_counts(self.usual, self.count, self.where, self.what, sums, squares)
+        return sums, squares
 
 
 def count_usual_values(X: Matrix, codes: NDArray, n_classes: int) -> UsualCounts | None:
@@ -152,8 +152,15 @@ def _csr_counts(data, indices, indptr, codes, usual, count, where, what):
 
 
 @compiled
-def _correct_sums(usual, where, what, sums, squares):
+def _sum_counts(usual, count, where, what, sums, squares):
+    n_classes = np.uint32(count.shape[1])
     for u in range(where.size):
         v = what[u]
-        sums[where[u]] += v - usual
-        squares[where[u]] += v * v - usual * usual
+        j = where[u] // n_classes
+        c = where[u] - j * n_classes
+        sums[c, j] += v - usual
+        squares[c, j] += v * v - usual * usual
+    for c in range(count.shape[1]):
+        for j in range(count.shape[0]):
+            sums[c, j] += usual * count[j, c]
+            squares[c, j] += usual * usual * count[j, c]
