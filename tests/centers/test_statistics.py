@@ -129,10 +129,18 @@ def test_duplicate_and_unsorted_entries_are_summed_first():
     assert_same_moments(summarise(C, y, 2), summarise(C.toarray(), y, 2), atol=1e-14)
 
 
-def test_a_row_longer_than_the_buffer_counts_like_any_other():
+def test_a_row_longer_than_the_buffer_counts_like_any_other(monkeypatch):
+    monkeypatch.setattr(statistics, "_LONG_ROW", 10**9)
     m = usual_counts._CHUNK + 100
     X = sparse.csr_array(np.vstack([np.ones(m), np.r_[2.0, np.zeros(m - 1)], np.full(m, 3.0)]))
     y = np.array([0, 1, 1])
+    assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
+
+
+def test_counters_that_overflow_a_byte_carry():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 3000)
+    X = sparse.csr_array(np.column_stack([np.ones(3000), rng.random(3000) < 0.3, y]) * 1.0)
     assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
 
 

@@ -46,6 +46,8 @@ _CANCELLATION = 1e-3
 _BLOCK = 1024
 # Sums of all classes and features that stay in the cache while rows come in any order.
 _CACHED_SUMS = 1 << 16
+# Rows with more stored values than this are worth reading in the order of classes.
+_LONG_ROW = 64
 
 
 @dataclass
@@ -196,9 +198,6 @@ def _sums(X, codes, n_classes, sample_weight):
         return _sums_of_few(X, codes, n_classes, sample_weight)
     weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)
     if is_sparse(X):
-        counted = count_usual_values(X, codes, n_classes) if sample_weight is None else None
-        if counted is not None and counted.canonical:
-            return counted.sums()
         return _sparse_sums(X, codes, n_classes, weights, step)
     sums, squares = np.zeros((2, n_classes, X.shape[1]))
     by_column = abs(X.strides[0]) < abs(X.strides[1])
@@ -241,9 +240,14 @@ def _rows_by_class(codes, n_classes):
 def _sparse_sums(X, codes, n_classes, weights, step):
     n_rows, n_features = X.shape
     n_sums = n_classes * n_features
-    arrays = X.data, unsigned(X.indices), X.indptr
     # Rows in another order must be worth finding, or sums in any order slower than memory.
-    by_class = n_sums > _CACHED_SUMS and (X.nnz > 64 * n_rows or n_sums > 64 * _CACHED_SUMS)
+    long = X.nnz > _LONG_ROW * n_rows
+    by_class = n_sums > _CACHED_SUMS and (long or n_sums > 64 * _CACHED_SUMS)
+    if step == 0 and not (long or by_class):
+        counted = count_usual_values(X, codes, n_classes)
+        if counted is not None and counted.canonical:
+            return counted.sums()
+    arrays = X.data, unsigned(X.indices), X.indptr
     if X.format == "csc" or by_class:
         sums, squares = np.zeros((2, n_classes, n_features))
         if X.format == "csc":
