@@ -18,85 +18,53 @@ _COLUMNS = 2048
 
 @twins
 def dense_sums(X, rows, starts, weights, step, sums, squares):
-    # Eight rows of one class at a time, so that the accumulators are read and written once for
-    # eight values; each sum still adds its rows in order.
-    n_features = X.shape[1]
-    for b in prange((n_features + _COLUMNS - 1) // _COLUMNS):
-        first = b * _COLUMNS
-        last = min(first + _COLUMNS, n_features)
+    # Four rows of one class at a time, so that the accumulators are read and written once for
+    # four values; each sum still adds its rows in order. Unsigned indices need no wrap-around,
+    # and little to compile.
+    squared = np.uint64(_COLUMNS)
+    for b in prange((X.shape[1] + _COLUMNS - 1) // _COLUMNS):
+        first = np.uint64(b * _COLUMNS)
+        width = min(_COLUMNS, X.shape[1] - b * _COLUMNS)
         # One array for both, so that the compiler needs few overlap checks to vectorise.
         both = np.empty(2 * _COLUMNS)
         for c in range(starts.size - 1):
             both[:] = 0.0
             r = starts[c]
-            while r + 8 <= starts[c + 1]:
-                i0, i1, i2, i3 = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
-                i4, i5, i6, i7 = rows[r + 4], rows[r + 5], rows[r + 6], rows[r + 7]
-                w0, w1, w2, w3 = (
-                    weights[i0 * step],
-                    weights[i1 * step],
-                    weights[i2 * step],
-                    weights[i3 * step],
-                )
-                w4, w5, w6, w7 = (
-                    weights[i4 * step],
-                    weights[i5 * step],
-                    weights[i6 * step],
-                    weights[i7 * step],
-                )
-                x0, x1, x2, x3 = (
-                    X[i0, first:last],
-                    X[i1, first:last],
-                    X[i2, first:last],
-                    X[i3, first:last],
-                )
-                x4, x5, x6, x7 = (
-                    X[i4, first:last],
-                    X[i5, first:last],
-                    X[i6, first:last],
-                    X[i7, first:last],
-                )
-                for j in range(last - first):
-                    s = both[j]
-                    q = both[j + _COLUMNS]
-                    v = np.float64(x0[j])
-                    s += w0 * v
-                    q += w0 * v * v
-                    v = np.float64(x1[j])
-                    s += w1 * v
-                    q += w1 * v * v
-                    v = np.float64(x2[j])
-                    s += w2 * v
-                    q += w2 * v * v
-                    v = np.float64(x3[j])
-                    s += w3 * v
-                    q += w3 * v * v
-                    v = np.float64(x4[j])
-                    s += w4 * v
-                    q += w4 * v * v
-                    v = np.float64(x5[j])
-                    s += w5 * v
-                    q += w5 * v * v
-                    v = np.float64(x6[j])
-                    s += w6 * v
-                    q += w6 * v * v
-                    v = np.float64(x7[j])
-                    s += w7 * v
-                    q += w7 * v * v
-                    both[j] = s
-                    both[j + _COLUMNS] = q
-                r += 8
             while r < starts[c + 1]:
-                w = weights[rows[r] * step]
-                x = X[rows[r], first:last]
-                for j in range(last - first):
-                    v = np.float64(x[j])
-                    both[j] += w * v
-                    both[j + _COLUMNS] += w * v * v
-                r += 1
-            for j in range(last - first):
+                i0 = np.uint64(rows[r])
+                w0 = weights[rows[r] * step]
+                if r + 4 <= starts[c + 1]:
+                    i1, w1 = np.uint64(rows[r + 1]), weights[rows[r + 1] * step]
+                    i2, w2 = np.uint64(rows[r + 2]), weights[rows[r + 2] * step]
+                    i3, w3 = np.uint64(rows[r + 3]), weights[rows[r + 3] * step]
+                    for t in range(width):
+                        j = np.uint64(t)
+                        s, q = both[j], both[j + squared]
+                        v = np.float64(X[i0, first + j])
+                        s += w0 * v
+                        q += w0 * v * v
+                        v = np.float64(X[i1, first + j])
+                        s += w1 * v
+                        q += w1 * v * v
+                        v = np.float64(X[i2, first + j])
+                        s += w2 * v
+                        q += w2 * v * v
+                        v = np.float64(X[i3, first + j])
+                        s += w3 * v
+                        q += w3 * v * v
+                        both[j], both[j + squared] = s, q
+                    r += 4
+                else:
+                    for t in range(width):
+                        j = np.uint64(t)
+                        v = np.float64(X[i0, first + j])
+                        both[j] += w0 * v
+                        both[j + squared] += w0 * v * v
+                    r += 1
+            for t in range(width):
+                j = np.uint64(t)
                 sums[c, first + j] = both[j]
-                squares[c, first + j] = both[j + _COLUMNS]
+                squares[c, first + j] = both[j + squared]
 
 
 @twins
