@@ -129,11 +129,12 @@ def test_duplicate_and_unsorted_entries_are_summed_first():
     assert_same_moments(summarise(C, y, 2), summarise(C.toarray(), y, 2), atol=1e-14)
 
 
-def test_a_row_longer_than_the_buffer_counts_like_any_other(monkeypatch):
-    monkeypatch.setattr(statistics, "_LONG_ROW", 10**9)
-    m = usual_counts._CHUNK + 100
-    X = sparse.csr_array(np.vstack([np.ones(m), np.r_[2.0, np.zeros(m - 1)], np.full(m, 3.0)]))
-    y = np.array([0, 1, 1])
+def test_counts_with_too_many_other_values_are_summed():
+    # The sample that decides sees every fourth value only.
+    values = np.tile([1.0, 2.0, 3.0, 4.0], 1024)
+    X = sparse.csr_array((values, np.arange(4096) % 4, np.arange(0, 4097, 4)), shape=(1024, 4))
+    y = np.arange(1024) % 2
+    assert usual_counts.count_usual_values(X, y, 2) is None
     assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
 
 
