@@ -231,6 +231,7 @@ def main():
         "v": lambda: cross_validation((1_600_000 // shrink, 273_779, 11.4)),
     }
     warnings.filterwarnings("ignore", message=".*separate the class centers.*")
+    print("Sparse centers: ratios of processor time, one thread, best of several repetitions")
     with threadpool_limits(1):
         for name in arguments.only:
             parts[name]()
