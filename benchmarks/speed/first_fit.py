@@ -77,7 +77,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3, help="processes per line")
     arguments = parser.parse_args()
     print("First fit of a new process, empty cache of compiled code, one thread: seconds of")
-    print("processor time, best of several processes (last column: time on the clock)")
+    print(f"processor time, best of {arguments.repeats} (last column: time on the clock)")
     print(f"{'':<52}{'import':>8}{'fit':>8}{'both':>8}{'again':>8}{'clock':>8}")
     for call, data, target in CASES:
         runs = [measure(call, data) for _ in range(arguments.repeats)]
