@@ -88,6 +88,7 @@ docs: $(DOCS_STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/speed/centers.py
+	$(BIN)/python benchmarks/speed/first_fit.py
 	$(BIN)/python benchmarks/speed/projections.py --picture benchmarks/results/speed_projections.png
 	$(BIN)/python -m pip install --quiet skglm --constraint constraints.txt
 	$(BIN)/python benchmarks/speed/primal_dual.py

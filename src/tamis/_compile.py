@@ -17,7 +17,10 @@ import types
 import numba
 from numba import prange
 
-__all__ = ["compiled", "prange", "twins"]
+__all__ = ["WORTH_COMPILING", "compiled", "prange", "twins"]
+
+# Numpy does simple work on fewer values than this in a millisecond; compiling takes seconds.
+WORTH_COMPILING = 1 << 17
 
 # Below this many elementary operations starting threads costs more than it saves.
 _WORTH_THREADS = 2_000_000

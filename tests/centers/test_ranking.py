@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis import SparseCenterClassifier
 from tamis._base import order_by_score
+from tamis.centers import ranking
 from tamis.centers.ranking import select_largest
 
 
@@ -27,6 +32,16 @@ def make_data(seed=0, n_classes=3):
     X = rng.normal(size=(90, 6)) * np.logspace(-3, 3, 6) + y[:, None] * np.logspace(-3, 3, 6)
     X[:, 2] = 4.2
     return X, y
+
+
+def test_numpy_and_compiled_code_give_the_same_gains(monkeypatch):
+    X, y = make_data()
+    numpy = SparseCenterClassifier(None).fit(X, y)
+    monkeypatch.setattr(ranking, "WORTH_COMPILING", 0)
+    compiled = SparseCenterClassifier(None).fit(X, y)
+    assert_array_equal(numpy.gains_, compiled.gains_)
+    assert_array_equal(numpy.common_center_, compiled.common_center_)
+    assert numpy.gains_[2] == 0.0
 
 
 @pytest.mark.parametrize("metric", ["l2", "l1"])
@@ -63,3 +78,22 @@ def test_scaling_inside_equals_scaling_before(metric, scaling):
     assert_array_equal(inside.support_, before.support_)
     assert_allclose(inside.objective_, before.objective_)
     assert_allclose(inside.decision_function(X), before.decision_function(Z), rtol=1e-7)
+
+
+def test_the_first_fit_on_a_small_table_compiles_nothing(tmp_path):
+    code = """
+from numba.core import event
+from sklearn.datasets import load_breast_cancer
+from tamis import SparseCenterClassifier
+X, y = load_breast_cancer(return_X_y=True)
+with event.install_recorder("numba:compile") as recorder:
+    SparseCenterClassifier().fit(X, y)
+    print("compiled:", len(recorder.buffer))
+    SparseCenterClassifier(metric="l1").fit(X, y)
+    print("compiled for medians:", len(recorder.buffer) > 0)
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n")[:2] == ["compiled: 0", "compiled for medians: True"]

@@ -3,9 +3,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from tamis.centers import usual_counts
+from tamis.centers import statistics, usual_counts
 from tamis.centers._moment_kernels import dense_sums
 from tamis.centers.statistics import summarise
+
+
+@pytest.fixture(autouse=True, params=["compiled", "numpy"])
+def arithmetic(request, monkeypatch):
+    """Both ways to sum: compiled, and numpy for few values."""
+    limit = {"compiled": 0, "numpy": 10**9}[request.param]
+    monkeypatch.setattr(statistics, "WORTH_COMPILING", limit)
 
 
 def make_data(n=200, m=12, n_classes=3, seed=0):
@@ -62,6 +69,36 @@ def test_sparse_and_dense_give_the_same_bits(values):
     assert_array_equal(dense.variance, csc.variance)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "form", [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
+)
+def test_numpy_and_compiled_code_give_the_same_bits(monkeypatch, form, weighted):
+    X, y = make_data()
+    rng = np.random.default_rng(0)
+    X = X * rng.random(X.shape)
+    w = rng.random(y.size) if weighted else None
+    results = []
+    for limit in (0, 10**9):
+        monkeypatch.setattr(statistics, "WORTH_COMPILING", limit)
+        results.append(summarise(form(X), y, 3, w))
+    assert_array_equal(results[0].mean, results[1].mean)
+    assert_array_equal(results[0].variance, results[1].variance)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_in_the_order_of_classes_give_the_same_bits(monkeypatch, weighted):
+    X, y = make_data(m=80)
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.random(X.shape) + 0.1)
+    w = rng.random(y.size) if weighted else None
+    by_row = summarise(X, y, 3, w)
+    monkeypatch.setattr(statistics, "_CACHED_SUMS", 0)
+    by_class = summarise(X, y, 3, w)
+    assert_array_equal(by_row.mean, by_class.mean)
+    assert_array_equal(by_row.variance, by_class.variance)
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array])
 def test_constant_columns_are_exactly_constant_and_offsets_do_not_cancel(form):
     rng = np.random.default_rng(0)
@@ -92,10 +129,19 @@ def test_duplicate_and_unsorted_entries_are_summed_first():
     assert_same_moments(summarise(C, y, 2), summarise(C.toarray(), y, 2), atol=1e-14)
 
 
-def test_a_row_longer_than_the_buffer_counts_like_any_other():
-    m = usual_counts._CHUNK + 100
-    X = sparse.csr_array(np.vstack([np.ones(m), np.r_[2.0, np.zeros(m - 1)], np.full(m, 3.0)]))
-    y = np.array([0, 1, 1])
+def test_counts_with_too_many_other_values_are_summed():
+    # The sample that decides sees every fourth value only.
+    values = np.tile([1.0, 2.0, 3.0, 4.0], 1024)
+    X = sparse.csr_array((values, np.arange(4096) % 4, np.arange(0, 4097, 4)), shape=(1024, 4))
+    y = np.arange(1024) % 2
+    assert usual_counts.count_usual_values(X, y, 2) is None
+    assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
+
+
+def test_counters_that_overflow_a_byte_carry():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 3000)
+    X = sparse.csr_array(np.column_stack([np.ones(3000), rng.random(3000) < 0.3, y]) * 1.0)
     assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
 
 

@@ -8,7 +8,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from tamis._array import Matrix, choose_columns, is_on_device, is_sparse, to_host
 from tamis._base.devices import bring_to_numpy, is_dispatching, validate_on_device
-from tamis._compile import compiled
+from tamis._compile import WORTH_COMPILING, compiled
 
 __all__ = [
     "LARGEST_INTEGER",
@@ -214,7 +214,7 @@ def encode_labels(y, classes=None):
         # Integers in a small range need no sorting.
         low, high = int(y.min()), int(y.max())
         if high - low < max(1024, y.size // 16) and -(2**62) < low <= high < 2**62:
-            count = _count_codes(y, low, high - low + 1)
+            count = _count(y, low, high - low + 1)
             present = np.flatnonzero(count)
             if low == 0 and present.size == count.size and y.dtype == np.int64:
                 return np.arange(high + 1), y
@@ -243,10 +243,18 @@ def encode_labels(y, classes=None):
     return classes, np.searchsorted(classes, y).astype(np.int64)
 
 
-@compiled
-def _count_codes(y, low, size):
-    # Four tables in turn, so that counting runs of equal labels does not stall.
+def _count(y, low, size):
+    """How often each of the integers low, low + 1, ... occurs in y."""
+    if y.size < WORTH_COMPILING:
+        return np.bincount(y.astype(np.int64) - low, minlength=size)
     count = np.zeros((4, size), np.int64)
+    _count_codes(y, low, count)
+    return count.sum(axis=0)
+
+
+@compiled
+def _count_codes(y, low, count):
+    # Four tables in turn, so that counting runs of equal labels does not stall.
     whole = y.size - y.size % 4
     for i in range(0, whole, 4):
         count[0, np.int64(y[i]) - low] += 1
@@ -255,12 +263,11 @@ def _count_codes(y, low, size):
         count[3, np.int64(y[i + 3]) - low] += 1
     for i in range(whole, y.size):
         count[0, np.int64(y[i]) - low] += 1
-    return count.sum(axis=0)
 
 
 def count_classes(codes, n_classes):
     """Number of rows per class."""
-    return _count_codes(codes, 0, n_classes)
+    return _count(codes, 0, n_classes)
 
 
 def require_two_classes(estimator):

@@ -95,11 +95,14 @@ class ColumnMedians(NamedTuple):
 
 @compiled
 def gather(X, rows, first, block):
-    for start in range(0, rows.size, 64):
-        stop = min(start + 64, rows.size)
-        for j in range(block.shape[0]):
-            for r in range(start, stop):
-                block[j, r] = X[rows[r], first + j]
+    # 64 columns of a row at a time: reads are contiguous, and what is written stays in the cache.
+    n_columns = block.shape[0]
+    for start in range(0, n_columns, 64):
+        stop = min(start + 64, n_columns)
+        for r in range(rows.size):
+            i = rows[r]
+            for j in range(start, stop):
+                block[j, r] = X[i, first + j]
 
 
 @compiled
@@ -171,11 +174,11 @@ def class_cost(values, cumulated, below, total, lower, upper, common):
 
 
 @compiled
-def common_interval(j, segments, halves, lowest, highest, low, high):
+def common_interval(j, segments, halves, lowest, highest, low, high, end):
     # Lower and upper end of the common median interval: the smallest value at which
     # sum_c share_c W_c(t) reaches `half`, by bisection in all classes' sorted lists at once. It
     # lies between the lowest and the highest of the classes' lower medians. `low` and `high`
-    # hold the positions that are still open.
+    # hold the positions that are still open, `end` those after the pivot.
     values, starts, below = segments.values, segments.starts, segments.below
     cumulated, cumulated_starts = segments.cumulated, segments.cumulated_starts
     share, half, slack = halves.share, halves.half, halves.slack
@@ -200,7 +203,10 @@ def common_interval(j, segments, halves, lowest, highest, low, high):
         reached = 0.0
         for c in range(n_classes):
             s = j * n_classes + c
-            k = count_at_most(values[starts[s] : starts[s + 1]], pivot)
+            # Values before `low` are smaller than the pivot, values from `high` on larger.
+            here = starts[s]
+            k = low[c] + count_at_most(values[here + low[c] : here + high[c]], pivot)
+            end[c] = k
             if k > 0:
                 reached += share[c] * cumulated[cumulated_starts[s] + k - 1]
             else:
@@ -211,12 +217,11 @@ def common_interval(j, segments, halves, lowest, highest, low, high):
             best = pivot
             best_reached = reached
         for c in range(n_classes):
-            s = j * n_classes + c
-            segment = values[starts[s] : starts[s + 1]]
             if enough:
-                high[c] = min(high[c], count_below(segment, pivot))
+                here = starts[j * n_classes + c]
+                high[c] = low[c] + count_below(values[here + low[c] : here + end[c]], pivot)
             else:
-                low[c] = max(low[c], count_at_most(segment, pivot))
+                low[c] = end[c]
     upper = best
     if best_reached <= half + slack:
         upper = np.inf
@@ -331,6 +336,7 @@ def medians_of_segments(segments, halves, result):
         rule = Halves(weight, class_slack, share, half, slack)
         low = np.empty(n_classes, np.int64)
         high = np.empty(n_classes, np.int64)
+        end = np.empty(n_classes, np.int64)
         lower = np.empty(n_classes + 1)
         upper = np.empty(n_classes + 1)
         for j in range(block * _COLUMNS, min((block + 1) * _COLUMNS, gain.size)):
@@ -345,7 +351,7 @@ def medians_of_segments(segments, halves, result):
                 lowest, highest = min(lowest, lower[c]), max(highest, lower[c])
                 median[j, c] = 0.5 * lower[c] + 0.5 * upper[c]
             common[j, 0], common[j, 1], close[j] = common_interval(
-                j, parts, rule, lowest, highest, low, high
+                j, parts, rule, lowest, highest, low, high, end
             )
             close[j] |= near
             lower[n_classes] = common[j, 0]

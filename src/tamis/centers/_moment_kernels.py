@@ -4,92 +4,67 @@ import numpy as np
 
 from tamis._compile import compiled, prange, twins
 
-__all__ = ["csc_sums", "csr_sums", "dense_sums", "dense_sums_by_column", "mean_and_variance"]
+__all__ = [
+    "csc_sums",
+    "csr_sums",
+    "csr_sums_by_class",
+    "dense_sums",
+    "dense_sums_by_column",
+    "finish_moments",
+]
 
 _COLUMNS = 2048
 
 
 @twins
 def dense_sums(X, rows, starts, weights, step, sums, squares):
-    # Eight rows of one class at a time, so that the accumulators are read and written once for
-    # eight values; each sum still adds its rows in order.
-    n_features = X.shape[1]
-    for b in prange((n_features + _COLUMNS - 1) // _COLUMNS):
-        first = b * _COLUMNS
-        last = min(first + _COLUMNS, n_features)
+    # Four rows of one class at a time, so that the accumulators are read and written once for
+    # four values; each sum still adds its rows in order. Unsigned indices need no wrap-around,
+    # and little to compile.
+    squared = np.uint64(_COLUMNS)
+    for b in prange((X.shape[1] + _COLUMNS - 1) // _COLUMNS):
+        first = np.uint64(b * _COLUMNS)
+        width = min(_COLUMNS, X.shape[1] - b * _COLUMNS)
         # One array for both, so that the compiler needs few overlap checks to vectorise.
         both = np.empty(2 * _COLUMNS)
         for c in range(starts.size - 1):
             both[:] = 0.0
             r = starts[c]
-            while r + 8 <= starts[c + 1]:
-                i0, i1, i2, i3 = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
-                i4, i5, i6, i7 = rows[r + 4], rows[r + 5], rows[r + 6], rows[r + 7]
-                w0, w1, w2, w3 = (
-                    weights[i0 * step],
-                    weights[i1 * step],
-                    weights[i2 * step],
-                    weights[i3 * step],
-                )
-                w4, w5, w6, w7 = (
-                    weights[i4 * step],
-                    weights[i5 * step],
-                    weights[i6 * step],
-                    weights[i7 * step],
-                )
-                x0, x1, x2, x3 = (
-                    X[i0, first:last],
-                    X[i1, first:last],
-                    X[i2, first:last],
-                    X[i3, first:last],
-                )
-                x4, x5, x6, x7 = (
-                    X[i4, first:last],
-                    X[i5, first:last],
-                    X[i6, first:last],
-                    X[i7, first:last],
-                )
-                for j in range(last - first):
-                    s = both[j]
-                    q = both[j + _COLUMNS]
-                    v = np.float64(x0[j])
-                    s += w0 * v
-                    q += w0 * v * v
-                    v = np.float64(x1[j])
-                    s += w1 * v
-                    q += w1 * v * v
-                    v = np.float64(x2[j])
-                    s += w2 * v
-                    q += w2 * v * v
-                    v = np.float64(x3[j])
-                    s += w3 * v
-                    q += w3 * v * v
-                    v = np.float64(x4[j])
-                    s += w4 * v
-                    q += w4 * v * v
-                    v = np.float64(x5[j])
-                    s += w5 * v
-                    q += w5 * v * v
-                    v = np.float64(x6[j])
-                    s += w6 * v
-                    q += w6 * v * v
-                    v = np.float64(x7[j])
-                    s += w7 * v
-                    q += w7 * v * v
-                    both[j] = s
-                    both[j + _COLUMNS] = q
-                r += 8
             while r < starts[c + 1]:
-                w = weights[rows[r] * step]
-                x = X[rows[r], first:last]
-                for j in range(last - first):
-                    v = np.float64(x[j])
-                    both[j] += w * v
-                    both[j + _COLUMNS] += w * v * v
-                r += 1
-            for j in range(last - first):
+                i0 = np.uint64(rows[r])
+                w0 = weights[rows[r] * step]
+                if r + 4 <= starts[c + 1]:
+                    i1, w1 = np.uint64(rows[r + 1]), weights[rows[r + 1] * step]
+                    i2, w2 = np.uint64(rows[r + 2]), weights[rows[r + 2] * step]
+                    i3, w3 = np.uint64(rows[r + 3]), weights[rows[r + 3] * step]
+                    for t in range(width):
+                        j = np.uint64(t)
+                        s, q = both[j], both[j + squared]
+                        v = np.float64(X[i0, first + j])
+                        s += w0 * v
+                        q += w0 * v * v
+                        v = np.float64(X[i1, first + j])
+                        s += w1 * v
+                        q += w1 * v * v
+                        v = np.float64(X[i2, first + j])
+                        s += w2 * v
+                        q += w2 * v * v
+                        v = np.float64(X[i3, first + j])
+                        s += w3 * v
+                        q += w3 * v * v
+                        both[j], both[j + squared] = s, q
+                    r += 4
+                else:
+                    for t in range(width):
+                        j = np.uint64(t)
+                        v = np.float64(X[i0, first + j])
+                        both[j] += w0 * v
+                        both[j + squared] += w0 * v * v
+                    r += 1
+            for t in range(width):
+                j = np.uint64(t)
                 sums[c, first + j] = both[j]
-                squares[c, first + j] = both[j + _COLUMNS]
+                squares[c, first + j] = both[j + squared]
 
 
 @twins
@@ -122,10 +97,10 @@ def dense_sums_by_column(X, rows, starts, weights, step, sums, squares):
 
 
 @compiled
-def csr_sums(data, indices, indptr, codes, weights, step, sums, squares):
-    n_classes = np.uint64(sums.shape[1])
-    flat_sums = sums.reshape(-1)
-    flat_squares = squares.reshape(-1)
+def csr_sums(data, indices, indptr, codes, weights, step, both):
+    # both: (m, C, 2), so that the two sums of a value are on one cache line.
+    n_classes = np.uint64(both.shape[1])
+    flat = both.reshape(-1)
     canonical = True
     for i in range(indptr.size - 1):
         c = np.uint64(codes[i])
@@ -135,10 +110,34 @@ def csr_sums(data, indices, indptr, codes, weights, step, sums, squares):
             j = indices[np.uint64(p)]
             canonical &= np.int64(j) > previous
             previous = np.int64(j)
-            a = np.uint64(j) * n_classes + c
+            a = np.uint64(2) * (np.uint64(j) * n_classes + c)
             v = np.float64(data[np.uint64(p)])
-            flat_sums[a] += w * v
-            flat_squares[a] += w * v * v
+            flat[a] += w * v
+            flat[a + np.uint64(1)] += w * v * v
+    return canonical
+
+
+@compiled
+def csr_sums_by_class(data, indices, indptr, rows, starts, weights, step, both, sums, squares):
+    # both: (m, 2), zeros; the sums of one class, which stay in the cache until it is complete.
+    flat = both.reshape(-1)
+    canonical = True
+    for c in range(starts.size - 1):
+        for r in range(starts[c], starts[c + 1]):
+            i = rows[r]
+            w = weights[i * step]
+            previous = np.int64(-1)
+            for p in range(indptr[i], indptr[i + 1]):
+                j = indices[np.uint64(p)]
+                canonical &= np.int64(j) > previous
+                previous = np.int64(j)
+                a = np.uint64(2) * np.uint64(j)
+                v = np.float64(data[np.uint64(p)])
+                flat[a] += w * v
+                flat[a + np.uint64(1)] += w * v * v
+        for j in range(both.shape[0]):
+            sums[c, j], squares[c, j] = both[j, 0], both[j, 1]
+            both[j, 0], both[j, 1] = 0.0, 0.0
     return canonical
 
 
@@ -146,8 +145,6 @@ def csr_sums(data, indices, indptr, codes, weights, step, sums, squares):
 def csc_sums(data, indices, indptr, codes, weights, step, sums, squares):
     canonical = True
     for j in range(indptr.size - 1):
-        s = sums[j]
-        q = squares[j]
         previous = np.int64(-1)
         for p in range(indptr[j], indptr[j + 1]):
             i = indices[np.uint64(p)]
@@ -156,45 +153,41 @@ def csc_sums(data, indices, indptr, codes, weights, step, sums, squares):
             c = codes[np.uint64(i)]
             w = weights[np.int64(i) * step]
             v = np.float64(data[np.uint64(p)])
-            s[c] += w * v
-            q[c] += w * v * v
+            sums[c, j] += w * v
+            squares[c, j] += w * v * v
     return canonical
 
 
 @compiled
-def mean_and_variance(sums, squares, usual, count, weight, tolerance, largest):
-    # One class after the other: the inner loop is then simple enough for vector instructions.
+def finish_moments(sums, squares, weight, tolerance, largest, totals, lost, unsafe):
+    # Sums become means, squares variances. totals: (3, columns), for a block of columns; the loops
+    # over its columns are simple enough for vector instructions.
     n_classes, n_features = sums.shape
-    mean = np.empty((n_classes, n_features))
-    variance = np.empty((n_classes, n_features))
-    all_sums = np.zeros(n_features)
-    all_squares = np.zeros(n_features)
-    sizes = np.zeros(n_features)
+    total = 0.0
     for c in range(n_classes):
-        w = weight[c] if weight[c] > 0 else 1.0
-        inverse = 1.0 / w
-        for j in range(n_features):
-            s = sums[c, j]
-            q = squares[c, j]
-            if count.size:
-                s += usual * count[c, j]
-                q += usual * usual * count[c, j]
-            all_sums[j] += s
-            all_squares[j] += q
-            sizes[j] += abs(s)
-            # A true division: equal shares of the same value must give equal means.
-            average = s / w
-            deviation = (q - s * average) * inverse
-            mean[c, j] = average
-            # Rounding can leave a tiny negative number; NaN stays NaN.
-            variance[c, j] = 0.0 if deviation < 0 else deviation
-    total = weight.sum()
-    lost = np.empty(n_features, np.bool_)
-    unsafe = np.empty(n_features, np.bool_)
-    for j in range(n_features):
-        s, q = all_sums[j], all_squares[j]
-        # NaN is neither safe nor zero.
-        safe = total / largest <= q <= total * largest
-        unsafe[j] = not (safe or (q == 0 and sizes[j] == 0))
-        lost[j] = q * total - s * s < tolerance * (q * total)
-    return mean, variance, lost, unsafe
+        total += weight[c]
+    for first in range(0, n_features, totals.shape[1]):
+        width = min(totals.shape[1], n_features - first)
+        totals[:] = 0.0
+        all_sums, all_squares, sizes = totals[0], totals[1], totals[2]
+        for c in range(n_classes):
+            w = weight[c] if weight[c] > 0 else 1.0
+            inverse = 1.0 / w
+            mean, variance = sums[c, first : first + width], squares[c, first : first + width]
+            for j in range(width):
+                s, q = mean[j], variance[j]
+                all_sums[j] += s
+                all_squares[j] += q
+                sizes[j] += abs(s)
+                # A true division: equal shares of the same value must give equal means.
+                average = s / w
+                deviation = (q - s * average) * inverse
+                mean[j] = average
+                # Rounding can leave a tiny negative number; NaN stays NaN.
+                variance[j] = 0.0 if deviation < 0 else deviation
+        for j in range(width):
+            s, q = all_sums[j], all_squares[j]
+            # NaN is neither safe nor zero.
+            safe = total / largest <= q <= total * largest
+            unsafe[first + j] = not (safe or (q == 0 and sizes[j] == 0))
+            lost[first + j] = q * total - s * s < tolerance * (q * total)

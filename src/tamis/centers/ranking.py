@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import largest
-from tamis._compile import compiled
+from tamis._compile import WORTH_COMPILING, compiled
 from tamis.centers.segments import ClassMedians
 from tamis.centers.statistics import ClassMoments
 
@@ -113,25 +113,36 @@ def from_medians(medians: ClassMedians) -> CenterStatistics:
     )
 
 
-@compiled
 def _between_class_gain(mean, variance, n_rows):
-    n_classes, n_features = mean.shape
-    common = np.empty(n_features)
-    gain = np.empty(n_features)
-    epsilon = 2.220446049250313e-16
-    for j in range(n_features):
-        center = 0.0
-        largest = 0.0
-        for c in range(n_classes):
-            center += mean[c, j]
-            largest = max(largest, variance[c, j] + mean[c, j] ** 2)
-        center /= n_classes
-        squared = 0.0
-        for c in range(n_classes):
-            squared += (mean[c, j] - center) ** 2
-        common[j] = center
-        gain[j] = 0.0 if squared <= (n_rows * epsilon) ** 2 * largest else squared
+    """Common centers, and gains of the class means."""
+    # Squared, relative to the mean square: how far rounding can move the means.
+    rounding = (n_rows * np.finfo(np.float64).eps) ** 2
+    if mean.size >= WORTH_COMPILING:
+        common, gain, largest = np.zeros((3, mean.shape[1]))
+        _add_gains(mean, variance, common, gain, largest)
+    else:
+        common = mean.sum(axis=0) / len(mean)
+        gain = ((mean - common) ** 2).sum(axis=0)
+        largest = (variance + mean**2).max(axis=0)
+    gain[gain <= rounding * largest] = 0.0
     return common, gain
+
+
+@compiled
+def _add_gains(mean, variance, common, gain, largest):
+    # One class after the other: the inner loops are then simple enough for vector instructions.
+    n_classes, n_features = mean.shape
+    for c in range(n_classes):
+        for j in range(n_features):
+            common[j] += mean[c, j]
+            square = variance[c, j] + mean[c, j] * mean[c, j]
+            largest[j] = square if square > largest[j] else largest[j]
+    for j in range(n_features):
+        common[j] /= n_classes
+    for c in range(n_classes):
+        for j in range(n_features):
+            difference = mean[c, j] - common[j]
+            gain[j] += difference * difference
 
 
 def total_variance(moments: ClassMoments) -> NDArray:
@@ -181,9 +192,11 @@ def scale_of(
 
 def _in_common_units(scale, scaling, power, statistics):
     """Comparable scales of columns that have different units, and the reference."""
-    unit, spread = statistics.unit, statistics.spread
-    varies = spread > 0
-    if unit is None or scaling in ("spread", "std") or not varies.any():
+    unit = statistics.unit
+    if unit is None or scaling in ("spread", "std"):
+        return scale, 1.0
+    varies = statistics.spread > 0
+    if not varies.any():
         return scale, 1.0
     with np.errstate(over="ignore", under="ignore"):
         if scaling == "variance":

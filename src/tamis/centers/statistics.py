@@ -26,13 +26,15 @@ from sklearn.utils.validation import assert_all_finite
 
 from tamis._array import Matrix, is_on_device, is_sparse
 from tamis._base import check_finite, count_classes
+from tamis._compile import WORTH_COMPILING
 from tamis.centers._device_sums import device_sums
 from tamis.centers._moment_kernels import (
     csc_sums,
     csr_sums,
+    csr_sums_by_class,
     dense_sums,
     dense_sums_by_column,
-    mean_and_variance,
+    finish_moments,
 )
 from tamis.centers.units import LARGE, divide, heavy_rows, units_of
 from tamis.centers.usual_counts import count_usual_values, unsigned
@@ -41,7 +43,12 @@ __all__ = ["ClassMoments", "summarise"]
 
 # Below this share of the mean square a variance has lost too many digits to cancellation.
 _CANCELLATION = 1e-3
-_NOTHING = np.zeros((1, 0), dtype=np.uint32).T
+# Columns that are finished together, so that their totals stay in the cache.
+_BLOCK = 1024
+# Sums of all classes and features that stay in the cache while rows come in any order.
+_CACHED_SUMS = 1 << 16
+# Rows with more stored values than this are worth reading in the order of classes.
+_LONG_ROW = 64
 
 
 @dataclass
@@ -171,17 +178,9 @@ def _summarise_as_it_is(X, codes, n_classes, sample_weight):
         weight = count_classes(codes, n_classes).astype(np.float64)
     else:
         weight = np.bincount(codes, weights=sample_weight, minlength=n_classes)
-    counted = count_usual_values(X, codes, n_classes) if sample_weight is None else None
-    if counted is not None and counted.canonical:
-        sums, squares = counted.corrections()
-        usual, count = counted.usual, counted.count.T
-    else:
-        sums, squares = _sums(X, codes, n_classes, sample_weight)
-        usual, count = 0.0, _NOTHING
-    mean, variance, lost, unsafe = mean_and_variance(
-        sums, squares, usual, count, weight, _CANCELLATION, LARGE**2
-    )
-    moments = ClassMoments(weight, np.zeros(X.shape[1]), mean, variance, X.shape[0])
+    sums, squares = _sums(X, codes, n_classes, sample_weight)
+    lost, unsafe = _finish(sums, squares, weight)
+    moments = ClassMoments(weight, np.zeros(X.shape[1]), sums, squares, X.shape[0])
     columns = np.flatnonzero(lost)
     if columns.size:
         _recompute_relative_to_first_row(moments, X, codes, sample_weight, columns)
@@ -205,32 +204,116 @@ def _recompute_in_own_units(moments, X, codes, sample_weight, columns):
 
 def _sums(X, codes, n_classes, sample_weight):
     """Weighted sums of x and of x squared per class, each of shape (n_classes, n_features)."""
+    size = X.nnz if is_sparse(X) else X.size
+    if max(size, n_classes * X.shape[1]) < WORTH_COMPILING:
+        return _sums_of_few(X, codes, n_classes, sample_weight)
     weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)
     if is_sparse(X):
         return _sparse_sums(X, codes, n_classes, weights, step)
-    shape = (n_classes, X.shape[1])
-    sums, squares = np.zeros(shape), np.zeros(shape)
-    rows = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[rows], np.arange(n_classes + 1))
+    sums, squares = np.zeros((2, n_classes, X.shape[1]))
     by_column = abs(X.strides[0]) < abs(X.strides[1])
     kernel = dense_sums_by_column if by_column else dense_sums
+    rows, starts = _rows_by_class(codes, n_classes)
     kernel.choose(X.size)(X, rows, starts, weights, step, sums, squares)
     return sums, squares
 
 
-def _sparse_sums(X, codes, n_classes, weights, step):
-    # Columns first: the classes of a column are on one cache line.
-    sums, squares = np.zeros((X.shape[1], n_classes)), np.zeros((X.shape[1], n_classes))
-    indices = unsigned(X.indices)
-    if X.format == "csc":
-        canonical = csc_sums(X.data, indices, X.indptr, codes, weights, step, sums, squares)
+def _sums_of_few(X, codes, n_classes, sample_weight):
+    """The same sums without compiled code; `bincount` adds in the same order."""
+    n_features = X.shape[1]
+    if is_sparse(X):
+        X = _without_duplicates(X)
+        rows, columns = np.repeat(np.arange(X.indptr.size - 1), np.diff(X.indptr)), X.indices
+        rows, columns = (columns, rows) if X.format == "csc" else (rows, columns)
+        values = X.data.astype(np.float64)
     else:
-        canonical = csr_sums(X.data, indices, X.indptr, codes, weights, step, sums, squares)
+        rows = np.repeat(np.arange(X.shape[0]), n_features)
+        columns = np.tile(np.arange(n_features), X.shape[0])
+        values = X.ravel().astype(np.float64)
+    weighted = values if sample_weight is None else sample_weight[rows] * values
+    place = codes[rows] * n_features + columns
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        both = [
+            np.bincount(place, w, n_classes * n_features) for w in (weighted, weighted * values)
+        ]
+    # Without any value, `bincount` counts in integers.
+    sums, squares = np.asarray(both, dtype=np.float64).reshape(2, n_classes, n_features)
+    return sums, squares
+
+
+def _rows_by_class(codes, n_classes):
+    """Rows in the order of their classes, and where each class begins."""
+    # Numpy sorts 16 bits in linear time.
+    rows = np.argsort(codes.astype(np.uint16) if n_classes <= 2**16 else codes, kind="stable")
+    return rows, np.concatenate([[0], np.cumsum(count_classes(codes, n_classes))])
+
+
+def _sparse_sums(X, codes, n_classes, weights, step):
+    n_rows, n_features = X.shape
+    n_sums = n_classes * n_features
+    # Rows in another order must be worth finding, or sums in any order slower than memory.
+    long = X.nnz > _LONG_ROW * n_rows
+    by_class = n_sums > _CACHED_SUMS and (long or n_sums > 64 * _CACHED_SUMS)
+    if step == 0 and not (long or by_class):
+        counted = count_usual_values(X, codes, n_classes)
+        if counted is not None and counted.canonical:
+            return counted.sums()
+    arrays = X.data, unsigned(X.indices), X.indptr
+    if X.format == "csc" or by_class:
+        sums, squares = np.zeros((2, n_classes, n_features))
+        if X.format == "csc":
+            canonical = csc_sums(*arrays, codes, weights, step, sums, squares)
+        else:
+            rows, starts = _rows_by_class(codes, n_classes)
+            both = np.zeros((n_features, 2))
+            canonical = csr_sums_by_class(
+                *arrays, rows, starts, weights, step, both, sums, squares
+            )
+    else:
+        both = np.zeros((n_features, n_classes, 2))
+        canonical = csr_sums(*arrays, codes, weights, step, both)
+        sums, squares = np.ascontiguousarray(both.transpose(2, 1, 0))
     if not canonical and not X.has_canonical_format:
+        return _sparse_sums(_without_duplicates(X), codes, n_classes, weights, step)
+    return sums, squares
+
+
+def _without_duplicates(X):
+    # The square of a sum is not the sum of the squares.
+    if not X.has_canonical_format:
         X = X.copy()
-        X.sum_duplicates()  # the square of a sum is not the sum of the squares
-        return _sparse_sums(X, codes, n_classes, weights, step)
-    return sums.T, squares.T
+        X.sum_duplicates()
+    return X
+
+
+def _finish(sums, squares, weight):
+    """Turn sums into means and sums of squares into variances.
+
+    Returns
+    -------
+    lost : ndarray of bool of shape (n_features,)
+        Where digits are lost to cancellation.
+    unsafe : ndarray of bool of shape (n_features,)
+        Where squares overflow or vanish.
+    """
+    n_features = sums.shape[1]
+    if sums.size >= WORTH_COMPILING:
+        lost, unsafe = np.empty((2, n_features), dtype=bool)
+        totals = np.empty((3, min(_BLOCK, n_features)))
+        finish_moments(sums, squares, weight, _CANCELLATION, LARGE**2, totals, lost, unsafe)
+        return lost, unsafe
+    divisor = np.where(weight > 0, weight, 1.0)[:, None]
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        s, q, size = sums.sum(axis=0), squares.sum(axis=0), np.abs(sums).sum(axis=0)
+        total = weight.sum()
+        mean = sums / divisor
+        squares -= sums * mean
+        squares *= 1.0 / divisor
+        squares[squares < 0] = 0.0
+        sums[:] = mean
+        safe = (total / LARGE**2 <= q) & (q <= total * LARGE**2)
+        lost = q * total - s * s < _CANCELLATION * (q * total)
+    return lost, ~(safe | ((q == 0) & (size == 0)))
 
 
 def _recompute_relative_to_first_row(moments, X, codes, sample_weight, columns):
@@ -245,12 +328,10 @@ def _recompute_relative_to_first_row(moments, X, codes, sample_weight, columns):
             block = X[:, some].astype(np.float64, copy=False)
             origin = block[0].copy()
             sums, squares = _sums(block - origin, codes, n_classes, sample_weight)
-        mean, variance, _, _ = mean_and_variance(
-            sums, squares, 0.0, _NOTHING, moments.weight, 0.0, np.inf
-        )
+        _finish(sums, squares, moments.weight)
         moments.offset[some] = origin
-        moments.mean[:, some] = mean
-        moments.variance[:, some] = variance
+        moments.mean[:, some] = sums
+        moments.variance[:, some] = squares
 
 
 def _shifted_sparse_sums(X, codes, moments, sample_weight, columns):
