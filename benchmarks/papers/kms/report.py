@@ -1,8 +1,8 @@
 """The results as Markdown: the paper's tables with our numbers beside them."""
 
 import numpy as np
-from datasets import COLLECTIONS
-from methods import FIGURE5, RIVALS, SCALERS
+from datasets import COLLECTIONS, THINNED
+from methods import FIGURE5, RIVALS, SCALERS, SHARES
 from scipy.stats import rankdata, wilcoxon
 
 COLUMNS = ["KMSE RS", "KMS RS", "KMSE GS", "KMS GS"] + [
@@ -12,8 +12,12 @@ COLUMNS = ["KMSE RS", "KMS RS", "KMSE GS", "KMS GS"] + [
 ]
 TABLE4 = COLUMNS[:2] + COLUMNS[4:]
 RANKED = ["KMSE RS", "KMS RS", *FIGURE5]
-NOT_EXPLAINED = "not explained"
-CHECKED = {}
+# What was checked beyond the number of configurations.
+CHECKED = {
+    "krkopt": "data, classes and sizes are those of Table 2; not explained; in the paper, too, "
+    "samplers differ by more than this",
+    "pageblocks": "the rarest class has so few test rows that each of them counts for points",
+}
 UNEQUAL = ("thyroid", "diabetis", "german")
 
 
@@ -123,28 +127,47 @@ def _differences(results, published):
         "## Table 4: where ours differ by more than the spread",
         "",
         "More than twice the standard deviation of the difference: that over splits, but at least "
-        "that of a test part of this size; positive: ours has the larger error.",
+        "that of a test part of this size; positive: ours has the larger error. One explanation "
+        "was checked for all sets: perhaps the paper's samplers have only their share of the 128 "
+        "configurations drawn from the whole space, about "
+        f"{SHARES['K-Means']} for K-Means and {SHARES['FFT']} for the others. Of so few, the 15 "
+        "best are worse. The second column has the cells that agree with such a search.",
         "",
-        _row(["set", "columns", "what was checked"]),
+        _row(["set", "with few configurations within the spread", "still different"]),
         _row(["---"] * 3),
     ]
-    n_cells = n_far = 0
+    n_cells = n_far = n_explained = 0
     for name in COLLECTIONS["uci"]:
-        far = []
+        explained, left = [], []
         for column in TABLE4:
-            mean = results.mean(name, column)
-            if mean is None:
-                continue
-            n_cells += 1
-            gap = mean - published["table4"][name][column]
-            n_test = published["table2"][name]["test"]
-            spread = max(results.spread(name, column) or 0, (mean * (100 - mean) / n_test) ** 0.5)
-            if abs(gap) > 2 * spread * (1 + 1 / results.n_splits(name, column)) ** 0.5:
-                far.append(f"{column} {gap:+.1f}")
-        n_far += len(far)
-        if far:
-            lines.append(_row([name, ", ".join(far), CHECKED.get(name, NOT_EXPLAINED)]))
-    return "\n".join([*lines, "", f"{n_far} of {n_cells} cells differ."]) if n_cells else ""
+            gap, is_far = _gap(results, published, name, column, column)
+            few, is_few_far = _gap(results, published, name, column, f"{column} few")
+            n_cells += gap is not None
+            if is_far and few is not None and not is_few_far and abs(few) < abs(gap):
+                explained.append(f"{column} {gap:+.1f}, now {few:+.1f}")
+            elif is_far:
+                left.append(f"{column} {gap:+.1f}" + (f", {few:+.1f} with few" if few else ""))
+        n_far, n_explained = n_far + len(explained + left), n_explained + len(explained)
+        if explained or left:
+            checked = f": {CHECKED[name]}" if left and name in CHECKED else ""
+            lines.append(_row([name, "; ".join(explained), "; ".join(left) + checked]))
+    lines += [
+        "",
+        f"{n_far} of {n_cells} cells differ; few configurations explain {n_explained}; what has "
+        "no remark above is not explained.",
+    ]
+    return "\n".join(lines) if n_cells else ""
+
+
+def _gap(results, published, name, column, method):
+    """Ours minus the published number, and whether it is more than the spread."""
+    mean = results.mean(name, method)
+    if mean is None:
+        return None, False
+    gap = mean - published["table4"][name][column]
+    n_test = published["table2"][name]["test"]
+    spread = max(results.spread(name, method) or 0, (mean * (100 - mean) / n_test) ** 0.5)
+    return gap, abs(gap) > 2 * spread * (1 + 1 / results.n_splits(name, method)) ** 0.5
 
 
 def rank_table(results, names, methods):
@@ -208,7 +231,8 @@ def _rivals(collection, results):
         f"## Extended space against tuned rivals, {collection}",
         "",
         "All with balanced classes; a rival is tuned by random search for as long as the extended "
-        "search of the same split took.",
+        "search of the same split took."
+        + (f" Usual classes, at most {THINNED} training rows." if collection == "uci" else ""),
         "",
         _row(["set", *methods, "seconds"]),
         _row(["---"] * (len(methods) + 2)),

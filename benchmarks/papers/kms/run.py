@@ -66,7 +66,7 @@ def measure(results, options, end):
         seconds = None
         if method in RIVALS:
             seconds = results.seconds(name, "extended", split)
-        data = load_split(name, split, options.data, options.max_rows)
+        data = load_split(name, split, options.data, method in RIVALS or method == "extended")
         errors, took = run_method(method, data, split, seconds)
         for method, error in errors.items():
             results.add(name, method, split, error, took, data.y_train.size)
@@ -119,12 +119,6 @@ def parse(arguments):
     )
     parser.add_argument("--sets", help="data sets, with commas (default: all)")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many minutes")
-    parser.add_argument(
-        "--max-rows",
-        type=int,
-        default=None,
-        help="training rows of a UCI set (default: all); twice as many test rows",
-    )
     parser.add_argument(
         "--output", type=Path, default=Path("benchmarks/results"), help="default: %(default)s"
     )

@@ -168,8 +168,9 @@ def _summarise_on_device(X, codes, n_classes, sample_weight):
     origin, sums, squares = device_sums(X, codes, n_classes, sample_weight)
     check_finite((sums, squares), X)
     weight = np.bincount(codes, sample_weight, n_classes).astype(np.float64)
-    mean, variance, _, _ = mean_and_variance(sums, squares, 0.0, _NOTHING, weight, 0.0, np.inf)
-    return ClassMoments(weight, origin, mean, variance, codes.size)
+    sums, squares = (np.array(part, order="C") for part in (sums, squares))
+    _finish(sums, squares, weight)
+    return ClassMoments(weight, origin, sums, squares, codes.size)
 
 
 def _summarise_as_it_is(X, codes, n_classes, sample_weight):

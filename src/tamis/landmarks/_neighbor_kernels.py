@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis._compile import compiled
+from tamis.landmarks._distance_kernels import finish_keys
 
 __all__ = [
     "MOST",
@@ -38,25 +39,10 @@ __all__ = [
 MOST = 64
 # Relative rounding error of float32.
 U = 2.0**-24
-_SAME_DIRECTION = 1e-15
 
 
 @compiled
-def _round_key(near, far, is_angle):
-    key = math.sqrt(near)
-    if is_angle:
-        if key <= _SAME_DIRECTION:
-            return 0.0
-        root = math.sqrt(far)
-        if root == 0.0:
-            return np.inf
-        key = key / root
-    scaled = key * 4097.0
-    return scaled - (scaled - key)
-
-
-@compiled
-def _measure(a, B, rows, n_rows, is_angle, keys):
+def _measure(a, B, rows, n_rows, is_angle, keys, fars):
     """Keys of some rows: distances, or tangents of half the angles; four at a time."""
     K = a.size
     start = 0
@@ -85,11 +71,10 @@ def _measure(a, B, rows, n_rows, is_angle, keys):
                 n1 += (x - b1[j]) * (x - b1[j])
                 n2 += (x - b2[j]) * (x - b2[j])
                 n3 += (x - b3[j]) * (x - b3[j])
-        keys[start] = _round_key(n0, f0, is_angle)
-        keys[start + 1] = _round_key(n1, f1, is_angle)
-        keys[start + 2] = _round_key(n2, f2, is_angle)
-        keys[start + 3] = _round_key(n3, f3, is_angle)
+        keys[start], keys[start + 1], keys[start + 2], keys[start + 3] = n0, n1, n2, n3
+        fars[start], fars[start + 1], fars[start + 2], fars[start + 3] = f0, f1, f2, f3
         start += 4
+    finish_keys(keys[:n_rows], fars[:n_rows], is_angle)
 
 
 @compiled
@@ -304,6 +289,7 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
     groups = np.empty(lanes + 1, np.int64)
     rows = np.empty(n + 3, np.int64)
     keys = np.empty(n + 3)
+    fars = np.empty(n + 3)
     ordered = np.empty(MOST, np.int64)
     ranked = np.empty(MOST)
     for block_row in range(G.shape[0]):
@@ -344,7 +330,7 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
                 for j in range(n):
                     rows[j] = j
                 n_rows += n
-            _measure(A[i], B, rows, n_rows, is_angle, keys)
+            _measure(A[i], B, rows, n_rows, is_angle, keys, fars)
             if n_found == 0 and k <= n_rows <= MOST:
                 _place(keys[:n_rows], rows[:n_rows], ordered, ranked, index, distance)
                 n_found = k
