@@ -90,8 +90,7 @@ def tasks(options):
 def accuracy_tasks(options, name, repeat):
     for setting in SETTINGS:
         for method in methods_of(setting):
-            slow = setting != "published" and method in DATASETS[name].slow
-            for fold in range(1 if slow else N_FOLDS):
+            for fold in range(N_FOLDS):
 
                 def measure(setting=setting, method=method, fold=fold):
                     X, y = load(name, options.data)
