@@ -235,7 +235,8 @@ def _cells(record):
     disk = f"{record['fit_disk']['wall']:.1f}" if "fit_disk" in record else ""
     passes = "" if record["passes"] is None else str(record["passes"])
     return (
-        f"{record['peak'] / 1e6:>7.0f}{fit['wall']:>8.1f}{fit['cpu']:>8.1f}{disk:>8}{record['rows'] / fit['wall']:>11,.0f}"
+        f"{record['peak'] / 1e6:>7.0f}{fit['wall']:>8.1f}{fit['cpu']:>8.1f}{disk:>8}"
+        f"{record['rows'] / fit['wall']:>11,.0f}"
         f"{read['cpu']:>7.2f}{fit['cpu'] / read['cpu']:>7.1f}{passes:>8}{record['load']:>6.1f}"
     )
 

@@ -51,41 +51,47 @@ STEPS = ("means", "medians", "every k", "panel")
 def run_atlas(options: argparse.Namespace) -> int:
     """Generate the atlas, run every step in a process of its own, print and save the table."""
     folder = Path(tempfile.mkdtemp(prefix="tamis-atlas-", dir=options.folder))
+    found: dict = {"steps": {}}
     try:
-        about = generate(folder)
-        lines = [
-            "{:,} cells x {:,} genes, {:.1%} of the values stored ({:.0f} MB as CSR), {:,.0f} counts "
-            "in the median cell, {} cell types; a fifth of the cells is held out.".format(
-                *SHAPE, *about, TYPES
-            ),
-            f"Every step in a process of its own, limited to {CAP / 1e9:g} GB (RLIMIT_DATA), one "
-            "thread; peak: largest RssAnon.",
-            "",
-            f"{'step':<12}{'wall s':>8}{'CPU s':>8}{'peak MB':>9}  result",
-        ]
+        found |= generate(folder)
         for step in STEPS:
             command = [sys.executable, __file__, step, str(folder)]
             code, output, errors, peak = run_watched(command, LIMIT)
             if code != 0:
-                reason = (errors.strip().splitlines() or ["stopped"])[-1]
-                lines.append(f"{step:<12} failed: {reason}")
-                break
-            found = json.loads(output.strip().splitlines()[-1])
-            lines.append(
-                f"{step:<12}{found['wall']:>8.1f}{found['cpu']:>8.1f}{peak / 1e6:>9.0f}  "
-                f"{found['text']}"
-            )
-            print(lines[-1], file=sys.stderr, flush=True)
+                print(errors or f"{step} was stopped after {LIMIT:g} s", file=sys.stderr)
+                return 1
+            found["steps"][step] = {**json.loads(output.strip().splitlines()[-1]), "peak": peak}
+            print(step, found["steps"][step], file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(folder)
-    text = "\n".join(lines)
+    text = table(found)
     print(text)
     (options.output / "speed_scale_atlas.txt").write_text(text + "\n", encoding="utf-8")
+    (options.output / "speed_scale_atlas.json").write_text(json.dumps(found, indent=1) + "\n")
     return 0
 
 
-def generate(folder: Path) -> tuple[float, float, float]:
-    """Write the shards; share of stored values, MB, and counts of the median cell."""
+def table(found: dict) -> str:
+    """The figures as text."""
+    lines = [
+        f"{SHAPE[0]:,} cells x {SHAPE[1]:,} genes, {found['stored']:.1%} of the values stored "
+        f"({found['bytes'] / 1e6:.0f} MB as CSR), {found['depth']:,.0f} counts in the median "
+        f"cell, {TYPES} cell types; a fifth of the cells is held out.",
+        f"Every step in a process of its own, limited to {CAP / 1e9:g} GB (RLIMIT_DATA), one "
+        "thread; peak: largest RssAnon.",
+        "",
+        f"{'step':<12}{'wall s':>8}{'CPU s':>8}{'peak MB':>9}  result",
+    ]
+    for step, record in found["steps"].items():
+        lines.append(
+            f"{step:<12}{record['wall']:>8.1f}{record['cpu']:>8.1f}{record['peak'] / 1e6:>9.0f}  "
+            f"{record['text']}"
+        )
+    return "\n".join(lines)
+
+
+def generate(folder: Path) -> dict:
+    """Write the shards; share of stored values, bytes, and counts of the median cell."""
     rng = np.random.default_rng(0)
     mean = np.exp(rng.normal(scale=SIGMA, size=SHAPE[1]))
     mean *= _location(mean)
@@ -98,7 +104,7 @@ def generate(folder: Path) -> tuple[float, float, float]:
     depth = rng.lognormal(sigma=0.4, size=SHAPE[0])
     stored, totals = 0, []
     for number, rows in enumerate(np.array_split(np.arange(SHAPE[0]), SHARDS)):
-        X = _counts(mean, fold, codes[rows], depth[rows], number)
+        X = _counts(mean, fold, codes[rows], depth[rows], rng)
         total = X.sum(axis=1)
         totals.append(total)
         X.data = np.log1p(X.data * np.repeat(1e4 / np.maximum(total, 1), np.diff(X.indptr)))
@@ -108,7 +114,11 @@ def generate(folder: Path) -> tuple[float, float, float]:
     np.save(folder / "y.npy", np.char.add("type ", codes.astype(str)))
     np.save(folder / "held_out.npy", rng.random(SHAPE[0]) < 0.2)
     size = sum(path.stat().st_size for path in folder.glob("part-*"))
-    return stored / (SHAPE[0] * SHAPE[1]), size / 1e6, float(np.median(np.concatenate(totals)))
+    return {
+        "stored": stored / (SHAPE[0] * SHAPE[1]),
+        "bytes": size,
+        "depth": float(np.median(np.concatenate(totals))),
+    }
 
 
 def _location(mean):
@@ -121,26 +131,25 @@ def _location(mean):
     return middle
 
 
-def _counts(mean, fold, codes, depth, seed):
+def _counts(mean, fold, codes, depth, rng):
     """CSR counts of some cells."""
     room = int(1.6 * STORED * codes.size * mean.size) + 1000
     data, indices = np.empty(room), np.empty(room, dtype=np.int32)
     indptr = np.zeros(codes.size + 1, dtype=np.int32)
-    n_stored = _draw(mean, fold, codes, depth, seed, THETA, data, indices, indptr)
+    n_stored = _draw(mean, fold, codes, depth, rng, THETA, data, indices, indptr)
     parts = data[:n_stored], indices[:n_stored], indptr
     return sparse.csr_array(parts, shape=(codes.size, mean.size))
 
 
 @njit
-def _draw(mean, fold, codes, depth, seed, theta, data, indices, indptr):
+def _draw(mean, fold, codes, depth, rng, theta, data, indices, indptr):
     # Each count by inversion: the probabilities of 0, 1, 2, ... until their sum passes a uniform.
-    np.random.seed(seed)
     at = 0
     for i in range(codes.size):
         for j in range(mean.size):
             mu = depth[i] * mean[j] * fold[codes[i], j]
             p = (1.0 + mu / theta) ** -theta
-            u = np.random.random()
+            u = rng.random()
             if u <= p:
                 continue
             q, k, total = mu / (mu + theta), 0, p
@@ -174,12 +183,12 @@ class Cells:
             yield X[rows], y[rows]
 
 
-def means(folder: Path) -> str:
+def means(folder: Path) -> dict:
     """Class means of all genes."""
     return _statistics(folder, "l2")
 
 
-def medians(folder: Path) -> str:
+def medians(folder: Path) -> dict:
     """Class medians of all genes."""
     return _statistics(folder, "l1")
 
@@ -192,10 +201,11 @@ def _statistics(folder, metric):
     with open(folder / f"{metric}.pickle", "wb") as file:
         pickle.dump(model, file)
     kinds = f"{len(model.classes_)} types x {model.n_features_in_:,} genes"
-    return f"{kinds}, {cells.passes} {'pass' if cells.passes == 1 else 'passes'} over the shards"
+    word = "pass" if cells.passes == 1 else "passes"
+    return {"text": f"{kinds}, {cells.passes} {word} over the shards", "passes": cells.passes}
 
 
-def every_k(folder: Path) -> str:
+def every_k(folder: Path) -> dict:
     """Balanced accuracy on the held-out cells with 1, 2, ... all genes."""
     model = _load(folder)
     y = np.load(folder / "y.npy")[np.load(folder / "held_out.npy")]
@@ -209,13 +219,14 @@ def every_k(folder: Path) -> str:
     scores /= total
     best = int(scores.argmax())
     within = int(np.flatnonzero(scores >= scores[best] - 0.01)[0])
-    return (
+    text = (
         f"{scores.size:,} values of k, {y.size:,} held-out cells: balanced accuracy "
         f"{scores[best]:.3f} with {best + 1:,} genes, {scores[within]:.3f} with {within + 1:,}"
     )
+    return {"text": text}
 
 
-def panel(folder: Path) -> str:
+def panel(folder: Path) -> dict:
     """A panel of the genes that the means screened, chosen on all training cells."""
     from sklearn.metrics import balanced_accuracy_score
 
@@ -226,10 +237,11 @@ def panel(folder: Path) -> str:
     model = PanelClassifier(PANEL).fit(X, y)
     X_test, y_test = _columns(folder, genes, True)
     score = balanced_accuracy_score(y_test, model.predict(X_test))
-    return (
+    text = (
         f"{model.n_features_} genes of the {SCREENED} of largest gain, all {y.size:,} training "
         f"cells: balanced accuracy {score:.3f} on the held-out ones (head: {model.head_})"
     )
+    return {"text": text}
 
 
 def _load(folder):
@@ -249,9 +261,9 @@ def main(arguments: list[str]) -> int:
     resource.setrlimit(resource.RLIMIT_DATA, (int(CAP), int(CAP)))
     work = {"means": means, "medians": medians, "every k": every_k, "panel": panel}[step]
     start, used = time.perf_counter(), time.process_time()
-    text = work(folder)
+    found = work(folder)
     seconds = {"wall": time.perf_counter() - start, "cpu": time.process_time() - used}
-    print(json.dumps({**seconds, "text": text}), flush=True)
+    print(json.dumps({**seconds, **found}), flush=True)
     return 0
 
 
