@@ -74,8 +74,8 @@ def plan(table: Table, method: str, max_bytes: float = 2e8) -> Plan:
     else:
         found = FULL_PASSES, entries  # X.T @ Z; W is sent to the workers once a pass
     passes, summary = found
-    # Chunks as large as their summaries, if there is one for every worker.
-    return Plan(passes, summary, max(CHUNK, min(summary, table.size / WORKERS)))
+    # Large chunks mean few merges; every worker needs one, and room for it.
+    return Plan(passes, summary, max(CHUNK, min(MEMORY / 8, table.size / WORKERS)))
 
 
 def pass_seconds(table: Table, work: Plan, workers: int, rate: float) -> tuple[float, float]:
@@ -214,8 +214,12 @@ def _bytes(size):
 def _time(seconds):
     for unit, factor in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * factor:
-            return f"{seconds / factor:.2g} {unit}"
-    return f"{seconds:.2g} s"
+            return f"{_short(seconds / factor)} {unit}"
+    return f"{_short(seconds)} s"
+
+
+def _short(number):
+    return f"{number:.0f}" if number >= 10 else f"{number:.1g}" if number < 1 else f"{number:.2g}"
 
 
 def main() -> int:

@@ -230,7 +230,8 @@ def _cells(record):
     if "skipped" in record:
         return f"   skipped ({record['skipped']})"
     if "died" in record:
-        return f"   does not fit ({record['died']})"
+        reason = record["died"].split(" for an array")[0]
+        return f"   does not fit ({reason})"
     fit, read = record["fit"], record["sum"]
     disk = f"{record['fit_disk']['wall']:.1f}" if "fit_disk" in record else ""
     passes = "" if record["passes"] is None else str(record["passes"])

@@ -9,6 +9,7 @@ too, so that an 8 GB file could not even be opened with 1 GB.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -39,6 +40,7 @@ class Counted:
 
 def evict(files: list[str]) -> None:
     """Drop files from the page cache, so that the next pass reads from disk."""
+    gc.collect()  # closes maps
     for name in files:
         file = os.open(name, os.O_RDONLY)
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)

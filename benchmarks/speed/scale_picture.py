@@ -20,10 +20,12 @@ STYLES = {
 
 def draw(cells: dict[str, dict], cap: float, path: Path) -> None:
     """Draw and save the picture."""
-    figure, axes = plt.subplots(1, 3, figsize=(15, 4.6), layout="constrained")
-    for column, metric in enumerate(("l2", "l1")):
-        _draw_times(axes[column], cells, metric)
-    _draw_memory(axes[2], cells, cap)
+    measured = {name.split("/")[3] for name, record in cells.items() if "fit" in record}
+    metrics = [metric for metric in ("l2", "l1") if metric in measured]
+    figure, axes = plt.subplots(1, len(metrics) + 1, figsize=(15, 4.6), layout="constrained")
+    for axis, metric in zip(axes, metrics, strict=False):
+        _draw_times(axis, cells, metric)
+    _draw_memory(axes[-1], cells, cap)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6)
     figure.savefig(path, dpi=80)
