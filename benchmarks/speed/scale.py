@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
         for metric in METRICS
         for size in options.sizes
         for group in WAYS
-        if key(size, *group, metric) not in records.cells
+        if records.lacks(options.limit, size, *group, metric)
     ]
     if wanted:
         folder = Path(tempfile.mkdtemp(prefix="tamis-scale-", dir=options.folder))
@@ -175,6 +175,11 @@ class Records:
             document = json.loads(path.read_text())
             if document["settings"] == self.settings:
                 self.cells = document["cells"]
+
+    def lacks(self, limit: float, *cell: Any) -> bool:
+        """Whether a cell is missing, or was skipped under a lower limit."""
+        found = self.cells.get(key(*cell))
+        return found is None or ("skipped" in found and self.expected(*cell) <= limit)
 
     def expected(self, size: float, way: str, workers: int, metric: str) -> float:
         """Seconds of a fit, from the next smaller size that was measured; 0 without one."""

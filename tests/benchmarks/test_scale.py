@@ -73,6 +73,9 @@ def test_a_cell_that_would_take_too_long_is_skipped_with_the_reason(modules, tmp
     assert records.expected(4.0, "chunks", 0, "l1") == 60.0
     assert records.expected(8.0, "chunks", 0, "l1") == 120.0
     assert records.expected(8.0, "dask", 1, "l1") == 0.0
+    records.cells["4/chunks/0/l1"] = {"skipped": "about 60 s expected"}
+    assert not records.lacks(50.0, 4.0, "chunks", 0, "l1")
+    assert records.lacks(70.0, 4.0, "chunks", 0, "l1")
 
 
 def test_the_atlas_has_the_sparsity_and_the_types_that_it_says(modules, monkeypatch, tmp_path):
