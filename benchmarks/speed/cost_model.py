@@ -85,15 +85,23 @@ def pass_seconds(table: Table, work: Plan, workers: int, rate: float) -> tuple[f
     return table.size / (workers * rate), merges * work.summary / NETWORK
 
 
+def largest(cells: dict[str, dict], way: str) -> tuple[float, dict]:
+    """Bytes and record of the largest table that was measured in one way."""
+    sizes = [float(n.split("/")[0]) for n, c in cells.items() if n.endswith(way) and "fit" in c]
+    return max(sizes) * 1e9, cells[f"{max(sizes):g}/{way}"]
+
+
 def rates(cells: dict[str, dict], atlas: dict) -> dict[str, float]:
-    """Bytes per CPU second of a pass: the smallest dense table read in chunks, and the atlas."""
-    size = min(float(k.split("/")[0]) for k, c in cells.items() if "/chunks/" in k and "fit" in c)
-    means = cells[f"{size:g}/chunks/0/l2"]
-    medians = cells[f"{size:g}/chunks/0/l1"]
+    """Bytes per CPU second of a pass: the largest dense table that was measured, and the atlas."""
+    size, means = largest(cells, "chunks/0/l2")
+    size_medians, medians = largest(cells, "chunks/0/l1")
+    size_dask, dask = largest(cells, "dask/1/l2")
+    read = means["sum"]["cpu"] / size
     return {
-        "sum": size * 1e9 / means["sum"]["cpu"],
-        "means": size * 1e9 / means["fit"]["cpu"],
-        "medians": medians["passes"] * size * 1e9 / medians["fit"]["cpu"],
+        "sum": 1 / read,
+        "copy": 1 / (dask["sum"]["cpu"] / size_dask - read),
+        "means": size / means["fit"]["cpu"],
+        "medians": medians["passes"] * size_medians / medians["fit"]["cpu"],
         **{
             f"{name}, sparse": step["passes"] * atlas["bytes"] / step["cpu"]
             for name, step in atlas["steps"].items()
@@ -102,15 +110,21 @@ def rates(cells: dict[str, dict], atlas: dict) -> dict[str, float]:
     }
 
 
+def with_copy(rate: float, found: dict[str, float]) -> float:
+    """Rate of a pass with Dask, which copies a block before it is used."""
+    return 1 / (1 / rate + 1 / found["copy"])
+
+
 def write(document: dict, atlas: dict) -> str:
     """The page of tables."""
     found, settings = rates(document["cells"], atlas), document["settings"]
     lines = ["# Cost model", "", "Printed by `python benchmarks/speed/cost_model.py`.", ""]
     lines += ["## Rates", ""]
-    names = {"sum": "`X.sum(axis=0)`"}
+    names = {"sum": "`X.sum(axis=0)`", "copy": "a block that Dask reads, in addition"}
     rows = [[names.get(name, name), f"{rate / 1e9:.2g}"] for name, rate in found.items()]
     lines += _table(["pass", "GB per second of one core"], rows)
     lines += ["", "## Check", "", *_check(document["cells"], settings["columns"], found)]
+    lines += ["", "## Assumed", "", *_assumed()]
     lines += ["", "## Plans", "", *_plans()]
     lines += ["", "## Times", "", *_times(found)]
     return "\n".join(lines) + "\n"
@@ -125,7 +139,8 @@ def _check(cells, columns, found):
         table = Table(cell["rows"], columns)
         method = "means" if metric == "l2" else "medians"
         work = plan(table, method)
-        model = work.passes * pass_seconds(table, work, 1, found[method])[0]
+        rate = found[method] if way == "chunks" else with_copy(found[method], found)
+        model = work.passes * pass_seconds(table, work, 1, rate)[0]
         used = cell["fit"]["cpu"]
         title = "chunks" if way == "chunks" else f"Dask, {workers} worker{'s'[: int(workers) > 1]}"
         cells_ = [method, title, size, str(work.passes), f"{model:.2g}", f"{used:.2g}"]
@@ -144,6 +159,23 @@ def _tables():
         "text": Table(ROWS, FEATURES, CLASSES, STORED),
         "dense": Table(ROWS, FEATURES, CLASSES),
     }
+
+
+def _assumed():
+    rows = [
+        ["workers, with one core each", f"{WORKERS}"],
+        ["disk of a worker", f"{_bytes(DISK)} per second"],
+        ["network of a worker", f"{8 * NETWORK / 1e9:g} Gbit per second"],
+        ["memory of a worker", f"{_bytes(MEMORY)}; a quarter for counts of digits"],
+        ["values of a row of text", f"{STORED}, of 4 bytes, and their columns"],
+        ["full passes of primal-dual", f"{FULL_PASSES}"],
+        [
+            "iterations between them",
+            f"{ITERATIONS}, two products each, on {COLUMNS_IN_USE:,} columns, which have "
+            f"{SHARE_IN_USE:.0%} of the words",
+        ],
+    ]
+    return _table(["what", "assumed"], rows)
 
 
 def _plans():
@@ -176,7 +208,7 @@ def _times(found):
             kind = method if table.stored is None else f"{method}, sparse"
             # A product with a few columns reads X as the means do.
             own = found.get(kind) or found[kind.replace("primal-dual", "means")]
-            rate = min(DISK, own)
+            rate = min(DISK, with_copy(own, found))
             read, merge = (work.passes * s for s in pass_seconds(table, work, WORKERS, rate))
             more = _iterations(table, own) if method == "primal-dual" else 0.0
             limit = "disk" if rate == DISK else "arithmetic"

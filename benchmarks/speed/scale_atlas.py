@@ -78,7 +78,7 @@ def table(found: dict) -> str:
         f"({found['bytes'] / 1e6:.0f} MB as CSR), {found['depth']:,.0f} counts in the median "
         f"cell, {TYPES} cell types; a fifth of the cells is held out.",
         f"Every step in a process of its own, limited to {CAP / 1e9:g} GB (RLIMIT_DATA), one "
-        "thread; peak: largest RssAnon.",
+        "thread; peak: largest RssAnon; wall: with whatever else the machine did.",
         "",
         f"{'step':<12}{'wall s':>8}{'CPU s':>8}{'peak MB':>9}  result",
     ]
@@ -221,7 +221,8 @@ def every_k(folder: Path) -> dict:
     within = int(np.flatnonzero(scores >= scores[best] - 0.01)[0])
     text = (
         f"{scores.size:,} values of k, {y.size:,} held-out cells: balanced accuracy "
-        f"{scores[best]:.3f} with {best + 1:,} genes, {scores[within]:.3f} with {within + 1:,}"
+        f"{scores[best]:.3f} with {best + 1:,} genes, {scores[within]:.3f} with {within + 1:,}, "
+        f"{scores[PANEL - 1]:.3f} with {PANEL}"
     )
     return {"text": text}
 
