@@ -14,7 +14,7 @@ DOCS_STAMP := $(VENV)/.docs-installed
 # Compiled bytecode and numba's cache make every later start quick.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: browser demo java test test-slow test-all test-only test-pythons test-spark lint docs bench bench-cells bench-accuracy bench-papers bench-guarantees clean
+.PHONY: browser demo java test test-slow test-all test-only test-pythons test-spark lint docs bench bench-cells bench-accuracy bench-papers bench-guarantees bench-scale clean
 
 demo: $(STAMP)
 	$(BIN)/tamis fit
@@ -122,6 +122,13 @@ bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/false_alarms.py > benchmarks/results/false_alarms.md
 	$(BIN)/python benchmarks/choice.py
 	$(BIN)/python benchmarks/accuracy/priors.py > benchmarks/results/priors.md
+
+# Tables of up to 8 GB with 1 GB of memory, then an atlas of cells with 4 GB. Needs 9 GB of disk
+# and resumes where it was interrupted.
+bench-scale: $(STAMP)
+	$(BIN)/python benchmarks/speed/scale.py
+	$(BIN)/python benchmarks/speed/scale.py --atlas
+	$(BIN)/python benchmarks/speed/cost_model.py
 
 # Simulations that can fail; resumes where it was interrupted.
 bench-guarantees: $(STAMP)

@@ -152,3 +152,38 @@ def test_the_published_table_has_a_number_for_every_method_and_size(modules):
     assert all(len(row["values"]) == 4 for row in published["accuracy"]["rows"].values())
     seconds = published["seconds"]
     assert len(seconds["d"]) == len(seconds["primal_dual"]) == len(seconds["fista"])
+
+
+def test_the_grid_of_radii_grows_until_the_score_falls(modules):
+    search = modules("methods").search
+    tried, best = search((1.0, 3.162), lambda radius: -abs(np.log10(radius / 31.62)))
+    assert tried == [1.0, 3.162, 10.0, 31.62, 100.0]
+    assert best == 31.62
+    tried, best = search((1.0, 3.162), lambda radius: -abs(np.log10(radius / 0.1)))
+    assert tried == [1.0, 3.162, 0.3162, 0.1, 0.03162]
+    assert best == 0.1
+
+
+def test_a_grid_of_equal_scores_ends(modules):
+    methods = modules("methods")
+    tried, best = methods.search((1.0, 3.162), lambda radius: 0.5)
+    assert best == min(tried) == methods.LEAST
+    tried, best = methods.search((1.0, 3.162), lambda radius: radius)
+    assert best == max(tried) == methods.MOST
+
+
+def test_the_paper_s_algorithm_keeps_its_last_iterate_when_zero_weights_are_better(modules):
+    X, y = modules("datasets").generate(60, 40, n_informative=10)
+    model = modules("methods").make_model("published", "l1", 30).set_params(radius=1.0).fit(X, y)
+    assert model.relative_gap_ > 1  # the objective is above that of W = 0
+    assert model.n_features_ > 0
+
+
+@pytest.mark.parametrize(
+    ("theirs", "said"),
+    [(70.0, "another radius"), (95.0, "until convergence"), (80.0, "not explained")],
+)
+def test_an_explanation_is_a_measured_one(modules, theirs, said):
+    curve = {0.1: 0.5, 1.0: 0.7, 10.0: 0.6}
+    entry, converged = {"mean": 0.6, "std": 0.02}, {"mean": 0.95}
+    assert said in modules("report")._explain(theirs, entry, curve, converged)[-1]

@@ -78,10 +78,17 @@ class Results:
             "balanced": float(np.mean([record["balanced"] for record in folds])),
             "features": float(np.median([record["features"] for record in folds])),
             "radius": float(np.median([record["radius"] for record in folds])),
+            "ends": sum(_is_at_end(record) for record in folds),
             "gap": float(np.max([record["gap"] for record in folds])),
             "empty": sum(record["features"] == 0 for record in folds),
             "folds": len(folds),
         }
+
+    def curve(self, name, setting, method):
+        """Mean accuracy over the folds at each radius that all folds have, ascending."""
+        curves = [record["curve"] for record in self.folds(name, setting, method).values()]
+        shared = sorted(set.intersection(*map(set, curves)), key=float)
+        return {float(r): float(np.mean([curve[r] for curve in curves])) for r in shared}
 
     def difference(self, name, setting, method, rival):
         """Accuracies of one method minus those of another, over the folds that both have."""
@@ -97,3 +104,9 @@ class Results:
                 size, solver = key.removeprefix(prefix).split("/")
                 table.setdefault(solver, {})[int(size)] = record
         return table
+
+
+def _is_at_end(record):
+    """Whether the radius is the smallest or largest of those tried."""
+    radii = [float(radius) for radius in record["curve"]]
+    return record["radius"] in (min(radii), max(radii))
