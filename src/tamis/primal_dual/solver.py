@@ -7,7 +7,7 @@ product of the full X' with it gives the certificate of the whole problem and sh
 be added (their score is above that of the rows in use). A row that is absent at the end provably
 changes the objective by no more than the gap.
 
-Inner algorithms, one after the other: on few rows in the l1 ball an interior-point method
+Inner algorithms, one after the other: on few rows in the l1 and l2,1 balls an interior-point walk
 (`_interior`), for smooth losses after some gradient steps; then, for smooth losses, accelerated
 gradients and Newton steps (compiled in `_descent` for dense data in the l1 ball, `_fista` and
 `_newton` elsewhere); for the l1 loss and for Huber losses that are nearly as sharp,
