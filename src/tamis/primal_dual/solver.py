@@ -16,9 +16,13 @@ primal-dual method (`_pdhg`). What each of them is worth: `benchmarks/speed/abla
 1 of the paper as printed is in `paper`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.primal_dual._descent import can_descend, descent
 from tamis.primal_dual._fista import fista
@@ -26,7 +30,7 @@ from tamis.primal_dual._interior import can_walk_inside, interior
 from tamis.primal_dual._pdhg import pdhg
 from tamis.primal_dual._splitting import can_split, splitting
 from tamis.primal_dual.balls import used_rows
-from tamis.primal_dual.problem import Pair, Primal
+from tamis.primal_dual.problem import Pair, Primal, Problem
 
 __all__ = ["Solution", "resume", "solve"]
 
@@ -65,16 +69,18 @@ class Solution:
     unit: float
     n_iter: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"gap {self.relative_gap:.1e}"
 
     @property
-    def relative_gap(self):
+    def relative_gap(self) -> float:
         """Certified distance from the optimum, in units of the empty model."""
         return max(self.pair.gap, 0.0) / self.unit
 
 
-def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
+def solve(
+    problem: Problem, start: Pair | None = None, *, tol: float = 1e-4, max_iter: int = 10_000
+) -> Iterator[Solution]:
     """Yield successively better solutions until the relative gap is at most `tol`.
 
     Parameters
@@ -259,7 +265,7 @@ def _lift(whole, primal, rows):
     return Primal(W, primal.mu, primal.XW, primal.value)
 
 
-def resume(problem, W, mu, U=None):
+def resume(problem: Problem, W: NDArray, mu: NDArray, U: NDArray | None = None) -> Pair:
     """A starting pair: the points of an earlier, similar problem, made admissible.
 
     Parameters

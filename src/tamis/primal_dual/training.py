@@ -4,11 +4,14 @@ Columns are centered by the mean of the class means and divided by the class-bal
 deviation, so that a large class dominates neither the origin nor the unit.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tamis._array import is_sparse, multiply_transposed
+from tamis._array import Matrix, is_sparse, multiply_transposed
 from tamis._base import check_finite
 from tamis._compile import compiled
 from tamis.primal_dual.balls import BALLS
@@ -58,7 +61,15 @@ class TrainingData:
     class_columns: np.ndarray | None = None
 
 
-def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=None):
+def prepare(
+    X: Matrix,
+    codes: NDArray,
+    n_classes: int,
+    weights: NDArray,
+    *,
+    standardize: bool = True,
+    feature_weights: NDArray | None = None,
+) -> TrainingData:
     """Standardize the rows with weight.
 
     Parameters
@@ -234,7 +245,15 @@ def _moments_of_rows(X, codes, weights, shares, to_mean, width):
     return sums, spread
 
 
-def make_problem(data, *, loss, huber_delta, ball, radius, rho):
+def make_problem(
+    data: TrainingData,
+    *,
+    loss: str,
+    huber_delta: float,
+    ball: str,
+    radius: float,
+    rho: float | None,
+) -> Problem:
     """Make the problem from training data and an estimator's parameters.
 
     Parameters
