@@ -2,7 +2,7 @@
 
 from tamis._base.callbacks import TamisEstimator, steps, with_callbacks
 from tamis._base.decisions import DecisionMixin, adjust, softmax
-from tamis._base.devices import is_dispatching, like_input, send_to_device
+from tamis._base.devices import check_device, is_dispatching, like_input, send_to_device
 from tamis._base.explanation import Explanation
 from tamis._base.feature_groups import find_feature, name_some, read_groups
 from tamis._base.input import (
@@ -32,6 +32,7 @@ __all__ = [
     "TamisEstimator",
     "adjust",
     "check_class_weight",
+    "check_device",
     "check_finite",
     "check_version",
     "check_weights",

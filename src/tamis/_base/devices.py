@@ -12,6 +12,7 @@ from tamis._array import from_host, is_on_device, namespace, to_host
 
 __all__ = [
     "bring_to_numpy",
+    "check_device",
     "is_dispatching",
     "like_input",
     "send_to_device",
@@ -78,6 +79,12 @@ def validate_on_device(estimator, X, y, options):
     y = to_host(y) if is_on_device(y) else y
     check_consistent_length(np.empty(X.shape[0]), y)
     return X, y
+
+
+def check_device(device):
+    """Raise unless `device` can name one."""
+    if not (device is None or isinstance(device, str)):
+        raise ValueError(f"device must be None or the name of a device of torch, got {device!r}.")
 
 
 def send_to_device(X, device):

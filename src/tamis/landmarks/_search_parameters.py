@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from tamis._array import is_sparse
-from tamis._base import check_class_weight
+from tamis._base import check_class_weight, check_device
 from tamis.landmarks._parameters import check_name
 from tamis.landmarks.plan import Plan
 from tamis.landmarks.space import (
@@ -30,10 +30,7 @@ def check_search(estimator):
     check_name("vote", estimator.vote, ("majority", "soft"))
     check_name("warm_start", estimator.warm_start, (False, True))
     check_scoring(estimator.scoring)
-    if not (estimator.device is None or isinstance(estimator.device, str)):
-        raise ValueError(
-            f"device must be None or the name of a device of torch, got {estimator.device!r}."
-        )
+    check_device(estimator.device)
     if estimator.search == "grid" and estimator.n_configurations is not None:
         raise ValueError(
             f"n_configurations={estimator.n_configurations!r} is for search='random'; "

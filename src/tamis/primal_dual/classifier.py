@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from tamis._array import dense_columns
-from tamis._base import resolve_n_features, send_to_device, steps, with_callbacks
+from tamis._base import check_device, resolve_n_features, send_to_device, steps, with_callbacks
 from tamis._passes import LocalChunks
 from tamis.primal_dual._fitted import FittedPrimalDual
 from tamis.primal_dual._parameters import check_radii, check_radius
@@ -382,10 +382,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         super()._check_parameters()
         if self.algorithm not in _ALGORITHMS:
             raise ValueError(f"algorithm must be 'fast' or 'paper', got {self.algorithm!r}.")
-        if not (self.device is None or isinstance(self.device, str)):
-            raise ValueError(
-                f"device must be None or the name of a device of torch, got {self.device!r}."
-            )
+        check_device(self.device)
         if not isinstance(self.warm_start, bool | np.bool_):
             raise ValueError(f"warm_start must be True or False, got {self.warm_start!r}.")
         if self.warm_start and self.algorithm == "paper":

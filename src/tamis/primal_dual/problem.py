@@ -172,7 +172,7 @@ class Problem:
         """The step length found by descent, shared by all radii."""
         return np.ones(1)
 
-    def restrict(self, rows):
+    def restrict(self, rows: np.ndarray) -> "Problem":
         """The problem with only some rows of W; the others are 0."""
         columns = None if self.class_columns is None else self.class_columns[rows]
         restricted = replace(self, matrix=self.matrix.columns(rows), class_columns=columns)
@@ -250,7 +250,7 @@ class Problem:
         XW = zeros((n_samples, self.n_classes), self.matrix.X)
         return self.primal(W, mu, XW)
 
-    def empty_dual(self):
+    def empty_dual(self) -> Dual:
         """The dual point of the empty model, without a product if the class sums are known."""
         empty = self._empty
         if self.class_columns is None:

@@ -7,7 +7,7 @@ product of the full X' with it gives the certificate of the whole problem and sh
 be added (their score is above that of the rows in use). A row that is absent at the end provably
 changes the objective by no more than the gap.
 
-Inner algorithms, one after the other: on few rows in the l1 ball an interior-point method
+Inner algorithms, one after the other: on few rows in the l1 and l2,1 balls an interior-point walk
 (`_interior`), for smooth losses after some gradient steps; then, for smooth losses, accelerated
 gradients and Newton steps (compiled in `_descent` for dense data in the l1 ball, `_fista` and
 `_newton` elsewhere); for the l1 loss and for Huber losses that are nearly as sharp,
@@ -16,9 +16,13 @@ primal-dual method (`_pdhg`). What each of them is worth: `benchmarks/speed/abla
 1 of the paper as printed is in `paper`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._array import from_host
 from tamis.primal_dual._descent import can_descend, descent
@@ -27,7 +31,7 @@ from tamis.primal_dual._interior import can_walk_inside, interior
 from tamis.primal_dual._pdhg import pdhg
 from tamis.primal_dual._splitting import can_split, splitting
 from tamis.primal_dual.balls import used_rows
-from tamis.primal_dual.problem import Pair, Primal
+from tamis.primal_dual.problem import Pair, Primal, Problem
 
 __all__ = ["Solution", "resume", "solve"]
 
@@ -68,16 +72,18 @@ class Solution:
     unit: float
     n_iter: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"gap {self.relative_gap:.1e}"
 
     @property
-    def relative_gap(self):
+    def relative_gap(self) -> float:
         """Certified distance from the optimum, in units of the empty model."""
         return max(self.pair.gap, 0.0) / self.unit
 
 
-def solve(problem, start=None, *, tol=1e-4, max_iter=10_000):
+def solve(
+    problem: Problem, start: Pair | None = None, *, tol: float = 1e-4, max_iter: int = 10_000
+) -> Iterator[Solution]:
     """Yield successively better solutions until the relative gap is at most `tol`.
 
     Parameters
@@ -294,7 +300,7 @@ def _lift(whole, primal, rows):
     return Primal(W, primal.mu, primal.XW, primal.value)
 
 
-def resume(problem, W, mu, U=None):
+def resume(problem: Problem, W: NDArray, mu: NDArray, U: NDArray | None = None) -> Pair:
     """A starting pair: the points of an earlier, similar problem, made admissible.
 
     Parameters

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis._array import (
     Matrix,
@@ -80,7 +81,15 @@ class TrainingData:
     class_columns: np.ndarray | None = None
 
 
-def prepare(X, codes, n_classes, weights, *, standardize=True, feature_weights=None):
+def prepare(
+    X: Matrix,
+    codes: NDArray,
+    n_classes: int,
+    weights: NDArray,
+    *,
+    standardize: bool = True,
+    feature_weights: NDArray | None = None,
+) -> TrainingData:
     """Standardize the rows with weight.
 
     Parameters
@@ -353,7 +362,15 @@ def _moments_of_rows(X, codes, weights, shares, to_mean, width):
     return sums, spread
 
 
-def make_problem(data, *, loss, huber_delta, ball, radius, rho):
+def make_problem(
+    data: TrainingData,
+    *,
+    loss: str,
+    huber_delta: float,
+    ball: str,
+    radius: float,
+    rho: float | None,
+) -> Problem:
     """Make the problem from training data and an estimator's parameters.
 
     Parameters
