@@ -136,7 +136,7 @@ def main():
     lines = ["| kill | fit | after (s) | of (s) | landed mid-fit | result |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     print(*lines, sep="\n")
-    n_landed, n_right, n_tried, begin = 0, 0, 0, time.perf_counter()
+    n_landed, n_right, n_tried = 0, 0, 0
     with cluster() as workers, Client(workers) as client:
         times = {name: time_of(name, client) for name in FITS}
         expected = {name: expected_of(name) for name in FITS}
@@ -151,14 +151,16 @@ def main():
             n_right += landed and right
             row = f"{seconds:.2f} | {times[name]:.2f} | {'yes' if landed else 'no'}"
             lines.append(f"| {n_tried} | {name} | {row} | {'right' if right else 'WRONG'} |")
-            print(lines[-1], f"{time.perf_counter() - begin:.0f} s", flush=True)
-    lines.append("")
-    lines.append(f"{n_landed} kills landed mid-fit; {n_right} of these fits ended right.")
-    print(lines[-1])
+            print(lines[-1], flush=True)
+            save(lines, f"{n_landed} kills landed mid-fit; {n_right} of these fits ended right.")
+    return 0 if n_right == n_landed == arguments.kills else 1
+
+
+def save(lines, summary):
+    """Write what is known so far, so that an interrupted run is not lost."""
     head = ["# Workers killed in the middle of a fit", "", "`python benchmarks/faults.py`:"]
     about = " ".join(__doc__.split("\n\n")[2].split())
-    RESULT.write_text("\n".join([*head, about, "", *lines]) + "\n")
-    return 0 if n_right == n_landed == arguments.kills else 1
+    RESULT.write_text("\n".join([*head, about, "", *lines, "", summary]) + "\n")
 
 
 if __name__ == "__main__":
