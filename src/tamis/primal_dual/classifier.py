@@ -246,10 +246,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         return self
 
     def fit_chunks(
-        self,
-        chunks: Iterable[tuple] | Callable[[], Iterable[tuple]],
-        *,
-        max_bytes: float = 1e9,
+        self, chunks: Iterable[tuple] | Callable[[], Iterable[tuple]], *, max_bytes: float = 1e9
     ) -> PrimalDualClassifier:
         """Train on chunks of rows that do not fit into memory together.
 

@@ -152,6 +152,7 @@ def prepare(
         feature_weights,
     )
     mean, scale, inverse, far = scaling.mean, scaling.scale, scaling.inverse, scaling.far
+    assert inverse is not None and far is not None
     # Far from 0, the difference of large sums would have few digits.
     sums = None if far.any() else (sums - np.multiply.outer(mean, sizes)) * inverse[:, None]
     matrix = scaling.standardize(X)
