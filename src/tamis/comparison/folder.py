@@ -19,7 +19,7 @@ _CHECKED_ROWS, _TOLERANCE = 10_000, 1e-12
 
 
 class RunFolder:
-    """The results, `about.txt`, `run.json` and `checkpoints/`.
+    """The results, `about.txt`, `run.json`, `stream.json` and `checkpoints/`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class RunFolder:
         for path in (self.path, *self.path.parents):
             if path.exists() and not path.is_dir():
                 raise InputError(f"-o {self.path}: {path} is a file; name a folder.")
-        for name in (*_RESULTS, "run.json", "about.txt"):
+        for name in (*_RESULTS, "run.json", "stream.json", "about.txt"):
             path = self.path / name
             for other in read:
                 if other and path.exists() and Path(other).exists() and path.samefile(other):
@@ -52,6 +52,11 @@ class RunFolder:
         """Remove the results of a different run."""
         for name in self.results:
             (self.path / name).unlink()
+
+    def record(self, decision):
+        """Write `stream.json`: whether the table is streamed, and why."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.write_json("stream.json", decision.as_dict())
 
     def write_results(self, model, records, metrics, table, guard):
         """Create the folder, write the results, and return messages about the model.

@@ -65,6 +65,12 @@ class Batch:
         words = [column[start:stop] for column in self.words]
         return Batch(self.numeric[start:stop], words, odd, self.large)
 
+    def keep(self, is_kept: NDArray[np.bool_]) -> "Batch":
+        """Some of the rows, with no more words than they have."""
+        words = [column.filter(is_kept) for column in self.words]
+        words = [w.dictionary_decode() if hasattr(w, "dictionary") else w for w in words]
+        return Batch(self.numeric[is_kept], words, {}, self.large)
+
 
 def read_batches(
     dialect: Dialect, numbers: Sequence[int], words: Sequence[int], missing: frozenset[str]
