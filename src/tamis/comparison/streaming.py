@@ -129,7 +129,9 @@ class Streamed:
         result, settings = comparison.result(choice.method), comparison.settings
         assert result is not None
         named = [choice.method, str(choice.place), *comparison.without]
-        verified = self.verify(model, "-".join(map(_plain, named)), settings.scoring)
+        verified = None
+        if self.stream.header.groups == self.stream.sample.groups:
+            verified = self.verify(model, "-".join(map(_plain, named)), settings.scoring)
         everything = f"streamed: all {self.n_rows:,} rows"
         sample = f"sample: {self.table.n_rows:,} of {self.n_rows:,} rows"
         final = sample
@@ -322,9 +324,13 @@ def open_stream(
     header = read_header(source, reading)
 
     def survey():
-        found = survey_rows(path, reading, header, decision.sample_rows, options.seed)
-        sample = found.draw(header.target, header.groups)
-        about = {"classes": found.classes, "is_all": sample is None}
+        known = header
+        found = survey_rows(path, reading, known, decision.sample_rows, options.seed)
+        if header.groups is not None and not found.has_small_groups:
+            known = replace(header, groups=None)
+            found = survey_rows(path, reading, known, decision.sample_rows, options.seed)
+        sample = found.draw(known.target, known.groups)
+        about = {"classes": found.classes, "is_all": sample is None, "groups": known.groups}
         if sample is not None:
             about |= {"threshold": sample.threshold, "unlabelled": sample.unlabelled}
         extra = np.zeros(0, dtype=np.uint64) if sample is None else sample.extra
@@ -337,7 +343,7 @@ def open_stream(
         keep = RowSample(
             options.seed,
             header.target,
-            header.groups,
+            about["groups"],
             about["threshold"],
             found["extra"],
             tuple(about["unlabelled"]),
@@ -367,6 +373,11 @@ def open_stream(
         f"streamed: methods are compared on a random sample of {table.n_rows:,} of {total:,} rows"
     )
     table.notes.extend(from_text(found["notes"]))
+    if keep.groups != header.groups:
+        table.notes.append(
+            f"the groups in {header.groups!r} are too large for the sample: it has rows of all "
+            "groups, so there is no score of rows outside it"
+        )
     if columns.lost_words:
         table.notes.append(
             f"{', '.join(sorted(columns.lost_words))}: too many different words; some that occur "

@@ -8,8 +8,9 @@ to a threshold
 
 where :math:`n_u` is the number of rows of unit u and k the size of the sample. Which rows these
 are depends neither on the size of the chunks nor on their order. Groups are in the sample as a
-whole or not at all. For rare classes, the sample has in addition the units with the smallest
-numbers that contain the class, up to 100 rows of it, but at most half of its rows.
+whole or not at all (unless fewer than ten fit: then rows are drawn from all groups). For rare
+classes, the sample has in addition the units with the smallest numbers that contain the class, up
+to 100 rows of it, but at most half of its rows.
 
 The k smallest of the numbers seen so far are all that has to be kept (`Sketch`), and those of two
 chunks give those of both: O(k) memory, whatever the number of rows.
@@ -228,15 +229,22 @@ class Survey:
         gone = set(self.unlabelled)
         return {word: n for word, n in sorted(self.labels.items()) if word not in gone}
 
+    @property
+    def _n_units(self):
+        """Units of the sample."""
+        return int(np.searchsorted(np.cumsum(self.units.counts), self.size, side="right"))
+
+    @property
+    def has_small_groups(self) -> bool:
+        """Whether the sample can have several groups as a whole."""
+        return self._n_units >= min(_FEWEST_GROUPS, self.units.numbers.size)
+
     def draw(self, target: str, groups: str | None) -> RowSample | None:
         """The sample; None if it has all rows."""
         classes = self.classes
         if sum(classes.values()) <= self.size:
             return None
-        total = np.cumsum(self.units.counts)
-        n_units = max(1, int(np.searchsorted(total, self.size, side="right")))
-        if groups is not None:
-            n_units = max(n_units, min(_FEWEST_GROUPS, self.units.numbers.size))
+        n_units = max(1, self._n_units)
         extra = []
         for word, n_rows in classes.items():
             sketch = self.units_of[word]

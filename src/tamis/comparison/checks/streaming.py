@@ -20,14 +20,13 @@ def tell_streaming(told: dict[str, Any]) -> Iterator[Check]:
     ------
     Check
     """
-    parts = "; ".join(f"{part}: {what}" for part, what in told["parts"].items())
+    final = told["parts"]["final model"].replace("streamed: ", "").replace("sample: ", "")
     yield Check(
         "streamed",
         "note",
-        f"The table was streamed because it does not fit in memory ({parts})."
-        if told["mode"] != "on"
-        else f"The table was streamed ({parts}).",
-        "With more memory, --stream off compares the methods on all rows.",
+        f"Methods were compared on a random sample of {told['sampled_rows']:,} of the "
+        f"{told['rows']:,} rows; the final model was trained on {final}.",
+        "With enough memory, --stream off compares the methods on all rows.",
     )
     verified = told["outside_sample"]
     if verified is None:
