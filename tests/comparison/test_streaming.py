@@ -173,7 +173,7 @@ def test_a_killed_run_resumes_without_repeating_passes(data, tmp_path):
     expected = stream(data, READING, options, tmp_path / "undisturbed")
     save_model(expected.table_model(expected.choice), tmp_path / "expected.json")
     said = []
-    for stop in ("a sample", "all columns", "scoring", "medians", "training", None):
+    for stop in ("a sample", "all columns", "scoring", "replaces", "training", None):
 
         def tell(message, stop=stop):
             if stop is not None and stop in message:

@@ -21,6 +21,7 @@ What a pass found is saved as a checkpoint, so that an interrupted run repeats n
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -211,7 +212,7 @@ class Streamed:
         assert isinstance(method, Centers)
         problem = part.problem
         missing = np.flatnonzero(self.survey.missing[: len(problem.preparation.numbers)])
-        preparation = self._learn(problem, missing, "missing")
+        preparation = self._learn(problem, missing, "training")
         left = hashlib.blake2b(part.columns.tobytes(), digest_size=8).hexdigest()
 
         def chunks() -> Iterator[tuple]:
@@ -251,7 +252,7 @@ class Streamed:
         full = full[self.survey.missing[full] == 0]
         if full.size:
             key = hashlib.blake2b(full.tobytes(), digest_size=8).hexdigest()
-            more = self._learn(problem, full, f"full-{key}")
+            more = self._learn(problem, full, f"model-{key}")
             learned = replace(learned, fill=np.where(more.fill == 0, learned.fill, more.fill))
         return learned.restrict(used)
 
@@ -267,7 +268,11 @@ class Streamed:
                 arrays[f"idf{at}"] = np.zeros(0) if text.idf is None else text.idf
             return arrays
 
-        told = f"medians and most frequent categories of all {self.n_rows:,} rows"
+        has_words = layout.categories or any(t.kind == "tfidf" for t in layout.texts.values())
+        if not columns.size and not has_words:
+            fill = np.zeros(layout.n_columns)
+            return replace(layout, fill=fill, ranges=self.survey.ranges)
+        told = f"finding what replaces missing values in all {self.n_rows:,} rows ({key})"
         found = self.passes(f"learned-{key}", told, make)
         texts = {
             name: replace(text, idf=found[f"idf{at}"] if text.kind == "tfidf" else None)
@@ -394,11 +399,11 @@ def _open_store(source, reading, options, decision, folder, force, tell):
     given = {name: value for name, value in reading.items() if name != "max_size"}
     manifest = {
         "data": hasher.hexdigest(),
-        "options": {name: str(value) for name, value in given.items()}
-        | {name: str(getattr(options, name)) for name in ("vectorizer", "ngrams", "seed")}
-        | {"sample_rows": decision.sample_rows},
+        "options": {**given, "sample_rows": decision.sample_rows}
+        | {name: getattr(options, name) for name in ("vectorizer", "ngrams", "seed")},
         "versions": versions(),
     }
+    manifest = json.loads(json.dumps(manifest, default=str))  # tuples become lists
     try:
         return Store(Path(folder), manifest, force, tell=tell)
     except ManifestMismatch as error:

@@ -28,7 +28,7 @@ from tamis.tables.values import match_labels, parse_numbers
 __all__ = ["Header", "RowChunk", "RowStream", "read_header", "survey_rows", "why_not"]
 
 # Numbers of a chunk.
-_CHUNK_VALUES = 2_000_000
+_CHUNK_VALUES = 1_000_000
 _READING = ("format", "delimiter", "encoding", "layer")
 
 

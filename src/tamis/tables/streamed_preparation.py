@@ -34,9 +34,9 @@ __all__ = ["ColumnSurvey", "hash_table", "lay_out_columns", "learn_rows", "surve
 
 _MOST_WORDS = 2_000_000
 # Distinct rows up to which copies are counted exactly.
-_COUNTED_ROWS = 1_000_000
+_COUNTED_ROWS = 200_000
 # Memory for the values that medians are searched among.
-_MEDIAN_BYTES = 64e6
+_MEDIAN_BYTES = 16e6
 _BLOCK_COLUMNS = 256
 
 
