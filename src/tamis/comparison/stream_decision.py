@@ -2,8 +2,9 @@
 
 Comparing methods takes about 6.7 times the memory of the table, measured at its peak. A table is
 streamed if that is more than the memory that is available within the limits of the process and of
-its container. The sample then has as many rows as can be compared in half of the available
-memory, but at most 100,000: more rows hardly change a choice, and take longer.
+its container. The sample then has as many rows as can be compared in a third of the available
+memory (the rest is for chunks of rows and what is found in them), but at most 100,000: more rows
+hardly change a choice, and take longer.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = ["MODES", "Decision", "decide"]
 
 MODES = ("auto", "on", "off")
 _PEAK = 6.7
+_SHARE = 1 / 3
 _MOST_ROWS, _FEWEST_ROWS = 100_000, 100
 
 
@@ -141,7 +143,7 @@ def decide(
     }
     if mode == "off" or (mode == "auto" and not is_large):
         return Decision(streams=False, **about)
-    bytes_of_sample = available / 2 / _PEAK
+    bytes_of_sample = _SHARE * available / _PEAK
     if max_size is not None:
         bytes_of_sample = min(bytes_of_sample, max_size)
     n_rows = int(min(_MOST_ROWS, bytes_of_sample / size.row_bytes))

@@ -9,6 +9,7 @@ rows at once, in two cases:
 - tables of thousands of columns, where handling each column by itself costs more than its values.
 """
 
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -208,10 +209,9 @@ def _read_lines(dialect, numbers, words, missing):
 
 
 def release_unused() -> None:
-    """Give memory that pyarrow no longer uses back to the system."""
-    import pyarrow as pa
-
-    pa.default_memory_pool().release_unused()
+    """Give memory that pyarrow, if it was used, no longer needs back to the system."""
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
 
 
 def split_batches(dialect: Dialect) -> Iterator[Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._passes import merge_in_tree
+from tamis.tables.batches import release_unused
 from tamis.tables.errors import InputError, listed, require_names
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import find_column
@@ -284,6 +285,7 @@ class RowStream:
             chunk = RowChunk(table, codes, weights, in_sample, units)
             yield chunk if (codes >= 0).all() else chunk.take(np.flatnonzero(codes >= 0))
         self.notes = notes
+        release_unused()
 
     def run(self, summarise: Callable[[RowChunk], Any], merge: Callable[[Any, Any], Any]) -> Any:
         """Make one pass: summarise each chunk, and merge the summaries in a fixed tree."""
