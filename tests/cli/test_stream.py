@@ -30,7 +30,7 @@ def test_a_streamed_run_says_and_records_it_and_resumes(data, tamis, tmp_path):
     assert "methods are compared on a random sample of" in err
     assert "final model: streamed: all 1,500 rows" in out
     assert "rows outside the sample, the model trained on the sample has a balanced" in out
-    recorded = json.loads((run / "stream.json").read_text())
+    recorded = json.loads((run / "checkpoints" / "stream.json").read_text())
     assert recorded["streams"] and recorded["mode"] == "auto" and recorded["needed_bytes"] > 1e5
     metrics = json.loads((run / "metrics.json").read_text())
     told = metrics["streaming"]
@@ -58,7 +58,7 @@ def test_small_tables_are_not_streamed(data, tamis, tmp_path):
     words = ("fit", data, "--target", "y", *FAST, "-o", tmp_path / "run")
     code, out, err = tamis(*words)
     assert code == 0 and "streamed" not in out + err
-    recorded = json.loads((tmp_path / "run" / "stream.json").read_text())
+    recorded = json.loads((tmp_path / "run" / "checkpoints" / "stream.json").read_text())
     assert not recorded["streams"] and recorded["available_bytes"] > recorded["needed_bytes"]
 
 

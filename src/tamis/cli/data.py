@@ -221,13 +221,12 @@ def _read(words, descriptions, folder, force, tell):
     choices = [n for n, d in descriptions.items() if d.get("type") in ("choice", "yes/no")]
     options["categorical"] = tuple(dict.fromkeys([*options["categorical"], *choices]))
     options |= {"target": words["target"], "max_size": words["max_size"]}
-    mode, recorded = words.get("stream", "off"), None  # older runs have no stream
+    mode = words.get("stream", "off")  # older runs have no stream
     if str(words["data"]) == STANDARD_INPUT:
         if mode == "on":
             raise InputError("--stream on: standard input is read only once; save it to a file.")
         mode = "off"
-    if folder is not None and not force and (folder.path / "stream.json").exists():
-        recorded = folder.read_json("stream.json")
+    recorded = None if folder is None or force else folder.recorded
     decision = decide(words["data"], options, mode, words["max_size"], recorded)
     if decision.sentence is not None:
         tell(decision.sentence)

@@ -14,12 +14,13 @@ from tamis.tables.errors import Failure, InputError
 __all__ = ["RunFolder", "find_model"]
 
 _RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json", "report.html")
+_DECISION = "checkpoints/stream.json"
 # Training rows used to check a saved model, and how far its probabilities may differ.
 _CHECKED_ROWS, _TOLERANCE = 10_000, 1e-12
 
 
 class RunFolder:
-    """The results, `about.txt`, `run.json`, `stream.json` and `checkpoints/`.
+    """The results, `about.txt`, `run.json` and `checkpoints/`.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class RunFolder:
         for path in (self.path, *self.path.parents):
             if path.exists() and not path.is_dir():
                 raise InputError(f"-o {self.path}: {path} is a file; name a folder.")
-        for name in (*_RESULTS, "run.json", "stream.json", "about.txt"):
+        for name in (*_RESULTS, "run.json", "about.txt"):
             path = self.path / name
             for other in read:
                 if other and path.exists() and Path(other).exists() and path.samefile(other):
@@ -54,9 +55,14 @@ class RunFolder:
             (self.path / name).unlink()
 
     def record(self, decision):
-        """Write `stream.json`: whether the table is streamed, and why."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        self.write_json("stream.json", decision.as_dict())
+        """Record whether the table is streamed, and why."""
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        self.write_json(_DECISION, decision.as_dict())
+
+    @property
+    def recorded(self):
+        """The decision to stream that an earlier run recorded; None if there was none."""
+        return self.read_json(_DECISION) if (self.path / _DECISION).exists() else None
 
     def write_results(self, model, records, metrics, table, guard):
         """Create the folder, write the results, and return messages about the model.
