@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from tamis.comparison.scores import cautious_interval, confusion, score_confusion
+from tamis.comparison.scores import cautious_interval, score_confusion
 from tamis.paths.copies import expected_pairs
 from tamis.tables.row_stream import RowChunk, RowStream
 from tamis.tables.streamed_preparation import hash_table, numbers_of
@@ -78,32 +78,24 @@ def verify(stream: RowStream, model: TableModel, sample: Columns, ignored: list[
     tallies : Tallies
     """
     known, times = np.unique(hash_table(sample, ignored), return_counts=True)
-    classes = model.estimator.classes_
     place = {label: code for code, label in enumerate(stream.classes.tolist())}
     required, n_classes = model.preparation.required, len(stream.classes)
-    assert all(label in place for label in classes.tolist())
+    shape = (2, _PARTS, n_classes, n_classes)
 
     def look(chunk: RowChunk) -> Tallies:
         chunk = chunk.take(np.flatnonzero(~chunk.in_sample))
-        counts = np.zeros((2, _PARTS, n_classes, n_classes))
-        n_rows = np.zeros(2, dtype=np.int64)
         if not chunk.codes.size:
-            return Tallies(counts, n_rows, 0.0)
+            return Tallies(np.zeros(shape), np.zeros(2, dtype=np.int64), 0.0)
         hashes = hash_table(chunk.table, ignored)
         at = np.minimum(np.searchsorted(known, hashes), known.size - 1)
         is_equal = known[at] == hashes
         labels = model.predict_rows(chunk.table.select(required)).labels
         said = np.array([place[label] for label in labels.tolist()], dtype=np.int64)
         part = (chunk.units % np.uint64(_PARTS)).astype(np.int64)
-        weights = np.ones(said.size) if chunk.weights is None else chunk.weights
-        for kind, rows in enumerate((~is_equal, is_equal)):
-            n_rows[kind] = np.count_nonzero(rows)
-            for b in np.unique(part[rows]):
-                some = rows & (part == b)
-                counts[kind, b] += confusion(
-                    chunk.codes[some], said[some], n_classes, weights[some]
-                )
-        return Tallies(counts, n_rows, float(times[at][is_equal].sum()))
+        cell = np.ravel_multi_index((is_equal.astype(np.int64), part, chunk.codes, said), shape)
+        counts = np.bincount(cell, chunk.weights, int(np.prod(shape))).reshape(shape)
+        n_rows = np.bincount(is_equal.astype(np.int64), minlength=2)
+        return Tallies(counts.astype(np.float64), n_rows, float(times[at][is_equal].sum()))
 
     return stream.run(look, Tallies.merge)
 
