@@ -62,26 +62,31 @@ def test_small_tables_are_not_streamed(data, tamis, tmp_path):
     assert not recorded["streams"] and recorded["available_bytes"] > recorded["needed_bytes"]
 
 
-def test_standard_input_and_embedded_data_are_not_streamed(tamis, refuses):
+def test_standard_input_and_embedded_data_are_not_streamed(data, refuses):
     refuses("fit", "--stream", "on", match="--stream needs DATA")
+    words = ("fit", "-", "--target", "y", "--stream", "on")
+    with open(data, encoding="utf-8") as file:
+        code, out, err = call(*words, stdin=file)
+    assert (code, out) == (2, "")
+    assert "--stream on: standard input is read only once; save it to a file." in err
 
 
 # A process that may use little memory.
 
 
 def limited():
-    resource.setrlimit(resource.RLIMIT_AS, (1_300_000_000, 1_300_000_000))
+    resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, 1_500_000_000))
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A table of 0.5 GB, more than the limit leaves after all imports."""
+    """A table of 0.65 GB, more than the limit leaves after all imports."""
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path_factory.mktemp("large") / "large.parquet"
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, 2, 600_000, dtype=np.int8)
-    columns = {f"x{j}": rng.integers(0, 100, labels.size, dtype=np.int8) for j in range(100)}
+    labels = rng.integers(0, 2, 800_000, dtype=np.int8)
+    columns = {f"x{j}": rng.integers(0, 80, labels.size, dtype=np.int8) for j in range(100)}
     for j in range(3):
         columns[f"x{j}"] += 40 * labels
     parquet.write_table(pa.table({**columns, "y": labels}), path, row_group_size=50_000)
@@ -97,7 +102,7 @@ def test_a_table_larger_than_memory_is_fitted(large, method, tmp_path):
     limits = {"preexec_fn": limited, "timeout": 600, "env": environment(MALLOC_ARENA_MAX="2")}
     code, out, err = call(*words, "-o", tmp_path / "run", **limits)
     assert code == 0, err
-    assert "final model: streamed: all 600,000 rows" in out
+    assert "final model: streamed: all 800,000 rows" in out
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert metrics["streaming"]["outside_sample"]["score"] > 0.75
     code, out, err = call(*words, "--stream", "off", **limits)
