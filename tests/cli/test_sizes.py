@@ -125,7 +125,7 @@ FILES = {
 def test_a_small_file_of_a_large_table_is_one_line(name, tmp_path):
     write, more = FILES[name]
     write(tmp_path / name)
-    words = ["fit", tmp_path / name, "--target", "y", *FAST, *more]
+    words = ["fit", tmp_path / name, "--target", "y", "--stream", "off", *FAST, *more]
     code, out, err = call(*words, preexec_fn=limited)
     assert (code, out) == (2, ""), err
     assert err.startswith(f"tamis: error: {name}") and err.count("\n") == 1

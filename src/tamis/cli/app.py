@@ -60,7 +60,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _say("stopped.", _FAILED)
     except MemoryError:
-        return _say("error: not enough memory. Use fewer rows or columns.", _FAILED)
+        return _say(
+            "error: not enough memory. Use fewer rows or columns, or tamis fit --stream on.",
+            _FAILED,
+        )
     except OSError as error:
         return _say(f"error: {_tell(error)}", _FAILED)
     except Exception as error:

@@ -11,6 +11,8 @@ import numpy as np
 from tamis.cli.printing import STANDARD_INPUT
 from tamis.comparison.options import Options, find_methods
 from tamis.comparison.promises import check_promises
+from tamis.comparison.stream_decision import Decision, decide
+from tamis.comparison.streaming import Streamed, open_stream
 from tamis.tables.errors import InputError
 from tamis.tables.source import WORD, Budget, check_path
 from tamis.tables.table import Columns, Table
@@ -91,21 +93,33 @@ class Loaded:
         Options of the comparison.
     descriptions : dict of str to dict
         Descriptions from the features file.
+    decision : Decision or None
+        Whether the table is streamed; None for embedded data.
+    streamed : Streamed or None
+        The table that `table` is a sample of.
     """
 
     name: str
     table: Table
     options: Options
     descriptions: dict
+    decision: Decision | None = None
+    streamed: Streamed | None = None
 
 
-def load(words):
+def load(words, folder=None, *, force=False, tell=lambda message: None):
     """Read the data that the options of `tamis fit` name.
 
     Parameters
     ----------
     words : dict
         Options of `tamis fit`.
+    folder : RunFolder or None
+        Where the decision to stream and finished passes are recorded.
+    force : bool
+        Whether those of different data are discarded.
+    tell : callable
+        Called with messages for the user.
 
     Returns
     -------
@@ -115,13 +129,16 @@ def load(words):
     descriptions = {}
     if words["features_file"]:
         descriptions = read_features_file(words["features_file"], words["max_size"])
+    decision = streamed = None
     if words["data"] is None:
         table, name = _embedded(words), EMBEDDED
     else:
-        table, name = _read(words, descriptions), str(words["data"])
+        name = str(words["data"])
+        table, decision, streamed = _read(words, descriptions, folder, force, tell)
     groups, costs = _check_descriptions(descriptions, table)
     measured = {n: d["assay_cv"] for n, d in descriptions.items() if "assay_cv" in d}
-    return Loaded(name, table, _make_options(words, groups, costs, measured), descriptions)
+    options = _make_options(words, groups, costs, measured)
+    return Loaded(name, table, options, descriptions, decision, streamed)
 
 
 def find_words(folder, data=None):
@@ -196,13 +213,39 @@ def _near(name, known):
     return f"; did you mean {' or '.join(near)}" if near else ""
 
 
-def _read(words, descriptions):
+def _read(words, descriptions, folder, force, tell):
+    """The table or a sample of it, the decision to stream it, and how it is streamed."""
     from tamis.tables.readers import read_table
 
     options = {name: words.get(name) for name in READING}  # older runs have no sheet
     choices = [n for n, d in descriptions.items() if d.get("type") in ("choice", "yes/no")]
     options["categorical"] = tuple(dict.fromkeys([*options["categorical"], *choices]))
-    return read_table(words["data"], words["target"], max_size=words["max_size"], **options)
+    options |= {"target": words["target"], "max_size": words["max_size"]}
+    mode = words.get("stream", "off")  # older runs have no stream
+    if str(words["data"]) == STANDARD_INPUT:
+        if mode == "on":
+            raise InputError("--stream on: standard input is read only once; save it to a file.")
+        mode = "off"
+    recorded = None if folder is None or force else folder.recorded
+    decision = decide(words["data"], options, mode, words["max_size"], recorded)
+    if decision.sentence is not None:
+        tell(decision.sentence)
+    if not decision.streams:
+        return read_table(words["data"], **options), decision, None
+    place = None
+    if folder is not None:
+        folder.record(decision)
+        place = folder.checkpoints / "stream"
+    table, streamed = open_stream(
+        words["data"],
+        options,
+        _make_options(words),
+        decision,
+        folder=place,
+        force=force,
+        tell=tell,
+    )
+    return table, decision, streamed
 
 
 def _embedded(words):
@@ -210,6 +253,7 @@ def _embedded(words):
     from sklearn.datasets import load_breast_cancer
 
     given = [w for w in ("target", *READING) if words.get(w) and w != "missing"]
+    given += ["stream"] if words.get("stream") == "on" else []
     if given:
         option = "id" if given[0] == "id_column" else given[0].replace("_", "-")
         raise InputError(f"--{option} needs DATA: tamis fit DATA --target COL ...")

@@ -87,7 +87,8 @@ def _write_card(options, output):
             f"a card needs the training data, and {options.run} is only a model; "
             "give the folder of its run."
         )
-    loaded = load(find_words(RunFolder(options.run), options.data))
+    folder = RunFolder(options.run)
+    loaded = load(find_words(folder, options.data), folder)
     experiment = find_experiment(loaded.table, loaded.options, model)
     table = experiment.table
     card = make_card(model, table.columns, table.y, positive=positive, weights=table.weights)

@@ -44,9 +44,9 @@ def run(options):
         folder.check(options.data, options.target_file, options.features_file)
     about = read_about(options.about)
     with reading(options.data):
-        loaded = load(words)
+        loaded = load(words, folder, force=options.force, tell=say)
     start = time.perf_counter()
-    with _Reporter(words, folder) as reporter:
+    with _Reporter(words, folder, loaded.decision) as reporter:
         comparison = compare_table(
             loaded.table,
             loaded.options,
@@ -57,6 +57,7 @@ def run(options):
             max_seconds=options.max_seconds,
             callbacks=[reporter],
             n_jobs=options.n_jobs,
+            streamed=loaded.streamed,
         )
     for name, message in comparison.failed.items():
         say(f"{name} failed on these data: {message}")
@@ -79,10 +80,12 @@ class _Reporter(Callback):
     words : dict
         Options of the command.
     folder : RunFolder or None
+    decision : Decision or None
+        Whether the table is streamed.
     """
 
-    def __init__(self, words, folder):
-        self.words, self.folder = words, folder
+    def __init__(self, words, folder, decision):
+        self.words, self.folder, self.decision = words, folder, decision
         self.progress = None
 
     def __enter__(self):
@@ -100,6 +103,8 @@ class _Reporter(Callback):
             words = {name: value for name, value in self.words.items() if name != "command"}
             words["compared"] = start.plan.settings.methods
             self.folder.write_json("run.json", json.loads(json.dumps(words, default=str)))
+            if self.decision is not None:
+                self.folder.record(self.decision)
         if self.words["data"] is None:
             say(f"No DATA given: using {EMBEDDED}. For your own file: "
                 "tamis fit DATA --target COL -o RUN")  # fmt: skip
@@ -141,7 +146,7 @@ def compare_again(folder, words):
     -------
     comparison : Comparison
     """
-    loaded = load(words)
+    loaded = load(words, folder)
     return compare_table(
         loaded.table,
         loaded.options,
@@ -150,6 +155,7 @@ def compare_again(folder, words):
         descriptions=loaded.descriptions,
         checkpoints=folder.checkpoints,
         only_finished=True,
+        streamed=loaded.streamed,
     )
 
 

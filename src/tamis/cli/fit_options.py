@@ -171,6 +171,14 @@ def add_fit(commands, command):
     add_clinical(parser)
     work = parser.add_argument_group("running")
     work.add_argument(
+        "--stream",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="read the table some rows at a time: methods are compared on a random sample, sparse "
+        "centers are trained on all rows, and the model is scored on the rows outside the sample "
+        "(default: auto, if the comparison would not fit in memory)",
+    )
+    work.add_argument(
         "--max-seconds",
         type=argument_types.positive,
         metavar="S",

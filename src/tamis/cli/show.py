@@ -30,6 +30,7 @@ def _show_metrics(metrics):
     lines = [
         f"{data['name']}: {data['rows']:,} rows, {plural(data['features'], 'feature')}, "
         f"{len(data['classes'])} classes ({classes})",
+        *_show_streaming(metrics),
         f"Scores: {_name(settings)} ± standard error in {folds} (used to select a model; "
         "optimistic, so do not report them)",
         "",
@@ -47,6 +48,12 @@ def _show_metrics(metrics):
     if checks:
         lines += ["", *(f"{c['level']}: {c['sentence']} {c['advice']}" for c in checks)]
     return lines
+
+
+def _show_streaming(metrics):
+    """What was streamed, and what used a sample."""
+    told = metrics.get("streaming")
+    return [] if told is None else [f"  {part}: {what}" for part, what in told["parts"].items()]
 
 
 def _show_methods(metrics):

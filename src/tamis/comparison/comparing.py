@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 from numpy.typing import ArrayLike
@@ -29,6 +29,9 @@ from tamis.paths.seeds import as_seed
 from tamis.tables.errors import InputError, in_python
 from tamis.tables.frames import as_table
 from tamis.tables.table import Table
+
+if TYPE_CHECKING:
+    from tamis.comparison.streaming import Streamed
 
 __all__ = ["Callback", "Start", "compare", "compare_table"]
 
@@ -272,6 +275,7 @@ def compare_table(
     only_finished: bool = False,
     callbacks: Sequence[Callback] = (),
     n_jobs: int | None = None,
+    streamed: Streamed | None = None,
 ) -> Comparison:
     """`compare` for a table with labels.
 
@@ -287,6 +291,8 @@ def compare_table(
         As in `compare`.
     only_finished : bool
         Start no task; use the checkpoints only.
+    streamed : Streamed or None
+        The table that `table` is a sample of.
 
     Returns
     -------
@@ -295,7 +301,7 @@ def compare_table(
     start, n_jobs = time.perf_counter(), _count_jobs(n_jobs)
     check_promises(options)
     table, kept = set_aside(table, options)
-    prepared = prepare(table, options)
+    prepared = prepare(table, options, None if streamed is None else streamed.survey)
     problem, notes = prepared.problem, prepared.table.notes
     settings = make_settings(options, problem, notes)
     needed = ()
@@ -330,6 +336,7 @@ def compare_table(
     comparison.data, comparison.name = prepared.table, name
     comparison.descriptions, comparison.left_out = dict(descriptions or {}), left_out
     comparison.checks, comparison.kept = list(prepared.checks), kept
+    comparison.streamed = streamed
     if comparison.choice is not None:
         if kept is not None and kept.limits_questions and not only_finished:
             comparison.find_questions()

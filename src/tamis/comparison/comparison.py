@@ -33,6 +33,7 @@ from tamis.tables.table_model import TableModel
 
 if TYPE_CHECKING:
     from tamis.comparison.checks.check import Check
+    from tamis.comparison.streaming import Streamed
 
 __all__ = ["Comparison"]
 
@@ -85,6 +86,8 @@ class Comparison:
         Features that were excluded after the comparison (`excluding`).
     kept : CalibrationRows or None
         Rows that were set aside before anything else.
+    streamed : Streamed or None
+        The table, if the data are only a sample of its rows.
     backend : module or None
         Library of the frames that are returned; None: dicts of columns.
     """
@@ -112,6 +115,7 @@ class Comparison:
     checks: list[Check] = field(default_factory=list)
     without: tuple[str, ...] = ()
     kept: CalibrationRows | None = None
+    streamed: Streamed | None = None
     backend: Any = None
     _features: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     _trained: dict = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -147,36 +151,24 @@ class Comparison:
         score, standard_error, is_chosen. Scores were used to select the model.
         """
         chosen = None if self.choice is None else (self.choice.method, self.choice.place)
-        columns: dict[str, list] = {
-            name: []
-            for name in (
-                "method",
-                "is_baseline",
-                "level",
-                "n_features",
-                "n_features_per_sample",
-                "cost_per_sample",
-                "score",
-                "standard_error",
-                "is_chosen",
+        rows = [
+            (
+                result.method.name,
+                result.method.is_baseline,
+                row["level"],
+                row["features_overall"],
+                row["features_per_sample"],
+                row["cost_per_sample"],
+                row["score"],
+                row["standard_error"],
+                (result.method.name, place) == chosen,
             )
-        }
-        for result in self.results:
-            name = result.method.name
-            for place, row in enumerate(path_table(result, self.candidates)["path"]):
-                values = (
-                    name,
-                    result.method.is_baseline,
-                    row["level"],
-                    row["features_overall"],
-                    row["features_per_sample"],
-                    row["cost_per_sample"],
-                    row["score"],
-                    row["standard_error"],
-                    (name, place) == chosen,
-                )
-                for column, value in zip(columns.values(), values, strict=True):
-                    column.append(value)
+            for result in self.results
+            for place, row in enumerate(path_table(result, self.candidates)["path"])
+        ]
+        names = ["method", "is_baseline", "level", "n_features", "n_features_per_sample"]
+        names += ["cost_per_sample", "score", "standard_error", "is_chosen"]
+        columns = {name: [row[j] for row in rows] for j, name in enumerate(names)}
         return self._as_frame(columns)
 
     @property
@@ -294,10 +286,16 @@ class Comparison:
         """Model, feature records and metrics of one method and level, fitted once."""
         if choice not in self._models:
             model, trained = fit_final(self, choice, self._trained.get(choice.method))
+            told, checks = None, ()
+            if self.streamed is not None:
+                model, trained, told, checks = self.streamed.finish(self, choice, model, trained)
             levels = range(len(trained.places))
             self._features[choice.method] = [trained.features(level) for level in levels]
             records, guarantees = describe_features(self, choice, trained)
             metrics = summarise(self, choice, records, guarantees)
+            if told is not None:
+                metrics["streaming"] = told
+                metrics["checks"] += [check.as_dict() for check in checks]
             if self.kept is not None:
                 self.kept.conclude(metrics, model, choice, self.choice)
             model.scores = {

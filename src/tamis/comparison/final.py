@@ -310,7 +310,7 @@ def train_final(comparison, result):
     return result.method.train(part, list(result.levels))
 
 
-def make_model(comparison, result, place, trained):
+def make_model(comparison, result, place, trained, prepare=None):
     """The model of one level, reduced to its columns.
 
     Parameters
@@ -321,6 +321,8 @@ def make_model(comparison, result, place, trained):
         Place of the level.
     trained : Trained
         From `train_final`.
+    prepare : callable or None
+        Returns the preparation of some columns; None: learned from the rows of the comparison.
 
     Returns
     -------
@@ -331,9 +333,12 @@ def make_model(comparison, result, place, trained):
     columns, estimator = result.method.shrink(trained, place)
     estimator.classes_ = problem.classes[part.known[estimator.classes_]]
     used = part.columns[columns]
-    everything = np.union1d(problem.missing, used)
-    preparation = problem.preparation.learn(problem.encoded, everything, problem.weights)
-    preparation = observe(preparation.restrict(used), problem.encoded[:, used])
+    if prepare is None:
+        everything = np.union1d(problem.missing, used)
+        preparation = problem.preparation.learn(problem.encoded, everything, problem.weights)
+        preparation = observe(preparation.restrict(used), problem.encoded[:, used])
+    else:
+        preparation = prepare(used)
     descriptions = comparison.descriptions
     model = TableModel(
         method=result.method.name,

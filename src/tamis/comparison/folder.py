@@ -14,6 +14,7 @@ from tamis.tables.errors import Failure, InputError
 __all__ = ["RunFolder", "find_model"]
 
 _RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json", "report.html")
+_DECISION = "checkpoints/stream.json"
 # Training rows used to check a saved model, and how far its probabilities may differ.
 _CHECKED_ROWS, _TOLERANCE = 10_000, 1e-12
 
@@ -52,6 +53,16 @@ class RunFolder:
         """Remove the results of a different run."""
         for name in self.results:
             (self.path / name).unlink()
+
+    def record(self, decision):
+        """Record whether the table is streamed, and why."""
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        self.write_json(_DECISION, decision.as_dict())
+
+    @property
+    def recorded(self):
+        """The decision to stream that an earlier run recorded; None if there was none."""
+        return self.read_json(_DECISION) if (self.path / _DECISION).exists() else None
 
     def write_results(self, model, records, metrics, table, guard):
         """Create the folder, write the results, and return messages about the model.

@@ -106,6 +106,8 @@ class Method(ABC):
         Whether a sample weight of 2 is exactly equivalent to repeating the row.
     has_medians : bool
         Whether its class centers are medians.
+    streams : bool
+        Whether it can be trained on chunks of rows (`fit_chunks`).
     metric : {"l2", "l1"}
         Whether features are compared by means or by medians.
     level_name : str
@@ -121,6 +123,7 @@ class Method(ABC):
     asks = False
     takes_weights = False
     has_medians = False
+    streams = False
     metric = "l2"
     level_name = "features"
     ranks: str | None = None

@@ -16,6 +16,9 @@ import numpy as np
 from tamis._array import take_columns
 from tamis._base import require_class_weights
 from tamis.centers import SparseCenterClassifier
+from tamis.centers.classifier import make_path
+from tamis.centers.path import check_levels
+from tamis.comparison.center_arrays import read_fitted, take_fitted, write_fitted
 from tamis.comparison.method import MANY_ROWS, Method, RankingMethod, Trained, count_levels, dense
 from tamis.comparison.panel_method import Panel, forward_features
 from tamis.comparison.problem import Problem
@@ -35,6 +38,7 @@ class Centers(RankingMethod):
     """Sparse centers: the k features of largest gain, every k from one sort."""
 
     takes_weights = True
+    streams = True
     ranks = "one by one"
 
     def __init__(self, name, title, metric, seconds_per_value):
@@ -44,20 +48,51 @@ class Centers(RankingMethod):
 
     def train(self, part, levels):
         """One training for all levels."""
-        problem = part.problem
-        grouped = part.present.size < part.columns.size
-        kept = np.flatnonzero(problem.kept[part.feature_of])
         if part.weights is not None:
-            require_class_weights(problem.classes[part.known], part.codes, part.weights)
-        path = SparseCenterClassifier(
+            require_class_weights(part.problem.classes[part.known], part.codes, part.weights)
+        estimator = self._estimator(part)
+        path = estimator._fit_path(part.X, part.codes, levels, part.weights)
+        return _at_levels(path, part, levels)
+
+    def _estimator(self, part):
+        grouped = part.present.size < part.columns.size
+        kept = np.flatnonzero(part.problem.kept[part.feature_of])
+        return SparseCenterClassifier(
             None,
             metric=self.metric,
-            priors="uniform" if problem.balanced else "empirical",
+            priors="uniform" if part.problem.balanced else "empirical",
             feature_groups=part.feature_of if grouped else None,
             keep=kept.tolist() if kept.size else None,
-        )._fit_path(part.X, part.codes, levels, part.weights)
-        most = np.minimum(np.asarray(levels, dtype=np.int64), path.levels[-1])
-        return Trained(path, part, np.searchsorted(path.levels, most))
+        )
+
+    def fit_chunks(self, part, chunks, max_bytes):
+        """Train on chunks of other rows with the columns of a part.
+
+        Parameters
+        ----------
+        part : Part
+        chunks : callable
+            Starts a pass over tuples (X, codes, weights).
+        max_bytes : float
+            Memory for counts of digits, with medians.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            The fitted state, for `path_of`.
+        """
+        classes = np.arange(part.known.size)
+        estimator = self._estimator(part).fit_chunks(chunks, classes, max_bytes=max_bytes)
+        return write_fitted(estimator)
+
+    def path_of(self, arrays, part, levels):
+        """The path of what `fit_chunks` returned, as `train` returns it."""
+        estimator = read_fitted(self._estimator(part), arrays)
+        places = check_levels(levels, estimator._n_choices, many=True)
+        path = make_path(
+            estimator, estimator._model, places, estimator.classes_, estimator._n_rows
+        )
+        return _at_levels(path, part, levels)
 
     def gains(self, trained, level):
         """Gains of the selected features."""
@@ -82,15 +117,24 @@ class Centers(RankingMethod):
 
     def shrink(self, trained, level):
         """Centers are computed column by column, so dropping columns changes none of them."""
-        part, columns = trained.part, trained.columns_of(level)
+        columns = trained.columns_of(level)
         columns = columns if columns.size else np.zeros(1, dtype=np.intp)
-        estimator = self._fit_columns(part, columns).model(0)
-        estimator.n_features_to_select = None
-        return columns, estimator
+        whole = trained.model(level)
+        small = SparseCenterClassifier(None, metric=self.metric, priors=whole.priors)
+        small.n_features_in_, small.classes_ = columns.size, whole.classes_
+        small._n_rows = whole._n_rows
+        small._set_groups()
+        small._keep(take_fitted(whole._model, columns), columns.size)
+        return columns, small
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """One pass over the values, and one more for all levels."""
         return 0.05 + self._rate * n_stored
+
+
+def _at_levels(path, part, levels):
+    most = np.minimum(np.asarray(levels, dtype=np.int64), path.levels[-1])
+    return Trained(path, part, np.searchsorted(path.levels, most))
 
 
 class PrimalDual(Method):

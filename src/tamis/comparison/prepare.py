@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from tamis.paths.copies import find_copies
 from tamis.paths.folds import merge_groups
 from tamis.tables.errors import InputError, comma_advice, nearest
 from tamis.tables.preparation import lay_out, missing_columns
+from tamis.tables.streamed_preparation import ColumnSurvey, lay_out_columns
 from tamis.tables.table import Table
 
 __all__ = [
@@ -92,7 +94,7 @@ def set_aside(table: Table, options: Options) -> tuple[Table, CalibrationRows | 
     return table.take(train), CalibrationRows(kept, groups, options)
 
 
-def prepare(table: Table, options: Options) -> Prepared:
+def prepare(table: Table, options: Options, survey: ColumnSurvey | None = None) -> Prepared:
     """Encode a table, once for all methods and folds, and check it.
 
     Parameters
@@ -100,6 +102,8 @@ def prepare(table: Table, options: Options) -> Prepared:
     table : Table
         With labels.
     options : Options
+    survey : ColumnSurvey or None
+        Columns of all rows, if the table is a sample of them.
 
     Returns
     -------
@@ -113,7 +117,8 @@ def prepare(table: Table, options: Options) -> Prepared:
             "no feature is left; to use columns that were dropped, name them in --include."
         )
     _require_known("feature_groups", options.feature_groups, set(table.columns.names))
-    preparation, encoded = lay_out(
+    plan = lay_out if survey is None else partial(lay_out_columns, survey)
+    preparation, encoded = plan(
         table.columns,
         table.kinds,
         groups=options.feature_groups,

@@ -28,7 +28,7 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["Copies", "find_copies"]
+__all__ = ["Copies", "expected_pairs", "find_copies", "hash_rows", "mix"]
 
 _PARTS = 8
 _FAR_MORE = 10
@@ -95,6 +95,41 @@ def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
     # Equal rows that are copies keep their number; every other row is a group of its own.
     groups = np.where(is_copy[equal], equal, equal.max() + 1 + np.arange(n_rows))
     return Copies(equal, np.unique(groups, return_inverse=True)[1].astype(np.int64))
+
+
+def hash_rows(columns: Sequence[Matrix], n_rows: int) -> NDArray[np.uint64]:
+    """One 64-bit number per row; equal rows have the same, in whichever chunk they are.
+
+    Parameters
+    ----------
+    columns : list of ndarray or CSR array
+        Matrices of numbers of shape (n_rows, n_columns); NaN equals NaN.
+    n_rows : int
+
+    Returns
+    -------
+    hashes : ndarray of uint64 of shape (n_rows,)
+    """
+    return _sum_numbers(columns, n_rows, 1)[0]
+
+
+def expected_pairs(columns: Sequence[Matrix], n_pairs: float) -> float:
+    """How many of some pairs of rows are equal by coincidence, if columns were independent.
+
+    Parameters
+    ----------
+    columns : list of ndarray or CSR array
+        A sample of the rows, from which the share of equal values of each column is estimated.
+    n_pairs : float
+        Number of pairs.
+
+    Returns
+    -------
+    n_equal : float
+    """
+    n_rows = columns[0].shape[0]
+    share = _look_at_columns(columns, np.arange(n_rows))[1] / (n_rows * (n_rows - 1) / 2)
+    return n_pairs * share
 
 
 def _are_too_many(parts, total, equal, n_expected):
@@ -186,7 +221,7 @@ def _sum_numbers(columns, n_rows, n_parts):
             height = max(1, _BLOCK_VALUES // max(1, block.shape[1]))
             for start in range(0, n_rows, height):
                 some = slice(start, start + height)
-                numbers = _mix(_bits(block[some]) ^ _salts(which))
+                numbers = mix(_bits(block[some]) ^ _salts(which))
                 for part in range(n_parts):
                     first = (part - place) % n_parts
                     sums[part, some] += numbers[:, first::n_parts].sum(axis=1, dtype=np.uint64)
@@ -198,7 +233,7 @@ def _stored_numbers(block, place):
     """Random numbers of the values of a sparse matrix whose first column is number `place`."""
     stored = sparse.csr_array(block)
     salts = _salts(np.arange(place, place + stored.shape[1]))
-    numbers = _mix(_bits(stored.data) ^ salts[stored.indices])
+    numbers = mix(_bits(stored.data) ^ salts[stored.indices])
     numbers[stored.data == 0] = 0  # a zero that is stored is a zero
     return sparse.csr_array((numbers, stored.indices, stored.indptr), stored.shape)
 
@@ -212,10 +247,10 @@ def _bits(values):
 
 
 def _salts(places):
-    return _mix(places.astype(np.uint64) + np.uint64(1))
+    return mix(places.astype(np.uint64) + np.uint64(1))
 
 
-def _mix(bits):
+def mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Splitmix64: a bijection of the 64-bit integers that looks random."""
     with np.errstate(over="ignore"):
         bits = bits + np.uint64(0x9E3779B97F4A7C15)

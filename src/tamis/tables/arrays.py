@@ -3,7 +3,7 @@
 import math
 import zipfile
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -15,8 +15,12 @@ from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.source import COLUMN, WORD, Source, tell_size
 from tamis.tables.values import TOO_LARGE, as_floats, large_columns, row_names, strings
 
+if TYPE_CHECKING:
+    from tamis.tables.sampling import KeepRows
+
 __all__ = ["checked_csr", "read_npy", "read_npz", "table_bytes"]
 
+_SOME_ROWS = 100_000
 _SPARSE_PARTS = {"format", "shape", "data"}
 _NAMES = ("feature_names", "features", "columns", "var_names")
 _IDS = ("ids", "sample_names", "sample_ids", "obs_names")
@@ -209,18 +213,27 @@ def _categorical_of(array, names):
     return [names[j] for j in array.tolist() if 0 <= j < len(names)]
 
 
-def read_npy(source: Source, transpose: bool = False) -> RawTable:
-    """Read a matrix of numbers, which is mapped and not loaded, or a structured array."""
+def read_npy(
+    source: Source, transpose: bool = False, keep_rows: "KeepRows | None" = None
+) -> RawTable:
+    """Read a matrix of numbers, which is mapped and not loaded, or a structured array.
+
+    With `keep_rows`, only these rows are loaded.
+    """
     with open(source.path, "rb") as file:
         n_bytes = source.path.stat().st_size
         shape, is_fortran, dtype = _declared(file, n_bytes, source.name)
-        source.budget.spend(table_bytes(shape, dtype, transpose), is_all=True)
+        if keep_rows is None:
+            source.budget.spend(table_bytes(shape, dtype, transpose), is_all=True)
         if shape and 0 not in shape and not dtype.hasobject:
             order: Literal["C", "F"] = "F" if is_fortran else "C"
             X: Any = np.memmap(file, dtype, "r", file.tell(), shape, order)
         else:
             file.seek(0)
             X = np.load(file, allow_pickle=False)
+    if keep_rows is not None and X.size:
+        X = np.asarray(X[_find_rows(X, keep_rows)])
+        source.budget.spend(X.nbytes + table_bytes(X.shape, X.dtype), is_all=True)
     if X.dtype.names:
         return _read_structured(X, source.name)
     if X.ndim != 2:
@@ -235,6 +248,18 @@ def read_npy(source: Source, transpose: bool = False) -> RawTable:
         return RawTable(np.empty((X.shape[0], 0)), [], others, is_named=False)
     numeric, numeric_names, others = _take_numbers(X, names, source.name)
     return RawTable(numeric, numeric_names, others, order=names, is_named=False)
+
+
+def _find_rows(X, keep_rows):
+    rows = []
+    for start in range(0, len(X), _SOME_ROWS):
+        some = X[start : start + _SOME_ROWS]
+
+        def column(name, some=some):
+            return np.asarray(some[name] if some.dtype.names else some[:, int(name[1:])])
+
+        rows.append(start + np.flatnonzero(keep_rows(start, len(some), column)))
+    return np.concatenate(rows)
 
 
 def _read_structured(X, source):

@@ -9,6 +9,7 @@ rows at once, in two cases:
 - tables of thousands of columns, where handling each column by itself costs more than its values.
 """
 
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -64,6 +65,12 @@ class Batch:
         odd = {j: at[(start <= at) & (at < stop)] - start for j, at in self.odd.items()}
         words = [column[start:stop] for column in self.words]
         return Batch(self.numeric[start:stop], words, odd, self.large)
+
+    def keep(self, is_kept: NDArray[np.bool_]) -> "Batch":
+        """Some of the rows, with no more words than they have."""
+        words = [column.filter(is_kept) for column in self.words]
+        words = [w.dictionary_decode() if hasattr(w, "dictionary") else w for w in words]
+        return Batch(self.numeric[is_kept], words, {}, self.large)
 
 
 def read_batches(
@@ -202,10 +209,9 @@ def _read_lines(dialect, numbers, words, missing):
 
 
 def release_unused() -> None:
-    """Give memory that pyarrow no longer uses back to the system."""
-    import pyarrow as pa
-
-    pa.default_memory_pool().release_unused()
+    """Give memory that pyarrow, if it was used, no longer needs back to the system."""
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
 
 
 def split_batches(dialect: Dialect) -> Iterator[Any]:

@@ -1,19 +1,24 @@
 """CSV and TSV: all columns of a file, of which those without any word become one matrix."""
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamis.tables.batches import read_batches, release_unused
-from tamis.tables.coded import CodedBuilder
+from tamis.tables.coded import Coded, CodedBuilder
 from tamis.tables.errors import EmptyTableError
 from tamis.tables.raw import RawTable, find_column
+from tamis.tables.sampling import KeptRows
 from tamis.tables.source import COLUMN, WORD, Source
-from tamis.tables.text import sniff
+from tamis.tables.text import Dialect, sniff
 from tamis.tables.values import is_number
 
-__all__ = ["MatrixBuilder", "read_delimited"]
+if TYPE_CHECKING:
+    from tamis.tables.sampling import KeepRows
+
+__all__ = ["MatrixBuilder", "coded", "expected_rows", "read_delimited"]
 
 # Blocks of this size are given back to the system as soon as they have been copied.
 _BLOCK_VALUES = 1 << 22
@@ -67,6 +72,7 @@ def read_delimited(
     delimiter: str | None = None,
     encoding: str | None = None,
     as_written: Collection[str | int] = (),
+    keep_rows: "KeepRows | None" = None,
 ) -> RawTable:
     """Read all columns of a delimited file.
 
@@ -80,11 +86,14 @@ def read_delimited(
         As given by the user; None: detected.
     as_written : collection of str or int
         Columns to read as words, even if they look like numbers: labels, names of rows.
+    keep_rows : callable or None
+        Which rows to read; None: all. It may ask for columns that are read as written.
 
     Returns
     -------
     RawTable
-        Columns whose values are all numbers or missing; all others as words.
+        Columns whose values are all numbers or missing, also in rows that are not kept; all others
+        as words.
     """
     dialect = sniff(source, delimiter=delimiter, encoding=encoding)
     names, budget = dialect.names, source.budget
@@ -93,16 +102,20 @@ def read_delimited(
     numbers = [j for j in range(len(names)) if j not in words]
     budget.spend(COLUMN * len(names))
     most_rows = budget.limit // (8 * max(1, len(numbers)))
-    matrix = MatrixBuilder(len(numbers), min(_expected_rows(dialect), most_rows))
+    expected = 0
+    if keep_rows is None and not dialect.lines.is_packed:
+        expected = min(expected_rows(dialect), most_rows)
+    matrix = MatrixBuilder(len(numbers), expected)
     columns = {j: CodedBuilder() for j in sorted(words)}
-    late = _read(dialect, numbers, missing, columns, matrix)
+    late, rows = _read(dialect, numbers, missing, columns, matrix, keep_rows)
     if matrix.n_rows == 0:
         raise EmptyTableError(f"{source.name} has a header and no rows")
     keep = None
     if late:
         # A word after the first rows: the file is read again for these columns.
         again = {j: CodedBuilder() for j in sorted(late)}
-        _read(dialect, [], missing, again)
+        known = None if keep_rows is None else KeptRows(np.concatenate(rows))
+        _read(dialect, [], missing, again, keep_rows=known)
         columns |= again
         keep = [k for k, j in enumerate(numbers) if j not in late]
         numbers = [numbers[k] for k in keep]
@@ -121,25 +134,45 @@ def read_delimited(
     )
 
 
-def _read(dialect, numbers, missing, columns, matrix=None):
-    """Read numbers into a matrix and words into columns; returns the numbers that are words."""
+def _read(dialect, numbers, missing, columns, matrix=None, keep_rows=None):
+    """Read numbers into a matrix and words into columns.
+
+    Returns the numbers that are words, and the places of the rows if only some were kept.
+    """
     budget = dialect.lines.source.budget
-    late = set()
+    place = {dialect.names[j]: k for k, j in enumerate(columns)}
+    late, rows, start = set(), [], 0
     for batch in read_batches(dialect, numbers, list(columns), missing):
         late |= {*batch.odd, *batch.large}
+        if keep_rows is not None:
+            written = batch.words
+
+            def column(name, written=written):
+                return coded(written[place[name]])
+
+            is_kept = keep_rows(start, batch.n_rows, column)
+            rows.append(start + np.flatnonzero(is_kept))
+            start += batch.n_rows
+            batch = batch.keep(is_kept)
         parts = zip(columns.values(), batch.words, strict=True)
         n_words = sum(column.add(part) for column, part in parts)
         budget.spend(batch.numeric.nbytes + 12 * len(columns) * batch.n_rows + WORD * n_words)
         if matrix is not None:
             matrix.add(batch.numeric)
-    return late
+    return late, rows
 
 
-def _expected_rows(dialect):
-    """Number of rows, from the size of the file and the length of its first rows; 0: unknown."""
+def coded(column: Any) -> Coded:
+    """An array of pyarrow as a column of stripped words."""
+    if not hasattr(column, "dictionary"):
+        column = column.dictionary_encode()
+    words = column.dictionary.to_numpy(zero_copy_only=False).tolist()
+    return Coded(column.indices.to_numpy(), [word.strip() for word in words])
+
+
+def expected_rows(dialect: Dialect) -> int:
+    """Number of rows, from the (packed) size of the file and the length of its first rows."""
     path, sample = dialect.lines.source.path, dialect.sample
-    if dialect.lines.is_packed:
-        return 0
     n_bytes = sum(len(word) + 1 for row in sample for word in row)
     return int(1.1 * path.stat().st_size * len(sample) / max(1, n_bytes))
 

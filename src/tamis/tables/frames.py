@@ -22,10 +22,10 @@ from tamis.tables.errors import InputError, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.roles import Wishes, assign_roles
-from tamis.tables.rows import Wanted
 from tamis.tables.table import Columns, Table
 from tamis.tables.times import read_times
 from tamis.tables.values import strings
+from tamis.tables.wanted import Wanted
 
 __all__ = ["as_raw", "as_table", "is_frame", "read_columns"]
 

@@ -1,6 +1,8 @@
 """AnnData's h5ad files, read with h5py; needs neither anndata nor pandas."""
 
 from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +16,21 @@ from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.source import COLUMN, WORD, Source
 from tamis.tables.values import as_floats, row_names
 
-__all__ = ["open_h5ad", "read_h5ad"]
+if TYPE_CHECKING:
+    from tamis.tables.sampling import KeepRows
+
+__all__ = ["NotInRowsError", "open_h5ad", "read_h5ad"]
+
+# Values of a part that is read at once.
+_PART_VALUES = 20e6
 
 
-def read_h5ad(source: Source, layer: str | None = None, transpose: bool = False) -> RawTable:
+def read_h5ad(
+    source: Source,
+    layer: str | None = None,
+    transpose: bool = False,
+    keep_rows: "KeepRows | None" = None,
+) -> RawTable:
     """Read the matrix `X` or a layer, the names in ``var``, and the columns of ``obs``.
 
     Parameters
@@ -28,6 +41,8 @@ def read_h5ad(source: Source, layer: str | None = None, transpose: bool = False)
         Layer to read instead of ``X``; "raw" for ``raw/X``.
     transpose : bool
         Raises an error: in these files the samples are always in rows.
+    keep_rows : callable or None
+        Which rows to read; None: all.
 
     Returns
     -------
@@ -41,6 +56,8 @@ def read_h5ad(source: Source, layer: str | None = None, transpose: bool = False)
     name = source.name
     if transpose:
         raise InputError(f"{name}: samples are in rows in every h5ad file; omit --transpose")
+    if keep_rows is not None:
+        return _read_some(source, layer, keep_rows)
     with h5py.File(source.path, "r") as file:
         _refuse_other_files(file, name)
         read = _Reader(source.budget)
@@ -62,6 +79,35 @@ def read_h5ad(source: Source, layer: str | None = None, transpose: bool = False)
     return RawTable(X, names, side=side, ids=ids, is_named=is_named, repeated=repeated)
 
 
+def _read_some(source, layer, keep_rows):
+    """`read_h5ad` of some rows."""
+    with open_h5ad(source, layer) as file:
+        n_rows, side = file.shape[0], file.side
+        is_kept = keep_rows(0, n_rows, side.__getitem__)
+        step = max(1, int(_PART_VALUES // max(1, file.shape[1])))
+        parts = []
+        for start in range(0, n_rows, step):
+            rows = slice(start, min(start + step, n_rows))
+            if is_kept[rows].any():
+                part = file.rows(rows)[is_kept[rows]]
+                n_bytes = 1.5 * part.data.nbytes if file.is_sparse else part.nbytes
+                source.budget.spend(n_bytes)
+                parts.append(part)
+        X = sparse.csr_array(sparse.vstack(parts)) if file.is_sparse else np.vstack(parts)
+        return RawTable(
+            X,
+            file.columns,
+            side={name: values[is_kept] for name, values in side.items()},
+            ids=None if file.ids is None else file.ids[is_kept],
+            is_named=file.names is not None,
+            repeated=file.repeated,
+        )
+
+
+class NotInRowsError(InputError):
+    """Rows of a matrix cannot be read one after the other."""
+
+
 class open_h5ad(AbstractContextManager):
     """An h5ad file of which rows are read from the disk.
 
@@ -78,6 +124,8 @@ class open_h5ad(AbstractContextManager):
     names : list of str
         Of the columns.
     is_sparse : bool
+    repeated : list of str
+        Names that several columns share.
     """
 
     def __init__(self, source: Source, layer: str | None = None) -> None:
@@ -91,23 +139,58 @@ class open_h5ad(AbstractContextManager):
         place, var = _place_of(self._file, layer, source.name)
         self._node = self._file[place]
         self.is_sparse = not hasattr(self._node, "shape")
-        shape = self._node.attrs["shape"] if self.is_sparse else self._node.shape
-        self.shape = tuple(int(n) for n in shape)
-        encoding = _text(self._node.attrs.get("encoding-type", ""))
-        if self.is_sparse and not encoding.startswith("csr"):
-            raise InputError(
+        shape = self._attribute("shape") if self.is_sparse else self._node.shape
+        self.shape = () if shape is None else tuple(int(n) for n in shape)
+        encoding = _text(self._attribute("encoding-type") or self._attribute("format") or "")
+        if len(self.shape) != 2 or (self.is_sparse and not encoding.startswith("csr")):
+            self._file.close()
+            raise NotInRowsError(
                 f"{source.name}: {place} is stored as {encoding or 'unknown'!r}, of which rows "
                 "cannot be read one after the other; save it as csr"
             )
         names, _ = _frame(self._file[var], self._read) if var in self._file else (None, {})
-        self.names = None if names is None else unique_names([str(n) for n in names])[0]
+        self.names: list[str] | None = None
+        self.repeated: list[str] = []
+        if names is not None:
+            self.names, self.repeated = unique_names([str(n) for n in names])
+
+    def _attribute(self, name):
+        """An attribute of the matrix, also under the name that old files have."""
+        found = self._node.attrs.get(name)
+        return self._node.attrs.get(f"h5sparse_{name}") if found is None else found
 
     def __exit__(self, *error):
         self._file.close()
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the matrix needs in memory."""
+        if not self.is_sparse:
+            return 8 * self.shape[0] * self.shape[1]
+        return 12 * int(self._node["data"].shape[0]) + 8 * self.shape[0]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns; x0, x1, ... if they have none."""
+        return self.names or [f"x{j}" for j in range(self.shape[1])]
+
+    @cached_property
+    def _obs(self):
+        return _frame(self._file["obs"], self._read) if "obs" in self._file else (None, {})
+
+    @property
+    def side(self) -> dict[str, NDArray]:
+        """The columns of ``obs``."""
+        return {n: values for n, values in self._obs[1].items() if len(values) == self.shape[0]}
+
+    @property
+    def ids(self) -> NDArray | None:
+        """Names of the rows."""
+        return None if self._obs[0] is None else row_names(self._obs[0])
+
     def labels(self, target: str | None) -> NDArray:
         """The column `target` of ``obs``."""
-        _, obs = _frame(self._file["obs"], self._read) if "obs" in self._file else (None, {})
+        obs = self._obs[1]
         if target not in obs:
             raise InputError(
                 f"{self._source.name}: name the column of obs with the labels (target); it has "

@@ -1,7 +1,7 @@
 """Parquet files, read with pyarrow."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from tamis.tables.coded import CodedBuilder, as_objects
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.source import COLUMN, WORD, Source
+
+if TYPE_CHECKING:
+    from tamis.tables.sampling import KeepRows
 
 __all__ = ["iter_parquet", "numeric_batches", "read_parquet", "table_batches"]
 
@@ -120,39 +123,55 @@ class _Names:
                 yield batch.rename_columns([next(found[name]) for name in batch.schema.names])
 
 
-def read_parquet(source: Source) -> RawTable:
-    """Read booleans and numbers as numbers; strings, categories and dates as words."""
+def read_parquet(source: Source, keep_rows: "KeepRows | None" = None) -> RawTable:
+    """Read booleans and numbers as numbers; strings, categories and dates as words.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    keep_rows : callable or None
+        Which rows to read; None: all.
+
+    Returns
+    -------
+    RawTable
+        Columns of integers that are not exact as floats, in whichever row, are words.
+    """
     with _open(source.path) as file:
         names = _Names(file.schema_arrow)
         known = [name for name in names.unique if names.kinds[name] is not None]
         value = sum(8 if names.kinds[name] == "number" else WORD for name in known)
         n_rows = file.metadata.num_rows
-        source.budget.spend(value * n_rows + COLUMN * len(known), is_all=True)
         if n_rows == 0:
             raise EmptyTableError(f"{source.name} has no rows")
+        rows = None
+        if keep_rows is not None:
+            rows = _find_rows(file, names, keep_rows)
+            n_rows = rows.size
+        source.budget.spend(value * n_rows + COLUMN * len(known), is_all=True)
         numbers = [name for name in known if names.kinds[name] == "number"]
         numeric = np.empty((n_rows, len(numbers)))
         words = {name: CodedBuilder() for name in known if names.kinds[name] == "word"}
         booleans: dict[str, list] = {}
         large = set()
         start = 0
-        for batch in names.batches(file, known, _CHUNK_ROWS):
-            rows = slice(start, start := start + batch.num_rows)
+        for batch, kept in _kept(names.batches(file, known, _CHUNK_ROWS), rows):
+            at = slice(start, start := start + kept.num_rows)
             for j, name in enumerate(numbers):
-                column = batch.column(name)
-                if _is_large(column):
+                if _is_large(batch.column(name)):
                     large.add(name)
-                numeric[rows, j] = values = _values(column)
+                numeric[at, j] = values = _values(kept.column(name))
                 if values.dtype == bool:
                     booleans.setdefault(name, []).append(values)
             for name, builder in words.items():
-                builder.add(_as_words(batch.column(name)))
+                builder.add(_as_words(kept.column(name)))
         if large:
             # Integers that are not exact as floats: these columns are read again, as words.
             words |= {name: CodedBuilder() for name in numbers if name in large}
-            for batch in names.batches(file, list(large), _CHUNK_ROWS):
+            for _, kept in _kept(names.batches(file, list(large), _CHUNK_ROWS), rows):
                 for name in large:
-                    words[name].add(_as_words(batch.column(name)))
+                    words[name].add(_as_words(kept.column(name)))
             numeric = numeric[:, [j for j, name in enumerate(numbers) if name not in large]]
             numbers = [name for name in numbers if name not in large]
     raw = RawTable(
@@ -170,6 +189,32 @@ def read_parquet(source: Source) -> RawTable:
     if dropped:
         raw.notes.append(f"dropped {listed(dropped)}: neither numbers nor words")
     return raw
+
+
+def _find_rows(file, names, keep_rows):
+    """Places of the rows to read; only the columns that are asked for are read to find them."""
+    rows, start = [], 0
+    asked: dict[str, None] = {}
+    # The columns that are needed are known after the first call.
+    keep_rows(0, 0, lambda name: asked.setdefault(name) or np.zeros(0))
+    for batch in names.batches(file, list(asked), _CHUNK_ROWS):
+        columns = {name: _values(_exact(batch.column(name))) for name in asked}
+        is_kept = keep_rows(start, batch.num_rows, columns.__getitem__)
+        rows.append(start + np.flatnonzero(is_kept))
+        start += batch.num_rows
+    return np.concatenate(rows)
+
+
+def _kept(batches, rows):
+    """Batches, and the rows of each to keep."""
+    start = 0
+    for batch in batches:
+        kept = batch
+        if rows is not None:
+            first, last = np.searchsorted(rows, [start, start + batch.num_rows])
+            kept = batch.take(rows[first:last] - start)
+        start += batch.num_rows
+        yield batch, kept
 
 
 def iter_parquet(

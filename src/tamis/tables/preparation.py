@@ -22,12 +22,13 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 from tamis.tables.coded import Coded
+from tamis.tables.encoding import dummies, narrow, numeric_part
 from tamis.tables.medians import medians
 from tamis.tables.missing import MissingWords
 from tamis.tables.table import Columns
 from tamis.tables.words import TextColumns, count_words, find_words
 
-__all__ = ["N_CATEGORIES", "Preparation", "lay_out", "missing_columns"]
+__all__ = ["N_CATEGORIES", "Preparation", "choose_categories", "lay_out", "missing_columns"]
 
 # Only the most frequent categories have a column; others become zeros.
 N_CATEGORIES = 50
@@ -127,15 +128,15 @@ class Preparation:
         -------
         encoded : ndarray or CSR array of shape (n_rows, n_columns)
         """
-        parts = [_numeric_part(table, self.numbers)] if self.numbers else []
+        parts = [numeric_part(table, self.numbers)] if self.numbers else []
         for name, known in self.categories.items():
-            parts.append(_dummies(table.others[name], known))
+            parts.append(dummies(table.others[name], known))
         for name, text in self.texts.items():
             parts.append(count_words(table.others[name], text))
         if self.is_sparse:
             # Numbers and categories are dense, even if no word is left.
             parts = [sparse.csr_array(part) for part in parts]
-            return _narrow(sparse.hstack(parts, format="csr", dtype=np.float64))
+            return narrow(sparse.hstack(parts, format="csr", dtype=np.float64))
         if len(parts) == 1:
             return np.asarray(parts[0], dtype=np.float64)
         return np.hstack(parts, dtype=np.float64)
@@ -168,22 +169,64 @@ class Preparation:
             some = some[some < n_numbers]
             if some.size:
                 fill[some] = medians(encoded[:, some], weights)
-        start = n_numbers
         weights = np.ones(encoded.shape[0]) if weights is None else weights
+        sums = self.add_up(encoded, weights)
+        return self.with_sums(fill, *sums, weights.sum())
+
+    def add_up(self, encoded: Matrix, weights: NDArray) -> tuple[list[NDArray], list[NDArray]]:
+        """Add up what `with_sums` needs; sums over chunks of rows can be added.
+
+        Parameters
+        ----------
+        encoded : ndarray or CSR array of shape (n_rows, n_columns)
+        weights : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        shares : list of ndarray of shape (n_categories + 1,)
+            Weights of the categories of each column; all without a column count as one.
+        n_with : list of ndarray of shape (n_words,)
+            Weights of the rows with each word of each text; empty if they are not needed.
+        """
+        start, shares, n_with = len(self.numbers), [], []
         for known in self.categories.values():
-            # The most frequent category, where all without a column count as one.
             part = encoded[:, start : start + len(known)]
             part = part.toarray() if is_sparse(part) else part
             is_known = ~np.isnan(part).any(axis=1)
             part, mass = part[is_known], weights[is_known]
-            shares = np.append(mass @ part, mass[part.sum(axis=1) == 0].sum())
-            if shares.argmax() < len(known):
-                fill[start + shares.argmax()] = 1.0
+            shares.append(np.append(mass @ part, mass[part.sum(axis=1) == 0].sum()))
             start += len(known)
-        texts = {}
-        for name, text in self.texts.items():
-            texts[name] = text.learn(encoded[:, start : start + len(text.words)], weights)
+        for text in self.texts.values():
+            part = encoded[:, start : start + len(text.words)]
+            n_with.append(text.rows_with(part, weights) if text.kind == "tfidf" else np.zeros(0))
             start += len(text.words)
+        return shares, n_with
+
+    def with_sums(
+        self, fill: NDArray, shares: list[NDArray], n_with: list[NDArray], total: float
+    ) -> Preparation:
+        """The preparation with what was learned.
+
+        Parameters
+        ----------
+        fill : ndarray of shape (n_columns,)
+            Replacements of numbers; those of categories, the most frequent ones, are added.
+        shares, n_with : list of ndarray
+            From `add_up`.
+        total : float
+            Sum of the weights.
+
+        Returns
+        -------
+        preparation : Preparation
+        """
+        start = len(self.numbers)
+        for known, sums in zip(self.categories.values(), shares, strict=True):
+            if sums.argmax() < len(known):
+                fill[start + sums.argmax()] = 1.0
+            start += len(known)
+        both = zip(self.texts.items(), n_with, strict=True)
+        texts = {name: text.weighted(found, total) for (name, text), found in both}
         return replace(self, fill=fill, texts=texts)
 
     def finish(self, encoded: Matrix, impute: bool = True) -> Matrix:
@@ -302,14 +345,7 @@ def lay_out(
     categories, others, texts = {}, {}, {}
     for name, values in table.others.items():
         if kinds[name] == "categorical":
-            counted = sorted(Coded.of(values).counts.items())
-            known = np.array([word for word, _ in counted], dtype=str)
-            counts = np.array([count for _, count in counted], dtype=np.intp)
-            often = np.sort(np.argsort(-counts, kind="stable")[:N_CATEGORIES])
-            seen, known = known.tolist(), known[often].tolist()
-            # With two categories, a second column would be redundant.
-            categories[name] = known[1:] if len(known) == 2 else known
-            others[name] = sorted(set(seen).difference(categories[name]))
+            categories[name], others[name] = choose_categories(Coded.of(values).counts)
         else:
             words = find_words(values, vectorizer, ngrams)
             if words.words:
@@ -331,8 +367,18 @@ def lay_out(
         is_used = np.bincount(encoded.indices, minlength=encoded.shape[1]) > 0
         is_used[: preparation.n_columns - sum(len(text.words) for text in texts.values())] = True
         kept = np.flatnonzero(is_used)
-        preparation, encoded = preparation.restrict(kept), _narrow(encoded[:, kept])
+        preparation, encoded = preparation.restrict(kept), narrow(encoded[:, kept])
     return preparation, encoded
+
+
+def choose_categories(counts: Mapping[str, int]) -> tuple[list[str], list[str]]:
+    """Categories that have a column, and the others, given the rows of each."""
+    seen = sorted(counts)
+    often = sorted(seen, key=lambda word: -counts[word])[:N_CATEGORIES]
+    known = sorted(often)
+    # With two categories, a second column would be redundant.
+    known = known[1:] if len(known) == 2 else known
+    return known, sorted(set(seen).difference(known))
 
 
 def missing_columns(encoded: Matrix) -> NDArray:
@@ -343,33 +389,3 @@ def missing_columns(encoded: Matrix) -> NDArray:
     if is_sparse(encoded):
         return np.unique(encoded.indices[np.isnan(encoded.data)])
     return np.flatnonzero(np.isnan(encoded).any(axis=0))
-
-
-def _narrow(X):
-    """The same CSR array with 32-bit indices if they suffice: some solvers need them."""
-    largest = max(X.nnz, *X.shape)
-    if X.indices.dtype == np.int32 or largest > np.iinfo(np.int32).max:
-        return X
-    return sparse.csr_array(
-        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
-    )
-
-
-def _numeric_part(table, numbers):
-    names = table.numeric_names.tolist()
-    if names == numbers:
-        return table.numeric
-    position = {name: at for at, name in enumerate(names)}
-    return table.numeric[:, [position[name] for name in numbers]]
-
-
-def _dummies(values, known):
-    column = Coded.of(values)
-    position = {category: at for at, category in enumerate(known)}
-    # One row per word of the column, and one for a missing value.
-    rows = np.zeros((len(column.words) + 1, len(known)))
-    for code, word in enumerate(column.words):
-        if word in position:
-            rows[code, position[word]] = 1.0
-    rows[-1] = np.nan
-    return rows[column.codes]

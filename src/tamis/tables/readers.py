@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from tamis.tables.errors import InputError
 from tamis.tables.excel import as_text
@@ -10,6 +11,9 @@ from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.source import Source, readable
 from tamis.tables.table import Table
 from tamis.tables.targets import read_labels
+
+if TYPE_CHECKING:
+    from tamis.tables.sampling import KeepRows
 
 __all__ = ["read_raw", "read_table"]
 
@@ -39,6 +43,7 @@ def read_table(
     missing_values: Iterable[str] | None = None,
     require_target: bool = True,
     max_size: int | None = None,
+    keep_rows: "KeepRows | None" = None,
 ) -> Table:
     """Read a file of features and labels.
 
@@ -98,6 +103,8 @@ def read_table(
     max_size : int, optional
         Bytes of memory that the table may use; a larger one raises an error before it is read. By
         default half of the memory that is available (to the container).
+    keep_rows : callable, optional
+        Which rows to read: see `tamis.tables.sampling`. By default all.
 
     Returns
     -------
@@ -138,6 +145,7 @@ def read_table(
         drop=wishes.drop,
         missing=wishes.missing_words.spellings,
         max_size=max_size,
+        keep_rows=keep_rows,
     )
     labels = None
     if target_file is not None:
@@ -169,6 +177,7 @@ def read_raw(
     drop: Collection[str] = (),
     missing: frozenset[str] = frozenset(),
     max_size: int | None = None,
+    keep_rows: "KeepRows | None" = None,
 ) -> RawTable:
     """Read all columns of a file of any format.
 
@@ -176,7 +185,7 @@ def read_raw(
     ----------
     path : str, path or Source
         The file.
-    format, delimiter, encoding, layer, sheet, transpose, max_size
+    format, delimiter, encoding, layer, sheet, transpose, max_size, keep_rows
         As in `read_table`.
     as_written : list of str or int
         Columns to read as words, even if they look like numbers: labels, names of rows.
@@ -205,12 +214,17 @@ def read_raw(
             from tamis.tables.delimited import read_delimited
 
             return read_delimited(
-                text, missing, delimiter=delimiter, encoding=encoding, as_written=as_written
+                text,
+                missing,
+                delimiter=delimiter,
+                encoding=encoding,
+                as_written=as_written,
+                keep_rows=keep_rows,
             )
         if format == "svmlight":
             from tamis.tables.svmlight import read_svmlight
 
-            return read_svmlight(source)
+            return read_svmlight(source, keep_rows)
         if format == "npz":
             from tamis.tables.arrays import read_npz
 
@@ -218,11 +232,11 @@ def read_raw(
         if format == "npy":
             from tamis.tables.arrays import read_npy
 
-            return read_npy(source, transpose)
+            return read_npy(source, transpose, keep_rows)
         if format == "parquet":
             from tamis.tables.parquet import read_parquet
 
-            return read_parquet(source)
+            return read_parquet(source, keep_rows)
         from tamis.tables.h5ad import read_h5ad
 
-        return read_h5ad(source, layer, transpose)
+        return read_h5ad(source, layer, transpose, keep_rows)

@@ -1,30 +1,22 @@
 """`read_rows`: the columns that a model needs, read as in training, a chunk at a time."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from os import PathLike
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from tamis.tables.coded import Coded
-from tamis.tables.errors import EmptyTableError, InputError, listed, nearest, require_names
+from tamis.tables.errors import EmptyTableError, InputError, listed, require_names
 from tamis.tables.excel import as_text, refuse_sheet
 from tamis.tables.missing import MissingWords
-from tamis.tables.raw import refuse_repeated, tell_repeated
+from tamis.tables.raw import RawTable, tell_repeated
 from tamis.tables.readers import read_raw
 from tamis.tables.source import Source, readable
 from tamis.tables.table import Columns
-from tamis.tables.values import (
-    TOO_LARGE,
-    is_large_integer,
-    parse_numbers,
-    strings,
-    without_numbers,
-)
+from tamis.tables.values import without_numbers
+from tamis.tables.wanted import Wanted
 
-__all__ = ["Wanted", "read_rows"]
+__all__ = ["read_rows"]
 
 
 def read_rows(
@@ -48,8 +40,8 @@ def read_rows(
 ) -> Iterator[tuple[Columns, dict]]:
     """Read some columns by their names, a chunk of rows at a time.
 
-    Memory use is constant for CSV, TSV, xlsx, parquet, npy and svmlight; files of other formats
-    are read as a whole and returned in chunks.
+    Memory use is constant for CSV, TSV, xlsx, parquet, npy, svmlight and h5ad; npz files, and
+    tables with features in rows, are read as a whole and returned in chunks.
 
     Parameters
     ----------
@@ -112,6 +104,8 @@ def read_rows(
         )
     elif format == "svmlight":
         chunks = _svmlight_rows(source, wanted, chunk_rows)
+    elif format == "h5ad" and not transpose:
+        chunks = _h5ad_rows(source, layer, wanted, chunk_rows)
     else:
         raw = read_raw(
             source,
@@ -155,6 +149,7 @@ def _text_rows(source, sheet, wanted, delimiter, encoding, chunk_rows):
 
 def _delimited_rows(source, wanted, delimiter, encoding, chunk_rows):
     from tamis.tables.batches import read_batches
+    from tamis.tables.delimited import coded
     from tamis.tables.text import sniff
 
     dialect = sniff(source, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
@@ -176,21 +171,13 @@ def _delimited_rows(source, wanted, delimiter, encoding, chunk_rows):
                 if np.isinf(part.numeric).any():
                     for k, name in enumerate(wanted.numbers):
                         wanted.refuse_infinite(name, part.numeric[:, k])
-                columns = {name: _coded(part.words[k]) for k, name in enumerate(words)}
+                columns = {name: coded(part.words[k]) for k, name in enumerate(words)}
                 others = {name: wanted.words_of(name, columns[name]) for name in wanted.words}
                 # Words as written: an empty one is a word here.
                 extras = {name: np.asarray(columns[name]) for name in extra}
                 yield Columns(part.numeric, names, others), extras
     finally:
         dialect.lines.close()
-
-
-def _coded(column):
-    """An array of pyarrow as a column of stripped words."""
-    if not hasattr(column, "dictionary"):
-        column = column.dictionary_encode()
-    words = column.dictionary.to_numpy(zero_copy_only=False).tolist()
-    return Coded(column.indices.to_numpy(), [word.strip() for word in words])
 
 
 def _svmlight_rows(source, wanted, chunk_rows):
@@ -208,6 +195,28 @@ def _svmlight_rows(source, wanted, chunk_rows):
             raise InputError(f"{source.name} contains a number that is not finite")
         extras = {"target": y} if "target" in wanted.extra else {}
         yield Columns(X, names), extras
+
+
+def _h5ad_rows(source, layer, wanted, chunk_rows):
+    from tamis.tables.h5ad import NotInRowsError, open_h5ad
+
+    try:
+        opened = open_h5ad(source, layer)
+    except NotInRowsError:
+        yield from _raw_rows(read_raw(source, layer=layer), wanted, chunk_rows)
+        return
+    with opened as file:
+        side, ids = file.side, file.ids
+        for start in range(0, file.shape[0], chunk_rows):
+            rows = slice(start, min(start + chunk_rows, file.shape[0]))
+            raw = RawTable(
+                file.rows(rows),
+                file.columns,
+                side={name: values[rows] for name, values in side.items()},
+                ids=None if ids is None else ids[rows],
+                repeated=file.repeated,
+            )
+            yield from _raw_rows(raw, wanted, chunk_rows)
 
 
 def _raw_rows(raw, wanted, chunk_rows):
@@ -243,149 +252,3 @@ def _raw_rows(raw, wanted, chunk_rows):
         else:
             columns = {name: column(name) for name in wanted.columns}
             yield wanted.from_columns(columns, raw.decimal), extras
-
-
-class Wanted:
-    """Columns that a model needs, and how they are read.
-
-    Parameters
-    ----------
-    columns : list of str
-        Their names.
-    kinds : dict of str to {"categorical", "text"}
-        Kinds of columns of words; all others are numbers.
-    extra : list of str
-        Columns to return unchanged.
-    source : str
-        Name of the table in messages.
-    missing : MissingWords
-        Words that stand for missing values.
-    lacking : list or None
-        Receives the names of absent columns; None if these are an error.
-    """
-
-    def __init__(
-        self,
-        columns: Iterable[str],
-        kinds: Mapping[str, str],
-        extra: Iterable[str],
-        source: str,
-        missing: MissingWords,
-        lacking: list[str] | None = None,
-    ):
-        self.numbers = [name for name in columns if name not in kinds]
-        self.words = [name for name in columns if name in kinds]
-        self.kinds = kinds
-        self.extra = extra
-        self.source = source
-        self.missing = missing
-        self.lacking = lacking
-        self.odd: dict[str, int] = {}
-        self.repeated: list[str] = []
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns, numbers first."""
-        return [*self.numbers, *self.words]
-
-    @property
-    def needed(self) -> list[str]:
-        """Names of the columns and of the extra columns."""
-        return [*self.columns, *self.extra]
-
-    @property
-    def needed_words(self) -> list[str]:
-        """Columns to read as words even if they look like numbers."""
-        texts = [name for name in self.words if self.kinds[name] == "text"]
-        return [*texts, *self.extra]
-
-    def extra_in(self, names: Collection[str]) -> list[str]:
-        """Extra columns that are among `names`."""
-        return [name for name in self.extra if name in names]
-
-    def check(self, present: Collection[str], repeated: Collection[str] = ()) -> None:
-        """Raise InputError for absent columns, unless they may be missing."""
-        for name in self.extra:
-            if name in repeated:
-                refuse_repeated(name, repeated, "labels or names of rows")
-        needed = {*self.columns, *(name.rpartition(".")[0] for name in self.columns)}
-        self.repeated = [name for name in repeated if name in needed]
-        known = set(present)
-        absent = [name for name in self.columns if name not in known]
-        if not absent:
-            return
-        if self.lacking is not None and len(absent) < len(self.columns):
-            self.lacking.extend(absent)
-            self.numbers = [name for name in self.numbers if name in known]
-            self.words = [name for name in self.words if name in known]
-            return
-        near = [f"{name} ({', '.join(found)})" for name in absent[:3]
-                if (found := nearest(name, present, most=2))]  # fmt: skip
-        advice = f"; nearest: {listed(near)}" if near else f"; it has {listed(present)}"
-        raise InputError(
-            f"{self.source} lacks {len(absent)} of the {len(self.columns)} columns needed:"
-            f" {listed(absent, 10)}{advice}"
-        )
-
-    def with_lacking(self, table: Columns) -> Columns:
-        """Add the absent columns, with all values missing."""
-        if not self.lacking:
-            return table
-        names = [name for name in self.lacking if name not in self.kinds]
-        absent = np.full((table.n_rows, len(names)), np.nan)
-        if table.is_sparse:
-            numeric = sparse.hstack([table.numeric, sparse.csr_array(absent)], format="csr")
-        else:
-            numeric = np.hstack([table.numeric, absent])
-        words = [name for name in self.lacking if name in self.kinds]
-        others = {name: np.full(table.n_rows, None, dtype=object) for name in words}
-        numeric_names = np.array([*table.numeric_names.tolist(), *names], dtype=str)
-        return Columns(numeric, numeric_names, {**table.others, **others})
-
-    def words_of(self, name: str, values: NDArray | Coded) -> NDArray:
-        """A column of words, converted as in training."""
-        if self.kinds[name] == "text" and values.dtype == object:
-            column = Coded.of(values).map(lambda word: str(word).strip() or None)
-            return np.asarray(column.without(self.missing.spellings))
-        return np.asarray(strings(values).without(self.missing.of(name)))
-
-    def numbers_of(self, name: str, values: NDArray, decimal: str = ".") -> NDArray:
-        """A column of numbers; words in it are counted and read as missing."""
-        if values.dtype.kind in "biuf":
-            values = np.asarray(values, dtype=np.float64)
-        elif values.dtype == object and all(not isinstance(v, str) for v in values):
-            values = np.array([np.nan if v is None else float(v) for v in values])
-        else:
-            column = Coded.of(values).map(lambda word: str(word).strip())
-            column = column.without(self.missing.spellings)
-            counts = column.counts
-            self.refuse_large(name, any(map(is_large_integer, counts)))
-            numbers, odd = parse_numbers(column.words, decimal)
-            self.count_odd(name, sum(counts.get(word, 0) for word in odd))
-            values = column.numbers(numbers)
-        return self.refuse_infinite(name, values)
-
-    def count_odd(self, name: str, n_odd: int) -> None:
-        """Count words among the numbers of a column."""
-        if n_odd:
-            self.odd[name] = self.odd.get(name, 0) + n_odd
-
-    def refuse_large(self, name: str, is_large: bool) -> None:
-        """Raise an error if a column holds integers that are not exact as floats."""
-        if is_large:
-            raise InputError(f"{self.source}: column {name} {TOO_LARGE}")
-
-    def refuse_infinite(self, name: str, values: NDArray) -> NDArray:
-        """Raise an error if a column holds infinite numbers."""
-        if np.isinf(values).any():
-            raise InputError(f"{self.source}: column {name} contains an infinite number")
-        return values
-
-    def from_columns(self, columns: Mapping[str, NDArray], decimal: str = ".") -> Columns:
-        """Build a table from a dictionary of columns."""
-        n_rows = len(next(iter(columns.values())))
-        numeric = np.empty((n_rows, len(self.numbers)))
-        for j, name in enumerate(self.numbers):
-            numeric[:, j] = self.numbers_of(name, columns[name], decimal)
-        others = {name: self.words_of(name, columns[name]) for name in self.words}
-        return Columns(numeric, np.array(self.numbers, dtype=str), others)

@@ -21,6 +21,7 @@ __all__ = [
     "WORD",
     "Budget",
     "Source",
+    "available_memory",
     "check_path",
     "packing_of",
     "parse_size",
@@ -201,7 +202,16 @@ def _own_limit():
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
-        yield limit
+        yield max(1, limit - _address_space())
+
+
+def _address_space():
+    """Bytes of the address space that this process uses already."""
+    try:
+        n_pages = int((_SYSTEM / "proc/self/statm").read_text().split()[0])
+        return n_pages * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError, IndexError):
+        return 0
 
 
 def check_path(path: str | PathLike) -> Path:

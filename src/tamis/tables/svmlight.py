@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,13 @@ from tamis.tables.lines import bounded_file
 from tamis.tables.raw import RawTable
 from tamis.tables.source import Source
 
+if TYPE_CHECKING:
+    from tamis.tables.sampling import KeepRows
+
 __all__ = ["iter_svmlight", "read_svmlight"]
 
 _MANY_COLUMNS = 1_000_000
+_SOME_ROWS = 10_000
 
 
 def _load(file):
@@ -27,11 +32,17 @@ def _load(file):
     return X, y, query
 
 
-def read_svmlight(source: Source) -> RawTable:
-    """Read labels and features f1, f2, ..., named by their number (f0 only if it is used)."""
-    # An entry such as "1:1 " needs 16 bytes of memory.
-    with bounded_file(source, most=source.budget.limit // 4) as file:
-        X, y, query = _load(file)
+def read_svmlight(source: Source, keep_rows: "KeepRows | None" = None) -> RawTable:
+    """Read labels and features f1, f2, ..., named by their number (f0 only if it is used).
+
+    With `keep_rows`, only these rows are kept in memory.
+    """
+    if keep_rows is None:
+        # An entry such as "1:1 " needs 16 bytes of memory.
+        with bounded_file(source, most=source.budget.limit // 4) as file:
+            X, y, query = _load(file)
+    else:
+        X, y, query = _load_some(source, keep_rows)
     if X.shape[0] == 0:
         raise EmptyTableError(f"{source.name} has no rows")
     notes = []
@@ -51,6 +62,24 @@ def read_svmlight(source: Source) -> RawTable:
         side["qid"] = query
     names = [f"f{j}" for j in used.tolist()]
     return RawTable(X, names, side=side, own_target="target", notes=notes)
+
+
+def _load_some(source, keep_rows):
+    """Some of the rows; with all columns, also those that are zero in these rows."""
+    parts, labels, start, n_columns = [], [], 0, 0
+    with bounded_file(source) as file:
+        while lines := _some_lines(file, _SOME_ROWS, source.budget.longest_line):
+            X, y, _ = _load(io.BytesIO(b"".join(lines)))
+            is_kept = keep_rows(start, y.size, {"target": y}.__getitem__)
+            start, n_columns = start + y.size, max(n_columns, X.shape[1])
+            X = X[is_kept]
+            source.budget.spend(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+            parts.append(X)
+            labels.append(y[is_kept])
+    for X in parts:
+        X.resize(X.shape[0], n_columns)
+    X = sparse.csr_array(sparse.vstack(parts)) if parts else sparse.csr_array((0, 0))
+    return X, np.concatenate([np.zeros(0), *labels]), np.zeros(0)
 
 
 def iter_svmlight(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from tamis._array import Matrix
 
-__all__ = ["N_HASHED", "VECTORIZERS", "TextColumns", "count_words", "find_words"]
+__all__ = ["N_HASHED", "VECTORIZERS", "TextColumns", "count_words", "find_words", "words_in_rows"]
 
 VECTORIZERS = ("counts", "tfidf", "hashing")
 # Columns of hashed words.
@@ -41,12 +42,15 @@ class TextColumns:
     words: list
     idf: np.ndarray | None = None
 
-    def learn(self, counts: Matrix, weights: NDArray) -> TextColumns:
-        """Learn how rare the words are from the counts, and the weights, of training rows."""
+    def rows_with(self, counts: Matrix, weights: NDArray) -> NDArray[np.float64]:
+        """Weight of the rows with each word."""
+        return np.asarray(weights @ sparse.csr_array(counts != 0)).ravel()
+
+    def weighted(self, n_with: NDArray, total: float) -> TextColumns:
+        """With the rarity of the words, given the weights of rows with them, and of all rows."""
         if self.kind != "tfidf":
             return self
-        n_with = np.asarray(weights @ sparse.csr_array(counts != 0)).ravel()
-        return replace(self, idf=np.log((1 + weights.sum()) / (1 + n_with)) + 1.0)
+        return replace(self, idf=np.log((1 + total) / (1 + n_with)) + 1.0)
 
     def restrict(self, kept: NDArray) -> TextColumns:
         """Some of the words."""
@@ -80,6 +84,35 @@ def find_words(values: NDArray, kind: str, ngrams: tuple[int, int]) -> TextColum
     except ValueError:  # no word at all, or none in two rows
         return TextColumns(kind, tuple(ngrams), [])
     return TextColumns(kind, tuple(ngrams), counter.get_feature_names_out().tolist())
+
+
+def words_in_rows(values: NDArray, kind: str, ngrams: tuple[int, int]) -> Counter:
+    """In how many rows each word of a column occurs; "#17" is a place of hashed ones.
+
+    Parameters
+    ----------
+    values : ndarray of object
+        Texts; None where missing.
+    kind : {"counts", "tfidf", "hashing"}
+    ngrams : tuple of int
+
+    Returns
+    -------
+    counts : Counter
+    """
+    if kind == "hashing":
+        found = count_words(values, find_words(values, kind, ngrams)).indices
+        places, n_rows = np.unique(found, return_counts=True)
+        return Counter(
+            {f"#{at}": n for at, n in zip(places.tolist(), n_rows.tolist(), strict=True)}
+        )
+    counter = CountVectorizer(token_pattern=_TOKEN_PATTERN, ngram_range=tuple(ngrams), binary=True)
+    try:
+        counts = counter.fit_transform(_texts(values))
+    except ValueError:  # no word at all
+        return Counter()
+    n_rows = np.bincount(counts.indices, minlength=counts.shape[1]).tolist()
+    return Counter(dict(zip(counter.get_feature_names_out().tolist(), n_rows, strict=True)))
 
 
 def count_words(values: NDArray, text: TextColumns) -> Matrix:

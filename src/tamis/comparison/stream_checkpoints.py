@@ -1,0 +1,72 @@
+"""Checkpoints of a streamed table: the result of each pass as arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from numpy.typing import NDArray
+
+from tamis.comparison.store import Store
+from tamis.tables.sampling import Sketch
+from tamis.tables.streamed_preparation import ColumnSurvey
+from tamis.tables.table_file import as_text, from_text
+
+__all__ = ["Passes", "read_survey", "write_survey"]
+
+
+class Passes:
+    """Results of passes over a file, which are saved and found again.
+
+    Parameters
+    ----------
+    store : Store or None
+    tell : callable
+        Called with messages for the user.
+    """
+
+    def __init__(self, store: Store | None, tell: Callable[[str], None]) -> None:
+        self.store, self.tell = store, tell
+
+    def __call__(
+        self, key: str, message: str, make: Callable[[], dict[str, NDArray]]
+    ) -> dict[str, NDArray]:
+        """The arrays of a pass: found, or made and saved."""
+        found = None if self.store is None else self.store.load(key)
+        if found is None:
+            self.tell(message)
+            found = make()
+            if self.store is not None:
+                self.store.save(key, found)
+        return found
+
+
+def write_survey(survey: ColumnSurvey) -> dict[str, NDArray]:
+    """A survey as arrays."""
+    return {
+        "missing": survey.missing,
+        "ranges": survey.ranges,
+        "row_numbers": survey.rows.numbers,
+        "row_counts": survey.rows.counts,
+        "about": as_text(
+            {
+                "n_rows": survey.n_rows,
+                "size": survey.rows.size,
+                "counts": survey.counts,
+                "lost_words": sorted(survey.lost_words),
+            }
+        ),
+    }
+
+
+def read_survey(arrays: dict[str, NDArray]) -> ColumnSurvey:
+    """The survey of `write_survey`."""
+    about = from_text(arrays["about"])
+    return ColumnSurvey(
+        about["n_rows"],
+        arrays["missing"],
+        arrays["ranges"],
+        {name: Counter(counts) for name, counts in about["counts"].items()},
+        Sketch(about["size"], arrays["row_numbers"], arrays["row_counts"]),
+        frozenset(about["lost_words"]),
+    )

@@ -1,0 +1,159 @@
+"""Whether `tamis fit` streams a table, and how large the sample is.
+
+Comparing methods takes about 6.7 times the memory of the table, measured at its peak. A table is
+streamed if that is more than the memory that is available within the limits of the process and of
+its container. The sample then has as many rows as can be compared in half of the available memory
+(the rest is for chunks of rows and what is found in them), but at most 100,000: more rows hardly
+change a choice, and take longer. A row counts 6.7 times its own size, and 16,000 bytes for its
+permuted labels (1,000 permutations and a copy, in the tests of features).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from os import PathLike
+from typing import Any
+
+from tamis.tables.errors import InputError
+from tamis.tables.row_stream import why_not
+from tamis.tables.sizes import estimate_size
+from tamis.tables.source import Source, available_memory, readable, tell_size
+
+__all__ = ["MODES", "Decision", "decide"]
+
+MODES = ("auto", "on", "off")
+_PEAK = 6.7
+_PERMUTED_ROW = 16_000
+_SHARE = 1 / 2
+_MOST_ROWS, _FEWEST_ROWS = 100_000, 100
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a table is streamed, and why.
+
+    Attributes
+    ----------
+    mode : {"auto", "on", "off"}
+        What was asked for.
+    streams : bool
+    data : str
+        Name of the file.
+    file_bytes : int
+        Its size.
+    table_bytes, needed_bytes, available_bytes : float or None
+        Estimated size of the table in memory, memory needed to compare methods on it, and memory
+        that is available; None if they were not needed.
+    sample_rows : int or None
+        Rows that the sample may have.
+    reason : str or None
+        Why the table cannot be streamed.
+    """
+
+    mode: str
+    streams: bool
+    data: str
+    file_bytes: int
+    table_bytes: float | None = None
+    needed_bytes: float | None = None
+    available_bytes: float | None = None
+    sample_rows: int | None = None
+    reason: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+    @property
+    def sentence(self) -> str | None:
+        """The decision for the user; None if there is nothing to say."""
+        if self.table_bytes is None or self.needed_bytes is None:
+            return None
+        numbers = (
+            f"in memory, the table would take about {tell_size(self.table_bytes)} and the "
+            f"comparison {tell_size(self.needed_bytes)}, of {tell_size(self.available_bytes or 0)}"
+            " available"
+        )
+        if self.streams:
+            asked = " (--stream on)" if self.mode == "on" else ""
+            return f"{self.data} is streamed{asked}: {numbers}"
+        if self.needed_bytes > (self.available_bytes or 0):
+            why = f": {self.reason}" if self.reason else " (--stream off)"
+            return f"{self.data} is not streamed{why}; {numbers}"
+        return None
+
+
+def decide(
+    path: str | PathLike,
+    reading: Mapping[str, Any],
+    mode: str = "auto",
+    max_size: int | None = None,
+    recorded: Mapping[str, Any] | None = None,
+) -> Decision:
+    """Decide whether to stream a table.
+
+    Parameters
+    ----------
+    path : str or path
+    reading : mapping
+        Options of `read_table`.
+    mode : {"auto", "on", "off"}
+    max_size : int or None
+        Bytes of memory that the table, or the sample, may take.
+    recorded : mapping or None
+        The decision of an earlier run, which is kept if its file had the same size.
+
+    Returns
+    -------
+    decision : Decision
+    """
+    source = Source(path, reading.get("format"), max_size)
+    about: dict[str, Any] = {
+        "mode": mode,
+        "data": source.name,
+        "file_bytes": source.path.stat().st_size,
+    }
+    if recorded and recorded.get("file_bytes") == about["file_bytes"]:
+        if mode != "auto" and recorded["streams"] != (mode == "on"):
+            was = "was" if recorded["streams"] else "was not"
+            raise InputError(
+                f"--stream {mode}: the table {was} streamed when this run began. Use another "
+                "folder, or --force to discard its results."
+            )
+        return Decision(**recorded)
+    reason = why_not(source, reading)
+    if mode == "on" and reason is not None:
+        raise InputError(f"--stream on: {reason}.")
+    size = None
+    if reason is None:
+        options = {name: reading.get(name) for name in ("delimiter", "encoding", "layer")}
+        try:
+            with readable(source):
+                size = estimate_size(source, **options)
+        except InputError:  # reading the table will raise it again, or a better one
+            if mode == "on":
+                raise
+    if size is None:
+        return Decision(streams=False, reason=reason, **about)
+    available, needed = available_memory(), _PEAK * size.n_bytes
+    is_large = needed > available or (max_size is not None and size.n_bytes > max_size)
+    about |= {
+        "table_bytes": float(size.n_bytes),
+        "needed_bytes": float(needed),
+        "available_bytes": float(available),
+    }
+    if mode == "off" or (mode == "auto" and not is_large):
+        return Decision(streams=False, **about)
+    per_row = _PEAK * size.row_bytes + _PERMUTED_ROW
+    n_rows = min(_MOST_ROWS, _SHARE * available / per_row)
+    if max_size is not None:
+        n_rows = min(n_rows, max_size / size.row_bytes)
+    if n_rows < _FEWEST_ROWS:
+        limit = "" if max_size is None else f" (--max-size {tell_size(max_size)})"
+        raise InputError(
+            f"{source.name}: comparing methods takes about {tell_size(per_row)} for a row, so a "
+            f"sample of {_FEWEST_ROWS} rows does not fit in {tell_size(available)}{limit}; more "
+            "memory is needed, or fewer columns (--drop)"
+        )
+    return Decision(streams=True, sample_rows=int(n_rows), **about)

@@ -1,0 +1,162 @@
+"""Which columns of a file a model needs, and how they are read."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamis.tables.coded import Coded
+from tamis.tables.errors import InputError, listed, nearest
+from tamis.tables.missing import MissingWords
+from tamis.tables.raw import refuse_repeated
+from tamis.tables.table import Columns
+from tamis.tables.values import TOO_LARGE, is_large_integer, parse_numbers, strings
+
+__all__ = ["Wanted"]
+
+
+class Wanted:
+    """Columns that a model needs, and how they are read.
+
+    Parameters
+    ----------
+    columns : list of str
+        Their names.
+    kinds : dict of str to {"categorical", "text"}
+        Kinds of columns of words; all others are numbers.
+    extra : list of str
+        Columns to return unchanged.
+    source : str
+        Name of the table in messages.
+    missing : MissingWords
+        Words that stand for missing values.
+    lacking : list or None
+        Receives the names of absent columns; None if these are an error.
+    """
+
+    def __init__(
+        self,
+        columns: Iterable[str],
+        kinds: Mapping[str, str],
+        extra: Iterable[str],
+        source: str,
+        missing: MissingWords,
+        lacking: list[str] | None = None,
+    ):
+        self.numbers = [name for name in columns if name not in kinds]
+        self.words = [name for name in columns if name in kinds]
+        self.kinds = kinds
+        self.extra = extra
+        self.source = source
+        self.missing = missing
+        self.lacking = lacking
+        self.odd: dict[str, int] = {}
+        self.repeated: list[str] = []
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, numbers first."""
+        return [*self.numbers, *self.words]
+
+    @property
+    def needed(self) -> list[str]:
+        """Names of the columns and of the extra columns."""
+        return [*self.columns, *self.extra]
+
+    @property
+    def needed_words(self) -> list[str]:
+        """Columns to read as words even if they look like numbers."""
+        texts = [name for name in self.words if self.kinds[name] == "text"]
+        return [*texts, *self.extra]
+
+    def extra_in(self, names: Collection[str]) -> list[str]:
+        """Extra columns that are among `names`."""
+        return [name for name in self.extra if name in names]
+
+    def check(self, present: Collection[str], repeated: Collection[str] = ()) -> None:
+        """Raise InputError for absent columns, unless they may be missing."""
+        for name in self.extra:
+            if name in repeated:
+                refuse_repeated(name, repeated, "labels or names of rows")
+        needed = {*self.columns, *(name.rpartition(".")[0] for name in self.columns)}
+        self.repeated = [name for name in repeated if name in needed]
+        known = set(present)
+        absent = [name for name in self.columns if name not in known]
+        if not absent:
+            return
+        if self.lacking is not None and len(absent) < len(self.columns):
+            self.lacking.extend(absent)
+            self.numbers = [name for name in self.numbers if name in known]
+            self.words = [name for name in self.words if name in known]
+            return
+        near = [f"{name} ({', '.join(found)})" for name in absent[:3]
+                if (found := nearest(name, present, most=2))]  # fmt: skip
+        advice = f"; nearest: {listed(near)}" if near else f"; it has {listed(present)}"
+        raise InputError(
+            f"{self.source} lacks {len(absent)} of the {len(self.columns)} columns needed:"
+            f" {listed(absent, 10)}{advice}"
+        )
+
+    def with_lacking(self, table: Columns) -> Columns:
+        """Add the absent columns, with all values missing."""
+        if not self.lacking:
+            return table
+        names = [name for name in self.lacking if name not in self.kinds]
+        absent = np.full((table.n_rows, len(names)), np.nan)
+        if table.is_sparse:
+            numeric = sparse.hstack([table.numeric, sparse.csr_array(absent)], format="csr")
+        else:
+            numeric = np.hstack([table.numeric, absent])
+        words = [name for name in self.lacking if name in self.kinds]
+        others = {name: np.full(table.n_rows, None, dtype=object) for name in words}
+        numeric_names = np.array([*table.numeric_names.tolist(), *names], dtype=str)
+        return Columns(numeric, numeric_names, {**table.others, **others})
+
+    def words_of(self, name: str, values: NDArray | Coded) -> NDArray:
+        """A column of words, converted as in training."""
+        if self.kinds[name] == "text" and values.dtype == object:
+            column = Coded.of(values).map(lambda word: str(word).strip() or None)
+            return np.asarray(column.without(self.missing.spellings))
+        return np.asarray(strings(values).without(self.missing.of(name)))
+
+    def numbers_of(self, name: str, values: NDArray, decimal: str = ".") -> NDArray:
+        """A column of numbers; words in it are counted and read as missing."""
+        if values.dtype.kind in "biuf":
+            values = np.asarray(values, dtype=np.float64)
+        elif values.dtype == object and all(not isinstance(v, str) for v in values):
+            values = np.array([np.nan if v is None else float(v) for v in values])
+        else:
+            column = Coded.of(values).map(lambda word: str(word).strip())
+            column = column.without(self.missing.spellings)
+            counts = column.counts
+            self.refuse_large(name, any(map(is_large_integer, counts)))
+            numbers, odd = parse_numbers(column.words, decimal)
+            self.count_odd(name, sum(counts.get(word, 0) for word in odd))
+            values = column.numbers(numbers)
+        return self.refuse_infinite(name, values)
+
+    def count_odd(self, name: str, n_odd: int) -> None:
+        """Count words among the numbers of a column."""
+        if n_odd:
+            self.odd[name] = self.odd.get(name, 0) + n_odd
+
+    def refuse_large(self, name: str, is_large: bool) -> None:
+        """Raise an error if a column holds integers that are not exact as floats."""
+        if is_large:
+            raise InputError(f"{self.source}: column {name} {TOO_LARGE}")
+
+    def refuse_infinite(self, name: str, values: NDArray) -> NDArray:
+        """Raise an error if a column holds infinite numbers."""
+        if np.isinf(values).any():
+            raise InputError(f"{self.source}: column {name} contains an infinite number")
+        return values
+
+    def from_columns(self, columns: Mapping[str, NDArray], decimal: str = ".") -> Columns:
+        """Build a table from a dictionary of columns."""
+        n_rows = len(next(iter(columns.values())))
+        numeric = np.empty((n_rows, len(self.numbers)))
+        for j, name in enumerate(self.numbers):
+            numeric[:, j] = self.numbers_of(name, columns[name], decimal)
+        others = {name: self.words_of(name, columns[name]) for name in self.words}
+        return Columns(numeric, np.array(self.numbers, dtype=str), others)

@@ -1,0 +1,260 @@
+"""Streamed tables: everything that all rows decide equals what it would be in memory."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from tamis.comparison.comparing import compare_table
+from tamis.comparison.final import fit_final
+from tamis.comparison.options import Options
+from tamis.comparison.stream_decision import Decision, decide
+from tamis.comparison.streaming import open_stream
+from tamis.models.saving import save_model
+from tamis.tables import InputError, read_table, row_stream
+
+SAMPLE = 400
+
+
+def write_table(path, n_rows=2500, *, seed=0):
+    """Odd names, gaps, a rare category, groups, weights, copies, rows without labels, text."""
+    rng = np.random.default_rng(seed)
+    lines = ['id,"dose, mg",x=1,x2,noise,colour,word,w,patient,text,y']
+    for i in range(n_rows):
+        ill = rng.random() < 0.3
+        numbers = rng.normal(size=4) + np.array([1.5, 1.0, 0.5, 0.0]) * ill
+        fields = [
+            "" if rng.random() < 0.1 * (j % 2) else f"{v:.4f}" for j, v in enumerate(numbers)
+        ]
+        colour = (
+            "" if rng.random() < 0.05 else ("red", "blue")[int(rng.random() < 0.3 + 0.4 * ill)]
+        )
+        colour = "violet" if i in (1234, 1300) else colour
+        words = rng.choice(["fever", "cough", "rest", "well"], 3, p=[0.4, 0.3, 0.2, 0.1])
+        text = " ".join([*words, "sick" if ill else "fine", *(["unique"] * (i in (5, 2000)))])
+        label = "" if i % 100 == 50 else ("ill" if ill else "well")
+        lines.append(
+            f"r{i},{','.join(fields)},{colour},{'no' if i % 7 else 'yes'},{1 + i % 3},"
+            f"p{i // 4},{text},{label}"
+        )
+        if i % 50 == 0:
+            lines.append(lines[-1])
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write_table(tmp_path_factory.mktemp("streamed") / "t.csv")
+
+
+READING = {"target": "y", "max_size": None, "drop": ["w", "text", "patient"]}
+KINDS = {
+    "plain": {},
+    "weights": {"weights": "w", "drop": ["text", "patient"]},
+    "groups": {"groups": "patient", "drop": ["w", "text"]},
+    "text": {"text": ["text"], "drop": ["w", "patient", "colour"]},
+}
+
+
+def make_options(method, **more):
+    methods = (method, "most-frequent")
+    return Options(methods=methods, folds=2, repeats=1, seed=0, **more)
+
+
+def stream(data, reading, options, folder=None, tell=lambda message: None, rows=SAMPLE):
+    decision = Decision("on", True, "t.csv", 0, sample_rows=rows)
+    table, streamed = open_stream(data, reading, options, decision, folder=folder, tell=tell)
+    return compare_table(table, options, streamed=streamed, n_jobs=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["centers", "medians"])
+def test_centers_are_those_of_all_rows(data, kind, method):
+    if method == "medians" and kind == "text":
+        pytest.skip("medians of rare words are zero")
+    reading = READING | KINDS[kind]
+    options = make_options(method, vectorizer="tfidf" if kind == "text" else "counts")
+    comparison = stream(data, reading, options)
+    streamed, records, metrics = comparison.fitted(comparison.find(method, 5))
+    whole = compare_table(read_table(data, **reading), options, n_jobs=1)
+    expected, expected_records, _ = whole.fitted(whole.find(method, 5))
+    assert comparison.problem.names == whole.problem.names
+    assert {r["feature"] for r in records} == {r["feature"] for r in expected_records}
+    assert comparison.problem.n_rows < 420 < 2400 < whole.problem.n_rows
+    one, other = streamed.preparation, expected.preparation
+    assert one.columns == other.columns and one.others == other.others
+    assert one.categories == other.categories and one.missing == other.missing
+    np.testing.assert_array_equal(one.fill, other.fill)
+    np.testing.assert_array_equal(one.ranges, other.ranges)
+    for name, text in one.texts.items():
+        np.testing.assert_allclose(text.idf, other.texts[name].idf, rtol=1e-13)
+    if method == "medians":
+        np.testing.assert_array_equal(streamed.estimator.centers_, expected.estimator.centers_)
+    else:
+        np.testing.assert_allclose(
+            streamed.estimator.centers_, expected.estimator.centers_, rtol=1e-10, atol=1e-12
+        )
+    assert metrics["streaming"]["rows"] == whole.problem.n_rows
+    assert metrics["streaming"]["parts"]["final model"].startswith("streamed: all")
+
+
+def test_the_score_outside_the_sample_is_that_of_its_rows(data):
+    options = make_options("centers")
+    comparison = stream(data, READING, options)
+    table = comparison.streamed.table
+    metrics = comparison.metrics
+    verified = metrics["streaming"]["outside_sample"]
+    # The same in memory: the model of the sample, the rows that equal none of the sample.
+    model, _ = fit_final(comparison, comparison.choice)
+    whole = read_table(data, **READING)
+
+    def keys(table):
+        columns = [*table.columns.numeric.T.tolist(), *map(list, table.columns.others.values())]
+        return list(zip(*[map(str, column) for column in columns], strict=True))
+
+    known = set(keys(table))
+    rows = np.array([key not in known for key in keys(whole)])
+    rest = whole.take(np.flatnonzero(rows))
+    said = model.predict_rows(rest.columns).labels
+    recalls = [np.mean(said[rest.y == label] == label) for label in ("ill", "well")]
+    n_copies = whole.n_rows - table.n_rows - rest.n_rows
+    assert n_copies > 0  # copies of rows of the sample
+    assert verified["rows"] == rest.n_rows and verified["copies_left_out"] == n_copies
+    assert verified["score"] == pytest.approx(np.mean(recalls), rel=1e-12)
+    low, high = verified["interval_95"]
+    assert low < verified["score"] < high and high - low < 0.1
+    codes = [check["code"] for check in metrics["checks"]]
+    assert "streamed" in codes and "outside-sample" in codes
+
+
+def test_nothing_depends_on_the_size_of_chunks(data, tmp_path, monkeypatch):
+    options = make_options("medians")
+    found = []
+    for values in (1_000, 10**6):
+        monkeypatch.setattr(row_stream, "_CHUNK_VALUES", values)
+        comparison = stream(data, READING, options)
+        assert comparison.streamed.stream.chunk_rows == values // 6
+        model, _, metrics = comparison.fitted(comparison.choice)
+        save_model(model, tmp_path / "model.json")
+        outside = metrics["streaming"]["outside_sample"]
+        found.append(((tmp_path / "model.json").read_bytes(), json.dumps(outside)))
+    assert found[0] == found[1]
+
+
+def test_other_methods_are_trained_on_the_sample(data):
+    comparison = stream(data, READING, make_options("primal-dual"))
+    told = comparison.metrics["streaming"]
+    sample = f"sample: {comparison.problem.n_rows:,} of {told['rows']:,} rows"
+    assert told["parts"]["final model"] == f"{sample} (primal-dual needs its rows in memory)"
+    assert told["outside_sample"]["rows"] > 1900
+
+
+def test_a_sample_of_everything_is_the_table(data):
+    options = make_options("centers")
+    decision = Decision("on", True, "t.csv", 0, sample_rows=10_000)
+    table, streamed = open_stream(data, READING, options, decision)
+    whole = read_table(data, **READING)
+    assert streamed is None
+    np.testing.assert_array_equal(table.columns.numeric, whole.columns.numeric)
+    assert table.y.tolist() == whole.y.tolist() and table.kinds == whole.kinds
+    for name, values in whole.columns.others.items():
+        assert table.columns.others[name].tolist() == values.tolist()
+
+
+class Killed(BaseException):
+    """The process is killed."""
+
+
+def test_a_killed_run_resumes_without_repeating_passes(data, tmp_path):
+    options = make_options("medians")
+    expected = stream(data, READING, options, tmp_path / "undisturbed")
+    save_model(expected.table_model(expected.choice), tmp_path / "expected.json")
+    said = []
+    for stop in ("a sample", "all columns", "scoring", "replaces", "training", None):
+
+        def tell(message, stop=stop):
+            if stop is not None and stop in message:
+                raise Killed
+            said.append(message)
+
+        try:
+            comparison = stream(data, READING, options, tmp_path / "killed", tell)
+            model = comparison.table_model(comparison.choice)
+        except Killed:
+            continue
+    assert len(said) == len(set(said)) and len(said) >= 6
+    save_model(model, tmp_path / "model.json")
+    assert (tmp_path / "model.json").read_bytes() == (tmp_path / "expected.json").read_bytes()
+    one, other = (c.metrics["streaming"] for c in (expected, comparison))
+    assert one == other
+
+
+def test_large_groups_are_sampled_by_row(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.normal() + i % 2},{rng.normal()},{'abc'[i % 3]},{i % 2}" for i in range(3000)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,z,g,y", *rows]))
+    reading = {"target": "y", "groups": "g", "max_size": None}
+    comparison = stream(tmp_path / "t.csv", reading, make_options("centers"))
+    assert comparison.problem.n_rows == SAMPLE and set(comparison.data.groups) == set("abc")
+    assert comparison.metrics["streaming"]["outside_sample"] is None
+    assert any("too large for the sample" in note for note in comparison.data.notes)
+
+
+def test_equal_rows_of_a_coarse_table_count(tmp_path):
+    rng = np.random.default_rng(0)
+    answers = rng.integers(0, 2, (3000, 4))
+    labels = (answers[:, 0] + rng.random(3000) > 0.9).astype(int)
+    lines = [",".join(map(str, [*a, c])) for a, c in zip(answers, labels, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,d,y", *lines]))
+    reading = {"target": "y", "max_size": None}
+    comparison = stream(tmp_path / "t.csv", reading, make_options("centers"))
+    verified = comparison.metrics["streaming"]["outside_sample"]
+    assert verified["rows"] == 3000 - SAMPLE and verified["copies_left_out"] == 0
+
+
+# Decisions.
+
+
+def test_the_decision_compares_the_table_with_the_memory(data, monkeypatch):
+    def decided(available, mode="auto", **more):
+        monkeypatch.setattr("tamis.comparison.stream_decision.available_memory", lambda: available)
+        return decide(data, READING, mode, **more)
+
+    monkeypatch.setattr("tamis.comparison.stream_decision._PERMUTED_ROW", 0)
+    size = decided(1e12).table_bytes
+    assert 100_000 < size < 400_000 and not decided(1e12).streams
+    assert decided(1e12).sentence is None
+    assert not decided(6.8 * size).streams and decided(6.6 * size).streams
+    small = decided(6 * size)
+    n_rows = 3 * size / 6.7 / (size / 2805)  # of 2,550 rows, estimated with a margin
+    assert small.sample_rows == pytest.approx(n_rows, rel=0.1)
+    assert decided(1e12, "on").sample_rows == 100_000
+    assert decided(1e12, max_size=int(size / 2)).streams
+    assert (
+        not decided(3 * size, "off").streams
+        and "--stream off" in decided(3 * size, "off").sentence
+    )
+    kept = decided(1e12, recorded=small.as_dict())
+    assert kept == small
+    with pytest.raises(InputError, match="the table was streamed when this run began"):
+        decided(1e12, "off", recorded=small.as_dict())
+    with pytest.raises(InputError, match=r"does not fit in 0\.0 MB; more memory"):
+        decided(100.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "reading", "reason"),
+    [("t.npz", {}, "npz files"), ("t.csv", {"transpose": True}, "features in rows")],
+)
+def test_what_cannot_be_streamed_is_said(name, reading, reason, tmp_path, data):
+    path = tmp_path / name
+    if name == "t.npz":
+        np.savez(path, X=np.eye(4), y=np.arange(4))
+    else:
+        path.write_bytes(data.read_bytes())
+    with pytest.raises(InputError, match=f"--stream on: .*{reason}"):
+        decide(path, reading, "on")
+    assert not decide(path, reading).streams and reason in decide(path, reading).reason
