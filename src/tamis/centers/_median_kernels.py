@@ -95,14 +95,19 @@ class ColumnMedians(NamedTuple):
 
 @compiled
 def gather(X, rows, first, block):
-    # 64 columns of a row at a time: reads are contiguous, and what is written stays in the cache.
-    n_columns = block.shape[0]
-    for start in range(0, n_columns, 64):
-        stop = min(start + 64, n_columns)
-        for r in range(rows.size):
-            i = rows[r]
-            for j in range(start, stop):
-                block[j, r] = X[i, first + j]
+    # Tiles of 64 columns are read along the rows if what they write stays in the cache, and tiles
+    # of 64 rows are written along the columns otherwise.
+    n_columns, n_rows = block.shape
+    if n_rows <= 512:
+        for start in range(0, n_columns, 64):
+            for r in range(n_rows):
+                for j in range(start, min(start + 64, n_columns)):
+                    block[j, r] = X[rows[r], first + j]
+    else:
+        for start in range(0, n_rows, 64):
+            for j in range(n_columns):
+                for r in range(start, min(start + 64, n_rows)):
+                    block[j, r] = X[rows[r], first + j]
 
 
 @compiled
