@@ -214,7 +214,7 @@ class _WorkingSet:
         self.problem = problem
         self.rows = np.zeros(0, dtype=np.intp)
         self.scores = None
-        self.inside = can_walk_inside(problem)
+        self.inside = can_walk_inside(problem) and not problem.ball.is_flat
         n_samples = max(problem.matrix.shape[0], 1)
         self.first = min(max(_FIRST_VALUES // n_samples, _FEWEST_ROWS), _FIRST_ROWS)
 
