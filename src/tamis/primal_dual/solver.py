@@ -122,7 +122,7 @@ def solve(
         start = pair if whole else _restrict(part, pair, rows)
         share = _COMPILED_INNER_GAP if can_descend(part) else _INNER_GAP
         aim = tol * unit if whole else max(share * pair.gap, 0.3 * tol * unit)
-        n_inner, mark, since = 0, np.inf, 0
+        n_inner, mark, since, told = 0, np.inf, 0, pair.gap
         improve = _refine if whole and len(problem.matrix.arithmetics) > 1 else _improve
         for inner, n_steps in improve(part, start, aim, max_iter - n_iter):
             n_inner += n_steps
@@ -131,7 +131,9 @@ def solve(
                 mark, since = inner.gap, 0
             stalled = since > _STALLED and not whole and inner.gap <= 0.5 * pair.gap
             done = inner.gap <= aim or n_iter + n_inner >= max_iter or stalled
-            if done or (whole and n_inner % _STRIDE == 0):
+            news = n_inner % _STRIDE == 0 or inner.gap <= 0.1 * told
+            if done or (whole and news):
+                told = inner.gap
                 pair = pair.better(inner.primal, inner.dual) if whole else pair
                 if done:
                     break
@@ -247,7 +249,7 @@ class _WorkingSet:
         self.problem = problem
         self.rows = np.zeros(0, dtype=np.intp)
         self.scores = None
-        self.inside = can_walk_inside(problem)
+        self.inside = can_walk_inside(problem) and not problem.ball.is_flat
         n_samples = max(problem.matrix.shape[0], 1)
         self.first = min(max(_FIRST_VALUES // n_samples, _FEWEST_ROWS), _FIRST_ROWS)
 
