@@ -56,7 +56,9 @@ def test_cluster_is_gone(estimator, change, message):
     X = da.from_array(rng.normal(size=(400, 5)), chunks=(20, -1)).map_blocks(slow)
     y = da.from_array(np.arange(400) % 2, chunks=20)
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False) as workers,
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as workers,
         Client(workers) as client,
     ):
         later = threading.Timer(1.0, change, [workers])
