@@ -1,7 +1,5 @@
-"""Workers that are killed while a fit runs."""
+"""Workers that are killed while a fit runs, and clusters that go away."""
 
-import os
-import signal
 import threading
 import time
 
@@ -10,65 +8,61 @@ import pytest
 
 pytest.importorskip("distributed")
 
-import dask
 import dask.array as da
+from benchmarks.faults import cluster, expected_of, fit_with_a_kill, is_right, make_model, time_of
 from distributed import Client, LocalCluster
 
-from tamis import SparseCenterClassifier
-from tamis.dask import DaskSparseCenterClassifier
+from tamis.dask import DaskPrimalDualClassifier, DaskSparseCenterClassifier
 
 pytestmark = pytest.mark.slow
 
-N_BLOCKS, SIZE = 12, 4_000
 
-
-def make_block(number):
-    rng = np.random.default_rng(number)
-    time.sleep(0.1)
-    y = np.arange(SIZE) % 2
-    X = rng.normal(size=(SIZE, 20))
-    X[:, 3] += y
-    return X, y
-
-
-def blocks():
-    pairs = [dask.delayed(make_block, pure=True)(number) for number in range(N_BLOCKS)]
-    X = [da.from_delayed(pair[0], (SIZE, 20), np.float64) for pair in pairs]
-    y = [da.from_delayed(pair[1], (SIZE,), np.int64) for pair in pairs]
-    return da.concatenate(X), da.concatenate(y)
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client():
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with cluster() as workers, Client(workers) as client:
         yield client
 
 
-@pytest.mark.parametrize("metric", ["l2", "l1"])
-def test_killed_worker(metric, client):
-    """A worker is killed in the middle of a fit; the result has the same bits."""
-    parts = [make_block(number) for number in range(N_BLOCKS)]
-    expected = SparseCenterClassifier(3, metric=metric).fit_chunks(parts)
-    pids = list(client.run(os.getpid).values())
-    finished = threading.Event()
-    killed = []
+@pytest.mark.parametrize("name", ["means", "medians", "primal-dual, passes"])
+def test_killed_worker(name, client):
+    """A worker is killed in the middle of a fit; the result is that of one machine."""
+    rng = np.random.default_rng()
+    expected, seconds = expected_of(name), time_of(name, client)
+    for _ in range(5):
+        model = make_model(name, client)
+        landed = fit_with_a_kill(model, client, rng, rng.uniform(0.1, 0.7) * seconds)
+        assert is_right(model, expected)
+        if landed:
+            return
+    pytest.fail("all fits ended before the worker was killed")
 
-    def kill():
-        time.sleep(0.4 if metric == "l2" else 1.5)
-        killed.append(not finished.is_set())
-        os.kill(pids[0], signal.SIGKILL)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    model = DaskSparseCenterClassifier(3, metric=metric, client=client).fit(*blocks())
-    finished.set()
-    killer.join()
-    assert killed == [True], "the fit ended before the worker was killed"
-    np.testing.assert_array_equal(model.to_local().class_centers_, expected.class_centers_)
-    np.testing.assert_array_equal(model.to_local().gains_, expected.gains_)
+def slow(block):
+    time.sleep(0.5)
+    return block
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda workers: workers.scale(0), "no workers for 2 seconds"),
+        (lambda workers: workers.close(), "connection to the Dask cluster was lost"),
+    ],
+    ids=["no workers", "closed"],
+)
+@pytest.mark.parametrize("estimator", [DaskSparseCenterClassifier, DaskPrimalDualClassifier])
+def test_cluster_is_gone(estimator, change, message):
+    rng = np.random.default_rng(0)
+    X = da.from_array(rng.normal(size=(400, 5)), chunks=(20, -1)).map_blocks(slow)
+    y = da.from_array(np.arange(400) % 2, chunks=20)
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as workers,
+        Client(workers) as client,
+    ):
+        later = threading.Timer(1.0, change, [workers])
+        later.start()
+        with pytest.raises(RuntimeError, match=message):
+            estimator(client=client, worker_timeout=2.0).fit(X, y)
+        later.join()

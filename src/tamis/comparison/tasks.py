@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
 from tamis.comparison.baselines import find_method
@@ -258,10 +259,11 @@ _prepared: dict[str, Parts] = {}
 
 def _work_in_worker(problem, task, seed, store, key):
     """`_work` with the prepared folds that this process has for the comparison `key`."""
-    if key not in _prepared:
+    parts = _prepared.get(key)
+    if parts is None:
         _prepared.clear()
-        _prepared[key] = Parts()
-    return _work(problem, task, seed, store, _prepared[key])
+        parts = _prepared[key] = Parts()
+    return _work(problem, task, seed, store, parts)
 
 
 def _watch(parent):
@@ -324,13 +326,14 @@ def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, start=lambda task: 
             yield _work(problem, task, seed, store, parts)
         return
 
+    engine = {"backend": "loky", "initializer": _watch, "initargs": (os.getpid(),)}
+    if type(get_active_backend()[0]).__name__ == "DaskDistributedBackend":
+        engine = {}  # that of joblib.parallel_config, whose workers outlive this process
     pool = Parallel(
         n_jobs=min(n_jobs, len(left)),
-        backend="loky",
         return_as="generator_unordered",
         pre_dispatch="n_jobs",
-        initializer=_watch,
-        initargs=(os.getpid(),),
+        **engine,
     )
     key = uuid4().hex
     yield from pool(
