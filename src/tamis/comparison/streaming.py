@@ -212,7 +212,7 @@ class Streamed:
         assert isinstance(method, Centers)
         problem = part.problem
         missing = np.flatnonzero(self.survey.missing[: len(problem.preparation.numbers)])
-        preparation = self._learn(problem, missing, "training")
+        preparation = self._learn(problem, missing, "training", "in training")
         left = hashlib.blake2b(part.columns.tobytes(), digest_size=8).hexdigest()
 
         def chunks() -> Iterator[tuple]:
@@ -252,11 +252,11 @@ class Streamed:
         full = full[self.survey.missing[full] == 0]
         if full.size:
             key = hashlib.blake2b(full.tobytes(), digest_size=8).hexdigest()
-            more = self._learn(problem, full, f"model-{key}")
+            more = self._learn(problem, full, f"model-{key}", "in new rows")
             learned = replace(learned, fill=np.where(more.fill == 0, learned.fill, more.fill))
         return learned.restrict(used)
 
-    def _learn(self, problem, columns, key):
+    def _learn(self, problem, columns, key, where):
         """Learn from all rows what replaces missing values of some columns of numbers."""
         layout = problem.preparation
 
@@ -272,7 +272,7 @@ class Streamed:
         if not columns.size and not has_words:
             fill = np.zeros(layout.n_columns)
             return replace(layout, fill=fill, ranges=self.survey.ranges)
-        told = f"finding what replaces missing values in all {self.n_rows:,} rows ({key})"
+        told = f"finding what replaces missing values {where}, in all {self.n_rows:,} rows"
         found = self.passes(f"learned-{key}", told, make)
         texts = {
             name: replace(text, idf=found[f"idf{at}"] if text.kind == "tfidf" else None)
