@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable
+from os import PathLike
+from typing import Any
 
 from numpy.typing import NDArray
 
-from tamis.comparison.store import Store
+from tamis.comparison.store import ManifestMismatch, Store
+from tamis.tables.errors import InputError
 from tamis.tables.sampling import Sketch
 from tamis.tables.streamed_preparation import ColumnSurvey
 from tamis.tables.table_file import as_text, from_text
 
-__all__ = ["Passes", "read_survey", "write_survey"]
+__all__ = ["Passes", "digest_file", "open_store", "read_survey", "write_survey"]
+
+_BLOCK = 1 << 22
+
+
+def digest_file(path: PathLike) -> str:
+    """Hash of the content of a file."""
+    hasher = hashlib.blake2b(digest_size=16)
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            hasher.update(block)
+    return hasher.hexdigest()
+
+
+def open_store(
+    folder: str | PathLike, manifest: dict[str, Any], force: bool, tell: Callable[[str], None]
+) -> Store:
+    """The checkpoints of a streamed table; raises InputError if they are of another one.
+
+    Parameters
+    ----------
+    folder : str or path
+    manifest : dict
+        What the checkpoints belong to.
+    force : bool
+        Whether checkpoints of something else are discarded.
+    tell : callable
+        Called with messages for the user.
+
+    Returns
+    -------
+    store : Store
+    """
+    manifest = json.loads(json.dumps(manifest, default=str))  # tuples become lists
+    try:
+        return Store(folder, manifest, force, tell=tell)
+    except ManifestMismatch as error:
+        raise InputError(
+            f"{folder} holds results of a different comparison ({error}). Use another folder, or "
+            "--force to discard them."
+        ) from error
 
 
 class Passes:

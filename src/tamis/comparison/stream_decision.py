@@ -4,8 +4,8 @@ Comparing methods takes about 6.7 times the memory of the table, measured at its
 streamed if that is more than the memory that is available within the limits of the process and of
 its container. The sample then has as many rows as can be compared in half of the available memory
 (the rest is for chunks of rows and what is found in them), but at most 100,000: more rows hardly
-change a choice, and take longer. A row counts 6.7 times its own size, and 16,000 bytes for its
-permuted labels (1,000 permutations and a copy, in the tests of features).
+change a choice, and take longer. A row counts 6.7 times its own size, and 32,000 bytes for its
+permuted labels (1,000 permutations and copies of them, in the tests of features).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["MODES", "Decision", "decide"]
 
 MODES = ("auto", "on", "off")
 _PEAK = 6.7
-_PERMUTED_ROW = 16_000
+_PERMUTED_ROW = 32_000
 _SHARE = 1 / 2
 _MOST_ROWS, _FEWEST_ROWS = 100_000, 100
 

@@ -21,13 +21,11 @@ What a pass found is saved as a checkpoint, so that an interrupted run repeats n
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,15 +43,15 @@ from tamis.comparison.metrics import versions
 from tamis.comparison.options import Options
 from tamis.comparison.prepare import find_disguised
 from tamis.comparison.results import MethodResult
-from tamis.comparison.store import ManifestMismatch, Store
 from tamis.comparison.stream_checkpoints import (
     Passes,
+    digest_file,
+    open_store,
     read_survey,
     write_survey,
 )
 from tamis.comparison.stream_decision import Decision
 from tamis.comparison.verification import Tallies, summarise_tallies, verify
-from tamis.tables.errors import InputError
 from tamis.tables.preparation import Preparation
 from tamis.tables.readers import read_table
 from tamis.tables.row_stream import RowStream, read_header, survey_rows
@@ -66,7 +64,6 @@ from tamis.tables.table_model import TableModel
 
 __all__ = ["Streamed", "open_stream"]
 
-_BLOCK = 1 << 22
 # Largest memory for counts of digits, with medians.
 _COUNT_BYTES = 2e8
 
@@ -212,7 +209,7 @@ class Streamed:
         assert isinstance(method, Centers)
         problem = part.problem
         missing = np.flatnonzero(self.survey.missing[: len(problem.preparation.numbers)])
-        preparation = self._learn(problem, missing, "training")
+        preparation = self._learn(problem, missing, "training", "in training")
         left = hashlib.blake2b(part.columns.tobytes(), digest_size=8).hexdigest()
 
         def chunks() -> Iterator[tuple]:
@@ -252,11 +249,11 @@ class Streamed:
         full = full[self.survey.missing[full] == 0]
         if full.size:
             key = hashlib.blake2b(full.tobytes(), digest_size=8).hexdigest()
-            more = self._learn(problem, full, f"model-{key}")
+            more = self._learn(problem, full, f"model-{key}", "in new rows")
             learned = replace(learned, fill=np.where(more.fill == 0, learned.fill, more.fill))
         return learned.restrict(used)
 
-    def _learn(self, problem, columns, key):
+    def _learn(self, problem, columns, key, where):
         """Learn from all rows what replaces missing values of some columns of numbers."""
         layout = problem.preparation
 
@@ -272,7 +269,7 @@ class Streamed:
         if not columns.size and not has_words:
             fill = np.zeros(layout.n_columns)
             return replace(layout, fill=fill, ranges=self.survey.ranges)
-        told = f"finding what replaces missing values in all {self.n_rows:,} rows ({key})"
+        told = f"finding what replaces missing values {where}, in all {self.n_rows:,} rows"
         found = self.passes(f"learned-{key}", told, make)
         texts = {
             name: replace(text, idf=found[f"idf{at}"] if text.kind == "tfidf" else None)
@@ -324,7 +321,10 @@ def open_stream(
     assert decision.sample_rows is not None
     store = None
     if folder is not None:
-        store = _open_store(source, reading, options, decision, folder, force, tell)
+        given = {**reading, "max_size": None, "sample_rows": decision.sample_rows}
+        given |= {name: getattr(options, name) for name in ("vectorizer", "ngrams", "seed")}
+        manifest = {"data": digest_file(source.path), "options": given, "versions": versions()}
+        store = open_store(folder, manifest, force, tell)
     passes = Passes(store, tell)
     header = read_header(source, reading)
 
@@ -389,25 +389,3 @@ def open_stream(
             "in few rows are not used"
         )
     return table, Streamed(decision, stream, table, columns, ignored, options.duplicates, passes)
-
-
-def _open_store(source, reading, options, decision, folder, force, tell):
-    hasher = hashlib.blake2b(digest_size=16)
-    with open(source.path, "rb") as file:
-        while block := file.read(_BLOCK):
-            hasher.update(block)
-    given = {name: value for name, value in reading.items() if name != "max_size"}
-    manifest = {
-        "data": hasher.hexdigest(),
-        "options": {**given, "sample_rows": decision.sample_rows}
-        | {name: getattr(options, name) for name in ("vectorizer", "ngrams", "seed")},
-        "versions": versions(),
-    }
-    manifest = json.loads(json.dumps(manifest, default=str))  # tuples become lists
-    try:
-        return Store(Path(folder), manifest, force, tell=tell)
-    except ManifestMismatch as error:
-        raise InputError(
-            f"{folder} holds results of a different comparison ({error}). Use another folder, or "
-            "--force to discard them."
-        ) from error
