@@ -181,9 +181,15 @@ def test_the_paper_s_algorithm_keeps_its_last_iterate_when_zero_weights_are_bett
 
 @pytest.mark.parametrize(
     ("theirs", "said"),
-    [(70.0, "another radius"), (95.0, "until convergence"), (80.0, "not explained")],
+    [
+        (70.0, "another radius"),
+        (65.0, "between 0.32 and 1"),
+        (85.0, "more iterations"),
+        (95.0, "until convergence"),
+        (80.0, "not explained"),
+    ],
 )
 def test_an_explanation_is_a_measured_one(modules, theirs, said):
-    curve = {0.1: 0.5, 1.0: 0.7, 10.0: 0.6}
+    curve = {0.3162: 0.6, 1.0: 0.7}
     entry, converged = {"mean": 0.6, "std": 0.02}, {"mean": 0.95}
-    assert said in modules("report")._explain(theirs, entry, curve, converged)[-1]
+    assert said in modules("report")._explain(theirs, entry, curve, converged, 0.85)[-1]

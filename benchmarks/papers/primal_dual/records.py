@@ -90,6 +90,12 @@ class Results:
         shared = sorted(set.intersection(*map(set, curves)), key=float)
         return {float(r): float(np.mean([curve[r] for curve in curves])) for r in shared}
 
+    def longer(self, name, method):
+        """Mean accuracy of Algorithm 1 with more iterations; None without records."""
+        prefix = f"longer/{name}/{method}/"
+        found = [r["accuracy"] for k, r in self.records.items() if k.startswith(prefix)]
+        return float(np.mean(found)) if found else None
+
     def difference(self, name, setting, method, rival):
         """Accuracies of one method minus those of another, over the folds that both have."""
         ours, theirs = self.folds(name, setting, method), self.folds(name, setting, rival)

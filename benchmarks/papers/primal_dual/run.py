@@ -14,7 +14,7 @@ from time import process_time
 
 import numpy as np
 from datasets import DATASETS, generate, load
-from methods import N_FOLDS, SETTINGS, evaluate, methods_of
+from methods import N_FOLDS, SETTINGS, evaluate, iterate_longer, methods_of
 from records import Results, make_settings
 from rivals import SOLVERS, time_to_gap
 from stopping import CASES, follow
@@ -31,7 +31,7 @@ FIXED = {"d": 1000, "m": 5000}  # samples while d is swept, features while m is
 TIME_TOL = 1e-3
 TIME_RADIUS = 1.0
 REPEAT_BELOW = 5.0  # seconds
-PARTS = ("stop", "time", "accuracy")
+PARTS = ("stop", "time", "accuracy", "longer")
 
 
 def main(arguments=None):
@@ -49,7 +49,7 @@ def main(arguments=None):
         say(f"{results.path.name} holds results of other settings or versions: starting again.")
     try:
         with threadpool_limits(1):
-            for key, measure in tasks(options):
+            for key, measure in tasks(options, results):
                 if key not in results.records:
                     start = process_time()
                     results.add(key, measure())
@@ -69,7 +69,7 @@ def main(arguments=None):
     return 0
 
 
-def tasks(options):
+def tasks(options, results):
     """Key and function of every measurement, the first repeats first."""
     if "stop" in options.parts:
         for name in options.only[:1]:
@@ -85,6 +85,21 @@ def tasks(options):
             for name in options.only:
                 if repeat < DATASETS[name].repeats:
                     yield from accuracy_tasks(options, name, repeat)
+    if "longer" in options.parts:
+        yield from longer_tasks(options, results)
+
+
+def longer_tasks(options, results):
+    """The l1 loss with more iterations of Algorithm 1, at the radii that were chosen for 30."""
+    for name in options.only:
+        for place, record in results.folds(name, "published", "l1").items():
+            if place.startswith("0/"):
+
+                def measure(name=name, radius=record["radius"], fold=int(place[2:])):
+                    X, y = load(name, options.data)
+                    return iterate_longer(X, y, "l1", radius, fold, options.seed)
+
+                yield f"longer/{name}/l1/{place}", measure
 
 
 def accuracy_tasks(options, name, repeat):
