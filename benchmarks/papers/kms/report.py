@@ -133,8 +133,8 @@ def _differences(results, published):
         "",
         "More than twice the standard deviation of the difference: that over splits, but at least "
         "that of a test part of this size; positive: ours has the larger error. One explanation "
-        f"was checked on {len(tried)} sets: perhaps the paper's samplers have only their share of the 128 "
-        "configurations drawn from the whole space, about "
+        f"was checked on {len(tried)} sets: perhaps the paper's samplers have only their share of "
+        "the 128 configurations drawn from the whole space, about "
         f"{SHARES['K-Means']} for K-Means and {SHARES['FFT']} for the others. Of so few, the 15 "
         "best are worse. The second column has the cells that agree with such a search.",
         "",
