@@ -84,9 +84,9 @@ def _read(name, data_home):
 def as_published(name, data):
     """Features and classes as Table 2 of the paper counts them.
 
-    Four of its sets are not the ones that their names suggest: the last column of the file was
-    taken for the class, whatever it is, and all other columns for features. Words were coded in
-    alphabetical order.
+    The paper does not describe them. For four sets the counts fit if the last column of the file
+    was taken for the class, whatever it is, and all other columns for features. That the words of
+    car were coded in alphabetical order is a guess, made because the published errors are larger.
     """
     X, y = data["X"].astype(np.float64), data["y"]
     if name == "car":

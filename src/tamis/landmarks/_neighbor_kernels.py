@@ -134,8 +134,8 @@ def _raise(top, s):
 def _reached_by(top, most, k):
     """A value that at least k of `top` reach, about the k-th largest.
 
-    Each place of `most` stands for some groups, and k of them at least: so many groups reach the
-    least of the largest, and halving starts there.
+    `most` takes the maxima of MOST sets of groups. Each set has a group that reaches the least of
+    them, and k is at most MOST: so halving may start there.
     """
     for p in range(most.size):
         most[p] = top[p]
