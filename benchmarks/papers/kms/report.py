@@ -28,7 +28,7 @@ def write_report(results, published):
         "# Landmarks: the experiments of the paper",
         f"{published['paper']}. Balanced errors in percent. Raetsch's sets: the splits of the "
         "collection in their order, only some of which are the paper's own. UCI: all rows, with "
-        "as many features and classes as Table 2 of the paper counts. The paper does not say which "
+        "as many features and classes as Table 2 of the paper counts. It does not say which "
         "they are; for some sets they are inferred: in agaricuslepiota the class is the habitat, "
         "in drugconsumption the last drug, in mlprove whether no heuristic is best; yeast has the "
         "name of the sequence as a feature (here the number of the row stands for it). The words "
