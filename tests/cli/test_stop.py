@@ -230,8 +230,8 @@ def test_a_full_disk_is_one_line_and_keeps_the_work(
     assert last.startswith("tamis: error: no space left on the disk (")
     assert "run the same command again" in last
     assert not any("error" in line for line in said)
-    # The manifest and run.json come first; what is not whole is not there.
-    assert units_in(run) == min(n_whole - 2, N_UNITS)
+    # The manifest, run.json and the decision to stream come first; what is not whole is not there.
+    assert units_in(run) == min(n_whole - 3, N_UNITS)
     assert not list(run.rglob("*.part"))
     code, _, err = tamis(*words, "--n-jobs", 1, "-o", run)
     assert code == 0, err

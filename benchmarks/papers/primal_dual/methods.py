@@ -1,7 +1,6 @@
 """The losses of the poster's table, with the settings they are run with."""
 
 import warnings
-from dataclasses import replace
 from time import process_time
 
 import numpy as np
@@ -37,27 +36,9 @@ def methods_of(setting):
     return [m for m in METHODS if setting == "published" or m != "Frobenius norm"]
 
 
-class LastIterate:
-    """Keeps the last iterate also if W = 0 has a lower objective, which is usual after 30."""
-
-    def _store(self, data, problem, solution, n_samples):
-        unit = max(solution.unit, 2 * solution.pair.primal.value)
-        super()._store(data, problem, replace(solution, unit=unit), n_samples)
-        self.relative_gap_ = self.gap_ / solution.unit
-
-
-class PaperClassifier(LastIterate, PrimalDualClassifier):
-    """Algorithm 1 of the paper."""
-
-
-class PaperNormClassifier(LastIterate, NormClassifier):
-    """Algorithm 1 of the paper, with the Frobenius norm as its loss."""
-
-
 def make_model(setting, method, max_iter):
     """An untrained classifier; `max_iter` is for the settings that converge."""
-    kind = PaperClassifier if setting == "published" else PrimalDualClassifier
-    kind = PaperNormClassifier if method == "Frobenius norm" else kind
+    kind = NormClassifier if method == "Frobenius norm" else PrimalDualClassifier
     parameters = {"max_iter": max_iter, **METHODS[method], **SETTINGS[setting]}
     return kind(head="projection", warm_start=setting != "published", **parameters)
 

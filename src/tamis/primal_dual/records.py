@@ -32,7 +32,7 @@ def record_of(data, problem, solution, n_samples, *, keep_dual=True, dispersion=
         features with non-zero rows, "rows" these rows, and "size" what the ball makes small.
     """
     primal, dual = solution.pair.primal, solution.pair.dual
-    if solution.unit - primal.value <= _ROUNDING * solution.unit:
+    if abs(solution.unit - primal.value) <= _ROUNDING * solution.unit:
         primal, dispersion = problem.empty(), None  # the rest of W is rounding
     selected = np.flatnonzero(used_rows(primal.W))
     gap = float(max(primal.value - dual.value, 0.0))

@@ -21,7 +21,7 @@ from tamis.tables.missing import MissingWords
 from tamis.tables.raw import find_column
 from tamis.tables.rows import read_rows
 from tamis.tables.sampling import MOST_LABELS, RowSample, Survey
-from tamis.tables.source import Source
+from tamis.tables.source import Source, readable
 from tamis.tables.table import Columns, Table
 from tamis.tables.text import sniff
 from tamis.tables.values import match_labels, parse_numbers
@@ -58,9 +58,12 @@ def why_not(source: Source, options: Mapping[str, Any]) -> str | None:
         from tamis.tables.h5ad import NotInRowsError, open_h5ad
 
         try:
-            open_h5ad(source, options.get("layer")).__exit__()
+            with readable(source):
+                open_h5ad(source, options.get("layer")).__exit__()
         except NotInRowsError as error:
             return str(error)
+        except InputError:  # reading the table says what is wrong with it
+            return None
     return None
 
 
