@@ -1102,3 +1102,13 @@ def test_raw_data_out_of_scale_are_told():
     X, y = make_data()
     with pytest.raises(ValueError, match=r"columns of norm up to .*use standardize=True"):
         PrimalDualClassifier(standardize=False).fit(1e100 * X, y)
+
+
+def test_the_last_iterate_of_the_paper_is_kept_also_above_the_empty_model():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 40)), np.arange(60) % 2
+    X[:, 0] += y
+    few = PrimalDualClassifier(20.0, algorithm="paper", loss="l1", max_iter=1).fit(X, y)
+    empty = PrimalDualClassifier(1e-9, loss="l1").fit(X, y)
+    assert few.objective_ > empty.objective_
+    assert few.n_features_ > 0
