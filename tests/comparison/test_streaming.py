@@ -229,7 +229,7 @@ def test_the_decision_compares_the_table_with_the_memory(data, monkeypatch):
     assert decided(1e12).sentence is None
     assert not decided(6.8 * size).streams and decided(6.6 * size).streams
     small = decided(6 * size)
-    n_rows = 3 * size / 6.7 / (size / 2805)  # of 2,550 rows, estimated with a margin
+    n_rows = 2 * size / 6.7 / (size / 2805)  # of 2,550 rows, estimated with a margin
     assert small.sample_rows == pytest.approx(n_rows, rel=0.1)
     assert decided(1e12, "on").sample_rows == 100_000
     assert decided(1e12, max_size=int(size / 2)).streams

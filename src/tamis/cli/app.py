@@ -61,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say("stopped.", _FAILED)
     except MemoryError:
         return _say(
-            "error: not enough memory. Use fewer rows or columns, or tamis fit --stream on.",
+            "error: not enough memory. What a run has finished is kept: repeat the command. Or "
+            "use fewer rows or columns, or tamis fit --stream on with a smaller --max-size.",
             _FAILED,
         )
     except OSError as error:

@@ -2,7 +2,7 @@
 
 Comparing methods takes about 6.7 times the memory of the table, measured at its peak. A table is
 streamed if that is more than the memory that is available within the limits of the process and of
-its container. The sample then has as many rows as can be compared in half of the available memory
+its container. The sample then has as many rows as can be compared in a third of this memory
 (the rest is for chunks of rows and what is found in them), but at most 100,000: more rows hardly
 change a choice, and take longer. A row counts 6.7 times its own size, and 32,000 bytes for its
 permuted labels (1,000 permutations and copies of them, in the tests of features).
@@ -25,7 +25,7 @@ __all__ = ["MODES", "Decision", "decide"]
 MODES = ("auto", "on", "off")
 _PEAK = 6.7
 _PERMUTED_ROW = 32_000
-_SHARE = 1 / 2
+_SHARE = 1 / 3
 _MOST_ROWS, _FEWEST_ROWS = 100_000, 100
 
 
