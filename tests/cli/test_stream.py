@@ -38,6 +38,7 @@ def test_a_streamed_run_says_and_records_it_and_resumes(data, tamis, tmp_path):
     assert told["outside_sample"]["rows"] == 1500 - told["sampled_rows"]
     page = (run / "report.html").read_text()
     assert "random sample of" in page and "rows outside the sample" in page
+    assert f"a sample of {told['sampled_rows']} of 1,500 rows" in page
     # Again: no pass is repeated, and the model is the same. More memory changes nothing.
     model = (run / "model.json").read_bytes()
     words = ("fit", data, "--target", "y", "--max-size", "1GB", *FAST, "-o", run)

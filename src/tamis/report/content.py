@@ -199,6 +199,7 @@ def _data(comparison, metrics):
     total = sum(data["classes"].values())
     return {
         "rows": data["rows"],
+        "all_rows": metrics.get("streaming", {}).get("rows", data["rows"]),
         "features": data["features"],
         "classes": [(c, n, n / total) for c, n in data["classes"].items()],
         "sample_groups": data["sample_groups"],
