@@ -258,7 +258,7 @@ def to_dense(X):
 
 
 def weighted_gram(X, weights):
-    """``X.T @ diag(weights) @ X`` as a dense array of numpy; rows of weight 0 are not touched."""
+    """``X.T @ diag(weights) @ X`` as a dense array of numpy."""
     if is_on_device(X):
         return to_host(X.T @ (X * weights[:, None]))
     if sparse.issparse(X):

@@ -157,6 +157,8 @@ def test_wrong_chunks(rows):
         model.fit_chunks(iter(chunks_of(X, y)))
     with pytest.raises(ValueError, match="warm_start=False"):
         PrimalDualClassifier(warm_start=True).fit_chunks(chunks_of(X, y))
+    with pytest.raises(ValueError, match="device=None"):
+        PrimalDualClassifier(device="cuda").fit_chunks(chunks_of(X, y))
     large = np.where(np.arange(40) == 3, 1e300, 1.0) * np.sign(X)
     with pytest.raises(ValueError, match="overflow"):
         model.fit_chunks(chunks_of(large, y))

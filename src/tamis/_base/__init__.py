@@ -2,7 +2,7 @@
 
 from tamis._base.callbacks import TamisEstimator, steps, with_callbacks
 from tamis._base.decisions import DecisionMixin, adjust, softmax
-from tamis._base.devices import check_device, is_dispatching, like_input, send_to_device
+from tamis._base.devices import check_device, like_input, send_to_device
 from tamis._base.explanation import Explanation
 from tamis._base.feature_groups import find_feature, name_some, read_groups
 from tamis._base.input import (
@@ -40,7 +40,6 @@ __all__ = [
     "decode_labels",
     "encode_labels",
     "find_feature",
-    "is_dispatching",
     "is_real",
     "largest",
     "like_input",

@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import column_or_1d
 
 from tamis._array import Matrix, is_sparse
-from tamis._base import check_finite, require_two_classes
+from tamis._base import check_finite, decode_labels, require_two_classes, resolve_n_features
 from tamis._passes import Passes
 from tamis.centers._training import scaled_model, spread_over
 from tamis.centers.median_search import MedianSearch, Survey, plan_search, survey
-from tamis.centers.model import CenterModel
 from tamis.centers.ranking import from_medians
 from tamis.centers.segments import ClassMedians
 from tamis.centers.statistics import ClassMoments, summarise
 from tamis.centers.units import divide
 
-__all__ = ["train_chunks"]
+__all__ = ["train_passes"]
 
 # Sums of numbers up to this size do not overflow.
 _LARGEST = 2.0**900
@@ -167,26 +167,31 @@ class _Search(_Task):
             return self.search.deviations(*part)
 
 
-def train_chunks(
-    estimator: Any, passes: Passes, classes: NDArray | None, max_bytes: float
-) -> tuple[CenterModel, int]:
-    """Train on chunks.
+def train_passes(
+    estimator: Any, passes: Passes, classes: ArrayLike | None, max_bytes: float
+) -> None:
+    """Fit a `SparseCenterClassifier` on chunks.
 
     Parameters
     ----------
     estimator : SparseCenterClassifier
-        Its `classes_`, features and groups are set.
+        Gets its fitted attributes.
     passes : Passes
-    classes : ndarray or None
+    classes : array-like of shape (n_classes,) or None
         All classes; None: those that occur.
     max_bytes : float
         Memory for counts.
-
-    Returns
-    -------
-    model : CenterModel
-    n_rows : int
     """
+    if classes is not None:
+        classes = np.unique(column_or_1d(decode_labels(classes)))
+    model, n_rows = _train(estimator, passes, classes, max_bytes)
+    k = resolve_n_features(estimator.n_features_to_select, estimator._n_choices)
+    estimator._keep(model, k, estimator.n_features_to_select)
+    estimator._n_rows = n_rows
+
+
+def _train(estimator, passes, classes, max_bytes):
+    """The model and the number of rows; sets the estimator's classes, features and groups."""
     estimator._check_parameters()
     # Groups and kept features concern the choice, which is made of the merged summaries.
     plain = clone(estimator).set_params(feature_groups=None, keep=None)

@@ -16,7 +16,7 @@ from tamis._array import is_sparse
 from tamis._base import decode_labels, resolve_n_features, steps, with_callbacks
 from tamis._passes import LocalChunks
 from tamis.centers._fitted import FittedCenters
-from tamis.centers.chunks import train_chunks
+from tamis.centers.chunks import train_passes
 from tamis.centers.model import CenterModel
 from tamis.centers.path import CentersPath, check_levels
 from tamis.centers.statistics import ClassMoments, summarise
@@ -234,13 +234,8 @@ class SparseCenterClassifier(FittedCenters):
                 f"covariance={self.covariance!r} needs all data at once. Call fit, or use "
                 "covariance=None."
             )
-        if classes is not None:
-            classes = np.unique(column_or_1d(decode_labels(classes)))
         passes = LocalChunks(chunks, is_read_again=self.metric == "l1")
-        model, n_rows = train_chunks(self, passes, classes, max_bytes)
-        k = resolve_n_features(self.n_features_to_select, self._n_choices)
-        self._keep(model, k, self.n_features_to_select)
-        self._n_rows = n_rows
+        train_passes(self, passes, classes, max_bytes)
         return self
 
     def fit_path(

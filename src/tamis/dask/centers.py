@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import column_or_1d
 
-from tamis._base import decode_labels, resolve_n_features
 from tamis.centers import SparseCenterClassifier
-from tamis.centers.chunks import train_chunks
+from tamis.centers.chunks import train_passes
 from tamis.dask.base import DaskClassifier
 from tamis.dask.blocks import DaskBlocks
 
@@ -100,13 +97,8 @@ class DaskSparseCenterClassifier(DaskClassifier):
         self : DaskSparseCenterClassifier
         """
         model = self._make_local(SparseCenterClassifier)
-        if classes is not None:
-            classes = np.unique(column_or_1d(decode_labels(classes)))
         passes = DaskBlocks(X, y, sample_weight, self.client, self.worker_timeout)
-        trained, n_rows = train_chunks(model, passes, classes, self.max_bytes)
-        k = resolve_n_features(self.n_features_to_select, model._n_choices)
-        model._keep(trained, k, self.n_features_to_select)
-        model._n_rows = n_rows
+        train_passes(model, passes, classes, self.max_bytes)
         self._keep_model(model)
         return self
 

@@ -61,7 +61,7 @@ def train_passes(estimator: Any, passes: Passes, max_bytes: float) -> None:
     estimator._check_parameters()
     check_radius("radius", estimator.radius)
     check_number("max_bytes", max_bytes)
-    for name, needed in (("algorithm", "fast"), ("warm_start", False)):
+    for name, needed in (("algorithm", "fast"), ("warm_start", False), ("device", None)):
         if getattr(estimator, name) != needed:
             raise ValueError(
                 f"Training on chunks needs {name}={needed!r}, got {getattr(estimator, name)!r}."
