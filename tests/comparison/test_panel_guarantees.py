@@ -229,3 +229,13 @@ def test_alternatives_of_a_forward_panel_are_its_swaps():
     assert alternatives["panels"] == len(swaps.near) > 0 and not alternatives["is_exhaustive"]
     assert alternatives["first"][0] == [f"x{j}" for j in swaps.near[0].features]
     assert alternatives["in_all"] == [f"x{j}" for j in np.flatnonzero(swaps.status() == "all")]
+
+
+def test_a_panel_of_rare_words_has_no_swaps_but_says_why():
+    rng = np.random.default_rng(0)
+    y = np.arange(100) % 2
+    X = (rng.random((100, 200)) < 0.03).astype(float)
+    X[:, 0] = y
+    records, told = described(make(X, y), "panel", 1)
+    assert list(records) == ["x0"]
+    assert told["alternatives"]["reason"].startswith("rare words are chosen along a path")

@@ -16,6 +16,7 @@ from tamis.centers import SparseCenterClassifier
 from tamis.comparison.method import Method, Trained
 from tamis.guarantees import NearOptimalPanels, swap_panels
 from tamis.guarantees.gain_errors import gain_standard_error
+from tamis.panel.selection import is_rare
 
 __all__ = ["find_alternatives"]
 
@@ -74,6 +75,8 @@ def _swapped(trained, place):
     part, problem = trained.part, trained.part.problem
     if part.present.size < part.columns.size:
         return {"reason": "a feature has several columns"}
+    if is_rare(part.X):
+        return {"reason": "rare words are chosen along a path, so there are no steps to swap"}
     features = trained.features(place)
     features = features[~problem.kept[features]]
     n_problems = 1 if part.known.size == 2 else part.known.size
