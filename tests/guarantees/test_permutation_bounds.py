@@ -199,3 +199,19 @@ def test_blocks_do_not_change_the_result(monkeypatch):
         assert_allclose(getattr(parts, name)[first], getattr(whole, name)[first])
     assert_allclose(parts.critical, whole.critical[:30])
     assert parts.at_least([48]) == whole.at_least([48]) == 1
+
+
+@pytest.mark.parametrize("metric", ["l2", "l1"])
+def test_blocks_of_labellings_do_not_change_shares(metric, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(30, 4)), rng.integers(-1, 3, size=(25, 30))
+    whole = shares_of_labellings(X, labels, 3, metric)
+    monkeypatch.setattr("tamis.guarantees.shares._BLOCK_LABELS", 90)
+    assert_array_equal(shares_of_labellings(X, labels, 3, metric), whole)
+
+
+def test_permuted_labels_need_one_byte_each():
+    codes = np.arange(300) % 3
+    labels = permuted_labels(codes, np.zeros(300, dtype=int), 20, np.random.RandomState(0))
+    assert labels.itemsize == 1
+    assert (np.sort(labels, axis=1) == np.sort(codes)).all()

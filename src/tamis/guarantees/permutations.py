@@ -100,7 +100,7 @@ def make_units(
 
 def permuted_labels(
     codes: NDArray, blocks: NDArray, n_permutations: int, random_state: np.random.RandomState
-) -> NDArray[np.int64]:
+) -> NDArray[np.signedinteger]:
     """Labels of all units: the true ones, then random permutations.
 
     Parameters
@@ -114,9 +114,11 @@ def permuted_labels(
 
     Returns
     -------
-    labels : ndarray of int64 of shape (n_permutations + 1, n_units)
+    labels : ndarray of shape (n_permutations + 1, n_units)
+        Of the smallest signed type that holds the classes.
     """
-    labels = np.tile(codes.astype(np.int64), (n_permutations + 1, 1))
+    codes = codes.astype(np.min_scalar_type(-1 - int(codes.max())))
+    labels = np.tile(codes, (n_permutations + 1, 1))
     for block in np.unique(blocks):
         units = np.flatnonzero(blocks == block)
         for b in range(1, n_permutations + 1):

@@ -41,6 +41,8 @@ __all__ = [
 
 # Numbers per block of shares: a few such blocks fit into the cache.
 _BLOCK = 1 << 17
+# Labels that are looked at together: labellings of many rows would need gigabytes otherwise.
+_BLOCK_LABELS = 1 << 22
 # Shares that differ by less are equal: rounding must not decide about ties.
 _DIGITS = 10
 
@@ -99,14 +101,25 @@ def shares_of_labellings(
         Between 0 and 1, rounded to 10 digits; 0 for constant columns.
     """
     values = columns_first(X)
-    shares = _mean_shares if metric == "l2" else _median_shares
-    result = shares(values, labels, n_classes)
+    if metric == "l1":
+        result = median_shares_of_sets(values, labels, n_classes, 1)[:, :, 0]
+    else:
+        values -= values.mean(axis=1, keepdims=True)
+        result = np.empty((values.shape[0], labels.shape[0]))
+        for some in _labelling_blocks(labels):
+            result[:, some] = _mean_shares(values, labels[some], n_classes)
     np.round(result, _DIGITS, out=result)
     return np.clip(result, 0.0, 1.0, out=result)
 
 
+def _labelling_blocks(labels):
+    """Slices of labellings whose weights fit into memory of bounded size."""
+    step = max(1, _BLOCK_LABELS // max(1, labels.shape[1]))
+    return (slice(first, first + step) for first in range(0, labels.shape[0], step))
+
+
 def _mean_shares(values, labels, n_classes):
-    values -= values.mean(axis=1, keepdims=True)
+    """Shares of centred columns, for means."""
     present = labels >= 0
     rest = None if present.all() else values @ present.T.astype(np.float64)
     weights = np.zeros(labels.shape)
@@ -135,10 +148,6 @@ def _mean_shares(values, labels, n_classes):
     return np.divide(between, np.maximum(spread, 1e-14, out=spread), out=between)
 
 
-def _median_shares(values, labels, n_classes):
-    return median_shares_of_sets(values, labels, n_classes, 1)[:, :, 0]
-
-
 def median_shares_of_sets(
     values: NDArray, labels: NDArray, n_classes: int, n_sets: int
 ) -> NDArray[np.float64]:
@@ -158,12 +167,15 @@ def median_shares_of_sets(
     """
     order = np.argsort(values, axis=1)
     values = np.take_along_axis(values, order, axis=1)
-    n_labels = n_sets * n_classes
-    labels = np.where(labels < 0, n_labels, labels)
-    sizes = np.stack([(labels == c).sum(axis=1) for c in range(n_labels + 1)], axis=1)
-    weights = np.divide(1.0, sizes, out=np.zeros(sizes.shape), where=sizes > 0)
-    weights[:, n_labels] = 0.0
+    order = order.astype(np.uint32)
     shares = np.empty((values.shape[0], labels.shape[0], n_sets))
-    order, labels = order.astype(np.uint32), labels.astype(np.uint32)
-    median_shares(values, order, labels, sizes, weights, n_classes, shares)
+    n_labels = n_sets * n_classes
+    for some in _labelling_blocks(labels):
+        places = np.where(labels[some] < 0, n_labels, labels[some]).astype(np.uint32)
+        sizes = np.stack([(places == c).sum(axis=1) for c in range(n_labels + 1)], axis=1)
+        weights = np.divide(1.0, sizes, out=np.zeros(sizes.shape), where=sizes > 0)
+        weights[:, n_labels] = 0.0
+        part = np.empty((values.shape[0], places.shape[0], n_sets))
+        median_shares(values, order, places, sizes, weights, n_classes, part)
+        shares[:, some] = part
     return shares

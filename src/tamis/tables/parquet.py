@@ -25,7 +25,7 @@ def _open(path):
         from pyarrow import parquet
     except ImportError as error:
         raise InputError("reading parquet needs pyarrow: pip install 'tamis[cli]'") from error
-    return parquet.ParquetFile(path)
+    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
 
 
 def _kind(dtype):
