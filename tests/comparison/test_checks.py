@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tamis import compare
 from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
 from tamis.comparison.checks.result import chance_level, check_result
 from tamis.comparison.prepare import find_disguised, handle_duplicates
+from tamis.comparison.scores import area_under_curve
 from tamis.paths.copies import find_copies
 from tamis.tables import Columns, Table, lay_out
 from tests.comparison.problems import make
@@ -305,7 +307,9 @@ def result(right, codes, fold_of, honest, groups=None):
         problem=SimpleNamespace(
             codes=codes, classes=np.arange(2), n_rows=codes.size, groups=groups, weights=None
         ),
-        settings=SimpleNamespace(scoring="balanced_accuracy", seed=0),
+        settings=SimpleNamespace(
+            scoring="balanced_accuracy", seed=0, min_sensitivity=None, misclassification=None
+        ),
         folds=folds,
         results=[found],
         choice=SimpleNamespace(method="centers", place=0),
@@ -335,6 +339,39 @@ def test_a_score_whose_interval_includes_chance_is_told():
     right = np.random.default_rng(0).random(200) < 0.55
     honest = SimpleNamespace(low=0.44, high=0.6)
     assert codes_of(check_result(result(right, CODES, FOLD_OF, honest))) == ["chance"]
+
+
+QUICK = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}
+
+
+def rare(shift, seed=0, n=240):
+    """A class of one row in six that differs in the first column, but for a few rows."""
+    rng = np.random.default_rng(seed)
+    y = (np.arange(n) % 6 == 0).astype(int)
+    X = rng.normal(size=(n, 4))
+    X[:, 0] += shift * (y - 4 * (np.arange(n) % 60 == 0))
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "asked", [{"positive": 1, "min_sensitivity": 0.98}, {"scoring": "accuracy"}]
+)
+def test_decisions_like_those_of_a_constant_are_not_called_chance(asked):
+    comparison = compare(*rare(1.0), **QUICK, **asked)
+    honest = comparison.honest_score
+    scoring = comparison.settings.scoring
+    assert honest.low <= chance_level(comparison.problem.codes, scoring)  # moved, not worthless
+    area = area_under_curve(comparison.problem.codes, honest.predictions.probabilities)
+    assert area > 0.65
+    found = codes_of(comparison.checks)
+    assert "chance" not in found and "constant" in found
+
+
+@pytest.mark.parametrize(
+    "asked", [{"positive": 1, "min_sensitivity": 0.98}, {"scoring": "accuracy"}]
+)
+def test_noise_is_called_chance_whatever_moves_the_decisions(asked):
+    assert "chance" in codes_of(compare(*rare(0.0), **QUICK, **asked).checks)
 
 
 @pytest.mark.parametrize(

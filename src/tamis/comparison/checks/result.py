@@ -4,6 +4,7 @@ import numpy as np
 
 from tamis.comparison.checks.check import Check
 from tamis.comparison.results import score_rows
+from tamis.comparison.spread import Rows
 from tamis.paths.seeds import make_generator
 
 __all__ = ["chance_level", "check_result"]
@@ -49,15 +50,47 @@ def chance_level(codes, scoring, weights=None):
 
 
 def _chance(comparison):
-    problem, honest = comparison.problem, comparison.honest_score
-    level = chance_level(problem.codes, comparison.settings.scoring, problem.weights)
-    if honest is None or not honest.low <= level:
+    """Whether the data show that a model works, and whether its decisions are worth more than one.
+
+    A threshold, or a rare class that accuracy lets a model ignore, moves the decisions of a good
+    model to those of a constant. So where one of them is at work, the ranking of the rows by their
+    probabilities is tested, which no threshold changes.
+    """
+    problem, settings, honest = comparison.problem, comparison.settings, comparison.honest_score
+    if honest is None:
         return
-    yield Check(
+    level = chance_level(problem.codes, settings.scoring, problem.weights)
+    is_constant = honest.low <= level
+    moved = settings.min_sensitivity is not None or settings.scoring == "accuracy"
+    if not moved or settings.scoring == "roc_auc" or honest.predictions is None:
+        if is_constant:
+            yield _tell_chance("honest score", honest.low, honest.high, level)
+        return
+    made = honest.predictions
+    rows = Rows.of(problem, "roc_auc", settings.seed)
+    low, high = rows.interval(made.labels, made.probabilities)
+    if low <= 0.5:
+        yield _tell_chance("area under the ROC curve (honest)", low, high, 0.5)
+    elif is_constant:
+        area = rows.score(made.labels, made.probabilities)
+        yield Check(
+            "constant",
+            "warning",
+            f"The probabilities rank the rows better than chance (area under the ROC curve "
+            f"{area:.3f}, {low:.3f} to {high:.3f}), but the decisions are not shown to be better "
+            f"than always giving the same answer: the interval of the honest score, "
+            f"{honest.low:.3f} to {honest.high:.3f}, includes {level:.3f}.",
+            "Use the probabilities, or move the threshold: a smaller minimal sensitivity, or a "
+            "score that counts each class the same.",
+        )
+
+
+def _tell_chance(name, low, high, level):
+    return Check(
         "chance",
         "warning",
-        f"The interval of the honest score, {honest.low:.3f} to {honest.high:.3f}, includes "
-        f"{level:.3f}, the score of a constant prediction.",
+        f"The interval of the {name}, {low:.3f} to {high:.3f}, includes {level:.3f}, the score of "
+        "a constant prediction.",
         "These data do not show that any model works; do not report the features as findings.",
     )
 
