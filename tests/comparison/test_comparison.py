@@ -222,7 +222,7 @@ def test_the_final_model_is_the_model_of_the_folds_without_what_it_can_spare(nam
     at = 1
     choice = point(comparison, name, at)
     model, trained = fit_final(comparison, choice)
-    records, _ = describe_features(comparison, choice, trained)
+    records, _ = describe_features(comparison, choice, trained, {})
     assert set(model.classes_) == {"ab", "cd"}
     part = problem.train_part(np.arange(90), problem.codes, 0)
     levels = list(comparison.results[0].levels)

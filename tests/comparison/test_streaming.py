@@ -70,6 +70,20 @@ def stream(data, reading, options, folder=None, tell=lambda message: None, rows=
     return compare_table(table, options, streamed=streamed, n_jobs=1)
 
 
+def test_a_score_outside_the_sample_that_fails_costs_nothing_else(data, monkeypatch):
+    def fail(*words):
+        raise ValueError("no pass today")
+
+    monkeypatch.delenv("TAMIS_DEBUG", raising=False)
+    monkeypatch.setattr("tamis.comparison.stream_description.verify", fail)
+    comparison = stream(data, READING, make_options("centers"))
+    with pytest.warns(UserWarning, match="the score outside the sample could not be made: no"):
+        metrics = comparison.metrics
+    assert metrics["not_described"] == {"outside_sample": "no pass today (ValueError)"}
+    assert metrics["streaming"]["outside_sample"] is None
+    assert metrics["streaming"]["parts"]["final model"].startswith("streamed: all")
+
+
 # Medians of rare words are zero. The rest of the pairs run with the slow tests.
 @pytest.mark.parametrize(
     ("method", "kind"),
@@ -196,7 +210,7 @@ def test_a_killed_run_resumes_without_repeating_passes(data, tmp_path):
 
         try:
             comparison = stream(data, READING, options, tmp_path / "killed", tell)
-            model = comparison.table_model(comparison.choice)
+            model = comparison.fitted(comparison.choice)[0]
         except Killed:
             continue
     assert len(said) == len(set(said)) and len(said) >= 6

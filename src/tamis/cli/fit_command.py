@@ -8,13 +8,16 @@ import threading
 import time
 from collections import Counter
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 from tamis.cli.data import EMBEDDED, load
 from tamis.cli.printing import print_lines, say
 from tamis.cli.show import show_results
+from tamis.comparison.attempts import attempt, tell_failure
 from tamis.comparison.baselines import find_method
 from tamis.comparison.comparing import Callback, compare_table
+from tamis.comparison.describing import save_first, save_rest
 from tamis.comparison.folder import RunFolder
 from tamis.tables.errors import InputError
 
@@ -63,8 +66,8 @@ def run(options):
         say(f"{name} failed on these data: {message}")
     if comparison.choice is None:
         say("No method was finished, so there is nothing to recommend yet.")
-    else:
-        conclude(comparison, comparison.final_choice, folder, options, start, about=about)
+    elif not conclude(comparison, comparison.final_choice, folder, options, start, about=about):
+        comparison.why_stopped = "stopped"
     if comparison.why_stopped or comparison.n_left:
         _say_how_to_resume(comparison, folder)
     if folder is None:
@@ -186,37 +189,53 @@ def write_page(comparison, choice, folder, *, run=None, argv=None, path=None, **
 
 
 def conclude(comparison, choice, folder, options, start=None, *, run=None, about=None):
-    """Write the model of one method and level, and print the results.
+    """Write the model of one method and level, then describe it, and print the results.
 
-    `run` is the folder that `tamis pick` can use, if it is another one.
+    `run` is the folder that `tamis pick` can use, if it is another one. False if Ctrl-C ended the
+    description; parts of it that fail are told, and cost nothing else.
     """
-    _, records, metrics = comparison.fitted(choice)
     if start is not None:
-        metrics["seconds"] = time.perf_counter() - start
+        comparison.seconds = time.perf_counter() - start
+    if folder is not None:
+        for line in save_first(comparison, choice, folder, options.guard):
+            say(line)
+        folder.write_about(about)
+    try:
+        _describe(comparison, choice, folder, options, run)
+    except KeyboardInterrupt:
+        if folder is not None:
+            say(f"stopped while the model was described; the model is in {folder.path}")
+        return False
+    return True
+
+
+def _describe(comparison, choice, folder, options, run):
+    """Describe a model in its folder, and print the results."""
+    if folder is not None:
+        save_rest(comparison, choice, folder, options.guard)
+    _, records, metrics = comparison.fitted(choice)
+    failed = metrics["not_described"]
     in_batch = [r["feature"] for r in records if r.get("tells_batch")]
     if in_batch:
         say(
             "these features differ between batches and may not generalise: "
             f"{', '.join(in_batch[:10])}"
         )
-    if folder is not None:
-        for line in comparison.save(folder.path, choice, guard=options.guard):
-            say(line)
-        folder.write_about(about)
-        if options.report:
-            try:
-                write_page(comparison, choice, folder, run=run, argv=options.argv)
-            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-                if os.environ.get("TAMIS_DEBUG"):
-                    raise
-                say(
-                    f"report.html was not written: {' '.join(str(error).split())}. This is a bug "
-                    "in tamis, please report it; all other results are complete."
-                )
+    lines, known = [], dict(failed)
+    if folder is not None and options.report:
+        write = partial(write_page, comparison, choice, folder, run=run, argv=options.argv)
+        attempt(failed, "report", write)
+    if not options.json:
+        lines = attempt(failed, "results", partial(show_results, metrics, records), [])
+    for part, reason in failed.items():
+        say(tell_failure(part, reason))
+    if folder is not None and failed != known:
+        folder.write_json("metrics.json", metrics)
     if options.json:
         print_lines(json.dumps(metrics, indent=1, ensure_ascii=False).split("\n"))
         return
-    print_lines(show_results(metrics, records))
+    if lines:
+        print_lines(lines)
     if folder is not None:
         print_lines(["", f"written to {folder.path}: {', '.join(folder.results)}"])
 

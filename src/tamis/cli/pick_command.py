@@ -32,6 +32,8 @@ def run(options):
         comparison = comparison.excluding(options.method, options.without)
     choice = comparison.find(options.method, options.n_features)
     target.check()
-    conclude(comparison, choice, target, options, run=str(source.path), about=source.about)
+    is_done = conclude(
+        comparison, choice, target, options, run=str(source.path), about=source.about
+    )
     target.write_json("run.json", words)
-    return 0
+    return 0 if is_done else 1

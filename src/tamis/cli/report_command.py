@@ -5,7 +5,8 @@ from pathlib import Path
 from tamis.cli.data import find_words
 from tamis.cli.fit_command import compare_again, read_about, write_page
 from tamis.cli.output import check_output
-from tamis.cli.printing import print_lines
+from tamis.cli.printing import print_lines, say
+from tamis.comparison.attempts import tell_failure
 from tamis.comparison.folder import RunFolder
 from tamis.tables.errors import InputError
 
@@ -44,5 +45,7 @@ def run(options):
         evaluations=options.evaluation,
         include_rows=options.include_rows,
     )
+    for part, reason in comparison.metrics["not_described"].items():
+        say(tell_failure(part, reason))
     print_lines([f"written: {Path(path)}"])
     return 0

@@ -41,7 +41,7 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True):
     if not records:
         return ["The model uses no feature."]
     classes = list(records[0]["centers"])
-    shown = classes if len(classes) <= _MOST_CLASSES else []
+    shown = classes if len(classes) <= _MOST_CLASSES else []  # none if they are not known
     halves = any(record["frequency"] is not None for record in records)
     tested = any(record["max_t_p"] is not None for record in records)
     header = ["feature", "gain"]
@@ -51,7 +51,7 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True):
     rows = []
     for record in records[:limit]:
         centers = record["centers"]
-        is_single = not isinstance(centers[classes[0]], dict)
+        is_single = not classes or not isinstance(centers[classes[0]], dict)
         row = [_shorten(record["feature"]), f"{record['gain']:.3g}"]
         if halves:
             row += [_number(record[name], ".2f") for name in _FREQUENCIES]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tamis.comparison.attempts import attempt
 from tamis.comparison.error_costs import at_frequencies, describe_costs
 from tamis.comparison.scores import within_range
 from tamis.comparison.spread import Rows
@@ -50,21 +51,31 @@ def describe_clinical(comparison: Comparison) -> dict[str, Any]:
     problem, settings = comparison.problem, comparison.settings
     rows = Rows.of(problem, settings.scoring, settings.seed)
     described: dict[str, Any] = {}
+
+    def add(part, make):
+        found = attempt(comparison.not_described, part, make)
+        if found is not None:
+            described[part] = found
+
     if "batch" in comparison.held_out:
-        described["left_out_batches"] = _sites(comparison, rows, comparison.held_out["batch"])
+        held_out = comparison.held_out["batch"]
+        add("left_out_batches", lambda: _sites(comparison, rows, held_out))
     if "time" in comparison.held_out:
-        described["time_order"] = _time_order(comparison, rows, comparison.held_out["time"])
+        later = comparison.held_out["time"]
+        add("time_order", lambda: _time_order(comparison, rows, later))
     made = None if comparison.honest_score is None else comparison.honest_score.predictions
     if made is not None:
         labels = made.labels
         if settings.misclassification is not None:
             costs = np.array(settings.misclassification)
             labels = decide_by_cost(at_frequencies(made.probabilities, problem), costs)
-            described["misclassification"] = describe_costs(
-                rows, costs, labels, made.labels, problem
+            by_cost = labels
+            add(
+                "misclassification",
+                lambda: describe_costs(rows, costs, by_cost, made.labels, problem),
             )
         if comparison.data is not None and comparison.data.subgroups:
-            described["subgroups"] = _subgroups(comparison, rows, labels, made.probabilities)
+            add("subgroups", lambda: _subgroups(comparison, rows, labels, made.probabilities))
     for name in ("learning_curve", "assay"):
         if getattr(comparison, name) is not None:
             described[name] = getattr(comparison, name)

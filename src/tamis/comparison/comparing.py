@@ -7,12 +7,14 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import joblib
 from numpy.typing import ArrayLike
 
+from tamis.comparison.attempts import attempt
 from tamis.comparison.callbacks import Callback, Start
 from tamis.comparison.checks import check_model, check_result
 from tamis.comparison.comparison import Comparison
@@ -337,13 +339,18 @@ def compare_table(
     comparison.descriptions, comparison.left_out = dict(descriptions or {}), left_out
     comparison.checks, comparison.kept = list(prepared.checks), kept
     comparison.streamed = streamed
+    failed = comparison.not_described
+    failed |= prepared.not_described
     if comparison.choice is not None:
         if kept is not None and kept.limits_questions and not only_finished:
             comparison.find_questions()
-        found = check_result(comparison)
-        if "chance" not in [check.code for check in found]:  # else the model means nothing
-            found += check_model(comparison)
-        comparison.checks += found
+        try:
+            found = attempt(failed, "result_checks", partial(check_result, comparison), [])
+            if "chance" not in [check.code for check in found]:  # else the model means nothing
+                found += attempt(failed, "model_checks", partial(check_model, comparison), [])
+            comparison.checks += found
+        except KeyboardInterrupt:
+            comparison.why_stopped = "stopped"
     for callback in callbacks:
         callback.on_end(comparison)
     return comparison

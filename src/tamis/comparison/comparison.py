@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tamis.comparison.calibrated import CalibrationRows
 from tamis.comparison.choice import Candidates, Choice, Honest
 from tamis.comparison.clinical import describe_clinical
-from tamis.comparison.final import describe_features, fit_final, make_model, train_final
+from tamis.comparison.describing import Fitted, describe, fit_model, save_first, save_rest
+from tamis.comparison.final import make_model, train_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.held_out import HeldOut
 from tamis.comparison.metrics import kept_alone, path_table, summarise
@@ -84,6 +85,10 @@ class Comparison:
         Findings about the data and the result.
     without : tuple of str
         Features that were excluded after the comparison (`excluding`).
+    not_described : dict of str to str
+        Parts of the description that failed, with the reason; the model is not affected.
+    seconds : float or None
+        How long the comparison took.
     kept : CalibrationRows or None
         Rows that were set aside before anything else.
     streamed : Streamed or None
@@ -114,6 +119,8 @@ class Comparison:
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
     without: tuple[str, ...] = ()
+    not_described: dict[str, str] = field(default_factory=dict)
+    seconds: float | None = None
     kept: CalibrationRows | None = None
     streamed: Streamed | None = None
     backend: Any = None
@@ -280,29 +287,20 @@ class Comparison:
 
     def table_model(self, choice: Choice) -> TableModel:
         """The fitted `TableModel` of one method and level."""
-        return self.fitted(choice)[0]
+        return self.fit_choice(choice).model
+
+    def fit_choice(self, choice: Choice) -> Fitted:
+        """The model of one method and level, fitted once, whether it is described yet or not."""
+        if choice not in self._models:
+            self._models[choice] = fit_model(self, choice)
+        return self._models[choice]
 
     def fitted(self, choice: Choice) -> tuple[TableModel, list[dict], dict]:
-        """Model, feature records and metrics of one method and level, fitted once."""
-        if choice not in self._models:
-            model, trained = fit_final(self, choice, self._trained.get(choice.method))
-            told, checks = None, ()
-            if self.streamed is not None:
-                model, trained, told, checks = self.streamed.finish(self, choice, model, trained)
-            levels = range(len(trained.places))
-            self._features[choice.method] = [trained.features(level) for level in levels]
-            records, guarantees = describe_features(self, choice, trained)
-            metrics = summarise(self, choice, records, guarantees)
-            if told is not None:
-                metrics["streaming"] = told
-                metrics["checks"] += [check.as_dict() for check in checks]
-            if self.kept is not None:
-                self.kept.conclude(metrics, model, choice, self.choice)
-            model.scores = {
-                name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
-            }
-            self._models[choice] = model, records, metrics
-        return self._models[choice]
+        """Model, feature records and metrics of one method and level, described once."""
+        fitted = self.fit_choice(choice)
+        if not fitted.is_described:
+            describe(self, choice, fitted)
+        return fitted.model, fitted.records, fitted.metrics
 
     def find_questions(self) -> None:
         """Test the datum-wise models on the calibration rows, from many questions to few."""
@@ -331,7 +329,7 @@ class Comparison:
     def metrics(self) -> dict:
         """All results as plain values: the content of `metrics.json`."""
         if self.choice is None:
-            metrics = summarise(self, None, [], {})
+            metrics = summarise(self, None, [])
             if self.kept is not None:
                 self.kept.conclude(metrics)
             return metrics
@@ -356,9 +354,10 @@ class Comparison:
         messages : list of str
             Messages about the files.
         """
-        model, records, metrics = self.fitted(choice or self.final_choice)
-        assert self.data is not None
-        return RunFolder(folder).write_results(model, records, metrics, self.data.columns, guard)
+        choice, run = choice or self.final_choice, RunFolder(folder)
+        messages = save_first(self, choice, run, guard)
+        save_rest(self, choice, run, guard)
+        return messages
 
     def to_html(self, path: str | PathLike | None = None, **options: Any) -> str:
         """The report as HTML; the options are those of `tamis.report.page.write_report`."""

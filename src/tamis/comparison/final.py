@@ -9,11 +9,12 @@ from sklearn.feature_selection import f_classif
 
 from tamis import __version__
 from tamis._array import is_sparse
+from tamis.comparison.attempts import attempt
+from tamis.comparison.feature_centers import class_centers
 from tamis.comparison.interchangeable import replace_features
 from tamis.comparison.panel_guarantees import guarantee_features
 from tamis.comparison.redundancy import correlations
 from tamis.comparison.results import calibrate
-from tamis.tables.medians import weighted_median
 from tamis.tables.table_model import TableModel
 from tamis.tables.unusual import observe
 
@@ -24,6 +25,7 @@ __all__ = [
     "find_batch_features",
     "fit_final",
     "make_model",
+    "outline_features",
     "train_final",
 ]
 
@@ -91,7 +93,57 @@ def _tested_metric(comparison):
     return "l1" if metrics == {"l1"} else "l2"
 
 
-def describe_features(comparison, choice, trained):
+def outline_features(comparison, choice, trained):
+    """The features of a model, best first, with what needs no work.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+    trained : Trained
+        The path on all rows, of `fit_final`.
+
+    Returns
+    -------
+    records : list of dict
+        As of `describe_features`; None (or nothing) for what is not known yet.
+    """
+    problem, result, place = trained.part.problem, comparison.result(choice.method), choice.place
+    sources = problem.preparation.sources
+    records = []
+    for rank, (feature, gain) in enumerate(_ordered(result, trained, place), 1):
+        columns = np.flatnonzero(problem.feature_of == feature)
+        record = {
+            "rank": rank,
+            "feature": problem.names[feature],
+            "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
+            "gain": float(gain),
+            "centers": {},
+            "speaks_for": "",
+            "stability": float(result.selected[place, feature]),
+            "frequency": None,
+            "frequency_with_substitutes": None,
+            "p": None,
+            "q": None,
+            "max_t_p": None,
+            **_tell_substitutes(problem.names, [], None),
+            "kept": bool(problem.kept[feature]),
+        }
+        if problem.batches is not None:
+            record["tells_batch"] = None
+        records.append(record)
+    return records
+
+
+def _ordered(result, trained, place):
+    """The features of a level with their gains, best first."""
+    features = trained.features(place)
+    gains = result.method.gains(trained, place)[features]
+    order = np.argsort(-gains, kind="stable")
+    return list(zip(features[order], gains[order], strict=True))
+
+
+def describe_features(comparison, choice, trained, failed):
     """Describe the features of a model, and what can be promised about them.
 
     Parameters
@@ -100,6 +152,8 @@ def describe_features(comparison, choice, trained):
     choice : Choice
     trained : Trained
         The path on all rows, of `fit_final`.
+    failed : dict of str to str
+        Receives the parts that fail, with the reason.
 
     Returns
     -------
@@ -113,6 +167,7 @@ def describe_features(comparison, choice, trained):
     """
     part, problem, settings = trained.part, trained.part.problem, comparison.settings
     result, place = comparison.result(choice.method), choice.place
+    features = np.array([f for f, _ in _ordered(result, trained, place)], dtype=np.intp)
     promised = guarantee_features(
         problem,
         result.method,
@@ -123,58 +178,53 @@ def describe_features(comparison, choice, trained):
         SUBSTITUTE,
         _tested_metric(comparison),
         comparison._tested,
+        failed,
     )
-    replaced = replace_features(
-        problem,
-        result.method,
-        trained,
-        place,
-        comparison.folds,
-        balanced=settings.scoring != "accuracy",
-        tolerance=settings.tolerance,
-        correlation=SUBSTITUTE,
-    )
-    X, codes = _one_row_a_group(part.X, part.codes, problem.groups)
-    p_values, q_values = feature_p_values(X, codes, part.feature_of, len(problem.names))
-    features = trained.features(place)
-    gains = result.method.gains(trained, place)[features]
-    order = np.argsort(-gains, kind="stable")
-    features = features[order]
-    others = _substitutes(part, features, SUBSTITUTE)
+
+    def replace():
+        return replace_features(
+            problem,
+            result.method,
+            trained,
+            place,
+            comparison.folds,
+            balanced=settings.scoring != "accuracy",
+            tolerance=settings.tolerance,
+            correlation=SUBSTITUTE,
+        )
+
+    def test():
+        X, codes = _one_row_a_group(part.X, part.codes, problem.groups)
+        return feature_p_values(X, codes, part.feature_of, len(problem.names))
+
+    def find_revealing():
+        return set(find_batch_features(part.X, problem.batches, part.feature_of, features))
+
+    unknown = np.full(len(problem.names), np.nan)
+    replaced = attempt(failed, "interchangeable", replace, {})
+    p_values, q_values = attempt(failed, "p_values", test, (unknown, unknown))
+    others = attempt(failed, "substitutes", lambda: _substitutes(part, features, SUBSTITUTE), {})
     revealing = set()
     if problem.batches is not None and features.size:
-        revealing = set(find_batch_features(part.X, problem.batches, part.feature_of, features))
-    sources, names = problem.preparation.sources, problem.preparation.columns
-    categories = problem.preparation.categories
-    used = np.flatnonzero(np.isin(problem.feature_of, features))
-    centers = _class_centers(problem, used, result.method.has_medians)
-    dummies = np.array([sources[j] in categories for j in used], dtype=bool)
-    if result.method.has_medians and dummies.any():  # shares, whatever the method
-        centers[:, dummies] = _class_centers(problem, used[dummies], False)
-    records = []
-    for rank, (feature, gain) in enumerate(zip(features, gains[order], strict=True), 1):
-        of_feature = np.flatnonzero(problem.feature_of[used] == feature)
-        columns = used[of_feature]
-        parts = _part_names([names[j] for j in columns], [sources[j] for j in columns], categories)
-        record = {
-            "rank": rank,
-            "feature": problem.names[feature],
-            "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
-            "gain": float(gain),
-            "centers": _tell_centers(problem.classes, centers[:, of_feature], parts),
-            "speaks_for": _speaks_for(problem.classes, centers[:, of_feature], parts),
-            "stability": float(result.selected[place, feature]),
+        revealing = attempt(failed, "tells_batch", find_revealing)
+    centers = attempt(
+        failed, "centers", lambda: class_centers(problem, features, result.method.has_medians), {}
+    )
+    records = outline_features(comparison, choice, trained)
+    for feature, record in zip(features, records, strict=True):
+        record |= centers.get(int(feature), {})
+        record |= {
             "frequency": _known(promised.frequency[feature]),
             "frequency_with_substitutes": _known(promised.with_substitutes[feature]),
-            "p": float(p_values[feature]),
-            "q": float(q_values[feature]),
+            "p": _known(p_values[feature]),
+            "q": _known(q_values[feature]),
             "max_t_p": _known(promised.max_t_p[feature]),
-            **_tell_substitutes(problem.names, others[feature], replaced.get(int(feature))),
-            "kept": bool(problem.kept[feature]),
+            **_tell_substitutes(
+                problem.names, others.get(feature, []), replaced.get(int(feature))
+            ),
         }
-        if problem.batches is not None:
+        if problem.batches is not None and revealing is not None:
             record["tells_batch"] = int(feature) in revealing
-        records.append(record)
     return records, promised.told
 
 
@@ -206,65 +256,6 @@ def _one_row_a_group(X, codes, groups):
     sizes = np.bincount(cell)
     mean = sparse.csr_array((1.0 / sizes[cell], (cell, np.arange(cell.size))))
     return mean @ X, cells % (codes.max() + 1)
-
-
-def _class_centers(problem, columns, use_median):
-    """Means (or medians) of some columns in each class, over known values: (n_classes, n)."""
-    values = problem.encoded
-    weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
-    if is_sparse(values):
-        values = values[:, columns]
-        if not use_median and not np.isnan(values.data).any():
-            share = weights / np.bincount(problem.codes, weights)[problem.codes]
-            member = sparse.csr_array((share, (problem.codes, np.arange(problem.n_rows))))
-            return (member @ values).toarray()
-        values = values.tocsc()
-    centers = np.full((problem.classes.size, columns.size), np.nan)
-    for j in range(columns.size):
-        if is_sparse(values):
-            column = values[:, [j]].toarray().ravel()
-        else:
-            column = values[:, columns[j]]
-        for c in range(problem.classes.size):
-            known = (problem.codes == c) & ~np.isnan(column) & (weights > 0)
-            # A column without any value in a class has no center there.
-            if known.any():
-                centers[c, j] = _center(column[known], weights[known], use_median)
-    return centers
-
-
-def _center(values, weights, use_median):
-    """Weighted mean or median."""
-    if not use_median:
-        return np.average(values, weights=weights)
-    return weighted_median(values, weights)
-
-
-def _part_names(names, sources, categories):
-    """Names of the columns of one feature, categories alone; None for a single number."""
-    if len(names) == 1 and sources[0] not in categories:
-        return None
-    return [
-        name.removeprefix(f"{source}=") if source in categories else name
-        for name, source in zip(names, sources, strict=True)
-    ]
-
-
-def _tell_centers(classes, centers, parts):
-    """Centers of one feature by class; by part as well if it has several columns."""
-    by_class = {}
-    for label, middle in zip(classes.tolist(), centers.tolist(), strict=True):
-        by_part = middle[0] if parts is None else dict(zip(parts, middle, strict=True))
-        by_class[str(label)] = by_part
-    return by_class
-
-
-def _speaks_for(classes, centers, parts):
-    """The class whose centers are furthest from the mean of all, and on which side."""
-    away = np.nan_to_num(centers - np.nanmean(centers, axis=0))
-    c, column = np.unravel_index(np.abs(away).argmax(), away.shape)
-    side = f"{'high' if away[c, column] > 0 else 'low'} in {classes[c]}"
-    return side if parts is None else f"{parts[column]} {side}"
 
 
 def _substitutes(part, features, limit):

@@ -50,7 +50,7 @@ def path_table(result, candidates):
     }
 
 
-def summarise(comparison, choice, records, guarantees):
+def summarise(comparison, choice, records):
     """All results as plain values, for JSON.
 
     Parameters
@@ -60,8 +60,6 @@ def summarise(comparison, choice, records, guarantees):
         Method and level that are described as the model.
     records : list of dict
         Its features.
-    guarantees : dict
-        What can be promised about them.
 
     Returns
     -------
@@ -106,13 +104,16 @@ def summarise(comparison, choice, records, guarantees):
         "unfinished": [n for n in comparison.unfinished if n not in comparison.failed],
         "failed": comparison.failed,
         "versions": versions(),
+        "not_described": comparison.not_described,
     }
+    if comparison.seconds is not None:
+        metrics["seconds"] = comparison.seconds
     if choice is not None:
         point = metrics["methods"][choice.method]["path"][choice.place]
         metrics["model"] = describe_model(comparison, choice, point)
         counted = [r["feature"] for r in records if not r["kept"]]
         metrics["model"]["features"] = len(counted)
-        metrics["model"]["guarantees"] = guarantees
+        metrics["model"]["guarantees"] = {}
         if metrics["data"]["has_costs"]:
             costs = dict(zip(problem.names, problem.costs.tolist(), strict=True))
             metrics["model"]["total_cost"] = sum(costs[name] for name in counted)
@@ -161,7 +162,6 @@ def describe_model(comparison, choice, point):
         row["rows"] //= n_repeats
     if recommended:
         described["honest_score"] = _honest(comparison.honest_score, settings)
-        described |= comparison.clinical
     elif comparison.without:
         described["without"] = list(comparison.without)
         described["selection_score"]["is"] = (

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.alternatives import find_alternatives
+from tamis.comparison.attempts import attempt
 from tamis.comparison.method import Method, Trained
 from tamis.comparison.problem import Problem
 from tamis.guarantees import StableSelector, TrueFeatures, true_features
@@ -82,6 +83,7 @@ def guarantee_features(
     correlation: float,
     metric: str,
     cache: dict,
+    failed: dict[str, str],
 ) -> PanelGuarantees:
     """Compute what can be promised about the features of one level of a method.
 
@@ -102,6 +104,8 @@ def guarantee_features(
         Of the test of all features, whichever method is described.
     cache : dict
         Keeps what does not depend on the level.
+    failed : dict of str to str
+        Receives the parts that fail, with the reason.
 
     Returns
     -------
@@ -115,15 +119,29 @@ def guarantee_features(
         return found
     data = _Data.of(problem, trained)
     one_by_one = method.ranks == "one by one"
-    if one_by_one not in cache:
-        everything = _Data.of(problem, trained, with_excluded=True)
-        cache[one_by_one] = _test_features(problem, everything, metric, one_by_one, seed)
-    bound = cache[one_by_one]
-    if isinstance(bound, _Bound):
-        found.max_t_p[bound.tested] = bound.found.max_t_p_values
-    found.told["true_features"] = _tell_bound(bound, method, trained, levels, features)
+
+    def bound():
+        if one_by_one not in cache:
+            everything = _Data.of(problem, trained, with_excluded=True)
+            cache[one_by_one] = _test_features(problem, everything, metric, one_by_one, seed)
+        bound = cache[one_by_one]
+        if isinstance(bound, _Bound):
+            found.max_t_p[bound.tested] = bound.found.max_t_p_values
+        return _tell_bound(bound, method, trained, levels, features)
+
+    def tell(part, make):
+        told = attempt(failed, part, make)
+        found.told[part] = {"reason": failed[part]} if told is None else told
+
     k = int(levels[place]) if method.ranks else 0
-    frequencies = _find_frequencies(problem, data, method, trained, k, seed, correlation)
+    tell("true_features", bound)
+    frequencies = attempt(
+        failed,
+        "frequencies",
+        lambda: _find_frequencies(problem, data, method, trained, k, seed, correlation),
+    )
+    if frequencies is None:
+        frequencies = failed["frequencies"]
     if isinstance(frequencies, str):
         found.told["frequencies"] = {"reason": frequencies}
     else:
@@ -135,8 +153,8 @@ def guarantee_features(
             "the feature",
         }
     if one_by_one:
-        found.told["rule"] = _apply_rule(problem, data, method.metric, features, seed)
-    found.told["alternatives"] = find_alternatives(method, trained, place, k)
+        tell("rule", lambda: _apply_rule(problem, data, method.metric, features, seed))
+    tell("alternatives", lambda: find_alternatives(method, trained, place, k))
     return found
 
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from tamis.comparison.attempts import attempt
 from tamis.comparison.calibrated import CalibrationRows
 from tamis.comparison.checks import check_data
 from tamis.comparison.clinical import check_subgroups
@@ -44,11 +45,14 @@ class Prepared:
     problem : Problem
     checks : list of Check
         Findings about the data.
+    not_described : dict of str to str
+        Why there are none, if the checks failed.
     """
 
     table: Table
     problem: Problem
     checks: list
+    not_described: dict[str, str]
 
 
 def set_aside(table: Table, options: Options) -> tuple[Table, CalibrationRows | None]:
@@ -147,7 +151,9 @@ def prepare(table: Table, options: Options, survey: ColumnSurvey | None = None) 
     )
     if not problem.n_features:
         raise InputError("--keep: every feature is kept, so there is nothing to select.")
-    checks = check_data(
+    failed: dict[str, str] = {}
+    check = partial(
+        check_data,
         table,
         problem,
         copies=copies,
@@ -156,7 +162,7 @@ def prepare(table: Table, options: Options, survey: ColumnSurvey | None = None) 
         times=times,
         counters=counters,
     )
-    return Prepared(table, problem, checks)
+    return Prepared(table, problem, attempt(failed, "data_checks", check, []), failed)
 
 
 def make_problem(

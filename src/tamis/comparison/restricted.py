@@ -71,6 +71,7 @@ def exclude_features(comparison: Comparison, method: str, names: Sequence[str]) 
         p_value=None,
         shuffled_scores=[],
         without=(*comparison.without, *names),
+        not_described={},
     )
 
 

@@ -4,8 +4,10 @@ import math
 import time
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tamis.comparison.assay import assay_errors, measure_again
+from tamis.comparison.attempts import attempt
 from tamis.comparison.baselines import estimate_seconds, find_method
 from tamis.comparison.choice import Candidates, estimate
 from tamis.comparison.comparison import Comparison
@@ -22,6 +24,8 @@ __all__ = ["PATIENCE", "Plan", "drop_slow", "plan", "run"]
 # By default, methods that would take longer than this are skipped, whatever the machine.
 PATIENCE = 600.0
 _CORES = 2
+# What is known of each kind of held-out rows.
+_HELD_OUT = {"batch": "left_out_batches", "time": "time_order"}
 
 
 @dataclass(frozen=True)
@@ -232,13 +236,15 @@ def run(
     ]
     if any(not result.method.is_baseline for result in comparison.results):
         _conclude(comparison, planned, done)
-        if why_stopped is None:
-            try:
+        try:
+            _add_scores(comparison, planned, done)
+            if why_stopped is None:
                 _ask_more(comparison, do, done, is_over=lambda: not start(None))
-            except KeyboardInterrupt:
-                comparison.why_stopped = "stopped"
+        except KeyboardInterrupt:
+            comparison.why_stopped = "stopped"
         wants_assay = settings.assay_cv is not None or settings.assay_cvs
-        comparison.n_left += bool(wants_assay and comparison.assay is None and not only_finished)
+        lacks_assay = comparison.assay is None and "assay" not in comparison.not_described
+        comparison.n_left += bool(wants_assay and lacks_assay and not only_finished)
     return comparison
 
 
@@ -258,7 +264,7 @@ def _gather(comparison, tasks, done, stage, codes=None):
 
 
 def _conclude(comparison, planned, done):
-    """Recommendation, honest score, batches, times and permutations."""
+    """Recommendation and honest score."""
     problem, settings, tasks = comparison.problem, comparison.settings, planned.tasks
     comparison.candidates = Candidates.of(comparison.results, problem, settings)
     comparison.choice = comparison.candidates.choice()
@@ -277,40 +283,58 @@ def _conclude(comparison, planned, done):
         comparison.honest_score = estimate_nested(
             problem, settings, comparison.results, pairs, comparison.folds, comparison.honest_score
         )
+
+
+def _add_scores(comparison, planned, done):
+    """Batches, times and permutations, each of which may fail alone."""
+    failed = comparison.not_described
     for stage in dict.fromkeys(split.stage for split in planned.splits):
-        held_out = predict_held_out(
-            problem,
-            settings,
+        predict = partial(
+            predict_held_out,
+            comparison.problem,
+            comparison.settings,
             [split for split in planned.splits if split.stage == stage],
             [result.method for result in comparison.results],
             list(done.values()),
             comparison.failed,
         )
+        held_out = attempt(failed, _HELD_OUT[stage], predict)
         if held_out is not None:
             comparison.held_out[stage] = held_out
-    _permute(comparison, tasks, done)
+    attempt(failed, "permutations", lambda: _permute(comparison, planned.tasks, done))
 
 
 def _ask_more(comparison, do, done, is_over):
     """What needs the recommended method once more: fewer rows, and errors of measurement."""
-    problem, settings = comparison.problem, comparison.settings
+    problem, settings, failed = comparison.problem, comparison.settings, comparison.not_described
     result, place = comparison.chosen
+
+    def measure():
+        return measure_again(problem, settings, result, place, comparison.folds)
+
     if settings.learning_curve:
-        parts = fewer_rows(problem, comparison.folds, settings.seed)
-        name = result.method.name
-        tasks = {
-            n: _tasks(problem, settings, [name], some, f"curve{n}") for n, some in parts.items()
-        }
-        do([task for some in tasks.values() for task in some])
-        left = [task for some in tasks.values() for task in some if task.key not in done]
-        comparison.n_left += len(left)
-        if not left:
-            outcomes = {n: [done[task.key][1] for task in some] for n, some in tasks.items()}
-            comparison.learning_curve = describe_curve(
-                problem, settings, result, place, parts, outcomes
-            )
+        draw = partial(_draw_curve, comparison, do, done)
+        comparison.learning_curve = attempt(failed, "learning_curve", draw)
     if (settings.assay_cv is not None or settings.assay_cvs) and not is_over():
-        comparison.assay = measure_again(problem, settings, result, place, comparison.folds)
+        comparison.assay = attempt(failed, "assay", measure)
+
+
+def _draw_curve(comparison, do, done):
+    """The learning curve; None if tasks are left to do."""
+    problem, settings, failed = comparison.problem, comparison.settings, comparison.failed
+    result, place = comparison.chosen
+    name, before = result.method.name, dict(failed)
+    parts = fewer_rows(problem, comparison.folds, settings.seed)
+    tasks = {n: _tasks(problem, settings, [name], some, f"curve{n}") for n, some in parts.items()}
+    do([task for some in tasks.values() for task in some])
+    if name in failed and name not in before:
+        raise RuntimeError(failed.pop(name))  # of fewer rows alone: the method itself is finished
+    left = [task for some in tasks.values() for task in some if task.key not in done]
+    comparison.n_left += len(left)
+    if left:
+        return None
+    outcomes = {n: [done[task.key][1] for task in some] for n, some in tasks.items()}
+    return describe_curve(problem, settings, result, place, parts, outcomes)
 
 
 def _permute(comparison, tasks, done):

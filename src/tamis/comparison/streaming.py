@@ -9,11 +9,11 @@ classes + one chunk + the sample):
 3. the columns of all rows: categories, words, ranges, missing values, copies
    (`tamis.tables.streamed_preparation`), which give the columns of the matrix, (N, d);
 4. all methods are compared on the sample, (k, d), like any table in memory;
-5. the recommended model, trained on the sample, predicts the N - k rows outside it
-   (`tamis.comparison.verification`): an honest score of many rows;
-6. if the model is one of sparse centers, it is trained on all N rows: medians that replace missing
+5. if the model is one of sparse centers, it is trained on all N rows: medians that replace missing
    values, then class means in one pass, or class medians in a few (`fit_chunks`). The number of
-   features is that of the choice; the features are those of largest gain in all rows.
+   features is that of the choice; the features are those of largest gain in all rows;
+6. the recommended model, trained on the sample, predicts the N - k rows outside it
+   (`tamis.comparison.verification`): an honest score of many rows.
 
 What a pass found is saved as a checkpoint, so that an interrupted run repeats no finished pass.
 """
@@ -21,9 +21,8 @@ What a pass found is saved as a checkpoint, so that an interrupted run repeats n
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -33,7 +32,6 @@ from numpy.typing import NDArray
 
 from tamis._array import take_columns
 from tamis.comparison.checks import Check
-from tamis.comparison.checks.streaming import tell_streaming
 from tamis.comparison.choice import Choice
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.final import make_model
@@ -51,7 +49,7 @@ from tamis.comparison.stream_checkpoints import (
     write_survey,
 )
 from tamis.comparison.stream_decision import Decision
-from tamis.comparison.verification import Tallies, summarise_tallies, verify
+from tamis.comparison.stream_description import all_rows, describe_stream, sampled_rows
 from tamis.tables.preparation import Preparation
 from tamis.tables.readers import read_table
 from tamis.tables.row_stream import RowStream, read_header, survey_rows
@@ -100,10 +98,10 @@ class Streamed:
         """Labelled rows of the file."""
         return self.survey.n_rows
 
-    def finish(
+    def train_final(
         self, comparison: Comparison, choice: Choice, model: TableModel, trained: Trained
-    ) -> tuple[TableModel, Trained, dict[str, Any], list[Check]]:
-        """Score a model outside the sample, and train it on all rows if its method can.
+    ) -> tuple[TableModel, Trained, str]:
+        """Train a model on all rows, if its method can.
 
         Parameters
         ----------
@@ -119,20 +117,12 @@ class Streamed:
         -------
         model, trained
             On all rows, or as they were.
-        told : dict
-            What was streamed, as plain values.
-        checks : list of Check
-            The same for people.
+        final : str
+            Rows that they were trained on.
         """
-        result, settings = comparison.result(choice.method), comparison.settings
+        result = comparison.result(choice.method)
         assert result is not None
-        named = [choice.method, str(choice.place), *comparison.without]
-        verified = None
-        if self.stream.header.groups == self.stream.sample.groups:
-            verified = self.verify(model, "-".join(map(_plain, named)), settings.scoring)
-        everything = f"streamed: all {self.n_rows:,} rows"
-        sample = f"sample: {self.table.n_rows:,} of {self.n_rows:,} rows"
-        final = sample
+        final = sampled_rows(self)
         if not result.method.streams:
             final += f" ({choice.method} needs its rows in memory)"
         elif comparison.kept is not None:
@@ -143,48 +133,22 @@ class Streamed:
             trained, learned = self.train(result, trained)
             prepare = partial(self.prepare_model, comparison.problem, learned)
             model = make_model(comparison, result, choice.place, trained, prepare)
-            final = everything
-        told = {
-            **self.decision.as_dict(),
-            "rows": self.n_rows,
-            "sampled_rows": self.table.n_rows,
-            "equal_rows": round(self.survey.n_copies),
-            "equal_rows_are": "counted" if self.survey.rows.is_complete else "estimated",
-            "parts": {
-                "columns, categories, words, ranges, equal rows": everything,
-                "comparison, honest score, checks": sample,
-                "final model": final,
-            },
-            "outside_sample": verified,
-        }
-        return model, trained, told, list(tell_streaming(told))
+            final = all_rows(self)
+        return model, trained, final
 
-    def verify(self, model: TableModel, key: str, scoring: str) -> dict[str, Any] | None:
-        """The score of a model that was trained on the sample, on the rows outside it.
+    def describe(
+        self,
+        comparison: Comparison,
+        choice: Choice,
+        model: TableModel,
+        final: str,
+        failed: dict[str, str],
+    ) -> tuple[dict[str, Any], list[Check]]:
+        """Score a model of the sample outside it, and say what was streamed.
 
-        Parameters
-        ----------
-        model : TableModel
-        key : str
-            Name of the model among the checkpoints.
-        scoring : str
-            Of the comparison.
-
-        Returns
-        -------
-        verified : dict or None
-            See `summarise_tallies`.
+        Parameters and returned values are those of `describe_stream`.
         """
-        sample = self.table.columns
-
-        def make():
-            tallies = verify(self.stream, model, sample, self.ignored)
-            return {f.name: np.asarray(getattr(tallies, f.name)) for f in fields(Tallies)}
-
-        told = "scoring the model of the sample on the rows outside it"
-        found = self.passes(f"verified-{key}", told, make)
-        tallies = Tallies(found["counts"], found["n_rows"], float(found["n_pairs"]))
-        return summarise_tallies(tallies, sample, self.ignored, scoring, self.duplicates)
+        return describe_stream(self, comparison, choice, model, final, failed)
 
     # Training on all rows.
 
@@ -276,11 +240,6 @@ class Streamed:
             for at, (name, text) in enumerate(layout.texts.items())
         }
         return replace(layout, fill=found["fill"], texts=texts, ranges=self.survey.ranges)
-
-
-def _plain(name):
-    """A name for a file."""
-    return re.sub(r"[^A-Za-z0-9.]+", "_", name)
 
 
 def open_stream(

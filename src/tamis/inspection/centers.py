@@ -157,6 +157,8 @@ class CentersDisplay:
         labels = problem.classes.tolist()
         names, rows = [], []
         for record in records[:max_features]:
+            if not record["centers"]:  # they could not be computed
+                continue
             feature = problem.names.index(record["feature"])
             columns = np.flatnonzero(problem.feature_of == feature)
             of_class: list[Any] = list(record["centers"].values())

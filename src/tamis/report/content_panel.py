@@ -134,6 +134,8 @@ def column_values(problem: Any, columns: np.ndarray) -> np.ndarray:
 
 def _plot(problem, feature, centers):
     """The distribution of a feature in each class: a histogram, or shares of its categories."""
+    if not centers:
+        return None
     labels, codes = [str(label) for label in problem.classes.tolist()], problem.codes
     if isinstance(centers[labels[0]], dict):
         parts = list(centers[labels[0]])[:MOST_LISTED]

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 
+from tamis.comparison.attempts import attempt
 from tamis.models.files import write_atomically
 from tamis.report.content import make_content
-from tamis.report.page_pictures import draw_pictures
+from tamis.report.page_pictures import NONE, draw_pictures
 from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +72,12 @@ def write_report(
         evaluations=[read_evaluation(one) for one in evaluations],
         include_rows=include_rows,
     )
-    page = render(content, draw_pictures(comparison, choice, include_rows=include_rows))
+    failed = comparison.fitted(choice)[2]["not_described"]
+    draw = partial(draw_pictures, comparison, choice, include_rows=include_rows)
+    pictures = attempt(failed, "pictures", draw)
+    if pictures is None:
+        pictures = NONE | {"failed": failed["pictures"]}
+    page = render(content, pictures)
     if path is not None:
         with write_atomically(path) as file:
             # Names from damaged files may have characters that no file can hold.

@@ -19,6 +19,7 @@ __all__ = ["NONE", "draw_pictures"]
 
 NONE: dict[str, Any] = {
     "missing": None,
+    "failed": None,
     "curve": None,
     "points": [],
     "classes": {},
@@ -51,7 +52,8 @@ def draw_pictures(
     Returns
     -------
     pictures : dict
-        "missing" (why there are none, or None), "curve" and its "points" (places of the levels of
+        "missing" (how to get them, if matplotlib is missing), "failed" (why they could not be
+        drawn), "curve" and its "points" (places of the levels of
         each method in the picture), "classes" (by class, its pictures), "questions" (which
         row is asked for what).
     """
@@ -61,8 +63,7 @@ def draw_pictures(
         return NONE | {"missing": "pip install 'tamis[plot]'"}
     with matplotlib.rc_context(_SETTINGS):
         curve, points = _draw_curve(comparison)
-        return {
-            "missing": None,
+        return NONE | {
             "curve": curve,
             "points": points,
             "classes": _draw_classes(comparison, choice),
