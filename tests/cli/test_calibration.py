@@ -125,6 +125,9 @@ def test_a_sensitivity_with_confidence(fit, tamis, tmp_path):
     )
     model = json.loads((run / "model.json").read_text(encoding="utf-8"))["record"]
     assert float(found[1]) == pytest.approx(model["threshold"], rel=5e-3)
+    first, second = out[out.index("Recommended:") :].split("\n")[1:3]  # of the saved threshold
+    assert first.startswith("  sensitivity for ill at least 0.8 with 95 % confidence, specificity")
+    assert "with thresholds of the folds instead of the saved one (honest" in second
     assert "of thresholds chosen in the folds" in out
     assert "on 24 other calibration rows (not guaranteed)" in out
     picked = tmp_path / "picked"
@@ -151,6 +154,8 @@ def test_limited_errors(fit, tamis, tmp_path):
     assert re.search(
         r"Error rate at most 20 %, with 95 % confidence \(wrong on \d+ of 64 calib", out
     )
+    first = out[out.index("Fewest questions:") :].split("\n")[1]
+    assert first.startswith("  Error rate at most 20 %, with 95 % confidence")
     assert re.search(r"this takes [\d.]+ questions per row on average \(95 % interval: ", out)
     assert "datum-wise" in out
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))

@@ -116,7 +116,8 @@ def test_picked_models_decide_by_cost_and_show_no_honest_numbers(run, tamis, tmp
     words = ["--method", "centers", "--n-features", "4", "-o", tmp_path / "picked"]
     code, out, err = tamis("pick", folder, *words)
     assert code == 0, err
-    assert "held out" not in out and "mean cost" not in out
+    assert "held out" not in out and "(honest" not in out
+    assert "the class frequencies of the data (in the folds; do not report)" in out
     record = json.loads((tmp_path / "picked" / "model.json").read_text())["record"]
     assert "misclassification" in record
 
@@ -127,13 +128,18 @@ def test_picking_does_not_replace_the_model_of_another_fit(run, refuses, tmp_pat
     refuses("pick", run[0], *words, match="is the folder of a `tamis fit`")
 
 
-def test_scores_of_labels_by_cost_say_so_and_are_not_compared(run, data, tamis):
+def test_scores_are_of_labels_by_cost_and_say_so(run, data, tamis):
     folder, out = run
     assert "by subgroup (honest, deciding by expected cost)" in out
+    said = out[out.index("Recommended:") :].split("\n")
+    assert said[1].startswith("  mean cost per row ") and said[1].endswith("(honest)")
+    assert "always deciding ill (the model saves +" in said[2]
+    first = next(line for line in said if line.startswith("  balanced accuracy"))
+    assert "95 % interval" in first and "deciding by expected cost (honest" in first
     code, out, err = tamis("evaluate", folder, data)
     assert code == 0, err
-    assert "below the cross-validated" not in out and "above the cross-validated" not in out
-    assert "was cross-validated with labels by probability; here they are those" in out
+    honest = json.loads((folder / "metrics.json").read_text())["model"]["honest_score"]["score"]
+    assert f"the cross-validated {honest:.3f}" in out
     report = json.loads(tamis("evaluate", folder, data, "--json")[1])
     counts = np.array(report["confusion"]["true_in_rows"])
     costs = np.array(

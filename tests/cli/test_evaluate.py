@@ -52,6 +52,15 @@ def test_the_difference_from_cross_validation_is_told(run_folder, new, evaluate,
     assert "cross-validated" in out and "calibration: Brier score" in out
 
 
+def test_a_recalibrated_model_is_not_compared_with_the_score_before(
+    run_folder, new, evaluate, tamis, tmp_path
+):
+    path = tmp_path / "site.json"
+    assert evaluate(run_folder, new, "--recalibrate", path)[0]["cross_validated"] is not None
+    assert evaluate(path, new)[0]["cross_validated"] is None
+    assert "before the model was recalibrated" in tamis("evaluate", path, new)[1]
+
+
 def test_models_without_an_honest_score_say_so(models, new, tamis):
     code, out, _ = tamis("evaluate", models["centers"], new)
     assert code == 0 and "no cross-validated score" in out

@@ -326,8 +326,12 @@ def test_costs_decide_as_slowly_computed():
     for p, label, true in zip(made.probabilities, made.labels, y, strict=True):
         ill, well = p[1] * share / 0.5, p[0] * (1 - share) / 0.5
         said = int(4 * ill / (ill + well) > well / (ill + well))
+        assert label == said
         paid.append(0 if said == true else 4.0 if true == 1 else 1.0)
-        plain.append(0 if label == true else 4.0 if true == 1 else 1.0)
+        plain.append(0 if p.argmax() == true else 4.0 if true == 1 else 1.0)
+    assert comparison.honest_score.score == pytest.approx(balanced_accuracy_score(y, made.labels))
+    by_probability = balanced_accuracy_score(y, made.probabilities.argmax(axis=1))
+    assert found["score_by_probability"] == pytest.approx(by_probability)
     assert found["mean_cost"] == pytest.approx(np.mean(paid))
     assert found["by_probability"] == pytest.approx(np.mean(plain))
     assert found["saved"] == pytest.approx(np.mean(plain) - np.mean(paid))
@@ -336,6 +340,10 @@ def test_costs_decide_as_slowly_computed():
     assert found["constant"]["class"] == min(constant, key=constant.get)
     low, high = found["interval_95"]
     assert low < found["mean_cost"] < high
+    saved = found["constant"]["saved"]
+    assert saved == pytest.approx(min(constant.values()) - np.mean(paid))
+    assert found["constant"]["saved_interval_95"][0] < saved
+    assert found["constant"]["saved_interval_95"][1] > saved
     assert found["costs"] == {"0:1": 1.0, "1:0": 4.0}
     model = comparison.model.model_
     np.testing.assert_array_equal(model.misclassification, [[0, 1], [4, 0]])
@@ -350,6 +358,39 @@ def test_high_costs_of_missing_a_class_raise_its_sensitivity_and_lower_the_cost(
     said = comparison.model.predict(X)
     assert (said[y == 1] == 1).mean() > 0.9
     assert (compare(X, y, **FAST).model.predict(X)[y == 1] == 1).mean() < 0.85
+
+
+def many_rows():
+    """Too many rows for nested folds, so that the bootstrap makes the honest score."""
+    X, y = signal(500, shift=1.0)
+    return X, np.where(np.arange(500) % 3 > 0, 0, y)
+
+
+@pytest.mark.parametrize("rows", [lambda: signal(200, shift=1.0), many_rows])
+def test_the_score_that_is_reported_is_of_the_decisions_of_the_saved_model(rows):
+    X, y = rows()
+    options = FAST | {"batches": np.arange(len(y)) % 2}
+    costly = compare(X, y, misclassification={(1, 0): 60}, **options)
+    plain = compare(X, y, **options)
+    assert costly.choice == plain.choice
+    assert costly.honest_score.is_nested == (len(y) < 500)
+    assert costly.honest_score.score < 0.56 < 0.6 < plain.honest_score.score
+    assert costly.honest_score.high < 0.6
+    assert costly.clinical["left_out_batches"]["score"] < 0.56  # siblings of the headline
+    saved = costly.model.predict(X)
+    assert costly.honest_score.score == pytest.approx(balanced_accuracy_score(y, saved), abs=0.06)
+    told = costly.metrics["model"]
+    assert told["honest_score"]["decides_by"] == told["decides_by"] == "expected cost"
+    assert told["per_class"]["1"]["sensitivity"] > 0.95
+
+
+def test_decisions_that_are_no_cheaper_than_a_constant_are_told():
+    X, y = signal(200, shift=0.5)
+    codes = [c.code for c in compare(X, y, misclassification={(1, 0): 40}, **FAST).checks]
+    assert "no-cheaper" in codes and "constant" not in codes
+    X, y = signal(200, shift=3.0)
+    codes = [c.code for c in compare(X, y, misclassification={(1, 0): 2}, **FAST).checks]
+    assert "no-cheaper" not in codes
 
 
 def test_a_perfect_classifier_has_an_uncertain_cost():

@@ -249,7 +249,11 @@ def test_costs_of_errors_are_in_the_decisions_that_are_shown():
     content = make_content(costly)
     (usual, _), (found, _) = (one["clinical"]["table"][0]["ratios"][0] for one in (plain, content))
     assert found > usual + 0.05
-    assert any("with its own decisions the model scores" in line for line in content["further"])
+    paid = costly.clinical["misclassification"]
+    told = content["recommendation"]
+    assert told["score"] == costly.honest_score.score < plain["recommendation"]["score"]
+    assert f"cost of errors, which is {paid['mean_cost']:.3f} per case" in told["sentence"]
+    assert any("Compared with always deciding ill" in line for line in told["details"])
 
 
 def test_promises_of_calibration_rows_are_on_the_page():

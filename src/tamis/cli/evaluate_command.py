@@ -215,10 +215,10 @@ def _tell(results, model, codes, options, n_asked, notes, priors):
     scoring = (honest or chosen).get("scoring", "balanced_accuracy")
     here = results["scores"][scoring]
     compared = None
-    # The honest score is of labels by probability; only the area does not depend on labels.
-    by_cost = model.misclassification is not None and scoring != "roc_auc"
     known = honest and here["score"] is not None and honest.get("score") == honest.get("score")
-    if known and not by_cost:
+    # Recalibration moves the decisions, but hardly the order of rows.
+    is_same = model.recalibration is None or scoring == "roc_auc"
+    if known and is_same:
         compared = {"scoring": scoring, **compare_scores(here, honest)}
     return {
         "format": "tamis-evaluation",
@@ -236,6 +236,7 @@ def _tell(results, model, codes, options, n_asked, notes, priors):
             "title": find_method(model.method).title,
             "level": model.level,
             "decides_by_cost": model.misclassification is not None,
+            "is_recalibrated": model.recalibration is not None,
             "tamis": model.version,
             "digest": make_document(model)["digest"],
         },
@@ -271,11 +272,11 @@ def show_evaluation(report):
     compared = report["cross_validated"]
     if compared:
         lines += ["", f"{_NAMES[scoring]}: {compared['sentence']}"]
-    elif report["model"]["decides_by_cost"]:
+    elif report["model"]["is_recalibrated"]:
         lines += [
             "",
-            f"{_NAMES[scoring]} was cross-validated with labels by probability; here they are "
-            "those of the smallest expected cost, so there is no comparison",
+            f"{_NAMES[scoring]} was cross-validated before the model was recalibrated, so there "
+            "is no comparison",
         ]
     else:
         lines += ["", "the model has no cross-validated score to compare with"]

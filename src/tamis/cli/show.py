@@ -1,6 +1,6 @@
 """Results as tables of plain text."""
 
-from tamis.cli.show_clinical import show_clinical
+from tamis.cli.show_clinical import show_clinical, show_costs
 from tamis.cli.show_features import count, plural, show_features, show_table
 from tamis.comparison.promise_words import tell_promises
 
@@ -41,7 +41,7 @@ def _show_metrics(metrics):
     if metrics["unfinished"]:
         lines.append(f"not finished: {', '.join(metrics['unfinished'])}")
     if "model" in metrics:
-        lines += ["", *_show_model(metrics["model"], settings)]
+        lines += ["", *_show_model(metrics)]
     promises = tell_promises(metrics)
     lines += ["", *promises] if promises else []
     checks = metrics["checks"]
@@ -93,7 +93,8 @@ def _name(settings):
     return settings["scoring"].replace("_", " ")
 
 
-def _show_model(model, settings):
+def _show_model(metrics):
+    model, settings = metrics["model"], metrics["settings"]
     what = "Recommended" if model["recommended"] else "Picked"
     what = "Fewest questions" if "chosen_by" in model else what
     counted = plural(model["features"], "feature")
@@ -108,27 +109,38 @@ def _show_model(model, settings):
     if "total_cost" in model:
         lines[0] += f", total cost {model['total_cost']:.4g}"
     name, chosen = _name(settings), model["selection_score"]
+    promises = metrics.get("calibration", {})
+    promised = promises.get("sensitivity")
+    lines += _show_promise(promised, promises.get("questions"))
+    how = ""
+    if model.get("misclassification"):
+        lines += show_costs(model["misclassification"], name)
+        how = ", deciding by probability"
     if "honest_score" in model:
         honest = model["honest_score"]
         low, high = honest["interval_95"]
-        lines.append(
-            f"  {name} {honest['score']:.3f}, 95 % interval {low:.3f} to {high:.3f} "
-            "(honest: includes the choice of method and number of features)"
-        )
+        told = f"  {name} {honest['score']:.3f}, 95 % interval {low:.3f} to {high:.3f}"
+        if promised is not None:
+            told += ", with thresholds of the folds instead of the saved one"
+        elif honest["decides_by"] != "probability":
+            told += f", deciding by {honest['decides_by']}"
+        lines.append(f"{told} (honest: includes the choice of method and number of features)")
         lines.append(
             f"  at most {max(honest['behind_best_95'], 0):.3f} behind the best model compared "
             "(upper 95 % limit)"
         )
-        lines.append(f"  {name} {score(chosen)} in the folds that selected it (do not report)")
+        lines.append(
+            f"  {name} {score(chosen)} in the folds that selected it{how} (do not report)"
+        )
     elif "without" in model:
         lines.append(
-            f"  {name} {score(chosen)}, cross-validated again without these features (chosen "
+            f"  {name} {score(chosen)}{how}, cross-validated again without these features (chosen "
             "after seeing the curve; do not report)"
         )
     else:
         lines.append(
-            f"  {name} {score(chosen)}, above {chosen['simultaneous_lower_95']:.3f} with 95 % "
-            "confidence for all points of the curve together (chosen "
+            f"  {name} {score(chosen)}{how}, above {chosen['simultaneous_lower_95']:.3f} with "
+            "95 % confidence for all points of the curve together (chosen "
             f"{'by the calibration rows' if 'chosen_by' in model else 'after seeing the curve'})"
         )
     lines += _show_threshold(model)
@@ -141,6 +153,22 @@ def _show_model(model, settings):
             f"  p = {p['p_value']:.3g} from {len(p['shuffled_scores'])} permutations of the labels"
         )
     return lines
+
+
+def _show_promise(found, questions):
+    """What the calibration rows say about the model that is saved."""
+    if questions is not None and questions["level"] is not None:
+        yield f"  {questions['statement']}"
+    if found is None:
+        return
+    told = (
+        f"  sensitivity for {found['positive']} at least {found['at_least']:.4g} with "
+        f"{100 * found['confidence']:.4g} % confidence"
+    )
+    if found["specificity"] is not None:
+        low, high = found["specificity"]["interval_95"]
+        told += f", specificity {found['specificity']['share']:.3f} ({low:.3f} to {high:.3f})"
+    yield f"{told}, by the calibration rows (see below)"
 
 
 def _show_threshold(model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["show_clinical"]
+__all__ = ["show_clinical", "show_costs"]
 
 _MOST_SHOWN = 20
 _VERDICTS = {
@@ -33,8 +33,6 @@ def show_clinical(model: dict[str, Any], name: str) -> Iterator[str]:
         yield from _show_batches(model["left_out_batches"], name)
     if model.get("time_order"):
         yield from _show_time(model["time_order"], name)
-    if model.get("misclassification"):
-        yield from _show_costs(model["misclassification"])
     if model.get("assay"):
         yield from _show_assay(model["assay"], name)
     if model.get("learning_curve"):
@@ -114,18 +112,40 @@ def _time(value):
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _show_costs(found):
+def show_costs(found: dict[str, Any], name: str) -> Iterator[str]:
+    """Lines about decisions by expected cost, which are those of the model.
+
+    Parameters
+    ----------
+    found : dict
+        The costs of errors in `metrics.json`.
+    name : str
+        Name of the score.
+
+    Yields
+    ------
+    line : str
+    """
     low, high = found["interval_95"]
     constant, (least, most) = found["constant"], found["saved_interval_95"]
     yield (
         f"  mean cost per row {found['mean_cost']:.3f}, 95 % interval {low:.3f} to {high:.3f}, "
-        "deciding by expected cost at the class frequencies of the data"
+        "deciding by expected cost at the class frequencies of the data "
+        f"({'honest' if found['is_honest'] else 'in the folds; do not report'})"
+    )
+    low, high = constant["saved_interval_95"]
+    yield (
+        f"    {constant['mean_cost']:.3f} always deciding {constant['class']} (the model saves "
+        f"{constant['saved']:+.3f}, {low:+.3f} to {high:+.3f})"
     )
     yield (
         f"    {found['by_probability']:.3f} deciding by probability (costs save "
-        f"{found['saved']:+.3f}, {least:+.3f} to {most:+.3f}); {constant['mean_cost']:.3f} always "
-        f"deciding {constant['class']}"
+        f"{found['saved']:+.3f}, {least:+.3f} to {most:+.3f}; {name} "
+        f"{found['score_by_probability']:.3f} that way)"
     )
+    shares = list(found["found_of_class"].items())[:_MOST_SHOWN]
+    told = ", ".join(f"{label} {100 * share:.1f} %" for label, share in shares)
+    yield f"  rows of each class that it finds: {told}"
 
 
 def _show_assay(found, name):

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from tamis._array import is_sparse
+from tamis.comparison.decisions import decide_rows
+from tamis.comparison.results import calibrate
 from tamis.comparison.spread import Rows
 from tamis.paths.seeds import make_generator
 from tamis.tables.errors import InputError, nearest
-from tamis.tables.table_model import decide
 
 if TYPE_CHECKING:
     from tamis.comparison.options import Settings
@@ -133,8 +134,11 @@ def measure_again(
             for draw in noisy:
                 draw[fold.test] = predict(_with_errors(rows, columns, errors, generator))
     threshold = None if result.thresholds is None else result.thresholds[place]
-    labels = decide(clean, settings.positive, threshold)
-    again = [decide(p, settings.positive, threshold) for p in noisy]
+    temperature = calibrate(result, place, problem)
+    labels, *again = (
+        decide_rows(p, problem, settings, threshold=threshold, temperature=temperature)
+        for p in (clean, *noisy)
+    )
     scored = Rows.of(problem, settings.scoring, settings.seed)
     before = scored.score(labels, clean)
     after = float(np.mean([scored.score(*one) for one in zip(again, noisy, strict=True)]))

@@ -91,7 +91,7 @@ class Behind:
 
 @dataclass(frozen=True)
 class Honest:
-    """An honest score.
+    """An honest score, of decisions as the saved model makes them.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ def _share_right(labels, codes):
     return (labels == codes).mean(axis=1, dtype=np.float32)
 
 
-def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None):
+def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None, decided=None):
     """Honest score of the rule's choice.
 
     Parameters
@@ -318,12 +318,15 @@ def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None):
     problem : Problem or None
         Of the candidates; None: no predictions of rows are returned.
     positive, min_sensitivity : int, float, or None
+    decided : callable or None
+        Returns the labels of a level of a result as the saved model decides, if other than those
+        that the choice is made by.
 
     Returns
     -------
     honest : Honest
     """
-    left_out = LeftOut(candidates, positive, min_sensitivity)
+    left_out = LeftOut(candidates, positive, min_sensitivity, decided)
     out, behind, rates = [], [], []
     for drawn in candidates.draws:
         if min_sensitivity is not None:  # a threshold needs positive rows, and so does its test
@@ -339,7 +342,7 @@ def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None):
         nothing = float("nan")
         return Honest(nothing, nothing, nothing, nothing)
     low, high = np.percentile(out, [2.5, 97.5])
-    low = min(low, _cautious_low(candidates))
+    low = min(low, _cautious_low(candidates, left_out))
     rates = None if min_sensitivity is None else np.mean(rates, axis=0)
     return Honest(
         float(np.mean(out)),
@@ -353,15 +356,17 @@ def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None):
     )
 
 
-def _cautious_low(candidates):
+def _cautious_low(candidates, left_out):
     """Lower limit of the score of the recommended model, from its own predictions."""
-    result, place = candidates.find(candidates.choose()[0])
+    chosen = candidates.choose()[0]
+    result, place = candidates.find(chosen)
     codes, n_classes = candidates.codes, candidates.n_classes
     weights = candidates.weights
     sizes = effective_sizes(codes, n_classes, candidates.groups, weights)
     if candidates.scoring == "roc_auc":
         return cautious_area(result.scores[place], sizes)[0]
-    repeats = [confusion(codes, labels, n_classes, weights) for labels in result.labels[place]]
+    decided = left_out.labels_of(chosen)
+    repeats = [confusion(codes, labels, n_classes, weights) for labels in decided]
     counts = np.mean(repeats, axis=0)
     return cautious_interval(counts, candidates.scoring, candidates.draws.seed, sizes)[0]
 

@@ -14,19 +14,26 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tamis.comparison.attempts import attempt
-from tamis.comparison.error_costs import at_frequencies, describe_costs
+from tamis.comparison.decisions import decide_level, decides_by
+from tamis.comparison.error_costs import describe_costs
 from tamis.comparison.scores import within_range
 from tamis.comparison.spread import Rows
 from tamis.tables.errors import InputError
-from tamis.tables.table_model import decide_by_cost
 from tamis.tables.values import to_number
 
 if TYPE_CHECKING:
+    from tamis.comparison.choice import Choice
     from tamis.comparison.comparison import Comparison
     from tamis.comparison.held_out import HeldOut
     from tamis.tables.table import Table
 
-__all__ = ["check_subgroups", "describe_clinical", "site_limits", "subgroup_rows"]
+__all__ = [
+    "check_subgroups",
+    "describe_clinical",
+    "describe_picked",
+    "site_limits",
+    "subgroup_rows",
+]
 
 # Numbers with more distinct values than this are cut at their quartiles; words must have fewer
 # than the second.
@@ -65,21 +72,39 @@ def describe_clinical(comparison: Comparison) -> dict[str, Any]:
         add("time_order", lambda: _time_order(comparison, rows, later))
     made = None if comparison.honest_score is None else comparison.honest_score.predictions
     if made is not None:
-        labels = made.labels
         if settings.misclassification is not None:
             costs = np.array(settings.misclassification)
-            labels = decide_by_cost(at_frequencies(made.probabilities, problem), costs)
-            by_cost = labels
             add(
                 "misclassification",
-                lambda: describe_costs(rows, costs, by_cost, made.labels, problem),
+                lambda: describe_costs(rows, costs, made.labels, made.probabilities, problem),
             )
         if comparison.data is not None and comparison.data.subgroups:
-            add("subgroups", lambda: _subgroups(comparison, rows, labels, made.probabilities))
+            add(
+                "subgroups",
+                lambda: _subgroups(comparison, rows, made.labels, made.probabilities),
+            )
     for name in ("learning_curve", "assay"):
         if getattr(comparison, name) is not None:
             described[name] = getattr(comparison, name)
     return described
+
+
+def describe_picked(comparison: Comparison, choice: Choice) -> dict[str, Any]:
+    """Costs of errors of a model that was picked, in the folds; none without such costs."""
+    problem, settings = comparison.problem, comparison.settings
+    result = comparison.result(choice.method)
+    if settings.misclassification is None or result is None:
+        return {}
+    return {
+        "misclassification": describe_costs(
+            Rows.of(problem, settings.scoring, settings.seed),
+            np.array(settings.misclassification),
+            decide_level(result, choice.place, problem, settings)[0],
+            result.probabilities[choice.place, 0],
+            problem,
+            is_honest=False,
+        )
+    }
 
 
 # Sites and times.
@@ -276,7 +301,7 @@ def _subgroups(comparison, rows, labels, probabilities):
     }
     return {
         "scoring": settings.scoring,
-        "labels": "probability" if settings.misclassification is None else "expected cost",
+        "labels": decides_by(settings),
         "all": describe(np.arange(problem.n_rows)),
         "columns": columns,
         "is": "honest predictions, descriptive: each interval is of one subgroup alone, and among "

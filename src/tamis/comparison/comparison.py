@@ -366,13 +366,13 @@ class Comparison:
     def __repr__(self):
         if self.choice is None:
             return f"Comparison({self.name}: no method was finished)"
-        honest = self.honest_score
-        return (
-            f"Comparison({self.name}: {self.choice.method}, {self.choice.n_features:.3g} "
-            f"feature{'' if self.choice.n_features == 1 else 's'}, "
-            f"{self.settings.scoring} {honest.score:.3f} "
-            f"[{honest.low:.3f}, {honest.high:.3f}])"
-        )
+        choice, honest = self.final_choice, self.honest_score
+        told = f"{self.name}: {choice.method}, {choice.n_features:.3g} feature"
+        told += "" if choice.n_features == 1 else "s"
+        if choice != self.choice or honest is None:  # the honest score is of another model
+            return f"Comparison({told}, chosen by the calibration rows)"
+        score = f"{honest.score:.3f} [{honest.low:.3f}, {honest.high:.3f}]"
+        return f"Comparison({told}, {self.settings.scoring} {score})"
 
     def _repr_html_(self) -> str:
         """The recommendation and one row per method, for notebooks."""

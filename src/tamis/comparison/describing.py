@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamis.comparison.attempts import attempt
 from tamis.comparison.choice import Choice
+from tamis.comparison.clinical import describe_picked
 from tamis.comparison.final import describe_features, fit_final, outline_features
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.method import Trained
@@ -99,8 +100,12 @@ def describe(comparison: Comparison, choice: Choice, fitted: Fitted) -> None:
     fitted : Fitted
         Changed in place.
     """
-    clinical = comparison.clinical if fitted.metrics["model"]["recommended"] else {}
-    failed = dict(comparison.not_described)
+    if fitted.metrics["model"]["recommended"]:
+        clinical, failed = comparison.clinical, dict(comparison.not_described)
+    else:
+        failed = dict(comparison.not_described)
+        pick = partial(describe_picked, comparison, choice)
+        clinical = attempt(failed, "misclassification", pick, {})
     records, guarantees = describe_features(comparison, choice, fitted.trained, failed)
     told = None
     if fitted.trained_on is not None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._base import adjust
 from tamis.comparison.scores import confusion
 from tamis.paths.seeds import make_generator
 from tamis.tables.errors import InputError, listed
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from tamis.comparison.problem import Problem
     from tamis.comparison.spread import Rows
 
-__all__ = ["at_frequencies", "cost_matrix", "describe_costs"]
+__all__ = ["cost_matrix", "describe_costs"]
 
 _N_POSTERIOR = 1000
 
@@ -92,39 +91,46 @@ def _find_pair(pair, labels):
     )
 
 
-def at_frequencies(probabilities: NDArray, problem: Problem) -> NDArray[np.float64]:
-    """Probabilities for the class frequencies of the data."""
-    return adjust(probabilities, 1.0, problem.priors, problem.frequencies)
-
-
 def describe_costs(
-    rows: Rows, costs: NDArray, labels: NDArray, plain: NDArray, problem: Problem
+    rows: Rows,
+    costs: NDArray,
+    labels: NDArray,
+    probabilities: NDArray,
+    problem: Problem,
+    is_honest: bool = True,
 ) -> dict[str, Any]:
-    """Mean costs of deciding by cost, by probability, and always in the same way.
+    """Mean costs of deciding by cost, by probability, and always for the best single class.
 
     Parameters
     ----------
     rows : Rows
         All rows of the problem.
     costs : ndarray of shape (n_classes, n_classes)
-    labels, plain : ndarray of int of shape (n_rows,)
-        Decisions by cost, and by probability.
+    labels : ndarray of int of shape (n_rows,)
+        Decisions by cost.
+    probabilities : ndarray of shape (n_rows, n_classes)
     problem : Problem
+    is_honest : bool
+        Whether the rows had no say in the choice of the model.
 
     Returns
     -------
     described : dict
     """
+    plain = probabilities.argmax(axis=1)
     weights = np.ones(rows.codes.size) if rows.weights is None else rows.weights
-    paid, otherwise = costs[rows.codes, labels], costs[rows.codes, plain]
     constant = np.average(costs[rows.codes], axis=0, weights=weights)
-    draws = [(d @ np.stack([paid, otherwise], axis=1)) / d.sum(axis=1)[:, None]
-             for d in rows.draws()]  # fmt: skip
+    always = int(constant.argmin())
+    paid, otherwise = costs[rows.codes, labels], costs[rows.codes, plain]
+    all_paid = np.stack([paid, otherwise, costs[rows.codes, always]], axis=1)
+    draws = [(d @ all_paid) / d.sum(axis=1)[:, None] for d in rows.draws()]
     drawn = np.concatenate(draws)
     low, high = np.percentile(drawn[:, 0], [2.5, 97.5])
     least, most = _cautious_cost(rows, costs, labels, problem)
     names = [str(label) for label in problem.classes.tolist()]
-    saved = drawn[:, 1] - drawn[:, 0]
+    saved, gained = (drawn[:, [1, 2]] - drawn[:, [0]]).T
+    counts = confusion(rows.codes, labels, rows.n_classes, rows.weights)
+    found = np.diagonal(counts) / np.maximum(counts.sum(axis=1), 1e-300)
     return {
         "costs": {
             f"{names[t]}:{names[s]}": float(costs[t, s])
@@ -138,10 +144,26 @@ def describe_costs(
         "by_probability": float(np.average(otherwise, weights=weights)),
         "saved": float(np.average(otherwise - paid, weights=weights)),
         "saved_interval_95": np.percentile(saved, [2.5, 97.5]).tolist(),
-        "constant": {"class": names[int(constant.argmin())], "mean_cost": float(constant.min())},
-        "is": "honest; decisions of the smallest expected cost at the class frequencies of the "
-        "data. Method and number of features were chosen by the score, not by costs",
+        "constant": {
+            "class": names[always],
+            "mean_cost": float(constant[always]),
+            "saved": float(constant[always] - np.average(paid, weights=weights)),
+            "saved_interval_95": _saved_interval(rows, costs, labels, problem, always, gained),
+        },
+        "found_of_class": dict(zip(names, found.tolist(), strict=True)),
+        "scoring": rows.scoring,
+        "score_by_probability": rows.score(plain, probabilities),
+        "is_honest": is_honest,
+        "is": "decisions of the smallest expected cost at the class frequencies of the data. "
+        "Method and number of features were chosen by the score, not by costs",
     }
+
+
+def _saved_interval(rows, costs, labels, problem, always, drawn):
+    """Interval of what is saved compared with one class, as cautious as that of the mean cost."""
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    more = _cautious_cost(rows, costs - costs[:, [always]], labels, problem)
+    return [float(min(low, -more[1])), float(max(high, -more[0]))]
 
 
 def _cautious_cost(rows, costs, labels, problem):

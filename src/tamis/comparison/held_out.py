@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.comparison.choice import Candidates
+from tamis.comparison.decisions import decide_rows
 from tamis.comparison.predictions import Predictions, temper
 from tamis.comparison.results import MethodResult, calibrate, judge
 from tamis.paths.folds import Fold, GroupFolds, leave_one_batch_out, make_folds
 from tamis.paths.seeds import derive_seed
 from tamis.tables.errors import InputError
-from tamis.tables.table_model import decide
 
 if TYPE_CHECKING:
     from tamis.comparison.method import Method
@@ -216,8 +216,11 @@ def predict_held_out(
         test = split.fold.test
         p = outcome.probabilities[level].astype(np.float64)
         threshold = None if made.thresholds is None else made.thresholds[level]
-        all_rows.labels[test] = decide(p, settings.positive, threshold)
-        all_rows.probabilities[test] = temper(p, calibrate(made, level, problem, split.fold.train))
+        temperature = calibrate(made, level, problem, split.fold.train)
+        all_rows.probabilities[test] = temper(p, temperature)
+        all_rows.labels[test] = decide_rows(
+            p, problem, settings, threshold=threshold, temperature=temperature
+        )
         is_predicted[test] = True
         chosen.append((made.method.name, float(made.levels[level])))
     rows = np.flatnonzero(is_predicted)

@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.comparison.decisions import decide_rows
+from tamis.comparison.results import calibrate
 from tamis.comparison.spread import Rows
 from tamis.paths.folds import Fold, make_folds
 from tamis.paths.seeds import derive_seed
 from tamis.tables.errors import InputError
-from tamis.tables.table_model import decide
 
 if TYPE_CHECKING:
     from tamis.comparison.options import Settings
@@ -138,7 +139,11 @@ def describe_curve(
         predicted.append(p)
     sizes.append(problem.n_rows * (1 - 1 / n_folds))
     predicted.append(whole)
-    labels = [decide(p, settings.positive, threshold) for p in predicted]
+    temperature = calibrate(result, place, problem)
+    labels = [
+        decide_rows(p, problem, settings, threshold=threshold, temperature=temperature)
+        for p in predicted
+    ]
     made = list(zip(labels, predicted, strict=True))
     scores = np.array([[rows.score(*one) for one in made]])
     drawn = np.stack([rows.drawn_scores(*one) for one in made], axis=1)

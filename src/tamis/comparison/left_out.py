@@ -1,5 +1,7 @@
 """Scores and predictions of rows that a bootstrap draw has left out."""
 
+from functools import cache
+
 import numpy as np
 
 from tamis.comparison.predictions import Predictions, temper
@@ -17,6 +19,9 @@ class LeftOut:
     ----------
     candidates : Candidates
     positive, min_sensitivity : int, float, or None
+    decided : callable or None
+        Returns the labels of a level of a result, (n_repeats, n_rows), as the saved model decides;
+        None: those that the choice was made by.
 
     Attributes
     ----------
@@ -24,10 +29,18 @@ class LeftOut:
         What the first draw without the row chose; -1 for rows that were in all draws.
     labels : ndarray of int of shape (n_rows,)
         Class that it predicts.
+    labels_of : callable
+        Labels of a place, (n_repeats, n_rows).
     """
 
-    def __init__(self, candidates, positive, min_sensitivity):
+    def __init__(self, candidates, positive, min_sensitivity, decided=None):
         self.candidates = candidates
+
+        def labels_of(place):
+            result, at = candidates.find(place)
+            return result.labels[at] if decided is None else decided(result, at)
+
+        self.labels_of = cache(labels_of)
         self.positive, self.min_sensitivity = positive, min_sensitivity
         self.places = np.full(candidates.codes.size, -1)
         self.labels = np.zeros(candidates.codes.size, dtype=np.intp)
@@ -42,7 +55,7 @@ class LeftOut:
         scores, rates = [], []
         for r in range(result.labels.shape[1]):
             probabilities = result.probabilities[at, r]
-            labels = result.labels[at, r, rows]
+            labels = self.labels_of(place)[r, rows]
             if self.min_sensitivity is not None:
                 labels = self._decide(probabilities, drawn, rows)
                 is_positive = codes[rows] == self.positive
@@ -62,7 +75,7 @@ class LeftOut:
             return
         result, at = self.candidates.find(place)
         self.places[rows] = place
-        self.labels[rows] = result.labels[at, 0, rows]
+        self.labels[rows] = self.labels_of(place)[0, rows]
         if self.min_sensitivity is not None:
             self.labels[rows] = self._decide(result.probabilities[at, 0], drawn, rows)
 
@@ -82,7 +95,8 @@ class LeftOut:
             rows = np.flatnonzero(places == place)
             p = result.probabilities[at, 0, rows]
             made.probabilities[rows] = temper(p, calibrate(result, at, problem))
-            labels[rows] = np.where(unseen[rows], result.labels[at, 0, rows], labels[rows])
+            again = self.labels_of(int(place))[0, rows]
+            labels[rows] = np.where(unseen[rows], again, labels[rows])
         made.labels[:] = labels
         return made
 

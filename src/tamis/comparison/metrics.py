@@ -4,6 +4,7 @@ import numpy as np
 
 from tamis import __version__
 from tamis.comparison.baselines import KEPT_ALONE
+from tamis.comparison.decisions import decide_level, decides_by
 from tamis.comparison.scores import class_table, confusion
 
 __all__ = ["kept_alone", "path_table", "summarise", "versions"]
@@ -129,7 +130,7 @@ def describe_model(comparison, choice, point):
     # Each repeat predicts every row once; the predictions of all repeats are pooled.
     n_repeats = result.labels.shape[1]
     codes = np.tile(problem.codes, n_repeats)
-    labels = result.labels[at].reshape(-1)
+    labels = decide_level(result, at, problem, settings).reshape(-1)
     probabilities = result.probabilities[at].reshape(-1, classes.size)
     weights = None if weights is None else np.tile(weights, n_repeats)
     described = {
@@ -137,6 +138,7 @@ def describe_model(comparison, choice, point):
         "title": result.method.title,
         "recommended": recommended,
         "asks": result.method.asks,
+        "decides_by": decides_by(settings),
         "level": point["level"],
         "level_is": result.method.level_name,
         "features_overall": point["features_overall"],
@@ -194,6 +196,7 @@ def _honest(honest, settings):
         "sensitivity": honest.sensitivity,
         "specificity": honest.specificity,
         "draws": honest.n_draws,
+        "decides_by": decides_by(settings),
         "is": ("nested" if honest.is_nested else "bootstrap bias corrected")
         + ": includes the choice of method and number of features",
     }

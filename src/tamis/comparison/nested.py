@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from tamis.comparison.choice import Behind, Candidates, Honest
+from tamis.comparison.decisions import decide_rows
 from tamis.comparison.predictions import Predictions, temper
 from tamis.comparison.results import calibrate, judge, score_rows
 from tamis.comparison.scores import within_range
 from tamis.paths.folds import Fold
 from tamis.paths.rule import Counted
 from tamis.paths.seeds import derive_seed
-from tamis.tables.table_model import decide
 
 __all__ = ["estimate_nested", "is_nested", "pair_folds"]
 
@@ -80,7 +80,7 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
     """
     codes, n_classes = problem.codes, problem.classes.size
     chosen, best = (Predictions.empty(codes.size, n_classes) for _ in range(2))
-    temperatures = np.ones((codes.size, 1))
+    calibrations = np.ones((2, codes.size, 1))
     for fold in [fold for fold in folds if fold.repeat == 0]:
         inner = [_without(r, pairs[r.method.name], fold, problem.kept) for r in results]
         rows = fold.train
@@ -105,15 +105,18 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
             weights=weights,
             seed=settings.seed,
         )
-        for place, predictions in zip(candidates.choose(), (chosen, best), strict=True):
+        for place, predictions, temperatures in zip(
+            candidates.choose(), (chosen, best), calibrations, strict=True
+        ):
             made, level = candidates.find(place)
             whole = next(r for r in results if r.method.name == made.method.name)
             threshold = None if made.thresholds is None else made.thresholds[level]
+            temperatures[fold.test] = temperature = calibrate(made, level, problem, rows)
             p = whole.probabilities[level, 0, fold.test]
             predictions.probabilities[fold.test] = p
-            predictions.labels[fold.test] = decide(p, settings.positive, threshold)
-        made, level = candidates.find(candidates.choose()[0])
-        temperatures[fold.test] = calibrate(made, level, problem, rows)
+            predictions.labels[fold.test] = decide_rows(
+                p, problem, settings, threshold=threshold, temperature=temperature
+            )
     score = score_rows(
         codes, chosen.labels, chosen.probabilities, settings.scoring, problem.weights
     )
@@ -133,7 +136,7 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
         specificity,
         spread.n_draws,
         True,
-        Predictions(temper(chosen.probabilities, temperatures), chosen.labels),
+        Predictions(temper(chosen.probabilities, calibrations[0]), chosen.labels),
     )
 
 

@@ -11,6 +11,7 @@ from tamis.comparison.attempts import attempt
 from tamis.comparison.baselines import estimate_seconds, find_method
 from tamis.comparison.choice import Candidates, estimate
 from tamis.comparison.comparison import Comparison
+from tamis.comparison.decisions import decide_level
 from tamis.comparison.held_out import Split, make_splits, predict_held_out
 from tamis.comparison.learning_curve import describe_curve, fewer_rows
 from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
@@ -274,6 +275,7 @@ def _conclude(comparison, planned, done):
         None if nested else problem,
         positive=settings.positive,
         min_sensitivity=settings.min_sensitivity,
+        decided=partial(decide_level, problem=problem, settings=settings),
     )
     if nested:
         pairs = {

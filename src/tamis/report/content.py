@@ -10,9 +10,8 @@ import numpy as np
 
 from tamis._array import is_sparse
 from tamis.comparison.promise_words import tell_promises
-from tamis.comparison.results import score_rows
 from tamis.models.saving import make_document
-from tamis.report.content_clinical import describe_classes, predicted_rows
+from tamis.report.content_clinical import describe_classes
 from tamis.report.content_curve import describe_curve
 from tamis.report.content_family import describe_family, describe_model, worked_example
 from tamis.report.content_panel import describe_panel
@@ -91,7 +90,7 @@ def make_content(
         "panel": describe_panel(comparison, records, metrics["model"]),
         "family": describe_family(comparison, choice, model, include_rows),
         "clinical": describe_classes(comparison, choice, model),
-        "further": [*_further(metrics["model"]), *_decisions_by_cost(comparison, choice)],
+        "further": _further(metrics["model"]),
         "promises": [line.strip() for line in tell_promises(metrics)],
         "subgroups": _subgroups(metrics["model"].get("subgroups")),
         "evaluations": [_evaluation(one, digest) for one in evaluations],
@@ -263,19 +262,6 @@ def _subgroups(found):
     return rows
 
 
-def _decisions_by_cost(comparison, choice):
-    """How the decisions of the model differ from those that were scored."""
-    scoring = comparison.settings.scoring
-    if comparison.settings.misclassification is None or scoring == "roc_auc":
-        return
-    rows, weights = predicted_rows(comparison, choice), comparison.problem.weights
-    score = score_rows(rows.codes, rows.labels, rows.probabilities, scoring, weights)
-    yield (
-        f"The model decides by the expected cost of errors. The scores above are of decisions by "
-        f"probability; with its own decisions the model scores {score:.3f} ({SCORES[scoring]})."
-    )
-
-
 def _further(model):
     """Scores that the run has only if they were asked for, one sentence each."""
     lines = []
@@ -286,14 +272,6 @@ def _further(model):
             lines.append(
                 f"{title}: score {found['score']:.3f}, 95 % interval {low:.3f} to {high:.3f}."
             )
-    costs = model.get("misclassification")
-    if costs:
-        low, high = costs["interval_95"]
-        lines.append(
-            f"Mean cost of errors per row: {costs['mean_cost']:.3f}, 95 % interval {low:.3f} to "
-            f"{high:.3f}; {costs['constant']['mean_cost']:.3f} if {costs['constant']['class']} is "
-            "always decided."
-        )
     assay = model.get("assay")
     if assay and assay["features"]:
         low, high = assay["lost_interval_95"]

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.comparison.error_costs import at_frequencies
+from tamis.comparison.decisions import decide_level
 from tamis.comparison.predictions import temper
 from tamis.comparison.results import calibrate
 from tamis.comparison.scores import area_under_curve, cautious_area, class_table, confusion, wilson
 from tamis.inspection import rebase
-from tamis.tables.table_model import decide_by_cost
 
 if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
@@ -81,15 +80,13 @@ def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
         assert result is not None and result.labels is not None
         temperature = calibrate(result, choice.place, problem)
         probabilities = temper(result.probabilities[choice.place, 0], temperature)
-        labels = result.labels[choice.place, 0].astype(np.intp)
+        labels = decide_level(result, choice.place, problem, comparison.settings)[0]
+        labels = labels.astype(np.intp)
     weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
     if problem.times is not None:
         weights = weights / problem.times
     shares = np.bincount(problem.codes, weights, problem.classes.size) / weights.sum()
     risks = rebase(probabilities, problem.priors, shares)
-    if comparison.settings.misclassification is not None:
-        costs = np.array(comparison.settings.misclassification)
-        labels = decide_by_cost(at_frequencies(probabilities, problem), costs)
     return Rows(problem.codes, labels, probabilities, risks, shares, weights, found is not None)
 
 

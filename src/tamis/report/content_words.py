@@ -30,6 +30,8 @@ SCORES = {
 SCORES_WITHOUT_CHOICE = ", on rows that were not used to set it."
 # Classes that a sentence names.
 _NAMED = 4
+# Classes whose share of found rows is listed.
+_MOST_SHARES = 20
 
 
 def count(value: float) -> str:
@@ -81,6 +83,7 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         low, high = honest["interval_95"]
         found |= {"score": honest["score"], "low": low, "high": high}
         found["sentence"] = f"{told} and {_expect(scoring, honest['score'], low, high)}."
+        found["sentence"] += _tell_decisions(metrics)
         kind = honest["is"].split(":")[0]
         found["details"] = [
             f"Honest score: {SCORES[scoring]} {honest['score']:.3f}, 95 % interval {low:.3f} to "
@@ -103,6 +106,9 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         found["sentence"] += "."
         if model.get("without"):
             found["details"] = [f"Left out on request: {', '.join(model['without'])}."]
+    costs = model.get("misclassification")
+    if costs:
+        found["details"] += _tell_costs(costs, SCORES[scoring])
     found["details"].append(
         f"Always predicting the same class would give {chance:.3f} ({SCORES[scoring]})."
     )
@@ -125,6 +131,56 @@ def _expect(scoring, score, low, high):
         )
     told = f"{what} (95 % interval: {100 * low:.0f} to {100 * high:.0f})"
     return told + (", counting each class the same" if scoring == "balanced_accuracy" else "")
+
+
+def _tell_decisions(metrics):
+    """What the saved model decides by, where that is not the largest probability."""
+    model = metrics["model"]
+    promised = metrics.get("calibration", {}).get("sensitivity")
+    if promised is not None:
+        return (
+            f" The score is of thresholds that were chosen in the folds; that of the saved model "
+            f"comes from the calibration rows, which show a sensitivity for "
+            f"{promised['positive']} of at least {100 * promised['at_least']:.4g} % with "
+            f"{100 * promised['confidence']:.4g} % confidence."
+        )
+    if model.get("threshold"):
+        told = model["threshold"]
+        return (
+            f" It decides by a threshold that finds {100 * told['sensitivity']:.0f} of 100 cases "
+            f"of {told['positive']}; of 100 others, {100 - 100 * told['specificity']:.0f} are "
+            "called so as well."
+        )
+    costs = model.get("misclassification")
+    if not costs:
+        return ""
+    constant, (low, high) = costs["constant"], costs["interval_95"]
+    is_cheaper = constant["saved_interval_95"][0] > 0
+    return (
+        f" It decides by the expected cost of errors, which is {costs['mean_cost']:.3f} per case "
+        f"(95 % interval: {low:.3f} to {high:.3f}). Always deciding {constant['class']} would "
+        f"cost {constant['mean_cost']:.3f}: the model is "
+        f"{'cheaper' if is_cheaper else 'not shown to be cheaper'}."
+    )
+
+
+def _tell_costs(costs, name):
+    """Costs of errors beside those of other decisions."""
+    constant = costs["constant"]
+    low, high = constant["saved_interval_95"]
+    yield (
+        f"Compared with always deciding {constant['class']}, the model saves "
+        f"{constant['saved']:+.3f} per case, 95 % interval {low:+.3f} to {high:+.3f}."
+    )
+    low, high = costs["saved_interval_95"]
+    yield (
+        f"Decided by probability instead, errors would cost {costs['by_probability']:.3f} (the "
+        f"costs save {costs['saved']:+.3f}, {low:+.3f} to {high:+.3f}), at a {name} of "
+        f"{costs['score_by_probability']:.3f}."
+    )
+    shares = list(costs["found_of_class"].items())[:_MOST_SHARES]
+    told = ", ".join(f"{label} {100 * share:.1f} %" for label, share in shares)
+    yield f"Rows of each class that it finds: {told}."
 
 
 def _beside_baseline(baseline):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tamis.comparison.checks.check import Check
+from tamis.comparison.decisions import decides_by
 from tamis.comparison.results import score_rows
 from tamis.comparison.spread import Rows
 from tamis.paths.seeds import make_generator
@@ -14,7 +15,7 @@ _SURPRISE = 0.005
 
 
 def check_result(comparison):
-    """Whether folds disagree, and whether the score is better than chance.
+    """Whether folds disagree, and whether the model is better than chance, or a constant.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ def check_result(comparison):
     -------
     checks : list of Check
     """
-    return [*_disagreement(comparison), *_chance(comparison)]
+    return [*_disagreement(comparison), *_chance(comparison), *_costs(comparison)]
 
 
 def chance_level(codes, scoring, weights=None):
@@ -61,7 +62,7 @@ def _chance(comparison):
         return
     level = chance_level(problem.codes, settings.scoring, problem.weights)
     is_constant = honest.low <= level
-    moved = settings.min_sensitivity is not None or settings.scoring == "accuracy"
+    moved = decides_by(settings) != "probability" or settings.scoring == "accuracy"
     if not moved or settings.scoring == "roc_auc" or honest.predictions is None:
         if is_constant:
             yield _tell_chance("honest score", honest.low, honest.high, level)
@@ -71,7 +72,7 @@ def _chance(comparison):
     low, high = rows.interval(made.labels, made.probabilities)
     if low <= 0.5:
         yield _tell_chance("area under the ROC curve (honest)", low, high, 0.5)
-    elif is_constant:
+    elif is_constant and settings.misclassification is None:
         area = rows.score(made.labels, made.probabilities)
         yield Check(
             "constant",
@@ -83,6 +84,26 @@ def _chance(comparison):
             "Use the probabilities, or move the threshold: a smaller minimal sensitivity, or a "
             "score that counts each class the same.",
         )
+
+
+def _costs(comparison):
+    """Whether decisions by cost are cheaper than the best constant one."""
+    if comparison.settings.misclassification is None:
+        return
+    found = comparison.clinical.get("misclassification")
+    if found is None or found["constant"]["saved_interval_95"][0] > 0:
+        return
+    constant = found["constant"]
+    low, high = constant["saved_interval_95"]
+    yield Check(
+        "no-cheaper",
+        "warning",
+        f"The errors of the model, {found['mean_cost']:.3f} per row, are not shown to cost less "
+        f"than always deciding {constant['class']}, {constant['mean_cost']:.3f}: it saves "
+        f"{constant['saved']:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}.",
+        "At these costs the model is of no proven use: check the costs and the class frequencies, "
+        "or collect more rows.",
+    )
 
 
 def _tell_chance(name, low, high, level):

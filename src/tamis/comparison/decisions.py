@@ -1,0 +1,81 @@
+"""Decisions as the saved model makes them: by probability, by a threshold, or by expected cost.
+
+Every score that is reported is of these decisions. The choice of method and level is made by
+probability, or by threshold: costs of errors only decide between classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._base import adjust
+from tamis.comparison.predictions import temper
+from tamis.comparison.results import calibrate
+from tamis.tables.table_model import decide, decide_by_cost
+
+if TYPE_CHECKING:
+    from tamis.comparison.options import Settings
+    from tamis.comparison.problem import Problem
+    from tamis.comparison.results import MethodResult
+
+__all__ = ["at_frequencies", "decide_level", "decide_rows", "decides_by"]
+
+
+def decides_by(settings: Settings) -> str:
+    """What the saved model decides by: "probability", "threshold" or "expected cost"."""
+    if settings.misclassification is not None:
+        return "expected cost"
+    return "probability" if settings.min_sensitivity is None else "threshold"
+
+
+def at_frequencies(probabilities: NDArray, problem: Problem) -> NDArray[np.float64]:
+    """Probabilities for the class frequencies of the data."""
+    return adjust(probabilities, 1.0, problem.priors, problem.frequencies)
+
+
+def decide_rows(
+    probabilities: NDArray,
+    problem: Problem,
+    settings: Settings,
+    *,
+    threshold: float | None = None,
+    temperature: float | NDArray = 1.0,
+) -> NDArray[np.intp]:
+    """Class indices as the saved model decides.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_rows, n_classes)
+        As a path gives them: not calibrated.
+    problem : Problem
+    settings : Settings
+    threshold : float or None
+        For the probability of the positive class.
+    temperature : float, or ndarray of shape (n_rows, 1)
+        Calibrates the probabilities; only expected costs depend on it.
+
+    Returns
+    -------
+    labels : ndarray of int of shape (n_rows,)
+    """
+    if settings.misclassification is None:
+        return decide(probabilities, settings.positive, threshold)
+    calibrated = at_frequencies(temper(probabilities, temperature), problem)
+    return decide_by_cost(calibrated, np.array(settings.misclassification))
+
+
+def decide_level(
+    result: MethodResult, at: int, problem: Problem, settings: Settings
+) -> NDArray[np.intp]:
+    """Out-of-fold labels of one level as the saved model decides: (n_repeats, n_rows)."""
+    assert result.labels is not None
+    if settings.misclassification is None:
+        return result.labels[at]
+    temperature = calibrate(result, at, problem)
+    return np.stack(
+        [decide_rows(p, problem, settings, temperature=temperature)
+         for p in result.probabilities[at]]
+    )  # fmt: skip
