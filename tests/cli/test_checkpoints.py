@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from tamis.comparison.store import Store
+from tamis.comparison.store import ManifestMismatch, Store
 from tests.cli.conftest import HEADER, make_rows, write_csv
 from tests.cli.processes import call_here, outcome
 
@@ -126,3 +126,60 @@ def test_contents_are_looked_at_whatever_the_digest_says(name, copy, tamis):
     assert code == 0, err
     assert f"{path} is damaged" in err
     assert outcome(run) == before
+
+
+def test_the_checkpoint_of_another_fold_is_not_accepted(copy, tamis):
+    words, run, before = copy
+    folder = run / "checkpoints"
+    shutil.copy(folder / "cv-centers-r0-f1.npz", folder / "cv-centers-r0-f0.npz")
+    code, _, err = tamis(*words)
+    assert code == 0, err
+    assert f"{folder / 'cv-centers-r0-f0.npz'} is of another task or another comparison" in err
+    assert outcome(run) == before
+
+
+def test_the_checkpoint_of_another_comparison_is_not_accepted(tmp_path):
+    said = []
+    Store(tmp_path / "a", {"data": 1}).save("task", {"x": np.zeros(2)})
+    store = Store(tmp_path / "b", {"data": 2}, tell=said.append)
+    shutil.copy(tmp_path / "a" / "task.npz", tmp_path / "b" / "task.npz")
+    assert store.load("task") is None and not store.path("task").exists()
+    assert "is of another task or another comparison: it is discarded" in said[0]
+
+
+@pytest.mark.parametrize("content", [b"", b'{"data": ', b"[]", b"null", b"\xff\xfe"])
+def test_a_damaged_manifest_is_named_and_whole_checkpoints_are_kept(content, tmp_path):
+    Store(tmp_path, {"data": 1}).save("task", {"x": np.arange(2)})
+    (tmp_path / "manifest.json").write_bytes(content)
+    said = []
+    store = Store(tmp_path, {"data": 1}, tell=said.append)
+    assert store.load("task")["x"].tolist() == [0, 1]
+    path = tmp_path / "manifest.json"
+    assert said == [f"{path} is damaged: it is written again; whole checkpoints are kept"]
+    assert json.loads(path.read_text()) == {"data": 1}
+
+
+@pytest.mark.parametrize("content", [b"", None])
+def test_checkpoints_of_something_else_are_not_lost_with_their_manifest(content, tmp_path):
+    Store(tmp_path, {"data": 1}).save("task", {"x": np.arange(2)})
+    (tmp_path / "manifest.json").unlink()
+    (tmp_path / "other").write_bytes(content or b"")
+    (tmp_path / "other").rename(tmp_path / ("other" if content is None else "manifest.json"))
+    with pytest.raises(ManifestMismatch, match="its checkpoints are of other data"):
+        Store(tmp_path, {"data": 2})
+    assert Store(tmp_path, {"data": 1}).load("task") is not None
+    assert Store(tmp_path, {"data": 2}, force=True).was_cleared
+
+
+def test_a_run_goes_on_after_its_manifest_was_damaged(copy, tamis):
+    words, run, before = copy
+    folder = run / "checkpoints"
+    written = {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
+    for name in ("manifest.json", "stream.json"):
+        (folder / name).write_bytes((folder / name).read_bytes()[:40])
+    code, _, err = tamis(*words)
+    assert code == 0, err
+    assert f"{folder / 'manifest.json'} is damaged" in err
+    assert f"{folder / 'stream.json'} cannot be read" in err
+    assert outcome(run) == before
+    assert {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")} == written

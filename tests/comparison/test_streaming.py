@@ -192,6 +192,20 @@ def test_a_sample_of_everything_is_the_table(data):
         assert table.columns.others[name].tolist() == values.tolist()
 
 
+def test_passes_of_other_options_are_not_taken_for_those_of_a_model(data, tmp_path):
+    """The file and its sample are the same; the models and their scores are not."""
+    said = []
+    plain = stream(data, READING, make_options("centers"), tmp_path, said.append)
+    plain.metrics  # noqa: B018
+    del said[:]
+    more = {"keep": ("noise",), "max_features": 1}
+    kept = stream(data, READING, make_options("centers", **more), tmp_path, said.append)
+    assert kept.metrics["streaming"]["outside_sample"] is not None
+    assert [line.split()[0] for line in said] == ["training", "scoring"]
+    fresh = stream(data, READING, make_options("centers", **more))
+    assert kept.metrics["streaming"] == fresh.metrics["streaming"]
+
+
 class Killed(BaseException):
     """The process is killed."""
 

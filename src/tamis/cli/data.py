@@ -226,7 +226,12 @@ def _read(words, descriptions, folder, force, tell):
         if mode == "on":
             raise InputError("--stream on: standard input is read only once; save it to a file.")
         mode = "off"
-    recorded = None if folder is None or force else folder.recorded
+    recorded = None
+    if folder is not None and not force:
+        try:
+            recorded = folder.recorded
+        except InputError as error:
+            tell(f"{error}; it is decided again whether to stream")
     decision = decide(words["data"], options, mode, words["max_size"], recorded)
     if decision.sentence is not None:
         tell(decision.sentence)

@@ -111,7 +111,7 @@ def describe(comparison: Comparison, choice: Choice, fitted: Fitted) -> None:
     if fitted.trained_on is not None:
         assert comparison.streamed is not None
         told, checks = comparison.streamed.describe(
-            comparison, choice, fitted.of_sample, fitted.trained_on, failed
+            comparison, fitted.of_sample, fitted.trained_on, failed
         )
     for part, found in (*clinical.items(), *guarantees.items()):
         # A number that no JSON can hold would cost all metrics.

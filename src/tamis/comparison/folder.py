@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tamis.comparison.stream_decision import Decision
 from tamis.models.files import guarded, write_atomically
 from tamis.tables.errors import Failure, InputError
 
@@ -62,7 +63,13 @@ class RunFolder:
     @property
     def recorded(self):
         """The decision to stream that an earlier run recorded; None if there was none."""
-        return self.read_json(_DECISION) if (self.path / _DECISION).exists() else None
+        if not (self.path / _DECISION).exists():
+            return None
+        known = self.read_json(_DECISION)
+        try:
+            return Decision(**known).as_dict()
+        except TypeError as error:
+            raise InputError(f"{self.path / _DECISION} cannot be read: {error}") from error
 
     def write_results(self, model, records, metrics, table, guard):
         """Create the folder, write the results, and return messages about the model.

@@ -2,7 +2,8 @@
 
 Each finished task (one method, one fold) has its own file, which is written under a temporary name
 and then renamed, so that a process killed at any moment leaves only complete files. A manifest
-says which data, options and versions they belong to.
+says which data, options and versions they belong to. Each file holds the name of its task and the
+digest of the manifest, so that no file is taken for another, and none needs the manifest.
 """
 
 import contextlib
@@ -23,6 +24,8 @@ __all__ = ["ManifestMismatch", "Store"]
 _OLD = 3600.0
 # Name of the array that holds the digest of the others.
 _DIGEST = "sha256"
+# Name of the array that holds the task, and the digest of the manifest.
+_OWNER = "owner"
 # Errors that a damaged file can raise when it is unpacked.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, RuntimeError)
 
@@ -57,10 +60,16 @@ class Store:
         self.tell = tell
         self.folder.mkdir(parents=True, exist_ok=True)
         self.was_cleared = False
+        text = json.dumps(manifest, sort_keys=True).encode()
+        self.digest = hashlib.sha256(text).hexdigest()
         known = self._read_manifest()
-        if known is not None and known != manifest:
+        if known is None and self._has_others():
+            differs = "its checkpoints are of other data, options or versions"
+        else:
+            differs = "" if known is None else differences(known, manifest)
+        if differs:
             if not force:
-                raise ManifestMismatch(differences(known, manifest))
+                raise ManifestMismatch(differs)
             self.clear()
             self.was_cleared = True
         self._sweep()
@@ -71,12 +80,37 @@ class Store:
         return {**vars(self), "tell": None}
 
     def _read_manifest(self):
+        """The manifest; None if there is none, or it is damaged."""
+        path = self.folder / "manifest.json"
         try:
-            return json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
+            known = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
-            return {}
+            known = None
+        if not isinstance(known, dict):
+            self._say(f"{path} is damaged: it is written again; whole checkpoints are kept")
+            return None
+        return known
+
+    def _has_others(self):
+        """Whether a checkpoint belongs to another manifest."""
+        owners = [self._owner_of(path) for path in self.folder.glob("*.npz")]
+        return any(owner is not None and owner[1] != self.digest for owner in owners)
+
+    @staticmethod
+    def _owner_of(path):
+        """Task and digest of the manifest of a checkpoint; None if it cannot be read."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                task, digest = file[_OWNER].tobytes().decode().split("\n")
+                return task, digest
+        except (*_DAMAGED, ValueError, OSError, EOFError, KeyError, MemoryError):
+            return None
+
+    def _say(self, message):
+        if self.tell is not None:
+            self.tell(message)
 
     def _write_manifest(self):
         text = json.dumps(self.manifest, indent=1, sort_keys=True).encode()
@@ -103,28 +137,34 @@ class Store:
 
     def save(self, key, arrays):
         """Write a task."""
+        arrays = arrays | {_OWNER: self._owner(key)}
         with write_atomically(self.path(key)) as file:
             np.savez_compressed(file, **arrays, **{_DIGEST: digest(arrays)})
 
+    def _owner(self, key):
+        return np.frombuffer(f"{key}\n{self.digest}".encode(), dtype=np.uint8)
+
     def load(self, key):
-        """Read a task; None if it is absent or damaged."""
+        """Read a task; None if it is absent, damaged, or of another task."""
+        why = "is damaged"
         try:
             with np.load(self.path(key), allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             if np.array_equal(arrays.pop(_DIGEST), digest(arrays)):
-                return arrays
+                if np.array_equal(arrays.pop(_OWNER), self._owner(key)):
+                    return arrays
+                why = "is of another task or another comparison"
         except FileNotFoundError:
             return None
         except (*_DAMAGED, ValueError, OSError, EOFError, KeyError, MemoryError):
             pass
-        self.discard(key)
+        self.discard(key, why)
         return None
 
-    def discard(self, key):
+    def discard(self, key, why="is damaged"):
         """Remove a task that cannot be used, with a message that it will be computed again."""
         self.path(key).unlink(missing_ok=True)
-        if self.tell is not None:
-            self.tell(f"{self.path(key)} is damaged: it is discarded and computed again")
+        self._say(f"{self.path(key)} {why}: it is discarded and computed again")
 
 
 def digest(arrays):

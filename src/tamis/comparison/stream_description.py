@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,9 @@ import numpy as np
 from tamis.comparison.attempts import attempt
 from tamis.comparison.checks import Check
 from tamis.comparison.checks.streaming import tell_streaming
-from tamis.comparison.choice import Choice
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.verification import Tallies, summarise_tallies, verify
+from tamis.models.saving import make_document
 from tamis.tables.table_model import TableModel
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ def sampled_rows(streamed: Streamed) -> str:
 def describe_stream(
     streamed: Streamed,
     comparison: Comparison,
-    choice: Choice,
     model: TableModel,
     final: str,
     failed: dict[str, str],
@@ -47,7 +45,6 @@ def describe_stream(
     streamed : Streamed
     comparison : Comparison
         Of the sample.
-    choice : Choice
     model : TableModel
         Trained on the sample.
     final : str
@@ -64,11 +61,8 @@ def describe_stream(
     """
     verified = None
     if streamed.stream.header.groups == streamed.stream.sample.groups:
-        named = [choice.method, str(choice.place), *comparison.without]
-        key, scoring = "-".join(map(_plain, named)), comparison.settings.scoring
-        verified = attempt(
-            failed, "outside_sample", lambda: _verify(streamed, model, key, scoring)
-        )
+        scoring = comparison.settings.scoring
+        verified = attempt(failed, "outside_sample", lambda: _verify(streamed, model, scoring))
     told = {
         **streamed.decision.as_dict(),
         "rows": streamed.n_rows,
@@ -85,23 +79,20 @@ def describe_stream(
     return told, list(tell_streaming(told))
 
 
-def _verify(streamed, model, key, scoring):
+def _verify(streamed, model, scoring):
     """The score of a model that was trained on the sample, on the rows outside it.
 
-    `key` is the name of the model among the checkpoints; see `summarise_tallies`.
+    See `summarise_tallies`. The checkpoint has the digest of the model in its name: other options
+    of the comparison give another model of the same method and level.
     """
     sample, ignored = streamed.table.columns, streamed.ignored
+    key = f"verified-{model.method}-{make_document(model)['digest'][-16:]}"
 
     def make():
         tallies = verify(streamed.stream, model, sample, ignored)
         return {f.name: np.asarray(getattr(tallies, f.name)) for f in fields(Tallies)}
 
     told = "scoring the model of the sample on the rows outside it"
-    found = streamed.passes(f"verified-{key}", told, make)
+    found = streamed.passes(key, told, make)
     tallies = Tallies(found["counts"], found["n_rows"], float(found["n_pairs"]))
     return summarise_tallies(tallies, sample, ignored, scoring, streamed.duplicates)
-
-
-def _plain(name):
-    """A name for a file."""
-    return re.sub(r"[^A-Za-z0-9.]+", "_", name)

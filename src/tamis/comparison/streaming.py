@@ -139,7 +139,6 @@ class Streamed:
     def describe(
         self,
         comparison: Comparison,
-        choice: Choice,
         model: TableModel,
         final: str,
         failed: dict[str, str],
@@ -148,7 +147,7 @@ class Streamed:
 
         Parameters and returned values are those of `describe_stream`.
         """
-        return describe_stream(self, comparison, choice, model, final, failed)
+        return describe_stream(self, comparison, model, final, failed)
 
     # Training on all rows.
 
@@ -174,7 +173,9 @@ class Streamed:
         problem = part.problem
         missing = np.flatnonzero(self.survey.missing[: len(problem.preparation.numbers)])
         preparation = self._learn(problem, missing, "training", "in training")
-        left = hashlib.blake2b(part.columns.tobytes(), digest_size=8).hexdigest()
+        # What the training depends on, apart from the file and how it is read.
+        given = part.columns, part.feature_of, problem.kept, np.array(problem.balanced)
+        left = hashlib.blake2b(b"".join(map(np.ndarray.tobytes, given)), digest_size=8).hexdigest()
 
         def chunks() -> Iterator[tuple]:
             for chunk in self.stream:
