@@ -23,6 +23,16 @@ def test_the_command_prints_what_the_model_says(run_folder, new, table):
     np.testing.assert_allclose(found, model.predict_proba(chunk), atol=1e-9)
 
 
+def test_the_column_of_names_is_the_only_one_with_its_name(run_folder, new, table, tmp_path):
+    renamed = tmp_path / "renamed.csv"
+    renamed.write_text(Path(new).read_text().replace("name", "prediction", 1))
+    rows = table("predict", run_folder, renamed, "--id", "prediction")
+    assert list(rows[0]) == ["prediction", "tamis_prediction", "p_ill", "p_well"]
+    assert rows[0]["prediction"] == "s0"
+    rows = table("explain", run_folder, renamed, "--id", "prediction")
+    assert list(rows[0])[:2] == ["prediction", "tamis_prediction"]
+
+
 @pytest.mark.slow
 def test_a_process_writes_the_same_as_a_file_and_on_standard_output(run_folder, new, tmp_path):
     words = [sys.executable, "-m", "tamis.cli", "predict", run_folder, new]

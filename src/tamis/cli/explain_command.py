@@ -8,6 +8,7 @@ from tamis.cli.predict_command import read_new
 from tamis.comparison.folder import find_model
 from tamis.datumwise.acquisition import Questions
 from tamis.landmarks._fitted import NearestLandmarks
+from tamis.models.standalone.headings import unused_names
 from tamis.tables.errors import InputError
 from tamis.tables.explanations import (
     Values,
@@ -41,7 +42,8 @@ def run(options):
     # Contributions are held for each class.
     width = model.preparation.n_columns * (2 + len(model.classes_))
     name, chunks = read_new(options, model, width=width)
-    write_rows(output, [name, *header], explain(model, chunks, options.top), options.guard)
+    header = [name, *unused_names(header, [name])]
+    write_rows(output, header, explain(model, chunks, options.top), options.guard)
     return 0
 
 

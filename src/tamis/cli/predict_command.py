@@ -8,6 +8,7 @@ import numpy as np
 from tamis.cli.output import check_output, write_columns
 from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
+from tamis.models.standalone.headings import headings, unused_names
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.prediction_sets import check_coverage, join_labels
@@ -33,7 +34,7 @@ def run(options):
         )
     if model.misclassification is not None:
         say("labels are those of the smallest expected cost, by the costs of --misclassification")
-    header = [name, "prediction", *(f"p_{label}" for label in model.classes_.tolist())]
+    header = headings(model.classes_.tolist())
     header += ["refer"] if options.reject is not None else []
     if options.coverage is not None:
         check_coverage(model, options.coverage)
@@ -41,6 +42,7 @@ def run(options):
         for sentence in model.calibration.coverage(model.classes_, options.coverage).sentences():
             say(sentence)
     header += ["n_asked", "asked"] if model.asks else []
+    header = [name, *unused_names(header, [name])]
     unusual = Unusual(model.preparation)
     columns = _predict(model, chunks, priors, options, unusual)
     write_columns(output, header, columns, options.guard)

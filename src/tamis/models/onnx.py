@@ -275,7 +275,8 @@ def _convert(scope, operator, container):
     model = operator.raw_operator
     source = operator.inputs[0]
     opset = min(OPSET, container.target_opset)
-    graph = Graph(opset=opset)
+    ends = {output.full_name for output in operator.outputs}
+    graph = Graph({source.full_name, *ends}, opset=opset)
     columns = columns_of(model)
     x = graph("Cast", source.full_name, to=TensorProto.DOUBLE)
     if columns.size < model.n_features_in_:
@@ -296,7 +297,6 @@ def _convert(scope, operator, container):
         else:
             content = numpy_helper.to_array(tensor).ravel().tolist()
         container.add_initializer(fresh[tensor.name], tensor.data_type, list(tensor.dims), content)
-    ends = {output.full_name for output in operator.outputs}
     for node in graph.nodes:
         for output in node.output:
             if output not in ends:

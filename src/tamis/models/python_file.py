@@ -65,7 +65,8 @@ def make_python(model: Any) -> str:
     function = ESTIMATE.get(name.removesuffix("CV"))
     if function is None:
         raise InputError(f"a {name} cannot be exported to Python: it has no labels to predict.")
-    modules = [f"{_ROOM}.numbers", function.__module__, f"{_ROOM}.tables", f"{_ROOM}.predicting"]
+    rooms = [f"{_ROOM}.{name}" for name in ("numbers", "headings", "tables", "predicting")]
+    modules = [*rooms[:2], function.__module__, *rooms[2:]]
     sources = [_content(import_module(module)) for module in modules]
     imports = sorted({line for lines, _ in sources for line in lines}, key=_import_order)
     bodies = [body.replace("def predict", "def _predict") for _, body in sources]
@@ -109,8 +110,8 @@ _END = textwrap.dedent('''
     if __name__ == "__main__":
         rows = csv.DictReader(sys.stdin)
         writer = csv.writer(sys.stdout)
-        labels = (MODEL.get("estimator") or MODEL)["classes"]
-        writer.writerow([*rows.fieldnames, "prediction", *(f"p_{label}" for label in labels)])
+        wanted = headings((MODEL.get("estimator") or MODEL)["classes"])
+        writer.writerow([*rows.fieldnames, *unused_names(wanted, rows.fieldnames)])
         for row in rows:
             writer.writerow([*row.values(), predict(row), *predict_proba(row).values()])
     ''')

@@ -9,6 +9,7 @@ from typing import Any
 from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.models.linear_form import inputs_of, linear_form, total_temperature
+from tamis.models.standalone.headings import headings, unused_names
 from tamis.tables.errors import InputError
 from tamis.tables.table_model import TableModel
 
@@ -78,8 +79,8 @@ class _Book:
         rows, columns = workbook.active, workbook.create_sheet("columns")
         rows.title = "rows"
         self._write_model(workbook.create_sheet("model"))
-        titles = [f"p_{label}" for label in self.labels]
-        _write_line(rows, 1, [*(one.name for one in self.inputs), "prediction", *titles])
+        asked = [one.name for one in self.inputs]
+        _write_line(rows, 1, [*asked, *unused_names(headings(self.labels), asked)])
         titles = [f"decision {label}" for label in self.labels]
         again = [f"decision here {label}" for label in self.labels if self.site is not None]
         _write_line(columns, 1, [*(self.names[j] for j in self.place), *titles, *again])

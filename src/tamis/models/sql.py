@@ -10,11 +10,14 @@ import numpy as np
 from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.models.linear_form import Input, inputs_of, linear_form, total_temperature
+from tamis.models.standalone.headings import headings, unused_names
 from tamis.tables.errors import InputError
-from tamis.tables.missing import USUAL
+from tamis.tables.missing import USUAL, MissingWords
 from tamis.tables.table_model import TableModel
 
 __all__ = ["export_sql", "make_sql"]
+
+_LARGEST = repr(float(np.finfo(np.float64).max))
 
 
 def export_sql(model: Any, path: str | os.PathLike[str], table: str = "data") -> None:
@@ -27,9 +30,14 @@ def export_sql(model: Any, path: str | os.PathLike[str], table: str = "data") ->
 def make_sql(model: Any, table: str = "data") -> str:
     """A SELECT that adds the label and the probabilities to the rows of a table.
 
-    It uses standard SQL (common table expressions, CASE, COALESCE, ABS, EXP, LOWER), and works in
+    It uses standard SQL (common table expressions, CASE, CAST, ABS, EXP, LOWER), and works in
     SQLite, PostgreSQL, DuckDB and others. Sparse centers, primal-dual classifiers and panels with
     a linear head can be written, also behind a preparation without free text.
+
+    NULL, NaN and infinite numbers are missing, as are the words for missing values among
+    categories: they are replaced as in training, or give NULL if the classifier was fitted
+    without a table. Names that the query adds differ from those of the features: a feature called
+    prediction makes the label tamis_prediction.
 
     Parameters
     ----------
@@ -48,93 +56,112 @@ def make_sql(model: Any, table: str = "data") -> str:
     >>> from tamis.models import make_sql
     >>> data = load_iris(as_frame=True)
     >>> model = SparseCenterClassifier(1).fit(data.data, data.target_names[data.target])
-    >>> make_sql(model).splitlines()[4].strip()
-    '"petal length (cm)" AS tamis_x2'
+    >>> make_sql(model).splitlines()[-1]
+    'FROM tamis_p_shares;'
     """
     model = as_model(model, "exported to SQL")
-    estimator = model.estimator if isinstance(model, TableModel) else model
-    columns, steps = _decisions(estimator)
+    is_table = isinstance(model, TableModel)
+    estimator = model.estimator if is_table else model
+    known = model.preparation.required if is_table else model._feature_names()
+    t = _unused_prefix([*map(str, known), table])
+    columns, steps = _decisions(estimator, t)
     inputs = inputs_of(model, columns)
     if not inputs:
         raise InputError("the model uses no column, so there is nothing to query.")
-    missing = model.preparation.missing if isinstance(model, TableModel) else None
-    prepared = [line for one in inputs for line in _prepare(one, missing)]
     source = _name(table)
-    stages = [("tamis_x", _select(source, prepared))]
-    for name, expressions in steps:
+    missing = model.preparation.missing if is_table else MissingWords()
+    read = [_read(one, source, missing, t) for one in inputs]
+    prepared = [line for one in inputs for line in _prepare(one, missing, t)]
+    stages = [(f"{t}v", _select(source, read))]
+    for name, expressions in [(f"{t}x", prepared), *steps]:
         stages.append((name, _select(stages[-1][0], expressions)))
-    labels = [_literal(label) for label in estimator.classes_.tolist()]
+    classes = estimator.classes_.tolist()
+    labels = [_literal(label) for label in classes]
     temperature = total_temperature(model)
-    scaled = [f"tamis_d{c} / {_number(temperature)}" for c in range(len(labels))]
-    stages += _softmax(scaled, "tamis_p", stages[-1][0])
-    site = model.recalibration if isinstance(model, TableModel) else None
-    shown = "tamis_p"
+    scaled = [f"{t}d{c} / {_number(temperature)}" for c in range(len(labels))]
+    stages += _softmax(scaled, f"{t}p", stages[-1][0])
+    site = model.recalibration if is_table else None
+    shown = f"{t}p"
     if site is not None:
-        shown = "tamis_q"
+        shown = f"{t}q"
         total = _number(temperature * site.temperature)
         again = [
-            f"tamis_d{c} / {total} + {_number(shift)}"
+            f"{t}d{c} / {total} + {_number(shift)}"
             for c, shift in enumerate(site.intercept.tolist())
         ]
-        stages += _softmax(again, "tamis_q", stages[-1][0])
+        stages += _softmax(again, shown, stages[-1][0])
     order = list(range(len(labels)))
-    label = _largest(order, shown, labels)
-    if isinstance(model, TableModel) and model.threshold is not None:
+    label = _largest(order, f"{shown}_d", labels)
+    if is_table and model.threshold is not None:
         at = int(model.positive_index or 0)
-        others = _largest([c for c in order if c != at], "tamis_p", labels)
-        reached = f"tamis_p{at} >= {_number(model.threshold)}"
+        others = _largest([c for c in order if c != at], f"{t}p_d", labels)
+        reached = f"{t}p{at} >= {_number(model.threshold)}"
         label = f"CASE WHEN {reached} THEN {labels[at]} ELSE {others} END"
-    if isinstance(model, TableModel) and model.decision_costs is not None:
+    if is_table and model.decision_costs is not None:
         expected = [
-            " + ".join(f"{shown}{t} * {_number(cost)}" for t, cost in enumerate(column))
+            " + ".join(f"{shown}{true} * {_number(cost)}" for true, cost in enumerate(column))
             for column in model.decision_costs.T.tolist()
         ]
-        named = [f"-({text}) AS tamis_u{c}" for c, text in enumerate(expected)]
-        stages.append(("tamis_costs", _select(stages[-1][0], named)))
-        label = _largest(order, "tamis_u", labels)
-    kept = [
-        f"{shown}{c} AS {_name(f'p_{label}')}"
-        for c, label in enumerate(estimator.classes_.tolist())
+        named = [f"-({text}) AS {t}u{c}" for c, text in enumerate(expected)]
+        stages.append((f"{t}costs", _select(stages[-1][0], named)))
+        label = _largest(order, f"{t}u", labels)
+    if not is_table:
+        label = f"CASE WHEN {shown}0 IS NULL THEN NULL ELSE {label} END"
+    last = stages[-1][0]
+    asked = [one.name for one in inputs]
+    results = unused_names(headings(classes), asked, same=str.casefold)
+    values = [label, *(f"{shown}{c}" for c in order)]
+    shown_columns = [
+        *(f"{last}.{_name(name)}" for name in asked),
+        *(f"{value} AS {_name(name)}" for value, name in zip(values, results, strict=True)),
     ]
-    asked = _joined([_name(one.name) for one in inputs])
     lines = [
         f"-- A model of tamis: {type(estimator).__name__}.",
         "-- All columns of the table are available in the last SELECT: add those that you want.",
         "WITH",
         ",\n".join(f"{name} AS ({select})" for name, select in stages),
-        f"SELECT {asked},\n  {label} AS prediction,\n  " + ",\n  ".join(kept),
-        f"FROM {stages[-1][0]};",
+        "SELECT " + ",\n  ".join(shown_columns),
+        f"FROM {last};",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _decisions(estimator):
+def _unused_prefix(names):
+    """What the names of the query start with, and none of these names does in any case."""
+    prefix, n = "tamis_", 1
+    while any(name.casefold().startswith(prefix) for name in names):
+        n += 1
+        prefix = f"tamis{n}_"
+    return prefix
+
+
+def _decisions(estimator, t):
     """Columns of the matrix, and the expressions of the decisions, in steps."""
     form = linear_form(estimator)
     if form is not None:
         decisions = []
         for c, bias in enumerate(form.bias.tolist()):
             pairs = zip(form.weights[c], form.reference, form.columns, strict=True)
-            terms = [f"{_number(w)} * {_difference(j, r)}" for w, r, j in pairs]
-            decisions.append(f"{' + '.join([_number(bias), *terms])} AS tamis_d{c}")
-        return form.columns, [("tamis_d", decisions)]
+            terms = [f"{_number(w)} * {_difference(j, r, t)}" for w, r, j in pairs]
+            decisions.append(f"{' + '.join([_number(bias), *terms])} AS {t}d{c}")
+        return form.columns, [(f"{t}d", decisions)]
     kind = type(estimator).__name__
     if kind.startswith("SparseCenter"):
-        return _l1_centers(estimator)
+        return _l1_centers(estimator, t)
     if kind.startswith("PrimalDual"):
-        return _projection(estimator)
+        return _projection(estimator, t)
     raise InputError(
         f"a {kind} cannot be exported to SQL: its decisions are not linear, and not distances to "
         "the centers of classes. Use --to python or --to onnx."
     )
 
 
-def _difference(j, origin):
+def _difference(j, origin, t):
     """A column minus a number."""
-    return f"(tamis_x{j} - {_number(origin)})" if origin else f"tamis_x{j}"
+    return f"({t}x{j} - {_number(origin)})" if origin else f"{t}x{j}"
 
 
-def _l1_centers(estimator):
+def _l1_centers(estimator, t):
     model, columns = estimator._model, estimator._selected
     unit = np.ones(columns.size)
     if model.statistics.unit is not None:
@@ -144,71 +171,83 @@ def _l1_centers(estimator):
     decisions = []
     for c, prior in enumerate((model.log_prior / model.temperature).tolist()):
         pairs = zip(columns, centers[c], scale, strict=True)
-        terms = [f" - ABS(tamis_x{j} - {_number(at)}) / {_number(s)}" for j, at, s in pairs]
-        decisions.append(f"{_number(prior)}{''.join(terms)} AS tamis_d{c}")
-    return columns, [("tamis_d", decisions)]
+        terms = [f" - ABS({t}x{j} - {_number(at)}) / {_number(s)}" for j, at, s in pairs]
+        decisions.append(f"{_number(prior)}{''.join(terms)} AS {t}d{c}")
+    return columns, [(f"{t}d", decisions)]
 
 
-def _projection(estimator):
+def _projection(estimator, t):
     columns = np.flatnonzero(estimator.support_)
     mean = estimator.mean_[columns]
     weights = estimator.weights_[columns] / estimator.scale_[columns, None]
     projected = []
     for k, column in enumerate(weights.T):
         triples = zip(column, mean, columns, strict=True)
-        terms = [f"{_number(w)} * {_difference(j, m)}" for w, m, j in triples]
-        projected.append(f"{' + '.join(terms)} AS tamis_projected{k}")
+        terms = [f"{_number(w)} * {_difference(j, m, t)}" for w, m, j in triples]
+        projected.append(f"{' + '.join(terms)} AS {t}projected{k}")
     scale = _number(estimator.dispersion_ * estimator.temperature_)
     decisions = []
     for c, center in enumerate(estimator.centers_):
-        away = [f"ABS(tamis_projected{k} - {_number(at)})" for k, at in enumerate(center)]
-        decisions.append(f"-({' + '.join(away)}) / {scale} AS tamis_d{c}")
-    return columns, [("tamis_projected", projected), ("tamis_d", decisions)]
+        away = [f"ABS({t}projected{k} - {_number(at)})" for k, at in enumerate(center)]
+        decisions.append(f"-({' + '.join(away)}) / {scale} AS {t}d{c}")
+    return columns, [(f"{t}projected", projected), (f"{t}d", decisions)]
 
 
-def _prepare(one: Input, missing):
-    """Expressions of the columns of the matrix."""
-    name = _name(one.name)
+def _read(one: Input, source, missing, t):
+    """Expression of a raw column; NULL where a word stands for a missing value."""
+    name = f"{source}.{_name(one.name)}"
+    value = name
     if one.categories is None:
-        (j,), value = one.columns, name
-        codes = [_number(code) for code in missing.numbers] if missing is not None else []
-        if codes:
-            value = f"CASE WHEN {name} IN ({', '.join(codes)}) THEN NULL ELSE {name} END"
-        filled = f"COALESCE({value}, {_number(one.fill[0])})" if one.fill else value
-        return [f"{filled} AS tamis_x{j}"]
-    words = missing.words
-    gone = f"LOWER({name}) IN ({_joined(_literal(w.lower()) for w in ('', *USUAL))})"
-    if words is not None:
-        gone = f"{name} IN ({_joined(map(_literal, ('', *words)))})"
+        value = f"CAST({name} AS DOUBLE PRECISION)"
+        # SQLite reads every word as 0, where others report an error.
+        gone = f"{value} = 0.0 AND CAST({name} AS VARCHAR) NOT LIKE '%0%'"
+    elif missing.words is None:
+        gone = f"LOWER({name}) IN ({_joined(_literal(w.lower()) for w in ('', *USUAL))})"
+    else:
+        gone = f"{name} IN ({_joined(map(_literal, ('', *missing.words)))})"
     usual = missing.categories.get(one.name)
     if usual:
         gone = f"({gone} AND {name} NOT IN ({_joined(map(_literal, usual))}))"
+    return f"CASE WHEN {gone} THEN NULL ELSE {value} END AS {t}v{one.columns[0]}"
+
+
+def _prepare(one: Input, missing, t):
+    """Expressions of the columns of the matrix that are made of a raw column."""
+    value = f"{t}v{one.columns[0]}"
+    if one.categories is None:
+        # False for NULL, and for NaN whether a database takes it for the largest number or not.
+        known = f"{value} BETWEEN -{_LARGEST} AND {_LARGEST}"
+        codes = [_number(code) for code in missing.numbers if np.isfinite(code)]
+        if codes:
+            known += f" AND {value} NOT IN ({_joined(codes)})"
+        fill = _number(one.fill[0]) if one.fill else "NULL"
+        return [f"CASE WHEN {known} THEN {value} ELSE {fill} END AS {t}x{one.columns[0]}"]
     return [
-        f"CASE WHEN {name} IS NULL OR {gone} THEN {_number(fill)} "
-        f"WHEN {name} = {_literal(category)} THEN 1.0 ELSE 0.0 END AS tamis_x{j}"
+        f"CASE WHEN {value} IS NULL THEN {_number(fill)} "
+        f"WHEN {value} = {_literal(category)} THEN 1.0 ELSE 0.0 END AS {t}x{j}"
         for category, fill, j in zip(one.categories, one.fill, one.columns, strict=True)
     ]
 
 
 def _softmax(decisions, name, before):
-    """Stages that add the probabilities name0, name1, ... of decisions."""
-    n = range(len(decisions))
-    top = _largest(list(n), f"{name}_d", [f"{name}_d{c}" for c in n])
-    total = " + ".join(f"{name}_e{c}" for c in n)
-    away = [f"{name}_d{c} - {name}_top" for c in n]
-    # Exponents that would underflow are an error in some databases.
-    shares = [f"CASE WHEN {one} < -700.0 THEN 0.0 ELSE EXP({one}) END" for one in away]
-    steps = [
-        (f"{name}_decisions", [f"{text} AS {name}_d{c}" for c, text in enumerate(decisions)]),
-        (f"{name}_largest", [f"{top} AS {name}_top"]),
-        (f"{name}_parts", [f"{text} AS {name}_e{c}" for c, text in enumerate(shares)]),
-        (f"{name}_shares", [f"{name}_e{c} / ({total}) AS {name}{c}" for c in n]),
-    ]
-    stages = []
-    for step, expressions in steps:
-        stages.append((step, _select(before, expressions)))
-        before = step
-    return stages
+    """Stages that add the decisions name_d0, ... and their probabilities name0, name1, ...
+
+    A probability is one over the sum of the ratios to it, which mentions each decision few times:
+    databases put the expression of a column wherever it is mentioned.
+    """
+    named = [f"{text} AS {name}_d{c}" for c, text in enumerate(decisions)]
+    shares = []
+    for c in range(len(decisions)):
+        ratios = [_ratio(f"{name}_d{o} - {name}_d{c}") for o in range(len(decisions)) if o != c]
+        shares.append(f"1.0 / ({' + '.join(['1.0', *ratios])}) AS {name}{c}")
+    first, second = f"{name}_decisions", f"{name}_shares"
+    return [(first, _select(before, named)), (second, _select(first, shares))]
+
+
+def _ratio(difference):
+    # Exponents that would overflow or underflow are an error in some databases.
+    bounds = f"WHEN {difference} > 700.0 THEN 1e304 WHEN {difference} < -700.0 THEN 0.0"
+    return f"CASE {bounds} ELSE EXP({difference}) END"
 
 
 def _largest(order, name, values):
@@ -226,8 +265,12 @@ def _joined(parts):
 
 
 def _select(before, expressions):
-    """All columns of a stage, and more."""
-    return "SELECT " + ",\n  ".join([f"{before}.*", *expressions]) + f"\n  FROM {before}"
+    """New columns, and all of a stage.
+
+    The new ones come first: a column of the table that the model does not know may have the name
+    of one, and where that is no error, the first column with a name is the one that is meant.
+    """
+    return "SELECT " + ",\n  ".join([*expressions, f"{before}.*"]) + f"\n  FROM {before}"
 
 
 def _number(value):
