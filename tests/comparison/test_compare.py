@@ -13,6 +13,7 @@ from scipy import sparse
 
 from tamis import TableClassifier, compare, load_model, read_table
 from tamis.comparison import Callback
+from tamis.comparison.baselines import find_method
 
 FAST = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}
 
@@ -207,6 +208,32 @@ def test_callbacks_see_every_task(found):
     result = compare(*make_frame(), **FAST, callbacks=[watcher])
     assert len(watcher.ended) == len(set(watcher.ended)) == len(watcher.start.plan.tasks)
     assert result.honest_score == found.honest_score
+
+
+def test_slow_methods_are_skipped_by_the_numbers_that_are_announced(monkeypatch):
+    """Six tasks each; nothing is trained before it is announced."""
+    trained = []
+
+    class Watcher(Stopper):
+        def on_start(self, start):
+            assert not trained
+            super().on_start(start)
+
+    centers = find_method("centers")
+    train = type(centers).train
+    monkeypatch.setattr(centers, "train", lambda *a: trained.append(1) or train(centers, *a))
+    monkeypatch.setattr(centers, "seconds", lambda *sizes: 190.0)
+    monkeypatch.setattr(find_method("medians"), "seconds", lambda *sizes: 210.0)
+    for name in ("primal-dual", "panel", "landmarks", "datum-wise"):
+        monkeypatch.setattr(find_method(name), "seconds", lambda *sizes: 1e4)
+    watcher = Watcher(10**6)
+    result = compare(*make_frame(), cv=3, repeats=1, callbacks=[watcher])
+    n_tasks = sum(task.method == "centers" for task in watcher.start.plan.tasks)
+    assert n_tasks == 6 and trained and result.choice.method == "centers"
+    assert watcher.start.seconds["centers"] == 190.0
+    assert result.left_out["medians"] == n_tasks * 210.0 / 2  # 630 s, more than ten minutes
+    told = "medians is not run: it would take about 10 min (--methods all runs it)"
+    assert told in watcher.start.notes and "medians" not in watcher.start.seconds
 
 
 def test_a_stopped_comparison_resumes(found, tmp_path):

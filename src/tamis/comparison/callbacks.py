@@ -23,7 +23,7 @@ class Start:
     plan : Plan
         Settings, folds and tasks.
     seconds : dict of str to float
-        Rough seconds of one task of every method.
+        Rough seconds of one task of every method, by the rules that skip slow methods.
     notes, checks : list of str, list of Check
         What was recognised, dropped or changed; findings about the data.
     n_jobs : int

@@ -15,10 +15,10 @@ import joblib
 from numpy.typing import ArrayLike
 
 from tamis.comparison.attempts import attempt
+from tamis.comparison.baselines import estimate_seconds
 from tamis.comparison.callbacks import Callback, Start
 from tamis.comparison.checks import check_model, check_result
 from tamis.comparison.comparison import Comparison
-from tamis.comparison.effort import time_methods
 from tamis.comparison.error_costs import cost_matrix
 from tamis.comparison.metrics import versions
 from tamis.comparison.options import Options, make_settings
@@ -322,7 +322,7 @@ def compare_table(
     if checkpoints is not None:
         store = _open_store(checkpoints, problem, options, planned.settings, force, callbacks)
     if callbacks:
-        seconds = {} if only_finished else time_methods(problem, planned.tasks)
+        seconds = {name: estimate_seconds(problem, name) for name in planned.settings.methods}
         was_cleared = store is not None and store.was_cleared
         for callback in callbacks:
             callback.on_start(Start(planned, seconds, notes, prepared.checks, n_jobs, was_cleared))
