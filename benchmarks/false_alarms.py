@@ -20,6 +20,7 @@ from joblib import Parallel, delayed
 
 from choice import load as load_matrix
 from tamis.comparison.checks import check_columns, check_leaks, check_result, check_rows
+from tamis.comparison.checks.near_copies import split_columns
 from tamis.comparison.options import Settings
 from tamis.comparison.prepare import find_disguised, handle_duplicates, make_problem
 from tamis.comparison.run import plan, run
@@ -109,7 +110,8 @@ def labelled_alarms(name, data_home, seed):
     checks = check_leaks(dataset.columns, problem)
     # Copies with other labels are a reason to fire: permuting makes them.
     if copies.groups is None:
-        checks += check_rows(copies, problem.codes, problem.encoded, "group")
+        measured = split_columns(dataset.columns, problem.preparation, problem.encoded)
+        checks += check_rows(copies, problem.codes, *measured, "group")
     comparison = run(problem, plan(problem, Settings(("centers", "most-frequent"), seed=seed)))
     checks += check_result(comparison)
     return {check.code for check in checks}
@@ -120,10 +122,10 @@ def plain_alarms(name, data_home):
     dataset = load(name, data_home)
     times, counters = find_disguised(dataset.columns)
     _, copies, _ = handle_duplicates(dataset, ignored=[*times, *counters])
-    encoded = lay_out(dataset.columns, dataset.kinds)[1]
+    measured = split_columns(dataset.columns, *lay_out(dataset.columns, dataset.kinds))
     codes = np.unique(dataset.y, return_inverse=True)[1]
     checks = check_columns(dataset.columns, times, counters)
-    checks += check_rows(copies, codes, encoded, "group")
+    checks += check_rows(copies, codes, *measured, "group", groups=copies.groups)
     return {check.code for check in checks} - set(LABELLED)
 
 

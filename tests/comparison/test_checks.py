@@ -5,9 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from tamis import compare
 from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
+from tamis.comparison.checks.near_copies import split_columns
 from tamis.comparison.checks.result import chance_level, check_result
 from tamis.comparison.prepare import find_disguised, handle_duplicates
 from tamis.comparison.scores import area_under_curve
@@ -177,11 +179,14 @@ def test_the_weight_of_a_body_is_no_survey_weight():
 # Rows.
 
 
-def rows(X, y, duplicates="group", others=None):
+def rows(X, y, duplicates="group", others=None, groups=None):
     dataset = Table(table_of(X, others), {}, y)
     dataset, copies, n_dropped = handle_duplicates(dataset, duplicates)
     codes = np.unique(dataset.y, return_inverse=True)[1]
-    return check_rows(copies, codes, dataset.columns.numeric, duplicates, n_dropped)
+    kinds = dict.fromkeys(others or {}, "categorical")
+    measured = split_columns(dataset.columns, *lay_out(dataset.columns, kinds))
+    groups = copies.groups if groups is None else groups
+    return check_rows(copies, codes, *measured, duplicates, n_dropped, groups)
 
 
 def codes_of(checks):
@@ -226,6 +231,74 @@ def test_rows_that_are_alike_because_all_are_is_no_near_copy():
     rng = np.random.default_rng(0)
     X = rng.normal(8, 3, size=300) + 0.3 * rng.normal(size=(40, 300))
     assert codes_of(rows(X, np.arange(40) % 2)) == []
+
+
+def measured_six_times(n_columns, size, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(20, n_columns)), 6, axis=0)
+    return X * (1 + size * rng.normal(size=X.shape)), rng.integers(0, 2, size=20).repeat(6)
+
+
+@pytest.mark.parametrize("n_columns, size", [(3, 1e-3), (8, 1e-4), (30, 1e-2), (300, 1e-2)])
+def test_rows_closer_than_chance_makes_likely_are_told(n_columns, size):
+    told = rows(*measured_six_times(n_columns, size))
+    assert codes_of(told) == ["near-copies"] and told[0].level == "warning"
+    assert "scores are unreliable" in told[0].sentence and "--groups" in told[0].advice
+
+
+def test_of_many_rows_some_are_compared_with_all():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 10))
+    X[3000:] = X[:3000] * (1 + 1e-3 * rng.normal(size=(3000, 10)))
+    told = rows(X, np.arange(6000) % 2)
+    assert (
+        codes_of(told) == ["near-copies"] and "2,000 rows that were compared" in told[0].sentence
+    )
+
+
+def test_rows_that_are_named_as_one_sample_are_not_told():
+    X, y = measured_six_times(30, 1e-2)
+    assert codes_of(rows(X, y, groups=np.arange(120) // 6)) == []
+
+
+def test_a_category_with_many_values_makes_no_table_wide():
+    """Rows of one category are alike in nearly all dummies; they are not nearly equal."""
+    rng = np.random.default_rng(0)
+    towns = np.array([f"town {k}" for k in rng.integers(0, 80, size=200)], dtype=object)
+    X = rng.normal(size=(200, 3))
+    assert codes_of(rows(X, np.arange(200) % 2, others={"town": towns})) == []
+
+
+def one_line(rng):
+    z = rng.normal(size=(200, 1))
+    return np.hstack([z, 2 * z + 1e-6 * rng.normal(size=(200, 1))])
+
+
+def long_tails(rng):
+    return np.exp(3 * rng.normal(size=(200, 3)))
+
+
+def mostly_zeros(rng):
+    return np.where(rng.random((200, 4)) < 0.8, 0.0, rng.exponential(size=(200, 4)))
+
+
+def two_states(rng):
+    """A machine that is on or off, with little noise in each state."""
+    return rng.integers(0, 2, size=(200, 1)) + 1e-3 * rng.normal(size=(200, 6))
+
+
+@pytest.mark.parametrize("draw", [one_line, long_tails, mostly_zeros, two_states])
+def test_rows_that_are_close_by_chance_are_not_told(draw):
+    for seed in range(5):
+        X = draw(np.random.default_rng(seed))
+        assert "near-copies" not in codes_of(rows(X, np.arange(200) % 2))
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+def test_real_measurements_are_not_near_copies(load):
+    X, y = load(return_X_y=True)
+    assert codes_of(rows(X, y)) == []
+    assert codes_of(rows(np.random.default_rng(0).permuted(X, axis=0), y)) == []
 
 
 def test_equal_rows_with_other_labels_are_told():
@@ -407,7 +480,7 @@ def test_shuffled_labels_raise_no_alarm(n_rows):
         y = rng.permutation(np.arange(n_rows) % 2)
         problem = make(X, y, kinds=dict.fromkeys(words, "categorical"), others=words)
         found = check_leaks(table, problem)
-        found += check_rows(copies, problem.codes, problem.encoded, "group")
+        found += check_rows(copies, problem.codes, X, [*words.values()], "group")
         found += check_labels(problem.codes, problem.classes, "y")
         alarms += bool(found)
     assert alarms <= 1

@@ -156,6 +156,31 @@ def test_copies_groups_and_checks():
     assert dropped.problem.n_rows == 30
 
 
+@pytest.mark.slow
+def test_copies_that_differ_in_the_seventh_digit_give_no_honest_score_of_one():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(20, 8)), 6, axis=0)
+    X *= 1 + 1e-7 * rng.normal(size=X.shape)
+    y = np.repeat(np.arange(20) % 2, 6)
+    comparison = compare(X, y, methods=["landmarks"], repeats=1)
+    assert comparison.honest_score.score < 0.8
+    assert "copies" in [check.code for check in comparison.checks]
+
+
+@pytest.mark.parametrize(
+    "groups, message",
+    [
+        (None, "its 30 rows are copies of one row.*merge it with another class.*keep"),
+        (np.where(np.arange(60) % 2, 0, np.arange(60)), "its 30 rows are of one sample group"),
+    ],
+)
+def test_a_class_of_a_single_sample_is_refused_with_the_reason(groups, message):
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
+    X[y == 1] = X[1] if groups is None else X[y == 1]
+    with pytest.raises(ValueError, match=message):
+        compare(X, y, methods=["centers"], groups=groups)
+
+
 def test_batches_permutations_and_a_minimal_sensitivity():
     X, y = make_frame()
     result = compare(

@@ -96,7 +96,7 @@ def test_missing_values_and_negative_zeros_are_equal():
 def test_blocks_of_rows_give_the_same_copies(name, monkeypatch):
     X = {**COPIED, **COARSE}[name]
     expected = find_copies([X], X.shape[0])
-    monkeypatch.setattr("tamis.paths.copies._BLOCK_VALUES", 7 * X.shape[1])
+    monkeypatch.setattr("tamis.paths.hashing._BLOCK_VALUES", 7 * X.shape[1])
     found = find_copies([X], X.shape[0])
     assert_array_equal(found.equal, expected.equal)
     assert_array_equal(found.groups, expected.groups)

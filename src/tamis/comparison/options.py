@@ -265,17 +265,29 @@ def _count_folds(options, problem, notes):
         of_class = [np.unique(groups[codes == c]).size for c in range(counts.size)]
         smallest = min(of_class)
         if smallest < 2:
-            label = problem.classes[int(np.argmin(of_class))]
-            raise InputError(
-                f"class {label} has rows of only one sample group, which cannot be both in "
-                "training and in test."
-            )
+            _refuse_one_group(problem, int(np.argmin(of_class)))
     if smallest >= options.folds:
         return options.folds
     what = "groups" if groups is not None else "rows"
     n_folds = max(2, smallest)
     notes.append(f"the smallest class has {smallest} {what}: {n_folds} folds, not {options.folds}")
     return n_folds
+
+
+def _refuse_one_group(problem, c):
+    """Raise the error about a class all of whose rows belong together."""
+    label, n_rows = problem.classes[c], int(np.count_nonzero(problem.codes == c))
+    merge = "Collect other rows of this class, or merge it with another class"
+    if problem.times is not None and (problem.times[problem.codes == c] >= n_rows).all():
+        raise InputError(
+            f"class {label}: its {n_rows} rows are copies of one row, so there is only one sample "
+            f"of it, which cannot be both in training and in test. {merge}. If these are "
+            "different samples with the same values, use --duplicates keep."
+        )
+    raise InputError(
+        f"class {label}: its {n_rows} rows are of one sample group, which cannot be both in "
+        f"training and in test. {merge}."
+    )
 
 
 def _weighted_methods(methods, allow_baselines, notes):

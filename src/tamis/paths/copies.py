@@ -13,10 +13,8 @@ are *copies*, one sample recorded several times, only if coincidence is implausi
   identify the rows on its own.
 - Or the whole table is repeated: every row occurs a multiple of g > 1 times.
 
-The idea that makes this fast: a value becomes a random 64-bit number that depends on its column,
-and a row the sum, modulo 2^64, of its values' numbers. Then the cost of a sparse row is that of
-its stored values, ignoring a part of the columns is a subtraction, and equal rows are found by
-sorting n integers.
+Rows that are equal up to rounding (`tamis.paths.rounding`) are judged by the same rule, after they
+have been made equal.
 """
 
 from collections.abc import Sequence
@@ -24,11 +22,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
+from tamis.paths.hashing import bits_of, hash_rows, stored_numbers, sum_numbers
+from tamis.paths.rounding import round_columns, round_rows
 
-__all__ = ["Copies", "expected_pairs", "find_copies", "hash_rows", "mix"]
+__all__ = ["Copies", "expected_pairs", "find_copies"]
 
 _PARTS = 8
 _FAR_MORE = 10
@@ -36,9 +35,6 @@ _FAR_MORE = 10
 _REPEATED_ROWS = 20
 # A value is rare if at most this many times as many rows have it as are equal.
 _FEW_OTHERS = 2
-# Values that get their numbers at once.
-_BLOCK_VALUES = 1_000_000
-_MISSING = np.uint64(0x7FF8000000000000)
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class Copies:
     Attributes
     ----------
     equal : ndarray of int64 of shape (n_rows,)
-        Rows with the same number are equal.
+        Rows with the same number are equal, or equal up to rounding.
     groups : ndarray of int64 of shape (n_rows,) or None
         Rows with the same number are copies of each other; None if there are no copies.
     n_copies : int
@@ -83,34 +79,22 @@ def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
     -------
     copies : Copies
     """
-    total = _sum_numbers(columns, n_rows, 1)[0]
-    if np.unique(total).size == n_rows:  # the usual case, without the memory that the others need
+    hashes = hash_rows(columns, n_rows)
+    exact = np.unique(hashes, return_inverse=True)[1].astype(np.int64)
+    equal = round_rows(columns, exact)
+    n_distinct = int(equal.max()) + 1
+    if n_distinct == n_rows:  # the usual case, without the memory that the others need
         return Copies(np.arange(n_rows), None)
-    equal = np.unique(total, return_inverse=True)[1].astype(np.int64)
+    if n_distinct <= exact.max():
+        columns = round_columns(columns, equal)
     is_copy, n_expected = _look_at_columns(columns, equal)
-    if _are_too_many(_sum_numbers(columns, n_rows, _PARTS), total, equal, n_expected):
+    if _are_too_many(sum_numbers(columns, n_rows, _PARTS), equal, n_expected):
         return Copies(equal, equal)
     if not is_copy.any():
         return Copies(equal, None)
     # Equal rows that are copies keep their number; every other row is a group of its own.
     groups = np.where(is_copy[equal], equal, equal.max() + 1 + np.arange(n_rows))
     return Copies(equal, np.unique(groups, return_inverse=True)[1].astype(np.int64))
-
-
-def hash_rows(columns: Sequence[Matrix], n_rows: int) -> NDArray[np.uint64]:
-    """One 64-bit number per row; equal rows have the same, in whichever chunk they are.
-
-    Parameters
-    ----------
-    columns : list of ndarray or CSR array
-        Matrices of numbers of shape (n_rows, n_columns); NaN equals NaN.
-    n_rows : int
-
-    Returns
-    -------
-    hashes : ndarray of uint64 of shape (n_rows,)
-    """
-    return _sum_numbers(columns, n_rows, 1)[0]
 
 
 def expected_pairs(columns: Sequence[Matrix], n_pairs: float) -> float:
@@ -132,7 +116,7 @@ def expected_pairs(columns: Sequence[Matrix], n_pairs: float) -> float:
     return n_pairs * share
 
 
-def _are_too_many(parts, total, equal, n_expected):
+def _are_too_many(parts, equal, n_expected):
     """Whether the number of equal rows cannot be a coincidence, for the table as a whole."""
     sizes, n_rows = np.bincount(equal), equal.size
     if sizes.size >= _REPEATED_ROWS and np.gcd.reduce(sizes) > 1:
@@ -140,6 +124,7 @@ def _are_too_many(parts, total, equal, n_expected):
     n_equal = _count_pairs(sizes)
     if n_equal <= _FAR_MORE * n_expected:
         return False
+    total = parts.sum(axis=0, dtype=np.uint64)
     present = parts[parts.any(axis=1)]  # there may be fewer columns than parts
     near_misses = sum(_count_equal(total - part) - n_equal for part in present)
     if n_equal <= _FAR_MORE * (near_misses + 1):
@@ -169,11 +154,11 @@ def _look_at_columns(columns, equal):
     first = np.unique(equal, return_index=True)[1]
     for block in columns:
         if is_sparse(block):
-            log_share += _log_shares_stored(_stored_numbers(block, 0), n_pairs)
+            log_share += _log_shares_stored(stored_numbers(block, 0), n_pairs)
             continue
         for j in range(block.shape[1]):
             values, inverse, counts = np.unique(
-                _bits(block[:, j]), return_inverse=True, return_counts=True
+                bits_of(block[:, j]), return_inverse=True, return_counts=True
             )
             log_share += np.log(max(_count_pairs(counts), 0.5) / n_pairs)
             if values.size > n_rows / 2:
@@ -205,55 +190,3 @@ def _count_pairs(sizes):
 
 def _count_equal(numbers):
     return _count_pairs(np.unique(numbers, return_counts=True)[1])
-
-
-def _sum_numbers(columns, n_rows, n_parts):
-    """Sums of the random numbers of each row, by part of the columns: (n_parts, n_rows)."""
-    sums = np.zeros((n_parts, n_rows), dtype=np.uint64)
-    place = 0
-    for block in columns:
-        which = np.arange(place, place + block.shape[1])
-        if is_sparse(block):
-            numbers = _stored_numbers(block, place)
-            rows = np.repeat(np.arange(n_rows), np.diff(numbers.indptr))
-            np.add.at(sums, (which[numbers.indices] % n_parts, rows), numbers.data)
-        else:
-            height = max(1, _BLOCK_VALUES // max(1, block.shape[1]))
-            for start in range(0, n_rows, height):
-                some = slice(start, start + height)
-                numbers = mix(_bits(block[some]) ^ _salts(which))
-                for part in range(n_parts):
-                    first = (part - place) % n_parts
-                    sums[part, some] += numbers[:, first::n_parts].sum(axis=1, dtype=np.uint64)
-        place += block.shape[1]
-    return sums
-
-
-def _stored_numbers(block, place):
-    """Random numbers of the values of a sparse matrix whose first column is number `place`."""
-    stored = sparse.csr_array(block)
-    salts = _salts(np.arange(place, place + stored.shape[1]))
-    numbers = mix(_bits(stored.data) ^ salts[stored.indices])
-    numbers[stored.data == 0] = 0  # a zero that is stored is a zero
-    return sparse.csr_array((numbers, stored.indices, stored.indptr), stored.shape)
-
-
-def _bits(values):
-    """Bits of numbers; equal numbers, and all missing ones, have equal bits."""
-    values = np.asarray(values, dtype=np.float64) + 0.0  # -0 becomes 0
-    bits = values.view(np.uint64)
-    bits[np.isnan(values)] = _MISSING
-    return bits
-
-
-def _salts(places):
-    return mix(places.astype(np.uint64) + np.uint64(1))
-
-
-def mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Splitmix64: a bijection of the 64-bit integers that looks random."""
-    with np.errstate(over="ignore"):
-        bits = bits + np.uint64(0x9E3779B97F4A7C15)
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.paths.copies import mix
+from tamis.paths.hashing import mix
 from tamis.tables.coded import Coded
 from tamis.tables.missing import MissingWords
 from tamis.tables.values import missing_in, strings

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis.paths.copies import hash_rows
+from tamis.paths.hashing import hash_rows
 from tamis.tables.coded import Coded
 from tamis.tables.missing import MissingWords
 from tamis.tables.preparation import Preparation, choose_categories

@@ -4,16 +4,12 @@ import re
 
 import numpy as np
 
-from tamis._array import is_sparse
 from tamis.comparison.checks.check import Check, name_some
 from tamis.comparison.checks.leaks import check_leaks
+from tamis.comparison.checks.near_copies import check_near_copies, split_columns
 
 __all__ = ["check_columns", "check_data", "check_labels", "check_rows"]
 
-# Rows of wide data that are correlated more than this could be the same sample.
-_NEAR = 0.99
-_WIDE = 50
-_MOST_ROWS, _MOST_COLUMNS = 2000, 5000
 # Contradictory labels matter if they make this share of the rows wrong.
 _COST = 0.02
 _FEW_ROWS = 10
@@ -45,34 +41,39 @@ def check_data(table, problem, *, copies, duplicates, n_dropped, times, counters
     -------
     checks : list of Check
     """
+    measured = split_columns(table.columns, problem.preparation, problem.encoded)
     return [
-        *check_rows(copies, problem.codes, problem.encoded, duplicates, n_dropped),
+        *check_rows(copies, problem.codes, *measured, duplicates, n_dropped, problem.groups),
         *check_labels(problem.codes, problem.classes, table.target, problem.groups),
         *check_columns(table.columns, times, counters),
         *check_leaks(table.columns, problem),
     ]
 
 
-def check_rows(copies, codes, encoded, duplicates, n_dropped=0):
+def check_rows(copies, codes, numbers, categories, duplicates, n_dropped=0, groups=None):
     """Find copies and near-copies of rows, and labels that contradict each other.
 
     Parameters
     ----------
     copies : Copies
     codes : ndarray of int of shape (n_rows,)
-    encoded : ndarray or CSR array of shape (n_rows, n_columns)
+    numbers, categories
+        From `tamis.comparison.checks.near_copies.split_columns`.
     duplicates : {"group", "keep", "drop"}
         How copies are handled.
     n_dropped : int
         Copies that were dropped.
+    groups : ndarray of int of shape (n_rows,) or None
+        Sample groups.
 
     Returns
     -------
     checks : list of Check
     """
+    together = [copies.equal] if groups is None else [copies.equal, groups]
     return [
         *_copies(copies, duplicates, n_dropped),
-        *_near_copies(copies, encoded),
+        *check_near_copies(numbers, categories, together),
         *_conflicts(copies, codes),
     ]
 
@@ -101,34 +102,6 @@ def _copies(copies, duplicates, n_dropped):
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row and may be in training "
             "and test at once, so scores are optimistic.",
             "Use --duplicates group.",
-        )
-
-
-def _near_copies(copies, encoded):
-    n_rows, n_columns = encoded.shape
-    if n_columns < _WIDE or not 3 <= n_rows <= _MOST_ROWS:
-        return
-    X = encoded[:, :: -(-n_columns // _MOST_COLUMNS)]
-    X = X.toarray() if is_sparse(X) else np.array(X, dtype=np.float64)
-    X = np.where(np.isfinite(X), X, np.nan)
-    with np.errstate(all="ignore"):
-        mean = np.nanmean(X, axis=0)
-        spread = np.nanstd(X, axis=0)
-    X = np.divide(X - mean, spread, out=np.zeros_like(X), where=spread > 0)
-    X = np.where(np.isnan(X), 0.0, X)
-    X -= X.mean(axis=1, keepdims=True)
-    norms = np.linalg.norm(X, axis=1, keepdims=True)
-    X = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
-    near = np.triu(X @ X.T > _NEAR, 1) & (copies.equal[:, None] != copies.equal)
-    n = int(np.count_nonzero(near.any(axis=0)))
-    if n:
-        one, other = np.argwhere(near)[0] + 1
-        yield Check(
-            "near-copies",
-            "warning",
-            f"{_rows(n)} {'is' if n == 1 else 'are'} nearly equal to another one (correlation "
-            f"above {_NEAR}), such as rows {one} and {other}.",
-            "If they are measurements of the same sample, name the sample with --groups COL.",
         )
 
 
