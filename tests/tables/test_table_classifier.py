@@ -14,7 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tamis import (
     DatumWiseClassifier,
+    PanelClassifier,
+    PanelClassifierCV,
+    PrimalDualClassifier,
+    PrimalDualClassifierCV,
     SparseCenterClassifier,
+    SparseCenterClassifierCV,
     TableClassifier,
     load_model,
     save_model,
@@ -67,6 +72,39 @@ def test_a_lacking_column_is_named(frame):
     model = TableClassifier().fit(X, y)
     with pytest.raises(ValueError, match="lacks 1 of the 5 columns needed: age"):
         model.predict(X.drop(columns="age"))
+
+
+NARROWED = [
+    SparseCenterClassifier(3),
+    SparseCenterClassifier(3, metric="l1"),
+    SparseCenterClassifierCV(cv=3),
+    PanelClassifier(3, head="lda"),
+    PanelClassifier(3, head="kernel", cv=3),
+    PanelClassifierCV([1, 2], head="lda", cv=3),
+    PrimalDualClassifier(0.05, ball="l21"),
+    PrimalDualClassifier(0.1, head="projection"),
+    PrimalDualClassifierCV([0.05, 0.1], cv=3),
+]
+
+
+@pytest.mark.parametrize("estimator", NARROWED, ids=lambda one: type(one).__name__)
+def test_only_selected_columns_are_needed(estimator, tmp_path):
+    rng = np.random.default_rng(0)
+    codes = np.arange(60) % 2
+    values = rng.normal(size=(60, 12)) + codes[:, None] * (np.arange(12) < 3) * 2.0
+    X = pd.DataFrame(values, columns=[f"f{j}" for j in range(12)])
+    X["color"] = np.array(["red", "blue", "gray"])[rng.integers(3, size=60)]
+    model = TableClassifier(estimator).fit(X, codes)
+    needed = model.required_
+    assert 0 < len(needed) < 12
+    whole = model.estimator_.predict_proba(
+        np.column_stack([values, *(X["color"] == c for c in ("blue", "gray", "red"))])
+    )
+    assert_allclose(model.predict_proba(X[needed]), whole, rtol=0, atol=1e-12)
+    save_model(model, tmp_path / "model.json")
+    saved = load_model(tmp_path / "model.json")
+    assert saved.required_ == needed
+    assert_array_equal(saved.predict_proba(X[needed]), model.predict_proba(X))
 
 
 def test_the_categories_of_a_column_count_as_one_feature(frame):

@@ -1,17 +1,15 @@
-"""Fitted sparse centers as plain arrays, and the centers of some of their columns."""
+"""Fitted sparse centers as plain arrays."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.centers.model import CenterModel
 from tamis.tables.table_file import as_text, from_text
 
-__all__ = ["read_fitted", "take_fitted", "write_fitted"]
+__all__ = ["read_fitted", "write_fitted"]
 
 _PLAIN = ("_n_rows", "_metric", "temperature_", "n_features_in_")
 
@@ -43,17 +41,3 @@ def read_fitted(estimator: Any, arrays: dict[str, NDArray]) -> Any:
         setattr(estimator, name, value)
     estimator._set_groups()
     return estimator
-
-
-def take_fitted(model: CenterModel, columns: NDArray) -> CenterModel:
-    """The centers of some columns, each a feature of its own."""
-    of_features = ("offset", "centers", "common", "dispersion", "gain", "unit")
-    parts = {name: getattr(model.statistics, name) for name in of_features}
-    parts = {n: None if part is None else part[..., columns] for n, part in parts.items()}
-    return replace(
-        model,
-        statistics=replace(model.statistics, **parts),
-        scale=model.scale[columns],
-        gains=model.gains[columns],
-        groups=None,
-    )

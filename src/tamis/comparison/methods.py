@@ -7,7 +7,6 @@ recommended by default.
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Sequence
 
@@ -18,11 +17,12 @@ from tamis._base import require_class_weights
 from tamis.centers import SparseCenterClassifier
 from tamis.centers.classifier import make_path
 from tamis.centers.path import check_levels
-from tamis.comparison.center_arrays import read_fitted, take_fitted, write_fitted
+from tamis.comparison.center_arrays import read_fitted, write_fitted
 from tamis.comparison.method import MANY_ROWS, Method, RankingMethod, Trained, count_levels, dense
 from tamis.comparison.panel_method import Panel, forward_features
 from tamis.comparison.problem import Problem
 from tamis.primal_dual import PrimalDualClassifier
+from tamis.tables.narrow import narrow_centers, narrow_primal_dual
 
 __all__ = ["METHODS", "Method", "Trained"]
 
@@ -119,13 +119,7 @@ class Centers(RankingMethod):
         """Centers are computed column by column, so dropping columns changes none of them."""
         columns = trained.columns_of(level)
         columns = columns if columns.size else np.zeros(1, dtype=np.intp)
-        whole = trained.model(level)
-        small = SparseCenterClassifier(None, metric=self.metric, priors=whole.priors)
-        small.n_features_in_, small.classes_ = columns.size, whole.classes_
-        small._n_rows = whole._n_rows
-        small._set_groups()
-        small._keep(take_fitted(whole._model, columns), columns.size)
-        return columns, small
+        return columns, narrow_centers(trained.model(level), columns)
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """One pass over the values, and one more for all levels."""
@@ -182,17 +176,7 @@ class PrimalDual(Method):
         """Keep the rows of the weights that are not zero."""
         columns = trained.columns_of(level)
         columns = columns if columns.size else np.zeros(1, dtype=np.intp)
-        estimator = trained.model(level)
-        small = copy.copy(estimator)
-        for name in ("dual_", "history_"):  # only training needs them
-            vars(small).pop(name, None)
-        for name in ("weights_", "mean_", "scale_"):
-            setattr(small, name, getattr(estimator, name)[columns])
-        small.support_ = small.weights_.any(axis=1)
-        small.n_features_in_ = int(columns.size)
-        if estimator.feature_weights is not None:
-            small.feature_weights = np.asarray(estimator.feature_weights)[columns]
-        return columns, small
+        return columns, narrow_primal_dual(trained.model(level), columns)
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """About thirty radii and a head per level, half for many rows; sparse data are slower."""

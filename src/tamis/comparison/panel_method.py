@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,8 +16,9 @@ from tamis.panel.forward import dense_columns
 from tamis.panel.outer import outer_splits
 from tamis.panel.selection import MOST_ROWS, is_rare
 from tamis.panel.settings import Setting, fit_settings
+from tamis.tables.narrow import narrow_panel
 
-__all__ = ["Panel", "PanelModels", "choose_folds", "forward_features", "keep_columns"]
+__all__ = ["Panel", "PanelModels", "choose_folds", "forward_features"]
 
 _PANEL_FEATURES, _PANEL_WORDS, _SCREENED = 50, 2_000, 100
 # Outer folds that choose the head, inside each fold of the comparison.
@@ -39,7 +39,7 @@ class PanelModels(Method):
         """Keep the selected columns."""
         columns = trained.columns_of(level)
         columns = columns if columns.size else np.zeros(1, dtype=np.intp)
-        return columns, keep_columns(trained.model(level), columns)
+        return columns, narrow_panel(trained.model(level), columns)
 
 
 class Panel(RankingMethod, PanelModels):
@@ -153,34 +153,6 @@ def choose_folds(part: Part) -> int | list[tuple[NDArray, NDArray]]:
         rows = np.arange(part.codes.size)
         return [(rows, rows)]
     return _OUTER_FOLDS
-
-
-def keep_columns(model: PanelClassifier, columns: NDArray) -> PanelClassifier:
-    """A fitted panel for some columns alone, which must include the selected ones.
-
-    Parameters
-    ----------
-    model : PanelClassifier
-        Fitted.
-    columns : ndarray of int
-        Columns to keep, ascending.
-
-    Returns
-    -------
-    small : PanelClassifier
-        Without groups, kept features and costs, which describe the columns of the whole model.
-    """
-    small = copy.copy(model)
-    small.support_ = model.support_[columns]
-    place = np.full(model.support_.size, -1)
-    place[columns] = np.arange(columns.size)
-    order = place[model.feature_order_]
-    small.feature_order_ = order[order >= 0]
-    small.n_features_in_ = int(columns.size)
-    small.n_features_to_select = int(columns.size)
-    small.cv = _OUTER_FOLDS
-    small.feature_groups = small.keep = small.feature_costs = None
-    return small
 
 
 def _costs_of_columns(part):

@@ -30,6 +30,7 @@ from tamis._base import (
 )
 from tamis.tables.errors import InputError, in_python
 from tamis.tables.frames import as_raw, is_frame, read_columns
+from tamis.tables.narrow import narrow
 from tamis.tables.prediction_sets import check_coverage
 from tamis.tables.preparation import lay_out
 from tamis.tables.roles import Wishes, assign_roles
@@ -78,9 +79,10 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
     classes_ : ndarray of shape (n_classes,)
         Labels.
     model_ : TableModel
-        The preparation and the fitted estimator.
+        The preparation and the classifier of the columns that it needs: what predicts, and what
+        is saved and exported.
     estimator_ : classifier
-        The fitted estimator.
+        The estimator as it was fitted, on all columns.
     required_ : list of str
         Names of the columns that a prediction needs.
     notes_ : list of str
@@ -190,12 +192,17 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         given = {} if weights is None else {"sample_weight": weights}
         inner.fit(matrix, classes[codes], **given)
         counts = np.bincount(codes, weights, classes.size)
+        self.estimator_ = used = inner
+        narrowed = narrow(inner)
+        if narrowed is not None:
+            columns, used = narrowed
+            preparation = preparation.restrict(columns)
         self.model_ = TableModel(
             method=type(inner).__name__,
             level=float("nan"),
             target="target",
             preparation=preparation,
-            estimator=inner,
+            estimator=used,
             priors=counts / counts.sum(),
             is_dense=not is_sparse(matrix),
         )
@@ -218,7 +225,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         It needs the columns in `required_`, and ignores others.
         """
         classifier = cls(clone(model.estimator))
-        classifier.model_ = model
+        classifier.model_, classifier.estimator_ = model, model.estimator
         classifier.classes_ = model.classes_
         classifier.notes_ = []
         return classifier
@@ -227,11 +234,6 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
     def required_(self) -> list[str]:
         """Names of the columns that a prediction needs; x0, x1, ... for arrays."""
         return self.model_.preparation.required
-
-    @property
-    def estimator_(self) -> Any:
-        """The fitted estimator."""
-        return self.model_.estimator
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -341,7 +343,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
             With the names of the prepared columns in `names`.
         """
         columns = self._read(X)
-        explanation = self.estimator_.explain(self.model_.prepare(columns), **options)
+        explanation = self.model_.estimator.explain(self.model_.prepare(columns), **options)
         if not isinstance(explanation, Explanation):
             return explanation
         names = np.array(self.model_.preparation.columns, dtype=object)
@@ -361,7 +363,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         acquired : Acquired
         """
         columns = self._read(X)
-        return self.estimator_.acquire(self.model_.prepare(columns))
+        return self.model_.estimator.acquire(self.model_.prepare(columns))
 
 
 def _group_categories(estimator, preparation):
