@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["LocalChunks", "Passes", "merge_in_tree"]
+__all__ = ["NO_ROWS", "LocalChunks", "Passes", "merge_in_tree"]
+
+NO_ROWS = "There are no rows: give at least one chunk that has some."
 
 _T = TypeVar("_T")
 
@@ -67,7 +69,7 @@ def merge_in_tree(summaries: Iterable[_T], merge: Callable[[_T, _T], _T]) -> _T 
 
 
 class LocalChunks:
-    """Chunks that are read one after the other.
+    """Chunks that are read one after the other; those without rows are skipped.
 
     Parameters
     ----------
@@ -96,10 +98,20 @@ class LocalChunks:
         return merge_in_tree((task(*chunk) for chunk in self._read()), merge)
 
     def _read(self):
+        """Number, X, y and weights of each chunk that has rows."""
         for number, chunk in enumerate(self.chunks() if callable(self.chunks) else self.chunks):
             if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
                 raise ValueError(
                     f"Chunk {number} must be a tuple (X, y) or (X, y, sample_weight); got "
                     f"{type(chunk).__name__}."
                 )
-            yield number, *chunk, *([None] if len(chunk) == 2 else [])
+            if _has_rows(chunk[0]):
+                yield number, *chunk, *([None] if len(chunk) == 2 else [])
+
+
+def _has_rows(X):
+    """Whether a chunk has rows; one of an unknown kind is left to the checks of its task."""
+    shape = getattr(X, "shape", None)
+    if shape is not None:  # sparse containers have no length
+        return not shape or shape[0] > 0
+    return not hasattr(X, "__len__") or len(X) > 0

@@ -40,7 +40,7 @@ def test_chunks_that_cannot_be_used():
     X, y = make_cells()
     with pytest.raises(ValueError, match="Chunk 1 has sample weights"):
         rank_features_by_class([(X, y), (X, y, np.ones(len(y)))])
-    with pytest.raises(ValueError, match="no chunks"):
+    with pytest.raises(ValueError, match="no rows"):
         rank_features_by_class([])
     with pytest.raises(ValueError, match="all rows are of class 'T'"):
         rank_features_by_class([(X[y == "T"], y[y == "T"])])

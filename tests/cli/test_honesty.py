@@ -340,6 +340,22 @@ def test_weights_of_zero_leave_rows_out(fit, tmp_path):
     assert plain["model"]["honest_score"]["score"] < 0.8
     assert weighted["data"]["has_weights"] and weighted["data"]["features"] == 3
     assert "skipped because they cannot use sample weights exactly: random-forest" in err
+    assert "the sample weights in 'w' are read as counts: a weight of 2 is the row twice" in err
+
+
+@pytest.mark.slow
+def test_the_scale_of_weights_changes_no_panel(fit, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 4)) + np.array([1.0, 0.8, 0.6, 0.0]) * y[:, None]
+    weights, found = rng.random(60) + 0.1, []
+    for scale in (1.0, 2.0**-9):
+        shown = [f"{scale * w:.17g}" for w in weights]
+        data = write(tmp_path / f"{scale}.csv", X, y, {"w": shown})
+        metrics, _, err = fit(data, "--weights", "w", "--methods", "panel", "--no-report")
+        assert "'w' are read as relative" in err and "scaled to sum to 60" in err
+        found.append((metrics["model"]["features"], metrics["model"]["honest_score"]))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
@@ -349,6 +365,7 @@ def test_weights_of_zero_leave_rows_out(fit, tmp_path):
         (["1", "-2"], "row 2 has -2"),
         (["1", ""], "row 2 has no value in 'w'"),
         (["0", "0"], "all weights in 'w' are 0"),
+        (["1e-9", "1e9"], "a ratio above the limit of 4.5e"),
     ],
 )
 def test_impossible_weights_are_refused(refuses, tmp_path, values, message):

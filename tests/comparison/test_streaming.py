@@ -234,6 +234,27 @@ def test_a_killed_run_resumes_without_repeating_passes(data, tmp_path):
     assert one == other
 
 
+@pytest.mark.parametrize("rare", ["2.5", "2"], ids=["relative", "counts"])
+def test_weights_of_a_sample_are_read_as_those_of_all_rows(tmp_path, rare):
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.normal() + i % 2},{rng.normal()},2,{i % 2}" for i in range(900)]
+    rows[700:703] = [f"0.5,0,{rare},1"] * 3
+    rows.append("0.1,0.2,,")  # without a label, and so without a weight
+    (tmp_path / "t.csv").write_text("\n".join(["x,z,w,y", *rows]))
+    reading = {"target": "y", "weights": "w", "max_size": None}
+    decision = Decision("on", True, "t.csv", 0, sample_rows=100)
+    options = make_options("centers")
+    table, streamed = open_stream(tmp_path / "t.csv", reading, options, decision, folder=tmp_path)
+    again, _ = open_stream(tmp_path / "t.csv", reading, options, decision, folder=tmp_path)
+    whole = read_table(tmp_path / "t.csv", **reading)
+    # None of the few other weights is in the sample.
+    assert table.n_rows == 200 and set(table.weights) == {whole.weights[0]}
+    np.testing.assert_array_equal(again.weights, table.weights)
+    found = np.concatenate([chunk.weights for chunk in streamed.stream])
+    np.testing.assert_allclose(found, whole.weights, rtol=1e-12)
+    assert [n for n in table.notes if "weights" in n] == [n for n in whole.notes if "weights" in n]
+
+
 def test_large_groups_are_sampled_by_row(tmp_path):
     rng = np.random.default_rng(0)
     rows = [f"{rng.normal() + i % 2},{rng.normal()},{'abc'[i % 3]},{i % 2}" for i in range(3000)]

@@ -1,14 +1,17 @@
 """Sample weights: a weight of 2 is the row twice, in training and in every score."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+from tamis import read_table
 from tamis.comparison.baselines import BASELINES, find_method
 from tamis.comparison.draws import Draws
 from tamis.comparison.methods import METHODS
 from tamis.comparison.results import score_rows
 from tamis.tables import Columns, Table, lay_out
+from tamis.tables.frames import as_table
 from tamis.tables.medians import weighted_median
 from tests.comparison.problems import make
 
@@ -45,6 +48,47 @@ def test_a_weight_of_two_is_the_row_twice(name):
         rows = part.test_rows(np.arange(one.n_rows))
         found.append(method.train(part, levels).predict(*rows)[0])
     assert_allclose(np.repeat(found[0], weights, axis=1), found[1], atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["primal-dual", "panel"])
+def test_training_rows_keep_the_weights_of_the_whole_table(name):
+    X, y, color, _ = data()
+    heavy = np.arange(60) >= 30
+    whole = problem(X, y, color, np.where(heavy, 1.5, 0.5))
+    same = problem(X, y, color, np.where(heavy, 1.5, 7.0))
+    plain = problem(X, y, color)
+    rows, method = np.flatnonzero(heavy), find_method(name)
+    parts = [one.train_part(rows, one.codes, 0) for one in (whole, same, plain)]
+    found = [method.train(part, [3]).predict(*part.test_rows(rows))[0] for part in parts]
+    assert_allclose(found[0], found[1])
+    assert not np.allclose(found[0], found[2], atol=1e-4)  # a ridge sees 45 rows, not 30
+
+
+@pytest.mark.parametrize("form", ["array", "column", "table"])
+def test_a_table_says_how_its_weights_are_read(form, tmp_path):
+    X, y, _, counts = data()
+    frame = pd.DataFrame(np.nan_to_num(X), columns=list("abcde")).assign(y=y)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+
+    def read(weights):
+        X, y, given = {
+            "array": (frame[[*"abcde"]].to_numpy(), frame["y"], weights),
+            "column": (frame.assign(w=weights), "y", "w"),
+            "table": (read_table(tmp_path / "t.csv", "y"), None, weights),
+        }[form]
+        return as_table(X, y, weights=given, drop=[])[0]
+
+    for scale in (1 / 7, 1e-9):
+        relative = read(scale * counts)
+        assert_allclose(relative.weights, counts / counts.mean())
+        assert sum("are read as relative" in n and "sum to 60," in n for n in relative.notes) == 1
+    whole = read(counts)
+    assert_allclose(whole.weights, counts)
+    assert sum("are read as counts" in note for note in whole.notes) == 1
+    with pytest.raises(ValueError, match="a ratio above the limit"):
+        read(np.where(counts == 1, 1e-20, counts))
+    with pytest.raises(ValueError, match="row 1 has -"):
+        read(-1.0 * counts)
 
 
 def test_what_stands_for_a_missing_value_is_that_of_the_rows_repeated():

@@ -63,15 +63,18 @@ def test_bits_of_fit_chunks(metric, kind, rows):
         assert local.feature_names_in_.tolist() == list("abcdef")
 
 
-def test_weights(rows):
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_weights(rows, scale):
     X, y = rows
-    weights = np.random.default_rng(1).integers(1, 4, size=200) * 1.0
+    weights = np.random.default_rng(1).integers(1, 4, size=200) * scale
     parts = [(X[i : i + 50], y[i : i + 50], weights[i : i + 50]) for i in range(0, 200, 50)]
     expected = SparseCenterClassifier(2, metric="l1").fit_chunks(parts)
     model = DaskSparseCenterClassifier(2, metric="l1").fit(
         *(da.from_array(a, chunks=(50, -1)[: a.ndim]) for a in (X, y, weights))
     )
     np.testing.assert_array_equal(model.to_local().gains_, expected.gains_)
+    whole = SparseCenterClassifier(2, metric="l1").fit(X, y, weights)
+    np.testing.assert_allclose(model.to_local().class_count_, whole.class_count_, rtol=1e-12)
 
 
 def test_predictions_are_lazy(rows):

@@ -63,9 +63,10 @@ def test_bits_of_fit_chunks(kind, max_bytes, rows):
     np.testing.assert_allclose(shares, expected.predict_proba(X), rtol=1e-12)
 
 
-def test_weights(rows):
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_weights(rows, scale):
     X, y = rows
-    weights = np.random.default_rng(1).integers(1, 4, size=200) * 1.0
+    weights = np.random.default_rng(1).integers(1, 4, size=200) * scale
     expected = PrimalDualClassifier(tol=1e-8).fit(X, y, weights)
     model = DaskPrimalDualClassifier(tol=1e-8).fit(
         *(da.from_array(a, chunks=(50, -1)[: a.ndim]) for a in (X, y, weights))

@@ -149,7 +149,7 @@ def test_wrong_chunks(rows):
         model.fit_chunks(spoiled(lambda X: X[:, :5]))
     with pytest.raises(ValueError, match="Chunk 2"):
         model.fit_chunks(spoiled(lambda X: X.astype(str).astype(object) + "x"))
-    with pytest.raises(ValueError, match="There are no chunks"):
+    with pytest.raises(ValueError, match="There are no rows"):
         model.fit_chunks([])
     with pytest.raises(ValueError, match="at least 2 classes"):
         model.fit_chunks([(X, np.zeros(300))])

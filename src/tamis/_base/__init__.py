@@ -19,7 +19,16 @@ from tamis._base.input import (
 from tamis._base.order import largest, order_by_score, resolve_n_features
 from tamis._base.record_mixin import RECORD_VERSION, RecordMixin, check_version
 from tamis._base.records import Record, plain
-from tamis._base.weights import check_class_weight, check_finite, check_weights, is_real
+from tamis._base.weights import (
+    WeightSummary,
+    check_class_weight,
+    check_finite,
+    check_part_weights,
+    check_weights,
+    decided,
+    is_real,
+    read_weights,
+)
 
 __all__ = [
     "LARGEST_INTEGER",
@@ -30,13 +39,16 @@ __all__ = [
     "Record",
     "RecordMixin",
     "TamisEstimator",
+    "WeightSummary",
     "adjust",
     "check_class_weight",
     "check_device",
     "check_finite",
+    "check_part_weights",
     "check_version",
     "check_weights",
     "count_classes",
+    "decided",
     "decode_labels",
     "encode_labels",
     "find_feature",
@@ -47,6 +59,7 @@ __all__ = [
     "order_by_score",
     "plain",
     "read_groups",
+    "read_weights",
     "require_class_weights",
     "require_two_classes",
     "require_unmasked",

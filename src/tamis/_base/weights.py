@@ -1,5 +1,6 @@
 """Sample weights, class weights, and sums that must be finite."""
 
+from dataclasses import dataclass
 from numbers import Number, Real
 
 import numpy as np
@@ -8,7 +9,23 @@ from sklearn.utils.validation import assert_all_finite, check_array
 from tamis._array import is_on_device, is_sparse, to_host
 from tamis._base.input import require_unmasked
 
-__all__ = ["check_class_weight", "check_finite", "check_weights", "is_real"]
+__all__ = [
+    "LARGEST_RATIO",
+    "MOST_COUNTED",
+    "WeightSummary",
+    "check_class_weight",
+    "check_finite",
+    "check_part_weights",
+    "check_weights",
+    "decided",
+    "is_real",
+    "read_weights",
+]
+
+#: Whole weights are counts up to this total: every larger number of double precision is whole.
+MOST_COUNTED = 2.0**53
+#: The largest weight is at most this many times the smallest positive one.
+LARGEST_RATIO = 2.0**52
 
 
 def is_real(value):
@@ -53,8 +70,124 @@ def check_class_weight(class_weight, classes, largest=np.inf):
     return np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
 
 
+class DecidedWeights(np.ndarray):
+    """Weights that were read with their whole table, or those of some of its rows."""
+
+
+@dataclass(frozen=True)
+class WeightSummary:
+    """What decides how sample weights are read: as counts, or as relative to each other.
+
+    Whole numbers are counts: a weight of 2 is the row twice. All others are relative: only their
+    ratios matter, and they are scaled to sum to the number of rows with positive weight. A weight
+    of 0 is an absent row in both. This is decided once, for a whole table.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows with positive weight.
+    total : float
+        Sum of the weights.
+    smallest, largest : float
+        Of the positive weights.
+    is_whole : bool
+        Whether all are whole numbers.
+    """
+
+    n_rows: int = 0
+    total: float = 0.0
+    smallest: float = np.inf
+    largest: float = 0.0
+    is_whole: bool = True
+
+    @classmethod
+    def of(cls, weights):
+        """Of some rows: an array of weights, or the number of rows if they have none."""
+        if isinstance(weights, Number):
+            return cls(weights, float(weights), 1.0, 1.0) if weights else cls()
+        used = weights[weights > 0]
+        if not used.size:
+            return cls()
+        is_whole = bool((used == np.floor(used)).all())
+        return cls(used.size, float(used.sum()), float(used.min()), float(used.max()), is_whole)
+
+    def merge(self, other):
+        """Of the rows of both."""
+        return WeightSummary(
+            self.n_rows + other.n_rows,
+            self.total + other.total,
+            min(self.smallest, other.smallest),
+            max(self.largest, other.largest),
+            self.is_whole and other.is_whole,
+        )
+
+    @property
+    def are_counts(self):
+        """Whether the weights are counts."""
+        return self.is_whole and self.total <= MOST_COUNTED
+
+    @property
+    def unit(self):
+        """The weight that counts as one row: 1 for counts, the mean for relative weights."""
+        if self.are_counts:
+            return 1.0
+        # A mean is rounded, and equal weights must become exactly 1.
+        return self.largest if self.smallest == self.largest else self.total / self.n_rows
+
+    def require_precise(self):
+        """Raise if weights differ by more than double precision can hold."""
+        if self.largest > LARGEST_RATIO * self.smallest:
+            raise ValueError(
+                f"sample_weight goes from {self.smallest:.3g} to {self.largest:.3g}, a ratio "
+                f"above the limit of {LARGEST_RATIO:.2g}: in sums of double precision the small "
+                "weights would be lost. Set them to 0, or reduce the large ones."
+            )
+        return self
+
+    def words(self):
+        """How the weights are read, in words."""
+        if self.are_counts:
+            return "read as counts: a weight of 2 is the row twice"
+        return (
+            "read as relative, because not all are whole numbers: only their ratios matter, and "
+            f"they are scaled to sum to {self.n_rows:,}, the number of rows with positive weight"
+        )
+
+
+def read_weights(sample_weight, X):
+    """Sample weights of a whole table, and the weight that counts as one row.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), number or None
+        Weights that were decided before (`decided`) stay as they are.
+    X : array of shape (n_samples, n_features)
+
+    Returns
+    -------
+    weights : ndarray of float64 of shape (n_samples,) or None
+        Counts, or relative weights that sum to the number of those that are positive.
+    unit : float
+    """
+    weights = check_part_weights(sample_weight, X)
+    if weights is None or isinstance(sample_weight, DecidedWeights):
+        return weights, 1.0
+    unit = WeightSummary.of(weights).require_precise().unit
+    return (weights if unit == 1 else weights / unit), unit
+
+
 def check_weights(sample_weight, X):
-    """Sample weights as float64, or None for none; negative weights are an error."""
+    """Sample weights of a whole table as they count (see `WeightSummary`); None for none."""
+    return read_weights(sample_weight, X)[0]
+
+
+def decided(weights):
+    """Mark weights that were read with their whole table, so that a part is not read again."""
+    return None if weights is None else np.asarray(weights).view(DecidedWeights)
+
+
+def check_part_weights(sample_weight, X):
+    """Sample weights of part of a table as given, in float64; negative weights are an error."""
     if sample_weight is None:
         return None
     sample_weight = require_unmasked(sample_weight, "sample_weight")

@@ -10,8 +10,9 @@ from tamis._array import is_sparse
 from tamis._base import (
     TamisEstimator,
     check_finite,
-    check_weights,
+    check_part_weights,
     encode_labels,
+    read_weights,
     require_class_weights,
     require_two_classes,
     validate,
@@ -63,8 +64,11 @@ class CenterTraining(TamisEstimator):
                     "with a covariance the selected features are transformed ones."
                 )
 
-    def _validate(self, X, y, sample_weight, *, reset=True, classes=None, n_classes_needed=2):
-        """Check the parameters, data, labels and weights; sets `classes_`."""
+    def _validate(self, X, y, sample_weight, *, reset=True, classes=None, is_part=False):
+        """Check the parameters, data, labels and weights; sets `classes_`.
+
+        Weights of a part of the rows stay as given: how to read them is decided for all rows.
+        """
         self._check_parameters()
         X, y = validate(
             self,
@@ -79,10 +83,13 @@ class CenterTraining(TamisEstimator):
         )
         if self.metric == "l1" and not is_sparse(X):
             check_finite((X,), X)  # medians would hide NaN
-        sample_weight = check_weights(sample_weight, X)
+        if is_part:
+            sample_weight = check_part_weights(sample_weight, X)
+        else:
+            sample_weight, self._weight_unit = read_weights(sample_weight, X)
         self._set_groups()
         self.classes_, codes = encode_labels(y, classes)
-        if n_classes_needed > 1:
+        if not is_part:
             require_two_classes(self)
             if sample_weight is not None:
                 require_class_weights(self.classes_, codes, sample_weight)

@@ -17,8 +17,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import column_or_1d
 
 from tamis._array import Matrix, is_sparse
-from tamis._base import check_finite, decode_labels, require_two_classes, resolve_n_features
-from tamis._passes import Passes
+from tamis._base import (
+    WeightSummary,
+    check_finite,
+    decode_labels,
+    require_two_classes,
+    resolve_n_features,
+)
+from tamis._passes import NO_ROWS, Passes
 from tamis.centers._training import scaled_model, spread_over
 from tamis.centers.median_search import MedianSearch, Survey, plan_search, survey
 from tamis.centers.ranking import from_medians
@@ -43,6 +49,7 @@ class _Found:
     n_features, names : int, ndarray or None
     labels : ndarray of shape (n_classes,)
         The classes, in order.
+    weights : WeightSummary
     survey, moments : Survey, ClassMoments, or None
     """
 
@@ -50,6 +57,7 @@ class _Found:
     n_features: int
     names: NDArray | None
     labels: NDArray
+    weights: WeightSummary
     survey: Survey | None
     moments: ClassMoments | None
 
@@ -67,7 +75,8 @@ class _Found:
         labels = np.union1d(self.labels, other.labels)
         pairs = zip(self._spread(labels), other._spread(labels), strict=True)
         merged = [None if one is None else one.merge(two) for one, two in pairs]
-        return _Found(self.number, self.n_features, self.names, labels, *merged)
+        weights = self.weights.merge(other.weights)
+        return _Found(self.number, self.n_features, self.names, labels, weights, *merged)
 
     def _spread(self, labels):
         """Survey and moments for all of these classes."""
@@ -104,7 +113,7 @@ class _Task:
         checker = clone(self.estimator)
         try:
             X, codes, sample_weight = checker._validate(
-                X, y, sample_weight, classes=self.classes, n_classes_needed=1
+                X, y, sample_weight, classes=self.classes, is_part=True
             )
             if checker.metric == "l1" and is_sparse(X):
                 check_finite((X.data,), X)
@@ -131,6 +140,7 @@ class _Look(_Task):
             X.shape[1],
             getattr(checker, "feature_names_in_", None),
             checker.classes_,
+            WeightSummary.of(X.shape[0] if sample_weight is None else sample_weight),
             survey(X, codes, n_classes, sample_weight) if has_medians else None,
             moments,
         )
@@ -184,20 +194,23 @@ def train_passes(
     """
     if classes is not None:
         classes = np.unique(column_or_1d(decode_labels(classes)))
-    model, n_rows = _train(estimator, passes, classes, max_bytes)
+    model, n_rows, unit = _train(estimator, passes, classes, max_bytes)
+    # Centers do not depend on the scale of the weights; only their sums do.
+    model.statistics = replace(model.statistics, weight=model.statistics.weight / unit)
     k = resolve_n_features(estimator.n_features_to_select, estimator._n_choices)
     estimator._keep(model, k, estimator.n_features_to_select)
-    estimator._n_rows = n_rows
+    estimator._n_rows, estimator._weight_unit = n_rows, unit
 
 
 def _train(estimator, passes, classes, max_bytes):
-    """The model and the number of rows; sets the estimator's classes, features and groups."""
+    """Model, number of rows, unit of weight; sets the estimator's classes, features, groups."""
     estimator._check_parameters()
     # Groups and kept features concern the choice, which is made of the merged summaries.
     plain = clone(estimator).set_params(feature_groups=None, keep=None)
     found = passes.run(_Look(plain, classes), _merge_found)
     if found is None:
-        raise ValueError("There are no chunks: give at least one, with rows.")
+        raise ValueError(NO_ROWS)
+    unit = found.weights.require_precise().unit
     estimator.classes_, estimator.n_features_in_ = found.labels, found.n_features
     names = found.names if passes.feature_names is None else passes.feature_names
     if names is None:
@@ -210,8 +223,9 @@ def _train(estimator, passes, classes, max_bytes):
         raise ValueError("Fewer than two classes have samples with weight; two are needed.")
     if found.survey is None:
         assert found.moments is not None
-        return estimator._train_moments(found.moments), found.moments.n_rows
-    return _train_medians(estimator, plain, passes, found, max_bytes), found.survey.n_rows
+        return estimator._train_moments(found.moments), found.moments.n_rows, unit
+    model = _train_medians(estimator, plain, passes, found, max_bytes)
+    return model, found.survey.n_rows, unit
 
 
 def _merge_found(one, other):

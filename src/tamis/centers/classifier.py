@@ -24,7 +24,7 @@ from tamis.centers.statistics import ClassMoments, summarise
 __all__ = ["SparseCenterClassifier", "make_path"]
 
 _PARAMETERS = ("metric", "scaling", "covariance", "priors", "feature_groups", "keep")
-_DESCRIPTIONS = ("n_features_in_", "feature_names_in_", "_group_of", "_kept")
+_DESCRIPTIONS = ("n_features_in_", "feature_names_in_", "_group_of", "_kept", "_weight_unit")
 
 
 def _can_learn_online(estimator):
@@ -177,7 +177,8 @@ class SparseCenterClassifier(FittedCenters):
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a weight of 2 is equivalent to repeating the row.
+            Non-negative weights: counts if all are whole numbers (2 is the row twice), otherwise
+            relative, scaled to sum to the number of rows with positive weight.
 
         Returns
         -------
@@ -260,7 +261,8 @@ class SparseCenterClassifier(FittedCenters):
             None: every number of features for dense data; a few hundred of them, geometrically
             spaced beyond the first 128, for sparse data.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a weight of 2 is equivalent to repeating the row.
+            Non-negative weights: counts if all are whole numbers (2 is the row twice), otherwise
+            relative, scaled to sum to the number of rows with positive weight.
 
         Returns
         -------
@@ -320,7 +322,8 @@ class SparseCenterClassifier(FittedCenters):
             All classes; needed in the first call if a later chunk has classes that the first does
             not have.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights.
+            Non-negative weights, used as they are: a stream has no total, and centers depend on
+            ratios only. So all calls, and a `fit` before them, share one scale.
 
         Returns
         -------
@@ -342,8 +345,11 @@ class SparseCenterClassifier(FittedCenters):
                 )
             known = named
         X, codes, sample_weight = self._validate(
-            X, y, sample_weight, reset=first, classes=known, n_classes_needed=1
+            X, y, sample_weight, reset=first, classes=known, is_part=True
         )
+        self._weight_unit = 1.0 if first else getattr(self, "_weight_unit", 1.0)
+        if sample_weight is not None and self._weight_unit != 1:
+            sample_weight = sample_weight / self._weight_unit
         k = resolve_n_features(self.n_features_to_select, self._n_choices)
         moments = summarise(X, codes, len(self.classes_), sample_weight)
         if not first:

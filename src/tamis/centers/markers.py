@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from tamis._base import decode_labels, order_by_score, resolve_n_features
-from tamis._passes import LocalChunks
+from tamis._passes import NO_ROWS, LocalChunks
 from tamis.centers._fitted import FittedCenters
 from tamis.centers.class_counts import ClassCounts, count_and_summarise
 from tamis.centers.classifier import SparseCenterClassifier
@@ -216,7 +216,7 @@ def _of_chunks(chunks):
     passes = LocalChunks(chunks, is_read_again=False)
     found = passes.run(_summarise_chunk, _merge_chunks)
     if found is None:
-        raise ValueError("There are no chunks: give at least one, with rows.")
+        raise ValueError(NO_ROWS)
     _, counts, names = found
     if counts.labels.size < 2:
         raise ValueError(
@@ -232,7 +232,7 @@ def _summarise_chunk(number, X, y, sample_weight):
         )
     checker = SparseCenterClassifier()
     try:
-        X, codes, _ = checker._validate(X, y, None, n_classes_needed=1)
+        X, codes, _ = checker._validate(X, y, None, is_part=True)
         return number, count_and_summarise(X, checker.classes_, codes), checker._feature_names()
     except ValueError as error:
         raise ValueError(f"Chunk {number}: {error}") from error
@@ -257,9 +257,9 @@ def _of_model(model):
             "and y as well, or a classifier with metric='l2'."
         )
     n_rows = getattr(model, "_n_rows", model.class_count_.sum())
-    if not np.all(model.class_count_ == np.rint(model.class_count_)) or (
-        model.class_count_.sum() != n_rows
-    ):
+    is_relative = getattr(model, "_weight_unit", 1.0) != 1.0
+    is_whole = np.all(model.class_count_ == np.rint(model.class_count_))
+    if is_relative or not is_whole or model.class_count_.sum() != n_rows:
         raise ValueError(
             "The classifier was trained with sample weights, which a t-test cannot use: pass X "
             "and y as well."

@@ -55,6 +55,8 @@ def write_record(model: FittedCenters) -> dict[str, Any]:
         record["covariance"] |= {name: whitening[name] for name in ("rest", "shrinkage")}
     if hasattr(model, "_n_rows"):
         record["n_rows"] = int(model._n_rows)
+    if getattr(model, "_weight_unit", 1.0) != 1:
+        record["weight_unit"] = float(model._weight_unit)
     if hasattr(model, "path_"):
         record["path"] = {name: plain(column) for name, column in model.path_.items()}
         record["fold_scores"] = plain(model._fold_scores)
@@ -93,6 +95,8 @@ def read_record(model: FittedCenters, record: Record) -> None:
         model.n_groups_ = int(np.unique(model._group_of[selected]).size)
     if "n_rows" in record:
         model._n_rows = record.integer("n_rows")
+    if "weight_unit" in record:
+        model._weight_unit = record.number("weight_unit", above=0.0)
     if "rule" in model._get_param_names():
         model.path_ = record.table("path", _OF_PATH)
         shape = (None, model.path_["level"].size)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tamis._base import decided
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.method import Method, Trained
 from tamis.guarantees import NearOptimalPanels, swap_panels
@@ -84,8 +85,9 @@ def _swapped(trained, place):
     n_values = n_swaps * part.codes.size * (features.size + 2) * n_problems
     if _SWAP * n_values > _SWAP_TIME:
         return {"reason": "all swaps of features would take too long"}
+    weights = decided(part.weights)  # of some rows of a table
     panels = swap_panels(
-        trained.model(place), part.X, part.codes, sample_weight=part.weights, groups=part.groups
+        trained.model(place), part.X, part.codes, sample_weight=weights, groups=part.groups
     )
     first = [part.feature_of[swap.features] for swap in panels.near]
     return {

@@ -104,7 +104,9 @@ def compare(
     groups, batches : array-like of shape (n_samples,), str or None
         Sample groups, kept in one fold (patients); batches (laboratories), each held out once.
     sample_weight : array-like of shape (n_samples,), str or None
-        Sample weights; methods that cannot use them exactly are skipped.
+        Sample weights: counts if all are whole numbers (2 is the row twice), otherwise relative,
+        scaled to sum to the number of rows with positive weight. Methods that cannot use them
+        exactly are skipped.
     time : array-like of shape (n_samples,), str or None
         When rows were measured (numbers or dates): adds the score of the past on the future.
     subgroups : sequence of str, or mapping of str to array-like of shape (n_samples,)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tamis._array import take_columns
-from tamis._base import require_class_weights
+from tamis._base import decided, require_class_weights
 from tamis.centers import SparseCenterClassifier
 from tamis.centers.classifier import make_path
 from tamis.centers.path import check_levels
@@ -162,7 +162,7 @@ class PrimalDual(Method):
                 part.codes,
                 20 if part.codes.size <= MANY_ROWS else 10,
                 max_features=int(max(levels)),
-                sample_weight=part.weights,
+                sample_weight=decided(part.weights),
                 keep_dual=False,
             ).at_most(levels, part.feature_of, problem.kept)
         return Trained(path, part, np.arange(len(levels)))

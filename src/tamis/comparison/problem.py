@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
+from tamis._base import decided
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.redundancy import drop_redundant
 from tamis.tables.preparation import Preparation
@@ -241,7 +242,7 @@ class Part:
     @cached_property
     def gains(self) -> NDArray:
         """Gains of sparse centers, of all counted features."""
-        gains = SparseCenterClassifier(None).fit(self.X, self.codes, self.weights).gains_
+        gains = SparseCenterClassifier(None).fit(self.X, self.codes, decided(self.weights)).gains_
         return np.bincount(self.feature_of, weights=gains, minlength=len(self.problem.names))
 
     def best_features(self, k: int) -> NDArray:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tamis._array import is_sparse
+from tamis._base import decided
 from tamis.centers import SparseCenterClassifier
 
 __all__ = ["correlations", "drop_redundant"]
@@ -71,7 +72,7 @@ def drop_redundant(X, codes, feature_of, kept, limit, weights=None):
     columns : ndarray of int
         Ascending.
     """
-    gains = SparseCenterClassifier(None).fit(X, codes, weights).gains_
+    gains = SparseCenterClassifier(None).fit(X, codes, decided(weights)).gains_
     single = np.bincount(feature_of, minlength=kept.size)[feature_of] == 1
     free = single & ~kept[feature_of]
     taken = np.flatnonzero(~free)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import take_columns
+from tamis._base import WeightSummary
 from tamis.comparison.checks import Check
 from tamis.comparison.choice import Choice
 from tamis.comparison.comparison import Comparison
@@ -298,6 +299,7 @@ def open_stream(
         about = {"classes": found.classes, "is_all": sample is None, "groups": known.groups}
         if sample is not None:
             about |= {"threshold": sample.threshold, "unlabelled": sample.unlabelled}
+            about["weights"] = None if sample.weights is None else asdict(sample.weights)
         extra = np.zeros(0, dtype=np.uint64) if sample is None else sample.extra
         return {"about": as_text(about), "extra": extra}
 
@@ -312,6 +314,7 @@ def open_stream(
             about["threshold"],
             found["extra"],
             tuple(about["unlabelled"]),
+            None if about.get("weights") is None else WeightSummary(**about["weights"]),
         )
 
     def read():

@@ -186,7 +186,8 @@ class PanelClassifier(FittedPanel):
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a weight of 2 is equivalent to repeating the row.
+            Non-negative weights: counts if all are whole numbers (2 is the row twice), otherwise
+            relative, scaled to sum to the number of rows with positive weight.
         groups : array-like of shape (n_samples,), default=None
             Sample groups (patients), which stay together in all folds.
 
@@ -228,7 +229,7 @@ class PanelClassifier(FittedPanel):
             Numbers of features, or groups. None: all up to 12, then about five for each doubling,
             up to 50.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights.
+            As in `fit`.
         groups : array-like of shape (n_samples,), default=None
             Sample groups, which stay together in all folds.
 

@@ -156,7 +156,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights, for training and for the scores.
+            Non-negative weights for training and scores, read as by `PanelClassifier`.
         groups : array-like of shape (n_samples,), default=None
             Sample groups (patients), which stay together in all folds and count as one row in the
             standard errors.

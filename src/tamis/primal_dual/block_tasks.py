@@ -8,7 +8,7 @@ are sent to workers: they hold parameters and arrays only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,13 @@ from scipy import sparse
 from sklearn.base import clone
 
 from tamis._array import Matrix, is_sparse, take_columns, to_dense
-from tamis._base import check_finite, check_weights, encode_labels, validate
+from tamis._base import (
+    WeightSummary,
+    check_finite,
+    check_part_weights,
+    encode_labels,
+    validate,
+)
 from tamis.primal_dual.standardized import Standardized
 from tamis.primal_dual.training import Scaling
 
@@ -40,11 +46,14 @@ class Reader:
     classes : ndarray or None
         The classes; None in the first pass, which finds them and looks for missing values.
     class_weight : ndarray of shape (n_classes,) or None
+    unit : float
+        The sample weight that counts as one row; 1 in the first pass, which finds it.
     """
 
     estimator: Any
     classes: NDArray | None = None
     class_weight: NDArray | None = None
+    unit: float = 1.0
 
     def read(
         self, number: int, X: Any, y: Any, sample_weight: Any
@@ -61,11 +70,11 @@ class Reader:
                 accept_large_sparse=True,
                 ensure_all_finite=self.classes is None,
             )
-            weights = check_weights(sample_weight, X)
+            weights = check_part_weights(sample_weight, X)
             checker.classes_, codes = encode_labels(y, self.classes)
         except ValueError as error:
             raise ValueError(f"Chunk {number}: {error}") from error
-        weights = np.ones(codes.size) if weights is None else weights
+        weights = np.ones(codes.size) if weights is None else weights / self.unit
         rows = np.flatnonzero(weights > 0)
         if rows.size < codes.size:
             X, codes, weights = X[rows], codes[rows], weights[rows]
@@ -100,6 +109,7 @@ class Moments:
         Number of stored values.
     is_sparse : bool
         Whether all blocks are sparse.
+    weights : WeightSummary
     """
 
     number: int
@@ -114,6 +124,7 @@ class Moments:
     high: NDArray | None
     stored: NDArray
     is_sparse: bool
+    weights: WeightSummary
 
     def __add__(self, other: Moments) -> Moments:
         n_features, n_others = self.mean.shape[1], other.mean.shape[1]
@@ -150,7 +161,13 @@ class Moments:
             _of_both(np.maximum, self.high, other.high),
             self.stored + other.stored,
             self.is_sparse and other.is_sparse,
+            self.weights.merge(other.weights),
         )
+
+    def in_units(self) -> Moments:
+        """With weights as they count (see `WeightSummary`)."""
+        unit = self.weights.require_precise().unit
+        return replace(self, weight=self.weight / unit, square=self.square / unit)
 
     def _spread(self, classes):
         """Weight, mean and square for all of these classes."""
@@ -200,8 +217,9 @@ class Look:
             first = to_dense(X[:1])[0]
             low, high = (np.ravel(to_dense(part)) for part in (X.min(axis=0), X.max(axis=0)))
         names = list(checker.feature_names_in_) if hasattr(checker, "feature_names_in_") else None
-        found = n_rows, names, checker.classes_, sizes, mean, square
-        return Moments(number, *found, first, low, high, stored.astype(np.int64), is_sparse(X))
+        found = n_rows, names, checker.classes_, sizes, mean, square, first, low, high
+        summary = WeightSummary.of(weights)
+        return Moments(number, *found, stored.astype(np.int64), is_sparse(X), summary)
 
 
 def _squares_about(X, mean, weights):

@@ -207,7 +207,8 @@ class PrimalDualClassifier(FittedPrimalDual):
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a weight of 2 is equivalent to repeating the row.
+            Non-negative weights: counts if all are whole numbers (2 is the row twice), otherwise
+            relative, scaled to sum to the number of rows with positive weight.
 
         Returns
         -------
@@ -302,7 +303,7 @@ class PrimalDualClassifier(FittedPrimalDual):
             many features as samples (at least 100) goes no further. None: the path ends at a
             quarter as many features as samples, at least 100.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a weight of 2 is equivalent to repeating the row.
+            As in `fit`.
 
         Returns
         -------

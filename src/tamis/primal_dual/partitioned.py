@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from tamis._base import require_class_weights, require_two_classes
-from tamis._passes import Passes
+from tamis._passes import NO_ROWS, Passes
 from tamis.primal_dual._accelerated import descend
 from tamis.primal_dual._parameters import check_feature_weights, check_number, check_radius
 from tamis.primal_dual.balls import used_rows
@@ -183,7 +183,8 @@ def _first_pass(estimator, passes, max_bytes):
     plain = clone(estimator)
     moments = passes.run(Look(Reader(plain)), add)
     if moments is None:
-        raise ValueError("There are no chunks: give at least one, with rows.")
+        raise ValueError(NO_ROWS)
+    moments = moments.in_units()
     n_classes, n_features = moments.mean.shape
     estimator.classes_, estimator.n_features_in_ = moments.classes, n_features
     names = moments.names if passes.feature_names is None else passes.feature_names
@@ -198,7 +199,7 @@ def _first_pass(estimator, passes, max_bytes):
     sizes = moments.weight * class_weight
     data = TrainingData(matrix, codes, n_classes, sizes, codes, scaling.mean, scaling.scale)
     problem = estimator._problem(data, estimator.radius)
-    reader = Reader(plain, moments.classes, class_weight)
+    reader = Reader(plain, moments.classes, class_weight, moments.weights.unit)
     return _Rows(passes, reader, scaling, moments, data, problem, max_bytes)
 
 

@@ -44,7 +44,8 @@ class ClassSelector(RecordMixin, FeatureSelectorMixin, TamisEstimator):
         y : array-like of shape (n_samples,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 is equivalent to repeating the row, 0 to dropping it.
+            Counts if all are whole numbers (2 is the row twice, 0 an absent row), otherwise
+            relative, scaled to sum to the number of rows with positive weight.
 
         Returns
         -------

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, indexable
 
-from tamis._base import encode_labels
+from tamis._base import check_weights, decided, encode_labels
 from tamis.stability.halves import half_samples
 
 __all__ = ["SelectionFrequencies", "selection_frequencies"]
@@ -94,8 +94,8 @@ def selection_frequencies(
     rows = np.arange(codes.size)
     fit_params = {}
     if sample_weight is not None:
-        sample_weight = np.asarray(sample_weight, dtype=np.float64)
         check_consistent_length(X, sample_weight)
+        sample_weight = decided(check_weights(sample_weight, codes))
         rows = np.flatnonzero(sample_weight)
         fit_params["sample_weight"] = sample_weight
     levels = np.asarray(estimator.fit_path(X, y, levels, **fit_params).levels)

@@ -22,6 +22,7 @@ from tamis.tables.errors import InputError, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.roles import Wishes, assign_roles
+from tamis.tables.sample_weights import parse_weights, scale_weights
 from tamis.tables.table import Columns, Table
 from tamis.tables.times import read_times
 from tamis.tables.values import strings
@@ -321,6 +322,10 @@ def _with_roles(table, roles, subgroups, wishes):
         for role, value in roles.items()
         if value is not None
     }
+    notes = list(table.notes)
+    if "weights" in given:
+        weights = parse_weights(given["weights"], "sample_weight")
+        given["weights"] = scale_weights(weights, "sample_weight", notes)
     if "times" in given:
         given["times"] = read_times(given["times"], "time")
     if subgroups and not isinstance(subgroups, Mapping):
@@ -330,7 +335,7 @@ def _with_roles(table, roles, subgroups, wishes):
             str(name): np.asarray(strings(_check_rows(values, table.n_rows, "subgroups")))
             for name, values in subgroups.items()
         }
-    table = replace(table, notes=list(table.notes), **given)
+    table = replace(table, notes=notes, **given)
     if table.y is None:
         raise InputError("the table has no labels: give y, or name the target in read_table")
     return table

@@ -161,7 +161,7 @@ def read_table(
         labels = name, values
         if wishes.id_column is None:
             wishes.id_column = used_id
-    return assign_roles(raw, wishes, labels)
+    return assign_roles(raw, wishes, labels, getattr(keep_rows, "weights", None))
 
 
 def read_raw(

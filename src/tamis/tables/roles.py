@@ -6,18 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import is_sparse
+from tamis._base import WeightSummary
 from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
 from tamis.tables.features import decide_kinds, keep_columns
 from tamis.tables.missing import MissingWords
 from tamis.tables.notes import note_words
 from tamis.tables.raw import RawTable, find_column, refuse_repeated, tell_repeated
+from tamis.tables.sample_weights import parse_weights, scale_weights
 from tamis.tables.table import Columns, Table
 from tamis.tables.times import read_times
 from tamis.tables.values import (
     as_labels,
     missing_in,
-    parse_numbers,
     row_names,
     strings,
     without_numbers,
@@ -78,7 +79,10 @@ def _names(value):
 
 
 def assign_roles(
-    raw: RawTable, wishes: Wishes, labels: tuple[str, NDArray] | None = None
+    raw: RawTable,
+    wishes: Wishes,
+    labels: tuple[str, NDArray] | None = None,
+    all_weights: WeightSummary | None = None,
 ) -> Table:
     """Turn all columns of a file into features, labels and other roles.
 
@@ -90,6 +94,8 @@ def assign_roles(
         What the user says about them.
     labels : (str, ndarray) or None
         Name and labels from another file, one per row.
+    all_weights : WeightSummary or None
+        Of the file that these rows are a sample of; None: these are all rows.
 
     Returns
     -------
@@ -141,7 +147,10 @@ def assign_roles(
         ids = row_names(ids if rows is None else ids[rows])
     groups = _check_groups(groups, rows, missing, wishes.groups, "groups")
     batches = _check_groups(batches, rows, missing, wishes.batch, "batch")
-    weights = _check_weights(weights, rows, wishes.weights)
+    if weights is not None:
+        name = str(wishes.weights)
+        weights = parse_weights(weights if rows is None else weights[rows], name)
+        weights = scale_weights(weights, name, notes, all_weights)
     if times is not None:
         times = times if rows is None else times[rows]
         if times.dtype == object:
@@ -322,27 +331,6 @@ def _check_groups(values, rows, missing, name, role):
             f"{role}: {counted(values.n_missing, 'row')} without a value in {name!r}; fill them in"
         )
     return np.asarray(values)
-
-
-def _check_weights(values, rows, name):
-    """Sample weights of some rows as numbers."""
-    if values is None:
-        return None
-    values = values if rows is None else values[rows]
-    if values.dtype.kind in "biuf":
-        weights = values.astype(np.float64)
-    else:
-        weights, _ = parse_numbers([None if v is None else str(v) for v in values.tolist()])
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if wrong.size:
-        value = values[wrong[0]]
-        shown = "no value" if value is None or value != value or value == "" else f"{value!s}"
-        raise InputError(
-            f"weights: row {wrong[0] + 1} has {shown} in {name!r}; expected a number of at least 0"
-        )
-    if not weights.any():
-        raise InputError(f"weights: all weights in {name!r} are 0; expected some above 0")
-    return weights
 
 
 def _check_values(table, missing, notes):

@@ -20,11 +20,12 @@ from tamis.tables.errors import InputError, listed, require_names
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import find_column
 from tamis.tables.rows import read_rows
+from tamis.tables.sample_weights import parse_weights
 from tamis.tables.sampling import MOST_LABELS, RowSample, Survey
 from tamis.tables.source import Source, readable
 from tamis.tables.table import Columns, Table
 from tamis.tables.text import sniff
-from tamis.tables.values import match_labels, parse_numbers
+from tamis.tables.values import match_labels
 
 __all__ = ["Header", "RowChunk", "RowStream", "read_header", "survey_rows", "why_not"]
 
@@ -142,7 +143,7 @@ def _names(source, options):
 def survey_rows(
     path: str | PathLike, options: Mapping[str, Any], header: Header, size: int, seed: int
 ) -> Survey:
-    """Read labels and groups of all rows.
+    """Read labels, groups and weights of all rows.
 
     Parameters
     ----------
@@ -160,11 +161,13 @@ def survey_rows(
     """
     words = options.get("missing_values")
     survey = Survey(size, seed, MissingWords(None if words is None else list(words)))
-    extra = [name for name in (header.target, header.groups) if name is not None]
+    roles = header.target, header.groups, header.weights
+    extra = list(dict.fromkeys(name for name in roles if name is not None))
     reading: dict[str, Any] = {name: options.get(name) for name in _READING}
     for _, extras in read_rows(path, [], extra=extra, chunk_rows=100_000, **reading):
         groups = None if header.groups is None else extras[header.groups]
-        survey.add(extras[header.target], groups)
+        weights = None if header.weights is None else extras[header.weights]
+        survey.add(extras[header.target], groups, weights)
         if len(survey.labels) > MOST_LABELS:
             raise InputError(
                 f"target {header.target!r} has more than {MOST_LABELS:,} different labels: if it "
@@ -282,24 +285,16 @@ class RowStream:
             start += table.n_rows
             labels = match_labels(extras[header.target], self.classes, self.missing)
             codes = np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.int64)
-            weights = None
+            chunk, rows = RowChunk(table, codes, None, in_sample, units), codes >= 0
+            chunk = chunk if rows.all() else chunk.take(np.flatnonzero(rows))
             if header.weights is not None:
-                weights = _weights(extras[header.weights], header.weights)
-            chunk = RowChunk(table, codes, weights, in_sample, units)
-            yield chunk if (codes >= 0).all() else chunk.take(np.flatnonzero(codes >= 0))
+                weights = parse_weights(extras[header.weights][rows], header.weights)
+                assert self.sample.weights is not None
+                chunk = replace(chunk, weights=weights / self.sample.weights.unit)
+            yield chunk
         self.notes = notes
         release_unused()
 
     def run(self, summarise: Callable[[RowChunk], Any], merge: Callable[[Any, Any], Any]) -> Any:
         """Make one pass: summarise each chunk, and merge the summaries in a fixed tree."""
         return merge_in_tree((summarise(chunk) for chunk in self if chunk.codes.size), merge)
-
-
-def _weights(values, name):
-    if values.dtype.kind in "biuf":
-        weights = values.astype(np.float64)
-    else:
-        weights, _ = parse_numbers([None if v is None else str(v) for v in values.tolist()])
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise InputError(f"weights: expected numbers of at least 0 in {name!r}")
-    return weights

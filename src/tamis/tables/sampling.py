@@ -22,14 +22,17 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis._base import WeightSummary
 from tamis.paths.hashing import mix
 from tamis.tables.coded import Coded
 from tamis.tables.missing import MissingWords
+from tamis.tables.sample_weights import summarise_weights
 from tamis.tables.values import missing_in, strings
 
 __all__ = ["KeptRows", "RowSample", "Sketch", "Survey", "hash_words"]
@@ -116,6 +119,8 @@ class RowSample:
         Hashes of other units in the sample, for rare classes.
     unlabelled : tuple of str
         Words among the labels that stand for a missing label: such rows are not used.
+    weights : WeightSummary or None
+        Of all rows that have a label; None without sample weights.
     """
 
     seed: int
@@ -124,6 +129,7 @@ class RowSample:
     threshold: int
     extra: NDArray[np.uint64]
     unlabelled: tuple[str, ...] = ()
+    weights: WeightSummary | None = None
 
     def __call__(self, start: int, n_rows: int, column: Callable[[str], Any]) -> NDArray[np.bool_]:
         """Which of some rows are in the sample: see `KeepRows`."""
@@ -185,6 +191,8 @@ class Survey:
         Rows of each unit that have a label.
     units_of : dict of str to Sketch
         Rows of each unit that have this label.
+    weights_of : dict of str to WeightSummary
+        Sample weights of the rows of each label; empty without sample weights.
     """
 
     size: int
@@ -194,11 +202,12 @@ class Survey:
     labels: Counter = field(default_factory=Counter)
     units: Sketch = field(init=False)
     units_of: dict[str, Sketch] = field(default_factory=dict)
+    weights_of: dict[str, WeightSummary] = field(default_factory=dict)
 
     def __post_init__(self):
         self.units = Sketch(self.size + 1)
 
-    def add(self, labels: Any, groups: Any | None) -> None:
+    def add(self, labels: Any, groups: Any | None, weights: Any | None = None) -> None:
         """Look at the next rows."""
         labels = strings(labels)
         hashes = hash_units(self.n_rows, len(labels), groups, self.seed)
@@ -210,8 +219,12 @@ class Survey:
             return
         for code, word in enumerate(labels.words):
             if labels.sizes[code]:
+                rows = labels.codes == code
                 sketch = self.units_of.get(word, Sketch(_FEWEST_OF_CLASS))
-                self.units_of[word] = sketch.add(hashes[labels.codes == code])
+                self.units_of[word] = sketch.add(hashes[rows])
+                if weights is not None:
+                    seen = self.weights_of.get(word, WeightSummary())
+                    self.weights_of[word] = seen.merge(summarise_weights(weights[rows]))
 
     @property
     def unlabelled(self) -> tuple[str, ...]:
@@ -254,4 +267,8 @@ class Survey:
         threshold = self.units.numbers[n_units - 1]
         more = np.unique(np.concatenate(extra))
         more = more[more > threshold]
-        return RowSample(self.seed, target, groups, int(threshold), more, self.unlabelled)
+        weights = None
+        if self.weights_of:
+            weights = reduce(WeightSummary.merge, (self.weights_of[word] for word in classes))
+        unlabelled = self.unlabelled
+        return RowSample(self.seed, target, groups, int(threshold), more, unlabelled, weights)

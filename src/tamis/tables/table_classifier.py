@@ -24,6 +24,7 @@ from tamis._base import (
     Explanation,
     TamisEstimator,
     check_weights,
+    decided,
     decode_labels,
     encode_labels,
     require_two_classes,
@@ -142,7 +143,8 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights, for estimators that use them.
+            Sample weights, for estimators that use them: counts if all are whole numbers,
+            otherwise relative, scaled to sum to the number of rows with positive weight.
 
         Returns
         -------
@@ -189,7 +191,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
                 f"{type(inner).__name__} does not take sample_weight, and sample weights were "
                 "given. Omit them, or use another estimator."
             )
-        given = {} if weights is None else {"sample_weight": weights}
+        given = {} if weights is None else {"sample_weight": decided(weights)}
         inner.fit(matrix, classes[codes], **given)
         counts = np.bincount(codes, weights, classes.size)
         self.estimator_ = used = inner
