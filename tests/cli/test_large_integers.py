@@ -1,6 +1,7 @@
 """Integers that floating-point numbers would merge, and labels that are bytes."""
 
 import csv
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from tamis.cli import main
+from tamis.cli.ask_command import _choice
 from tests.cli.conftest import write_csv
 
 N_ROWS = 40
@@ -198,3 +200,18 @@ def test_labels_of_bytes_that_are_no_text_are_refused(tmp_path, capsys):
     assert r"b'th\xe9' is not UTF-8 text" in capsys.readouterr().err
     assert fit(as_h5ad(tmp_path / "data.h5ad", labels)) == 2
     assert r"b'th\xe9' is not UTF-8 text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["feature", "label"])
+def test_integers_of_thousands_of_digits_are_errors_of_one_line(tmp_path, capsys, where):
+    long = np.array(["1" * 5_000, "2" * 5_000])[CODES]
+    name, target = ("code", "y") if where == "feature" else ("y2", "y2")
+    path = as_csv(tmp_path / "t", name, long)
+    assert main(["fit", path, "--target", target, "--methods", "centers"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_answer_of_thousands_of_digits_is_no_number_of_a_choice():
+    one = SimpleNamespace(choices=["no", "yes"], kind="categorical")
+    assert _choice(one, "2") == "yes"
+    assert _choice(one, "9" * 5_000) == "9" * 5_000

@@ -76,25 +76,22 @@ def test_binary_files_are_opened_by_their_library_alone(tmp_path, monkeypatch, n
     path.write_bytes(make())
     calls = []
     if name == "parquet":
-        from pyarrow import parquet
-
-        library, opener = parquet, "ParquetFile"
+        library, opener = pytest.importorskip("pyarrow"), "OSFile"
     else:
         library, opener = pytest.importorskip("h5py"), "File"
     original = getattr(library, opener)
 
-    class Counted(original):
-        def __init__(self, file, *args, **kwargs):
-            calls.append(file)
-            super().__init__(file, *args, **kwargs)
+    def counted(file, *args, **kwargs):
+        calls.append(str(file))
+        return original(file, *args, **kwargs)
 
-    monkeypatch.setattr(library, opener, Counted)
+    monkeypatch.setattr(library, opener, counted)
     tables = []
     assert count_opens(path, lambda: tables.append(read_table(path, "y"))) == 0
-    assert calls == [path]
+    assert calls == [str(path)]
     names = tables[0].columns.names
     assert count_opens(path, lambda: list(read_rows(path, names, tables[0].kinds))) == 0
-    assert calls == [path, path]
+    assert calls == [str(path), str(path)]
 
 
 def test_a_second_reading_gives_the_same_lines(tmp_path):

@@ -60,8 +60,8 @@ def test_gaps_that_are_words_are_gaps_as_in_text(tmp_path):
     path = write(tmp_path, u=np.arange(N) / 7, c=c, y=np.arange(N) % 2)
     data = read_table(path, "y")
     assert data.columns.others["c"][:4].tolist() == ["red", None, "blue", "red"]
-    (table, _), *_ = read_rows(path, ["c"], {"c": "categorical"})
-    assert table.others["c"].tolist() == data.columns.others["c"].tolist()
+    chunks = [table.others["c"] for table, _ in read_rows(path, ["c"], {"c": "categorical"})]
+    assert np.concatenate(chunks).tolist() == data.columns.others["c"].tolist()
 
 
 def test_rows_come_in_chunks(tmp_path):

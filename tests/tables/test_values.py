@@ -5,7 +5,14 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from tamis.tables import InputError, MissingWords
-from tamis.tables.values import as_labels, canonical, match_labels, row_names, without_numbers
+from tamis.tables.values import (
+    as_labels,
+    canonical,
+    is_large_integer,
+    match_labels,
+    row_names,
+    without_numbers,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +67,11 @@ def test_labels_are_matched_by_value():
 def test_bytes_that_are_not_utf8_are_refused():
     with pytest.raises(InputError, match="is not UTF-8 text"):
         canonical(b"\xff\xfe")
+
+
+def test_integers_of_thousands_of_digits_are_words():
+    long = "-" + "7" * 5_000
+    assert is_large_integer(long)
+    assert canonical(f" {long}") == long
+    assert canonical("+000" + "7" * 20) == "7" * 20
+    assert canonical(-7 * (10**5_000 // 9)) == long

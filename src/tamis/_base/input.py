@@ -1,7 +1,7 @@
 """Input validation, and labels: catches arrays that scikit-learn would silently misread."""
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
@@ -16,6 +16,7 @@ __all__ = [
     "count_classes",
     "decode_labels",
     "encode_labels",
+    "large_columns",
     "require_class_weights",
     "require_two_classes",
     "require_unmasked",
@@ -24,6 +25,17 @@ __all__ = [
 
 #: The largest integer up to which floating-point numbers are exact.
 LARGEST_INTEGER = 2**53
+
+
+def large_columns(values: NDArray) -> NDArray[np.intp]:
+    """Indices of the columns of an integer array that hold an integer beyond 2**53."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or values.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if max(-int(values.min()), int(values.max())) <= LARGEST_INTEGER:
+        return np.zeros(0, dtype=np.intp)
+    values = values.reshape(len(values), -1)
+    low, high = values.min(axis=0).tolist(), values.max(axis=0).tolist()
+    return np.flatnonzero([max(-a, b) > LARGEST_INTEGER for a, b in zip(low, high, strict=True)])
 
 
 def validate(estimator, X, y="no_validation", *, on_device=False, **options):

@@ -40,7 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = _parse(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else _WRONG
-    from tamis.tables.errors import Failure, InputError
+    # pyarrow's other allocators reserve a gigabyte, which counts where memory is limited.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    from tamis.tables.errors import Failure, InputError, is_about_memory
 
     try:
         command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")
@@ -59,15 +61,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _DONE
     except KeyboardInterrupt:
         return _say("stopped.", _FAILED)
-    except MemoryError:
-        return _say(
-            "error: not enough memory. What a run has finished is kept: repeat the command. Or "
-            "use fewer rows or columns, or tamis fit --stream on with a smaller --max-size.",
-            _FAILED,
-        )
-    except OSError as error:
-        return _say(f"error: {_tell(error)}", _FAILED)
     except Exception as error:
+        if is_about_memory(error):
+            return _say(
+                "error: not enough memory. What a run has finished is kept: repeat the command, "
+                "use fewer rows or columns, or tamis fit --stream on with a smaller --max-size.",
+                _FAILED,
+            )
+        if isinstance(error, OSError):
+            return _say(f"error: {_tell(error)}", _FAILED)
         if os.environ.get("TAMIS_DEBUG"):
             raise
         kind = type(error).__name__

@@ -188,7 +188,12 @@ def _choice(one, text):
     """A choice by its name, in any case, or by its number."""
     if text in one.choices:
         return text
-    if _are_numbered(one) and text.isdecimal() and 1 <= int(text) <= len(one.choices):
+    if (
+        _are_numbered(one)
+        and text.isdecimal()
+        and len(text) < 9
+        and 1 <= int(text) <= len(one.choices)
+    ):
         return one.choices[int(text) - 1]
     alike = [choice for choice in one.choices if choice.lower() == text.lower()]
     return alike[0] if len(alike) == 1 else text

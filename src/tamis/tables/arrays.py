@@ -9,11 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
+from tamis._base import large_columns
 from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.source import COLUMN, WORD, Source, tell_size
-from tamis.tables.values import TOO_LARGE, as_floats, large_columns, row_names, strings
+from tamis.tables.values import TOO_LARGE, as_floats, row_names, strings
 
 if TYPE_CHECKING:
     from tamis.tables.sampling import KeepRows

@@ -339,16 +339,18 @@ def _from_svmlight(source, wishes):
 def _from_h5ad(source, wishes):
     def start():
         with open_h5ad(source, wishes.layer) as file:
-            y = file.labels(wishes.target) if wishes.labels is None else wishes.labels
             step = wishes.chunk_rows or (
                 _SPARSE_ROWS if file.is_sparse else wishes.rows(file.shape[1])
             )
             for first in range(0, file.shape[0], step):
                 rows = slice(first, min(first + step, file.shape[0]))
-                yield file.rows(rows), _take_labels(y, rows)
+                if wishes.labels is None:
+                    yield file.rows(rows), file.labels(wishes.target, rows)
+                else:
+                    yield file.rows(rows), _take_labels(wishes.labels, rows)
 
     with open_h5ad(source, wishes.layer) as file:
         names = file.names
         if wishes.labels is None:
-            file.labels(wishes.target)
+            file.labels(wishes.target, slice(0, 0))
     return Chunks(start, names)

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Coded", "CodedBuilder", "as_objects"]
+__all__ = ["LONGEST_CATEGORY", "Coded", "CodedBuilder", "as_objects"]
 
 
+#: Characters of a category or a label; a longer word is text.
+LONGEST_CATEGORY = 1_000
 # Bytes of a word from which its key is made, and what mixes the two halves (the golden ratio).
 _KEY_BYTES, _MULTIPLIER = 16, np.uint64(0x9E3779B97F4A7C15)
 
@@ -95,6 +97,11 @@ class Coded:
         return {word: count for word, count in both if count}
 
     @property
+    def longest(self) -> int:
+        """Characters of the longest word that occurs."""
+        return max((len(str(word)) for word in self.counts), default=0)
+
+    @property
     def n_missing(self) -> int:
         """Number of rows without a word."""
         return int(np.count_nonzero(self.codes < 0))
@@ -112,7 +119,10 @@ class Coded:
         """Words with the given codes."""
         if isinstance(self._words, list):
             return [self._words[code] for code in codes.tolist()]
-        return self._words.take(codes).to_pylist()
+        # Long words that occur often are held once.
+        distinct, place = np.unique(codes, return_inverse=True)
+        words = self._words.take(distinct).to_pylist()
+        return [words[at] for at in place.tolist()]
 
     def find(self, words: Collection[str]) -> list[int]:
         """Codes of those of the given words that occur."""

@@ -3,18 +3,25 @@
 import re
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from errno import ENOMEM
 
 __all__ = [
     "EmptyTableError",
     "Failure",
     "InputError",
+    "NotEnoughMemory",
     "comma_advice",
     "counted",
     "in_python",
+    "is_about_memory",
     "listed",
     "nearest",
     "require_names",
 ]
+
+
+# How libraries written in C and C++ say that an allocation failed.
+_LACK = ("bad_alloc", "cannot allocate memory", "unable to allocate", "malloc of size")
 
 
 class InputError(ValueError):
@@ -28,8 +35,21 @@ class Failure(RuntimeError):
     """A failure that the input did not cause; the message is one line."""
 
 
+class NotEnoughMemory(Failure, MemoryError):
+    """More memory was needed than the system gave; the file is not to blame."""
+
+
 class EmptyTableError(InputError):
     """A table that has columns but no rows."""
+
+
+def is_about_memory(error: BaseException) -> bool:
+    """Whether an error, of whichever library, says that memory was lacking."""
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, OSError) and error.errno == ENOMEM:
+        return True
+    return any(words in str(error).lower() for words in _LACK)
 
 
 def counted(number: int, word: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from tamis._array import is_sparse
-from tamis.tables.coded import Coded
+from tamis.tables.coded import LONGEST_CATEGORY, Coded
 from tamis.tables.errors import InputError, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.notes import note_left_out, note_numeric, note_words, option
@@ -91,6 +91,11 @@ def decide_kinds(
         nothing = missing_in(values, missing)
         values = values.without(nothing)
         if name in categorical:
+            if values.longest > LONGEST_CATEGORY:
+                raise InputError(
+                    f"column {name} has a category of more than {LONGEST_CATEGORY:,} characters; "
+                    f"is it free text? --text {name} uses its words"
+                )
             others[name], kinds[name] = strings(values).without(nothing), "categorical"
             continue
         guess = _guess_words(values, decimal)
@@ -225,6 +230,8 @@ def _guess_words(column, decimal="."):
             guess.has_signs = any(_has_signs(word, decimal) for word in sample)
             return guess
     guess = _guess_kind(column.some(present[:1000]), present.size, column.n_distinct)
+    if guess.kind in ("categorical", "many") and column.longest > LONGEST_CATEGORY:
+        return _Guess("text", "free text")
     words = set(odd)
     if len(words) <= _FEW_WORDS and len(set(sample) - words) >= _FEWEST_NUMBERS:
         guess.odd = tuple(sorted(words))

@@ -1,7 +1,7 @@
 """AnnData's h5ad files, read with h5py; needs neither anndata nor pandas."""
 
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,8 +62,10 @@ def read_h5ad(
         _refuse_other_files(file, name)
         read = _Reader(source.budget)
         X, var = _matrix_of(file, layer, name, read)
-        names, _ = _frame(file[var], read) if var in file else (None, {})
-        ids, obs = _frame(file["obs"], read) if "obs" in file else (None, {})
+        names = _index(file, var, read)
+        obs = _Frame(file["obs"], read) if "obs" in file else None
+        ids = _index(file, "obs", read)
+        side = {} if obs is None else {n: obs.column(n) for n in obs.names_of_length(X.shape[0])}
     n_rows, n_columns = X.shape
     if not n_rows or not n_columns:
         raise InputError(f"{name}: the matrix is empty, of shape {X.shape}")
@@ -72,7 +74,6 @@ def read_h5ad(
     if len(names) != n_columns:
         raise InputError(f"{name}: {n_columns:,} columns, but {len(names):,} names in {var}")
     names, repeated = unique_names(names)
-    side = {name: values for name, values in obs.items() if len(values) == n_rows}
     if ids is not None and len(ids) != n_rows:
         raise InputError(f"{name}: {n_rows:,} rows, but {len(ids):,} names in obs")
     ids = None if ids is None else row_names(ids)
@@ -82,23 +83,28 @@ def read_h5ad(
 def _read_some(source, layer, keep_rows):
     """`read_h5ad` of some rows."""
     with open_h5ad(source, layer) as file:
-        n_rows, side = file.shape[0], file.side
-        is_kept = keep_rows(0, n_rows, side.__getitem__)
+        n_rows = file.shape[0]
         step = max(1, int(_PART_VALUES // max(1, file.shape[1])))
-        parts = []
+        parts, ids = [], []
+        side: dict[str, list] = {name: [] for name in file.side}
         for start in range(0, n_rows, step):
             rows = slice(start, min(start + step, n_rows))
-            if is_kept[rows].any():
-                part = file.rows(rows)[is_kept[rows]]
-                n_bytes = 1.5 * part.data.nbytes if file.is_sparse else part.nbytes
-                source.budget.spend(n_bytes)
-                parts.append(part)
+            is_kept = keep_rows(start, rows.stop - start, partial(file.obs, rows=rows))
+            if not is_kept.any():
+                continue
+            part = file.rows(rows)[is_kept]
+            n_bytes = 1.5 * part.data.nbytes if file.is_sparse else part.nbytes
+            source.budget.spend(n_bytes)
+            parts.append(part)
+            for name, values in side.items():
+                values.append(file.obs(name, rows)[is_kept])
+            ids.append(file.ids(rows)[is_kept] if file.has_ids else None)
         X = sparse.csr_array(sparse.vstack(parts)) if file.is_sparse else np.vstack(parts)
         return RawTable(
             X,
             file.columns,
-            side={name: values[is_kept] for name, values in side.items()},
-            ids=None if file.ids is None else file.ids[is_kept],
+            side={name: np.concatenate(values) for name, values in side.items()},
+            ids=np.concatenate(ids) if file.has_ids else None,
             is_named=file.names is not None,
             repeated=file.repeated,
         )
@@ -148,7 +154,7 @@ class open_h5ad(AbstractContextManager):
                 f"{source.name}: {place} is stored as {encoding or 'unknown'!r}, of which rows "
                 "cannot be read one after the other; save it as csr"
             )
-        names, _ = _frame(self._file[var], self._read) if var in self._file else (None, {})
+        names = _index(self._file, var, self._read)
         self.names: list[str] | None = None
         self.repeated: list[str] = []
         if names is not None:
@@ -176,27 +182,34 @@ class open_h5ad(AbstractContextManager):
 
     @cached_property
     def _obs(self):
-        return _frame(self._file["obs"], self._read) if "obs" in self._file else (None, {})
+        return _Frame(self._file["obs"], self._read) if "obs" in self._file else None
+
+    @cached_property
+    def side(self) -> list[str]:
+        """Names of the columns of ``obs``."""
+        return [] if self._obs is None else self._obs.names_of_length(self.shape[0])
 
     @property
-    def side(self) -> dict[str, NDArray]:
-        """The columns of ``obs``."""
-        return {n: values for n, values in self._obs[1].items() if len(values) == self.shape[0]}
+    def has_ids(self) -> bool:
+        """Whether rows have names."""
+        return self._obs is not None and self._obs.index is not None
 
-    @property
-    def ids(self) -> NDArray | None:
-        """Names of the rows."""
-        return None if self._obs[0] is None else row_names(self._obs[0])
+    def obs(self, name: str, rows: slice) -> NDArray:
+        """Some rows of a column of ``obs``."""
+        return self._obs.column(name, rows)
 
-    def labels(self, target: str | None) -> NDArray:
-        """The column `target` of ``obs``."""
-        obs = self._obs[1]
-        if target not in obs:
+    def ids(self, rows: slice) -> NDArray:
+        """Names of some rows."""
+        return row_names(self.obs(self._obs.index, rows))
+
+    def labels(self, target: str | None, rows: slice) -> NDArray:
+        """Some rows of the column `target` of ``obs``."""
+        if target not in self.side:
             raise InputError(
                 f"{self._source.name}: name the column of obs with the labels (target); it has "
-                f"{listed(list(obs)) or 'none'}"
+                f"{listed(self.side) or 'none'}"
             )
-        values = obs[target]
+        values = self.obs(target, rows)
         return values.astype(str) if values.dtype == object else values
 
     def rows(self, rows: slice) -> Matrix:
@@ -237,8 +250,10 @@ class _Reader:
     def __init__(self, budget):
         self.budget = budget
 
-    def __call__(self, node):
-        """Read all values of a dataset, unless they would not fit."""
+    def __call__(self, node, rows=None):
+        """Read some rows of a dataset, or all of them unless they would not fit."""
+        if rows is not None:
+            return node[rows]
         has_words = node.dtype.hasobject
         self.budget.spend(node.size * (WORD if has_words else node.dtype.itemsize), is_all=True)
         return node[()]
@@ -288,37 +303,51 @@ def _text(value):
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _frame(node, read):
-    """Index and columns of a data frame, as written by old and new versions of anndata."""
-    if hasattr(node, "dtype"):  # before 0.7: one table of records
-        records = read(node)
-        if not records.dtype.names:
-            return None, {}
-        columns = {name: _decoded(records[name]) for name in records.dtype.names}
-        index = columns.pop("index", columns.pop("_index", None))
-        return index, columns
-    index_name = _text(node.attrs.get("_index", "_index"))
-    old = node.get("__categories", {})
-    columns = {}
-    for name in node:
-        if name == "__categories":
-            continue
-        values = _column(node[name], read, old.get(name))
-        if values is not None:
-            columns[_text(name)] = values
-    return columns.pop(index_name, None), columns
+def _index(file, place, read):
+    """The names of the rows of a data frame, or None."""
+    frame = _Frame(file[place], read) if place in file else None
+    return None if frame is None or frame.index is None else frame.column(frame.index)
 
 
-def _column(node, read, categories=None):
-    """A column: plain, categorical (codes of categories), or nullable (values under a mask)."""
-    if hasattr(node, "dtype"):
-        if len(node.shape) != 1:
-            return None
-        values = read(node)
-        return _of_codes(values, read(categories)) if categories is not None else _decoded(values)
-    if "codes" in node and "categories" in node:
-        return _of_codes(read(node["codes"]), read(node["categories"]))
-    if "values" in node and "mask" in node:
+class _Frame:
+    """A data frame on the disk, as written by old and new versions of anndata.
+
+    Attributes
+    ----------
+    lengths : dict of str to int
+        Rows of each column that can be read.
+    index : str or None
+        The column with the names of the rows.
+    """
+
+    def __init__(self, node, read):
+        self._node, self._read = node, read
+        if hasattr(node, "dtype"):  # before 0.7: one table of records
+            self.lengths = dict.fromkeys(node.dtype.names or (), len(node))
+            index = next((name for name in ("index", "_index") if name in self.lengths), None)
+        else:
+            index = _text(node.attrs.get("_index", "_index"))
+            lengths = {_text(name): _length(node[name]) for name in node}
+            self.lengths = {name: length for name, length in lengths.items() if length is not None}
+        self.index = index if index in self.lengths else None
+
+    def names_of_length(self, n_rows):
+        """Columns of so many rows, without the index."""
+        return [n for n, length in self.lengths.items() if length == n_rows and n != self.index]
+
+    def column(self, name, rows=None):
+        """A column: plain, categorical (codes of categories), or nullable (under a mask)."""
+        read = partial(self._read, rows=rows)
+        if hasattr(self._node, "dtype"):
+            return _decoded(read(self._node)[name])
+        node = self._node[name]
+        if hasattr(node, "dtype"):
+            values, old = read(node), self._node.get("__categories", {})
+            if name in old:
+                return _of_codes(values, self._read(old[name]))
+            return _decoded(values)
+        if "codes" in node:
+            return _of_codes(read(node["codes"]), self._read(node["categories"]))
         values, mask = _decoded(read(node["values"])), read(node["mask"]).astype(bool)
         if not mask.any():
             return values
@@ -327,6 +356,15 @@ def _column(node, read, categories=None):
         values = values.astype(object)
         values[mask] = None
         return values
+
+
+def _length(node):
+    """Rows of a column; None if it is not one."""
+    if hasattr(node, "dtype"):
+        return len(node) if len(node.shape) == 1 else None
+    for values, other in (("codes", "categories"), ("values", "mask")):
+        if values in node and other in node:
+            return len(node[values])
     return None
 
 

@@ -1,6 +1,7 @@
 """Parquet files, read with pyarrow."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,15 +18,31 @@ if TYPE_CHECKING:
 
 __all__ = ["iter_parquet", "numeric_batches", "read_parquet", "table_batches"]
 
-_CHUNK_ROWS = 1 << 16
+_CHUNK_ROWS, _CHUNK_VALUES = 1 << 16, 1 << 23
+_BUFFER = 1 << 20
 
 
+@contextmanager
 def _open(path):
+    """A parquet file of which pages are read when they are needed, not whole files ahead.
+
+    Words stay in dictionaries, because a few long ones may stand for gigabytes of text.
+    """
     try:
+        import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
         raise InputError("reading parquet needs pyarrow: pip install 'tamis[cli]'") from error
-    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+    with pa.OSFile(str(path)) as opened:
+        first = parquet.ParquetFile(opened)
+        words = [field.name for field in first.schema_arrow if _kind(field.type) == "word"]
+        yield parquet.ParquetFile(
+            opened,
+            metadata=first.metadata,
+            read_dictionary=words,
+            pre_buffer=False,
+            buffer_size=_BUFFER,
+        )
 
 
 def _kind(dtype):
@@ -51,11 +68,11 @@ def _is_large(column):
     """Whether a column of integers has one beyond 2**53."""
     from pyarrow import compute, types
 
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    is_decimal = types.is_decimal(column.type) and column.type.scale == 0
-    if not types.is_integer(column.type) and not is_decimal:
+    dtype = column.type.value_type if types.is_dictionary(column.type) else column.type
+    is_decimal = types.is_decimal(dtype) and dtype.scale == 0
+    if not types.is_integer(dtype) and not is_decimal:
         return False
+    column = column.cast(dtype)
     ends = compute.min_max(column).as_py().values()
     return any(end is not None and abs(end) > LARGEST_INTEGER for end in ends)
 
@@ -76,15 +93,14 @@ def _exact(column):
 def _values(column):
     """Convert a column to an array: float64 with NaN, bool, or objects with None."""
     import pyarrow as pa
-    from pyarrow import compute, types
+    from pyarrow import types
 
+    if _kind(column.type) == "word":
+        coded = _as_words(column)
+        words = as_objects([word.strip() or None for word in coded.dictionary.to_pylist()])
+        return words[coded.indices.to_numpy()]
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if _kind(column.type) == "word":
-        if not types.is_null(column.type):
-            column = compute.cast(column, pa.string())
-        words = [word.strip() or None if word is not None else None for word in column.to_pylist()]
-        return as_objects(words)
     if types.is_boolean(column.type) and column.null_count == 0:
         return column.to_numpy(zero_copy_only=False)
     if types.is_float32(column.type):
@@ -96,9 +112,15 @@ def _as_words(column):
     """A column as strings, each distinct one once; "" for a missing one."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.cast(pa.string()).fill_null("").dictionary_encode()
+    if not pa.types.is_dictionary(column.type):
+        return column.cast(pa.string()).fill_null("").dictionary_encode()
+    # The words of a dictionary are never repeated for each row: they can be long.
+    written, places = column.dictionary.cast(pa.string()).fill_null(""), column.indices
+    if places.null_count:
+        places = places.fill_null(len(written))
+        written = pa.concat_arrays([written, pa.array([""])])
+    words = written.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(words.indices.take(places), words.dictionary)
 
 
 class _Names:
@@ -117,10 +139,30 @@ class _Names:
         for name, written in self.written.items():
             left.setdefault(written, []).append(name)
         wanted = list(dict.fromkeys(self.written[name] for name in columns))
-        for batch in file.iter_batches(batch_size=n_rows, columns=wanted):
+        for batch in _merged(file.iter_batches(batch_size=n_rows, columns=wanted), n_rows):
             if batch.num_rows:
                 found = {written: iter(names) for written, names in left.items()}
                 yield batch.rename_columns([next(found[name]) for name in batch.schema.names])
+
+
+def _merged(batches, n_rows):
+    """Batches of at most `n_rows` rows; pyarrow ends one with each row group, however small."""
+    import pyarrow as pa
+
+    def joined():
+        if len(waiting) == 1:
+            return waiting
+        return pa.Table.from_batches(waiting).unify_dictionaries().combine_chunks().to_batches()
+
+    waiting, size = [], 0
+    for batch in batches:
+        if waiting and size + batch.num_rows > n_rows:
+            yield from joined()
+            waiting, size = [], 0
+        waiting.append(batch)
+        size += batch.num_rows
+    if waiting:
+        yield from joined()
 
 
 def read_parquet(source: Source, keep_rows: "KeepRows | None" = None) -> RawTable:
@@ -156,7 +198,8 @@ def read_parquet(source: Source, keep_rows: "KeepRows | None" = None) -> RawTabl
         booleans: dict[str, list] = {}
         large = set()
         start = 0
-        for batch, kept in _kept(names.batches(file, known, _CHUNK_ROWS), rows):
+        n_batch = max(1, min(_CHUNK_ROWS, _CHUNK_VALUES // max(1, len(known))))
+        for batch, kept in _kept(names.batches(file, known, n_batch), rows):
             at = slice(start, start := start + kept.num_rows)
             for j, name in enumerate(numbers):
                 if _is_large(batch.column(name)):
@@ -165,7 +208,9 @@ def read_parquet(source: Source, keep_rows: "KeepRows | None" = None) -> RawTabl
                 if values.dtype == bool:
                     booleans.setdefault(name, []).append(values)
             for name, builder in words.items():
-                builder.add(_as_words(kept.column(name)))
+                column = _as_words(kept.column(name))
+                source.budget.spend(max(0, column.dictionary.nbytes - WORD * len(column)))
+                builder.add(column)
         if large:
             # Integers that are not exact as floats: these columns are read again, as words.
             words |= {name: CodedBuilder() for name in numbers if name in large}

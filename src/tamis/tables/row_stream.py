@@ -136,7 +136,7 @@ def _names(source, options):
         from tamis.tables.h5ad import open_h5ad
 
         with open_h5ad(source, options.get("layer")) as file:
-            return file.columns, list(file.side), file.names is not None
+            return file.columns, file.side, file.names is not None
     return [], ["target"], True
 
 

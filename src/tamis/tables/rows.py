@@ -206,14 +206,15 @@ def _h5ad_rows(source, layer, wanted, chunk_rows):
         yield from _raw_rows(read_raw(source, layer=layer), wanted, chunk_rows)
         return
     with opened as file:
-        side, ids = file.side, file.ids
+        side = [name for name in wanted.extra if name in file.side]
+        with_ids = file.has_ids and "ids" in wanted.extra
         for start in range(0, file.shape[0], chunk_rows):
             rows = slice(start, min(start + chunk_rows, file.shape[0]))
             raw = RawTable(
                 file.rows(rows),
                 file.columns,
-                side={name: values[rows] for name, values in side.items()},
-                ids=None if ids is None else ids[rows],
+                side={name: file.obs(name, rows) for name in side},
+                ids=file.ids(rows) if with_ids else None,
                 repeated=file.repeated,
             )
             yield from _raw_rows(raw, wanted, chunk_rows)

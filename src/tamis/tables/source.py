@@ -13,7 +13,7 @@ from os import R_OK, PathLike, access
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, NotEnoughMemory, is_about_memory
 
 __all__ = [
     "COLUMN",
@@ -200,15 +200,17 @@ def _own_limit():
         import resource
     except ImportError:  # Windows
         return
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY:
-        yield max(1, limit - _address_space())
+    # Columns of /proc/self/statm: all addresses of this process, and those of its data.
+    for kind, column in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+        limit, _ = resource.getrlimit(kind)
+        if limit != resource.RLIM_INFINITY:
+            yield max(1, limit - _used_pages(column))
 
 
-def _address_space():
-    """Bytes of the address space that this process uses already."""
+def _used_pages(column):
+    """Bytes that this process uses already, by a column of /proc/self/statm."""
     try:
-        n_pages = int((_SYSTEM / "proc/self/statm").read_text().split()[0])
+        n_pages = int((_SYSTEM / "proc/self/statm").read_text().split()[column])
         return n_pages * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError, IndexError):
         return 0
@@ -364,9 +366,13 @@ def readable(source: Source) -> Iterator[None]:
         raise InputError(str(error)) from error
     except PermissionError as error:
         raise InputError(f"cannot open {source.path}: {error.strerror or error}") from error
-    except MemoryError as error:
-        raise InputError(f"{name} does not fit in memory, or is damaged") from error
     except Exception as error:
+        if is_about_memory(error):
+            raise NotEnoughMemory(
+                f"not enough memory to read {name}: {tell_size(available_memory())} are left. "
+                "Finished work is kept; free some memory, use fewer columns, or stream the table "
+                "(--stream on)"
+            ) from error
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise InputError(
             f"cannot read {name} as {format}: {reason}; the file may be damaged or truncated"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
-from tamis._base import LARGEST_INTEGER
-from tamis.tables.coded import Coded, as_objects
+from tamis._base import LARGEST_INTEGER, large_columns
+from tamis.tables.coded import LONGEST_CATEGORY, Coded, as_objects
 from tamis.tables.errors import InputError
 from tamis.tables.missing import MissingWords
 
@@ -22,7 +23,6 @@ __all__ = [
     "canonical",
     "is_large_integer",
     "is_number",
-    "large_columns",
     "match_labels",
     "missing_in",
     "parse_numbers",
@@ -64,19 +64,10 @@ def is_large_integer(word: str | None) -> bool:
     >>> [is_large_integer(w) for w in ("9007199254740993", "-12", "9.1e30", None)]
     [True, False, False, False]
     """
-    digits = "" if word is None else word.strip().lstrip("+-")
-    return len(digits) > 15 and digits.isdecimal() and int(digits) > LARGEST_INTEGER
-
-
-def large_columns(values: NDArray) -> NDArray[np.intp]:
-    """Indices of the columns of an integer array that hold an integer beyond 2**53."""
-    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or values.size == 0:
-        return np.zeros(0, dtype=np.intp)
-    if max(-int(values.min()), int(values.max())) <= LARGEST_INTEGER:
-        return np.zeros(0, dtype=np.intp)
-    values = values.reshape(len(values), -1)
-    low, high = values.min(axis=0).tolist(), values.max(axis=0).tolist()
-    return np.flatnonzero([max(-a, b) > LARGEST_INTEGER for a, b in zip(low, high, strict=True)])
+    digits = "" if word is None else word.strip().lstrip("+-").lstrip("0")
+    if len(digits) < 16 or not digits.isdecimal():
+        return False
+    return len(digits) > 16 or int(digits) > LARGEST_INTEGER  # int() refuses 4,301 digits
 
 
 def missing_in(values: Coded | NDArray, missing: MissingWords) -> frozenset[str]:
@@ -208,12 +199,12 @@ def canonical(value: Any) -> str | None:
     """
     if value is None:
         return None
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, bool | np.bool_):
         return str(bool(value))
     if isinstance(value, bytes):
         value = _as_text(value)
     if isinstance(value, int | np.integer):
-        return str(int(value))
+        value = str(Decimal(int(value)))  # str refuses integers of 4,301 digits
     if isinstance(value, str):
         text = value.strip()
         if not text:
@@ -221,7 +212,7 @@ def canonical(value: Any) -> str | None:
         if text[0].isalpha() or not is_number(text):  # no finite number begins with a letter
             return text
         if is_large_integer(text):
-            return str(int(text))
+            return "-" * text.startswith("-") + text.lstrip("+-").lstrip("0")
         number = float(text)
         if not np.isfinite(number):
             return text
@@ -335,8 +326,7 @@ def as_labels(
         return labels, np.ones(len(labels), dtype=bool)
     if labels.dtype.kind in "OUS":
         column = Coded.of(labels)
-        are_bool = all(isinstance(word, (bool, np.bool_)) for word in column.words)
-        if are_bool and not column.n_missing:
+        if not column.n_missing and all(isinstance(w, bool | np.bool_) for w in column.words):
             return np.asarray(column).astype(bool), np.ones(len(labels), dtype=bool)
         column = column.map(lambda v: (_as_text(v) if isinstance(v, bytes) else str(v)).strip())
         if len(classes):
@@ -345,6 +335,10 @@ def as_labels(
             nothing = missing_in(column, missing)
         column = column.without(nothing)
         is_known, known = column.codes >= 0, set(column.counts)
+        if column.longest > LONGEST_CATEGORY:
+            raise InputError(
+                f"a label has {column.longest:,} characters: is the column free text?"
+            )
         as_words = np.array([*column.words, ""], dtype=str)[column.codes]
         if not known or not all(map(is_number, known)):
             return as_words, is_known
