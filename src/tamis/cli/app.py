@@ -2,12 +2,14 @@
 
 import contextlib
 import errno
+import logging
 import os
 import signal
 import stat
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -42,6 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else _WRONG
     # pyarrow's other allocators reserve a gigabyte, which counts where memory is limited.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    with _quiet_libraries():
+        return _run(options)
+
+
+def _run(options):
+    """Run a command: its exit code, after one line about an error."""
     from tamis.tables.errors import Failure, InputError, is_about_memory
 
     try:
@@ -118,6 +126,34 @@ def _say(line, code):
     with contextlib.suppress(OSError):
         print_lines([f"tamis: {line}"], sys.stderr)
     return code
+
+
+@contextlib.contextmanager
+def _quiet_libraries():
+    """Keep warnings and log lines of other libraries, in any process, out of the output.
+
+    They name internals, and may repeat names and labels with characters that a terminal acts on.
+    What a user must know, the commands say themselves. With TAMIS_DEBUG they are shown.
+    """
+    if os.environ.get("TAMIS_DEBUG"):
+        yield
+        return
+    before, nowhere = os.environ.get("PYTHONWARNINGS"), logging.NullHandler()
+    logging.getLogger().addHandler(nowhere)
+    os.environ["PYTHONWARNINGS"] = "ignore"  # of workers
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_nothing
+            yield
+    finally:
+        logging.getLogger().removeHandler(nowhere)
+        os.environ.pop("PYTHONWARNINGS")
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
+
+
+def _show_nothing(message, category, filename, lineno, file=None, line=None):
+    """In place of `warnings.showwarning`: filters that turn warnings into errors still work."""
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from tamis.cli.output import check_output
 from tamis.cli.printing import say
 from tamis.comparison.folder import RunFolder, find_model
 from tamis.models.files import write_atomically
+from tamis.models.privacy import privacy_sentences
 from tamis.tables.errors import InputError
 
 __all__ = ["run"]
@@ -34,7 +35,7 @@ def run(options):
             _write_card(options, output)
         else:
             _write(find_model(options.run), output, options.to)
-    for line in dict.fromkeys(str(warning.message) for warning in caught):
+    for line in privacy_sentences(caught):
         say(line)
     return 0
 

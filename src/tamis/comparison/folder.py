@@ -10,6 +10,7 @@ import numpy as np
 
 from tamis.comparison.stream_decision import Decision
 from tamis.models.files import guarded, write_atomically
+from tamis.models.privacy import privacy_sentences
 from tamis.tables.errors import Failure, InputError
 
 __all__ = ["RunFolder", "find_model"]
@@ -163,8 +164,7 @@ class RunFolder:
         except Failure:
             self.clear()
             raise
-        said += dict.fromkeys(str(w.message) for w in caught)
-        return said
+        return said + privacy_sentences(caught)
 
 
 def _flatten(record):

@@ -1,15 +1,24 @@
 """What a model file reveals about the training rows."""
 
+from collections.abc import Iterable
+from warnings import WarningMessage
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from tamis.tables.table_model import TableModel
 
-__all__ = ["PrivacyWarning", "holds_training_rows"]
+__all__ = ["PrivacyWarning", "holds_training_rows", "privacy_sentences"]
 
 
 class PrivacyWarning(UserWarning):
     """A model file contains rows of the training data."""
+
+
+def privacy_sentences(caught: Iterable[WarningMessage]) -> list[str]:
+    """Sentences of the privacy warnings among some that were caught, each once."""
+    own = [str(one.message) for one in caught if issubclass(one.category, PrivacyWarning)]
+    return list(dict.fromkeys(own))
 
 
 def holds_training_rows(model: TableModel | BaseEstimator) -> str | None:
