@@ -35,7 +35,8 @@ def test_bits_of_fit_chunks(kind, max_bytes, rows):
     chunks = [(X[i : i + 30], y[i : i + 30]) for i in range(0, n_rows, 30)]
     if kind == "sparse":
         chunks = [(sparse.csr_array(X), y) for X, y in chunks]
-    expected = PrimalDualClassifier().fit_chunks(chunks, max_bytes=max_bytes)
+    head = {1e9: "auto", 1e3: "projection"}[max_bytes]
+    expected = PrimalDualClassifier(head=head).fit_chunks(chunks, max_bytes=max_bytes)
     data, labels = da.from_array(X, chunks=(30, -1)), da.from_array(y, chunks=30)
     if kind == "frame":
         pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
@@ -49,7 +50,7 @@ def test_bits_of_fit_chunks(kind, max_bytes, rows):
     elif kind == "unknown rows":  # and an empty block
         keep = da.from_array(np.arange(200) < n_rows, chunks=30)
         data, labels = data[keep], labels[keep]
-    model = DaskPrimalDualClassifier(max_bytes=max_bytes).fit(data, labels)
+    model = DaskPrimalDualClassifier(head=head, max_bytes=max_bytes).fit(data, labels)
     local = model.to_local()
     assert local.relative_gap_ <= 1e-4
     np.testing.assert_array_equal(local.support_, expected.support_)

@@ -80,7 +80,9 @@ def test_l1_loss_is_solved_on_gathered_columns(rows):
     slack = whole.gap_ + model.gap_
     assert abs(model.objective_ - whole.objective_) <= slack
     with pytest.raises(ValueError, match=r"loss='l1' needs .* max_bytes"):
-        PrimalDualClassifier(loss="l1").fit_chunks(chunks_of(X, y), max_bytes=NONE)
+        PrimalDualClassifier(loss="l1", head="projection").fit_chunks(
+            chunks_of(X, y), max_bytes=NONE
+        )
 
 
 def test_weights_count_rows(rows):
@@ -122,15 +124,30 @@ def test_one_pass_per_iteration(rows):
     assert passes.n_passes == 1 + model.n_iter_ + n_rounds
 
 
-def test_head_that_does_not_fit(rows):
-    with pytest.warns(UserWarning, match="the projection decides instead"):
-        model = PrimalDualClassifier(head="lda").fit_chunks(chunks_of(*rows), max_bytes=NONE)
-    assert model.head_ == "projection"
+@pytest.mark.parametrize("head", ["auto", "lda"])
+def test_the_limit_of_memory_does_not_change_the_head(rows, head):
+    X, y = rows
+    passes = [CountedChunks(chunks_of(X, y), is_read_again=True) for _ in range(2)]
+    models = [PrimalDualClassifier(0.5, tol=1e-8, head=head) for _ in range(2)]
+    for model, own, max_bytes in zip(models, passes, (ALL, 2.2e5), strict=True):
+        train_passes(model, own, max_bytes)
+    assert passes[1].n_passes > 2 * passes[0].n_passes  # the columns stay where they are
+    assert models[0].head_ == models[1].head_ != "projection"
+    np.testing.assert_allclose(*(m.predict_proba(X) for m in models), atol=1e-3)
+
+
+@pytest.mark.parametrize(("max_bytes", "needed"), [(NONE, "1 selected column"), (2e4, "columns")])
+def test_a_head_that_does_not_fit_is_an_error(rows, max_bytes, needed):
+    passes = CountedChunks(chunks_of(*rows), is_read_again=True)
+    with pytest.raises(ValueError, match=rf"is 'logistic' here and needs .*{needed} of 300 rows"):
+        train_passes(PrimalDualClassifier(1.0), passes, max_bytes)
+    assert (passes.n_passes == 1) == (max_bytes == NONE)  # before the work, where it is known
 
 
 def test_gap_that_is_not_reached(rows):
     with pytest.warns(UserWarning, match="relative duality gap"):
-        model = PrimalDualClassifier(max_iter=8).fit_chunks(chunks_of(*rows), max_bytes=NONE)
+        model = PrimalDualClassifier(max_iter=8, head="projection")
+        model.fit_chunks(chunks_of(*rows), max_bytes=NONE)
     assert model.relative_gap_ > 1e-4
 
 

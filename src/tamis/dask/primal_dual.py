@@ -29,7 +29,7 @@ class DaskPrimalDualClassifier(DaskClassifier):
     radius, ball, loss, huber_delta, rho, adaptive_centers, standardize, feature_weights, \
 class_weight, head, tol, max_iter
         As for `PrimalDualClassifier`. ``loss="l1"`` needs the columns in use within `max_bytes`,
-        and so do the heads "lda" and "logistic": without, the head is the projection.
+        and so do the heads "lda" and "logistic"; if they do not fit, an error is raised.
     max_bytes : float, default=1e9
         Memory here for gathered columns.
     client : distributed.Client or None, default=None

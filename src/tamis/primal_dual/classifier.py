@@ -261,8 +261,8 @@ class PrimalDualClassifier(FittedPrimalDual):
             Chunks of rows as `fit` takes them, dense or sparse. A callable returns such an
             iterable; an iterator that can be read only once is not enough.
         max_bytes : float, default=1e9
-            Memory for the columns of promising features. ``loss="l1"`` and the heads "lda" and
-            "logistic" need the columns in use within it; otherwise the head is the projection.
+            Memory for the columns in use; the model does not depend on it. ``loss="l1"`` and the
+            heads "lda" and "logistic" raise an error if these columns do not fit.
 
         Returns
         -------

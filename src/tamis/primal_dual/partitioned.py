@@ -10,7 +10,6 @@ this side holds, besides gathered columns, is of the size of W.
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -68,6 +67,7 @@ def train_passes(estimator: Any, passes: Passes, max_bytes: float) -> None:
             )
     estimator._forget()
     rows = _first_pass(estimator, passes, max_bytes)
+    _find_head(estimator, rows, 1)  # before the work, if not even one column fits
     history, level = History(), rows.problem.ball.level
     for state in _solve(rows, estimator.tol, estimator._iterations):
         history.add(state.solution, level(state.solution.pair.primal.W))
@@ -234,21 +234,24 @@ def _scaling(moments, class_weight, standardize, feature_weights):
     )
 
 
+def _find_head(estimator, rows, n_selected):
+    """The name of the head; an error if its columns do not fit: no limit changes the model."""
+    n_rows = rows.moments.n_rows
+    head = resolve_head(estimator.head, rows.data.n_classes, n_selected, n_rows)
+    needed = 16.0 * n_rows * (n_selected + 1)  # dense columns, twice while they are gathered
+    if head != "projection" and needed > rows.max_bytes:
+        raise ValueError(
+            f"head={estimator.head!r}{f' is {head!r} here and' * (head != estimator.head)} needs "
+            f"{n_selected} selected column{'s' * (n_selected != 1)} of {n_rows:,} rows in memory, "
+            f"{needed:.2g} bytes, and max_bytes is {rows.max_bytes:.2g}. Raise max_bytes, or use "
+            "head='projection', which needs none of them."
+        )
+    return head
+
+
 def _fit_head(estimator, rows, selected):
-    """The head on gathered columns; the projection if they do not fit."""
-    n_classes, n_rows = rows.data.n_classes, rows.moments.n_rows
-    head = resolve_head(estimator.head, n_classes, selected.size, n_rows)
-    if head != "projection" and rows.bytes_of(selected) > rows.max_bytes:
-        if estimator.head != "auto":
-            warnings.warn(
-                f"head={head!r} needs the {selected.size} selected columns of {n_rows} rows in "
-                f"memory, {rows.bytes_of(selected):.2g} bytes, and max_bytes is "
-                f"{rows.max_bytes:.2g}: the projection decides instead. Raise max_bytes, or use "
-                "head='projection'.",
-                UserWarning,
-                stacklevel=4,
-            )
-        head = "projection"
+    """The head on gathered columns."""
+    head = _find_head(estimator, rows, selected.size)
     data = rows.data if head == "projection" else rows.gather(selected)[0]
     return fit_head(head, data, estimator.class_weight_, np.arange(selected.size))
 

@@ -31,7 +31,7 @@ class SparkPrimalDualClassifier(SparkClassifier):
     radius, ball, loss, huber_delta, rho, adaptive_centers, standardize, feature_weights, \
 class_weight, head, tol, max_iter
         As for `PrimalDualClassifier`. ``loss="l1"`` needs the columns in use within `max_bytes`,
-        and so do the heads "lda" and "logistic": without, the head is the projection.
+        and so do the heads "lda" and "logistic"; if they do not fit, an error is raised.
     features : str or list of str, default="features"
         A column of ML vectors (sparse ones stay sparse) or of arrays of numbers; or columns of
         numbers.
