@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import sqlite3
 import subprocess
 import sys
@@ -12,7 +13,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tamis import PanelClassifier
-from tamis.models import export_python, export_spreadsheet, export_sql, make_python, make_sql
+from tamis.models import (
+    export_onnx,
+    export_python,
+    export_spreadsheet,
+    export_sql,
+    make_python,
+    make_sql,
+)
 from tamis.tables import InputError
 from tests.models.families import MODELS, data, fitted
 from tests.models.formulas import Evaluator
@@ -187,6 +195,46 @@ def test_what_cannot_be_written_is_one_line(export, name, message, tmp_path):
         export(fitted(name), tmp_path / "model")
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
+
+
+EXPORTS = {
+    "onnx": export_onnx,
+    "python": export_python,
+    "spreadsheet": export_spreadsheet,
+    "sql": export_sql,
+}
+TEXTS = {"text": "centers", "datum-wise text": "datum-wise"}
+
+
+def advised(export, made, path):
+    """The formats that a refusal names; none if there is no refusal."""
+    try:
+        export(made, path)
+    except InputError as error:
+        return re.findall("--to ([a-z]+)", str(error)) or ["no advice"]
+    return []
+
+
+@pytest.mark.parametrize("name", [*CLASSIFIERS, *TEXTS])
+def test_a_refusal_advises_what_works_for_that_model(name, tmp_path):
+    pytest.importorskip("openpyxl"), pytest.importorskip("onnx")
+    made = fitted(name) if name in CLASSIFIERS else table_classifier(TEXTS[name])
+    for export in EXPORTS.values():
+        for format in advised(export, made, tmp_path / "model"):
+            assert advised(EXPORTS[format], made, tmp_path / "model") == []
+
+
+def test_control_characters_in_names_and_labels_are_written_as_their_numbers(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a\x07b", "c\ufffe"])
+    y = np.where(X.iloc[:, 0] > 0, "x\x1b", "y")
+    model = PanelClassifier(2, head="lda").fit(X, y)
+    export_spreadsheet(model, tmp_path / "model.xlsx", n_rows=3)
+    book = openpyxl.load_workbook(tmp_path / "model.xlsx")
+    titles = [cell.value for cell in book["rows"][1]]
+    assert titles == ["a\\u0007b", "c\\ufffe", "prediction", "p_x\\u001b", "p_y"]
+    assert book["model"]["A3"].value == "x\\u001b"
 
 
 def test_free_text_is_no_formula(tmp_path):

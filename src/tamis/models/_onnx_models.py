@@ -23,7 +23,9 @@ def columns_of(model):
         return np.flatnonzero(model.get_support())
     if kind in ("LandmarkClassifier", "LandmarkSearchCV"):
         return np.arange(model.n_features_in_)
-    raise InputError(f"a {kind} cannot be exported to ONNX; these can: {_POSSIBLE}.")
+    raise InputError(
+        f"a {kind} cannot be exported to ONNX; these can: {_POSSIBLE}. Use --to python."
+    )
 
 
 def add_classifier(graph, model, x):
@@ -174,7 +176,8 @@ def _neighbors(graph, head, z):
     if n_rows * K > _MOST_DIFFERENCES:
         raise InputError(
             f"classifier='knn' compares each row with the maps of all {n_rows:,} training rows, "
-            "which is too much for an ONNX graph: use classifier='nb', 'ridge' or 'lda'."
+            "which is too much for an ONNX graph. Use --to python, or train with classifier='nb', "
+            "'ridge' or 'lda'."
         )
     distances = _distances(graph, {"points": head["map"], "distance": head["metric"]}, z)
     nearest, places = graph.nearest(distances, head["n_neighbors"])

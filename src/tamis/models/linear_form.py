@@ -120,7 +120,9 @@ def inputs_of(model: Any, columns: NDArray) -> list[Input]:
         start += len(known)
     if any(j >= start for j in wanted):
         name = next(iter(preparation.texts))
-        raise InputError(f"{name!r} is free text, whose words a formula cannot count.")
+        raise InputError(
+            f"{name!r} is free text, whose words a formula cannot count. Use --to python."
+        )
     return inputs
 
 

@@ -176,8 +176,7 @@ def _table_parts(preparation, columns):
     if preparation.texts:
         name = next(iter(preparation.texts))
         raise InputError(
-            f"{name!r} is free text, and free text cannot be the input of an ONNX graph: drop "
-            "such columns."
+            f"{name!r} is free text, which cannot be the input of an ONNX graph. Use --to python."
         )
     wanted = np.zeros(preparation.n_columns, dtype=bool)
     wanted[columns] = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from typing import Any
 
 from tamis.models._registry import as_model
@@ -14,6 +15,9 @@ from tamis.tables.errors import InputError
 from tamis.tables.table_model import TableModel
 
 __all__ = ["export_spreadsheet"]
+
+# Characters that XML has no place for.
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def export_spreadsheet(model: Any, path: str | os.PathLike[str], n_rows: int = 200) -> None:
@@ -43,7 +47,7 @@ def export_spreadsheet(model: Any, path: str | os.PathLike[str], n_rows: int = 2
     if form is None:
         raise InputError(
             f"this {type(estimator).__name__} cannot be exported to a spreadsheet: its decisions "
-            "are not linear. Use --to python, or --to sql for centers."
+            "are not linear. Use --to python."
         )
     inputs = inputs_of(model, form.columns)
     if not inputs:
@@ -168,6 +172,9 @@ def _write_line(sheet, row, values):
     """Write cells of one row; strings are never formulas."""
     for at, value in enumerate(values, start=1):
         cell = sheet.cell(row, at)
+        if isinstance(value, str):
+            # A workbook cannot hold them, and nobody can type them into one.
+            value = _UNWRITABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
         cell.value = value
         if isinstance(value, str):
             cell.data_type = "s"

@@ -152,7 +152,7 @@ def _decisions(estimator, t):
         return _projection(estimator, t)
     raise InputError(
         f"a {kind} cannot be exported to SQL: its decisions are not linear, and not distances to "
-        "the centers of classes. Use --to python or --to onnx."
+        "the centers of classes. Use --to python."
     )
 
 
