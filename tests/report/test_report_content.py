@@ -1,6 +1,9 @@
 """The content of the report: every number is that of the comparison, and no row is named."""
 
+import base64
+import hashlib
 import json
+import re
 import sys
 
 import numpy as np
@@ -13,7 +16,7 @@ from tamis.report.content import make_content
 from tamis.report.content_clinical import predicted_rows
 from tamis.report.content_words import TRIPOD
 from tamis.report.page import read_evaluation, render
-from tamis.report.page_pictures import NONE
+from tamis.report.page_pictures import NONE, draw_pictures
 from tamis.tables.errors import InputError
 
 NO_PICTURES = NONE | {"missing": "pip install 'tamis[plot]'"}
@@ -50,6 +53,18 @@ def content(comparison):
 
 def test_the_content_is_plain(content):
     assert json.loads(json.dumps(content, allow_nan=False))["name"] == "data"
+
+
+def test_the_page_allows_its_own_script_and_style_alone(comparison, content):
+    pytest.importorskip("matplotlib")
+    page = render(content, draw_pictures(comparison, comparison.choice))
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page).group(1)
+    assert "unsafe" not in policy
+    for tag in ("style", "script"):
+        (own,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+        assert f"{tag}-src &#39;sha256-{digest}&#39;" in policy
+    assert " style=" not in page and page.count("<style") == 1 and page.count("<svg") > 3
 
 
 def test_the_recommendation_has_the_honest_score_and_its_interval(comparison, content):

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from markupsafe import Markup
 
 from tamis.comparison.attempts import attempt
 from tamis.models.files import write_atomically
 from tamis.report.content import make_content
 from tamis.report.page_pictures import NONE, draw_pictures
+from tamis.report.questionnaire_page import security_policy
 from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,7 +101,10 @@ def render(content: dict[str, Any], pictures: dict[str, Any]) -> str:
     -------
     page : str
     """
-    return _environment().get_template("report.html").render(**content, pictures=pictures)
+    style, script = _own("report.css"), _own("report.js")
+    policy = security_policy(script, style)
+    own = {"pictures": pictures, "policy": policy, "style": style, "script": script}
+    return _environment().get_template("report.html").render(**content, **own)
 
 
 def read_evaluation(path: str | PathLike) -> dict[str, Any]:
@@ -120,6 +125,11 @@ def read_evaluation(path: str | PathLike) -> dict[str, Any]:
     if not isinstance(report, dict) or report.get("format") != "tamis-evaluation":
         raise InputError(f"{path} is not a file that tamis evaluate -o FILE wrote.")
     return report
+
+
+def _own(name):
+    """A file of the page that goes into it as it is."""
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 @cache

@@ -160,7 +160,7 @@ def _as_svg(figure, name, text):
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     svg = file.getvalue()
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<[^>]+>", lambda tag: _shrink(tag[0], name), svg)
     svg = re.sub(r">\s*\n\s*<", "><", svg)
     return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{Markup.escape(text)}" ', 1))
@@ -172,6 +172,22 @@ def _shrink(tag, name):
     tag = re.sub(r'\bd="[^"]+"', lambda path: re.sub(r"(\d\.\d)\d", r"\1", path[0]), tag)
     tag = tag.replace("#000000", "currentColor").replace("xlink:href", "href")
     tag = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{name}-", tag)
+    # The page allows no styles but its own.
+    tag = re.sub(r'\bstyle="([^"]*)"', lambda found: _as_attributes(found[1]), tag)
     if tag.startswith("<svg"):
         tag = re.sub(r' (width|height|version|xmlns:xlink)="[^"]*"', "", tag)
+        tag = tag.replace("<svg ", '<svg stroke-linejoin="round" ', 1)
     return re.sub(r"\s+", " ", tag)
+
+
+def _as_attributes(style):
+    """Declarations of a style as attributes of SVG."""
+    pairs = [part.split(":", 1) for part in style.split(";") if ":" in part]
+    found = {name.strip(): value.strip() for name, value in pairs}
+    # matplotlib before 3.11 writes size and family in one, which is no attribute.
+    weight, size, family = re.fullmatch(
+        r"(\S*?)\s*([\d.]+px)\s+(.+)|", found.pop("font", "")
+    ).groups()
+    font = {"font-weight": weight, "font-size": size, "font-family": family}
+    found |= {name: value for name, value in font.items() if value}
+    return " ".join(f'{name}="{value}"' for name, value in found.items())

@@ -10,7 +10,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-__all__ = ["asset", "embed", "make_page"]
+__all__ = ["asset", "embed", "make_page", "security_policy"]
 
 _SCRIPTS = ("questionnaire.js", "questionnaire_policy.js", "questionnaire_page.js")
 _ALONE = "This page works without a network: answers stay on this device."
