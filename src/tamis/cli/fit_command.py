@@ -310,6 +310,7 @@ class Progress(AbstractContextManager):
             return find_method(task.method).title
         titles = {
             "pair": "honest score: nested folds",
+            "whole-cv": "all rows: numbers of features",
             "batch": "one batch held out",
             "inner-batch": "one batch held out",
             "time": "later rows held out",

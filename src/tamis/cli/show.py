@@ -98,11 +98,8 @@ def _show_model(metrics):
     what = "Recommended" if model["recommended"] else "Picked"
     what = "Fewest questions" if "chosen_by" in model else what
     counted = plural(model["features"], "feature")
-    mean = count(model["features_overall"])
     if model["asks"]:
         counted = f"{count(model['features_per_sample'])} features per sample, {counted} overall"
-    elif mean != count(model["features"]):
-        counted += f" ({mean} on average in the folds)"
     lines = [f"{what}: {model['title']}, {counted}"]
     if "without" in model:
         lines[0] += f", without {', '.join(model['without'])}"

@@ -62,6 +62,7 @@ class MostFrequent(Method):
     """No feature at all: always the largest class."""
 
     name, title, is_baseline = "most-frequent", "most frequent class", True
+    size_varies = False
     takes_weights = True
 
     def levels(self, problem, limit):
@@ -83,6 +84,7 @@ class Forest(Method):
     """A random forest on all features, from scikit-learn with its default number of trees."""
 
     name, title, is_baseline = "random-forest", "random forest, all features", True
+    size_varies = False
 
     def levels(self, problem, limit):
         """One level, with all features."""
@@ -110,6 +112,7 @@ class KeptAlone(Method):
     """The kept columns alone, with the head of a panel; only run where columns are kept."""
 
     name, title, is_baseline = "kept", "kept columns alone", True
+    size_varies = False
     takes_weights = True
 
     def levels(self, problem, limit):

@@ -59,7 +59,7 @@ class Choice:
     level : float
         The level: a number of features, or the parameter that the method's path varies.
     n_features : float
-        Number of counted features, mean over the folds.
+        Number of counted features of the model that is trained on all rows.
     """
 
     method: str

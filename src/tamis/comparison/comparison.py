@@ -275,7 +275,9 @@ class Comparison:
                 f"{method} was not finished; finished methods: {', '.join(finished) or 'none'}."
             )
         sizes = result.per_sample if result.method.asks else result.overall
-        few = [place for place, size in enumerate(sizes) if size <= n_features + 0.5]
+        # Numbers per sample are means, which a user may have read rounded.
+        most = n_features + (0.5 if result.method.asks else 0.0)
+        few = [place for place, size in enumerate(sizes) if size <= most]
         if not few:
             what = "features per sample" if result.method.asks else "features"
             raise InputError(

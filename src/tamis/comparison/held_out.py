@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tamis.comparison.choice import Candidates
 from tamis.comparison.decisions import decide_rows
 from tamis.comparison.predictions import Predictions, temper
-from tamis.comparison.results import MethodResult, calibrate, judge
+from tamis.comparison.results import MethodResult, calibrate, count_features, judge
 from tamis.paths.folds import Fold, GroupFolds, leave_one_batch_out, make_folds
 from tamis.paths.seeds import derive_seed
 from tamis.tables.errors import InputError
@@ -205,8 +205,8 @@ def predict_held_out(
             keys = [(split.inner_stage, method.name, f.number) for f in split.inner]
             keys.append((split.stage, method.name, split.fold.number))
             if all(key in finished for key in keys):
-                outcomes = [finished[key] for key in keys[:-1]]
-                results.append(_inner_result(problem, settings, method, split, outcomes))
+                *inner, whole = (finished[key] for key in keys)
+                results.append(_inner_result(problem, settings, method, split, inner, whole))
             elif method.name not in failed:
                 return None
         if all(result.method.is_baseline for result in results):
@@ -228,18 +228,17 @@ def predict_held_out(
     return HeldOut(list(splits), rows, found, chosen)
 
 
-def _inner_result(problem, settings, method, split, outcomes):
-    """Result of a method on the training rows of a split."""
+def _inner_result(problem, settings, method, split, outcomes, whole):
+    """Result of a method on the training rows of a split; `whole` was trained on all of them."""
     rows = split.fold.train
     levels = tuple(method.levels(problem, settings.max_features))
     shape = len(levels), 1, rows.size
     probabilities = np.zeros((*shape, problem.classes.size), dtype=np.float32)
-    n_used, overall = np.zeros(shape), np.zeros(len(levels))
+    n_used, overall = np.zeros(shape), count_features(whole, problem)
     for fold, outcome in zip(split.inner, outcomes, strict=True):
         places = np.searchsorted(rows, fold.test)
         probabilities[:, 0, places] = outcome.probabilities
         n_used[:, 0, places] = outcome.n_used
-        overall += np.count_nonzero(outcome.used & ~problem.kept, axis=1) / len(outcomes)
     nothing = np.zeros(len(levels))
     result = MethodResult(
         method,
@@ -247,7 +246,7 @@ def _inner_result(problem, settings, method, split, outcomes):
         probabilities,
         np.zeros((len(levels), len(problem.names))),
         overall,
-        n_used.mean(axis=(1, 2)),
+        n_used.mean(axis=(1, 2)) if method.asks else overall,
         nothing,
         nothing,
         0.0,

@@ -112,6 +112,9 @@ class Method(ABC):
         Whether features are compared by means or by medians.
     level_name : str
         What a level is.
+    size_varies : bool
+        Whether the number of features of a level depends on the rows, so that it must be trained
+        on all rows to know how many features its model has.
     ranks : {"one by one", "forward", None}
         How a `RankingMethod` chooses features: each on its own, or by what it adds to others. None
         for other methods.
@@ -126,6 +129,7 @@ class Method(ABC):
     streams = False
     metric = "l2"
     level_name = "features"
+    size_varies = True
     ranks: str | None = None
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:

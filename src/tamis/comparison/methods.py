@@ -39,6 +39,7 @@ class Centers(RankingMethod):
 
     takes_weights = True
     streams = True
+    size_varies = False
     ranks = "one by one"
 
     def __init__(self, name, title, metric, seconds_per_value):
@@ -189,6 +190,7 @@ class Landmarks(Method):
     """Landmarks on the features the panel chooses first: one ensemble of configurations per k."""
 
     name, title = "landmarks", "landmarks on the best features"
+    size_varies = False
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Powers of two, up to 128 features."""

@@ -82,7 +82,7 @@ def estimate_nested(problem, settings, results, pairs, folds, spread):
     chosen, best = (Predictions.empty(codes.size, n_classes) for _ in range(2))
     calibrations = np.ones((2, codes.size, 1))
     for fold in [fold for fold in folds if fold.repeat == 0]:
-        inner = [_without(r, pairs[r.method.name], fold, problem.kept) for r in results]
+        inner = [_without(r, pairs[r.method.name], fold) for r in results]
         rows = fold.train
         weights = None if problem.weights is None else problem.weights[rows]
         for result in inner:
@@ -156,12 +156,14 @@ def _behind(chosen, best, problem, scoring, otherwise):
     return Behind(float(best_score - score), float(errors.against(1)[0])).upper
 
 
-def _without(result, pairs, fold, kept):
-    """Result of a method on the rows outside a fold, from models that have not seen it."""
+def _without(result, pairs, fold):
+    """Result of a method on the rows outside a fold, from models that have not seen it.
+
+    The model of all these rows is that of the fold itself, and so is its number of features.
+    """
     n_levels, _, n_rows, n_classes = result.probabilities.shape
     probabilities = np.zeros((n_levels, 1, n_rows, n_classes), dtype=np.float32)
     n_used = np.zeros((n_levels, 1, n_rows), dtype=np.float32)
-    overall = []
     mine = np.zeros(n_rows, dtype=bool)
     mine[fold.test] = True
     for task, outcome in pairs:
@@ -170,10 +172,11 @@ def _without(result, pairs, fold, kept):
             rows = task.fold.test[other]
             probabilities[:, 0, rows] = outcome.probabilities[:, other]
             n_used[:, 0, rows] = outcome.n_used[:, other]
-            overall.append(np.count_nonzero(outcome.used & ~kept, axis=1))
+    overall = result.fold_sizes[:, fold.number]
+    asked = n_used[:, :, fold.train].mean(axis=(1, 2))
     return replace(
         result,
         probabilities=probabilities[:, :, fold.train],
-        overall=np.mean(overall, axis=0),
-        per_sample=n_used[:, :, fold.train].mean(axis=(1, 2)),
+        overall=overall,
+        per_sample=asked if result.method.asks else overall,
     )

@@ -47,6 +47,7 @@ class Panel(RankingMethod, PanelModels):
 
     name, title = "panel", "panel, forward selection"
     takes_weights = True
+    size_varies = False
     ranks = "forward"
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:

@@ -18,6 +18,7 @@ from tamis.comparison.choice import Candidates
 from tamis.comparison.problem import Problem
 from tamis.comparison.results import collect
 from tamis.comparison.tasks import Task, run_tasks
+from tamis.paths.folds import Fold
 from tamis.tables.errors import InputError, listed, require_names
 
 if TYPE_CHECKING:
@@ -52,11 +53,13 @@ def exclude_features(comparison: Comparison, method: str, names: Sequence[str]) 
         raise InputError("--without: no feature is left.")
     levels = tuple(known.method.levels(problem, settings.max_features))
     tasks = [Task("cv", method, levels, fold) for fold in comparison.folds]
-    done = list(run_tasks(problem, tasks, seed=settings.seed))
+    rows = np.arange(problem.n_rows)
+    whole = Task("whole", method, levels, Fold(0, 0, rows, rows[:0], settings.seed))
+    done = list(run_tasks(problem, [*tasks, whole], seed=settings.seed))
     failed = [outcome for _, outcome in done if isinstance(outcome, str)]
     if failed:
         raise InputError(f"{method} failed without {listed(names)}: {failed[0]}")
-    result = collect(known.method, done, problem, settings)
+    result = collect(known.method, done[:-1], problem, settings, whole=done[-1][1])
     results = [result if r is known else r for r in comparison.results]
     return replace(
         comparison,

@@ -15,7 +15,15 @@ from tamis.tables.table_model import decide
 if TYPE_CHECKING:
     from tamis.comparison.methods import Method
 
-__all__ = ["MethodResult", "calibrate", "collect", "find_threshold", "judge", "score_rows"]
+__all__ = [
+    "MethodResult",
+    "calibrate",
+    "collect",
+    "count_features",
+    "find_threshold",
+    "judge",
+    "score_rows",
+]
 
 
 @dataclass
@@ -31,11 +39,14 @@ class MethodResult:
     selected : ndarray of shape (n_levels, n_features)
         Share of folds whose model uses each counted feature.
     overall : ndarray of shape (n_levels,)
-        Number of counted features that a model uses, mean over folds.
+        Number of counted features of the model that is trained on all rows.
     per_sample, most_per_sample, cost : ndarray of shape (n_levels,)
-        Number of features per sample, its mean and its 95th percentile, and their mean cost.
+        Number of features per sample, its mean and its 95th percentile, and their mean cost. A
+        method that does not ask uses those of the model for every sample.
     seconds : float
         Seconds of all tasks.
+    fold_sizes : ndarray of shape (n_levels, n_folds) or None
+        Number of counted features of the models of each fold, in the first repeat.
     labels : ndarray of a small unsigned integer of shape (n_levels, n_repeats, n_rows)
         Predicted classes.
     thresholds : ndarray of shape (n_levels,) or None
@@ -55,6 +66,7 @@ class MethodResult:
     most_per_sample: np.ndarray
     cost: np.ndarray
     seconds: float
+    fold_sizes: np.ndarray | None = None
     labels: np.ndarray | None = None
     thresholds: np.ndarray | None = None
     scores: np.ndarray | None = None
@@ -65,7 +77,12 @@ class MethodResult:
         return self.overall if minimize == "overall" else self.per_sample
 
 
-def collect(method, pairs, problem, settings, codes=None):
+def count_features(outcome, problem):
+    """Number of counted features that the models of a task use, without kept ones, per level."""
+    return np.count_nonzero(outcome.used & ~problem.kept, axis=1).astype(np.float64)
+
+
+def collect(method, pairs, problem, settings, codes=None, whole=None):
     """Combine the outcomes of a method's tasks, and judge them.
 
     Parameters
@@ -77,6 +94,9 @@ def collect(method, pairs, problem, settings, codes=None):
     settings : Settings
     codes : ndarray of int of shape (n_rows,) or None
         True classes, if other than those of the problem.
+    whole : Outcome or None
+        Of the training on all rows; None if the sizes do not depend on the rows (where some
+        features are constant in a fold, the largest is that of all rows).
 
     Returns
     -------
@@ -89,12 +109,12 @@ def collect(method, pairs, problem, settings, codes=None):
     shape = (len(levels), n_repeats, problem.n_rows)
     probabilities = np.zeros((*shape, n_classes), dtype=np.float32)
     used = np.zeros(pairs[0][1].used.shape)
-    overall = np.zeros(len(levels))
+    sizes = []
     for task, outcome in pairs:
         fold = task.fold
         probabilities[:, fold.repeat, fold.test] = outcome.probabilities
         used += outcome.used
-        overall += np.count_nonzero(outcome.used & ~problem.kept, axis=1)
+        sizes.append(count_features(outcome, problem))
     seconds = sum(outcome.seconds for _, outcome in pairs)
     per_sample, most, cost = np.zeros((3, len(levels)), dtype=np.float32)
     of_rows = np.zeros(shape[1:], dtype=np.float32)
@@ -105,16 +125,21 @@ def collect(method, pairs, problem, settings, codes=None):
         for task, outcome in pairs:
             of_rows[task.fold.repeat, task.fold.test] = outcome.cost[place]
         cost[place] = of_rows.mean()
+    overall = np.max(sizes, axis=0) if whole is None else count_features(whole, problem)
+    if not method.asks:
+        per_sample = most = overall
+    firsts = [size for (task, _), size in zip(pairs, sizes, strict=True) if not task.fold.repeat]
     result = MethodResult(
         method,
         levels,
         probabilities,
         used / len(pairs),
-        overall / len(pairs),
+        overall,
         per_sample,
         most,
         cost,
         seconds,
+        np.stack(firsts, axis=1),
     )
     judge(
         result,

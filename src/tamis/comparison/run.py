@@ -6,6 +6,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import numpy as np
+
 from tamis.comparison.assay import assay_errors, measure_again
 from tamis.comparison.attempts import attempt
 from tamis.comparison.baselines import estimate_seconds, find_method
@@ -18,13 +20,15 @@ from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
 from tamis.comparison.options import Settings
 from tamis.comparison.results import collect
 from tamis.comparison.tasks import Task, run_tasks, shuffle_labels
-from tamis.paths.folds import make_folds
+from tamis.paths.folds import Fold, make_folds
 
-__all__ = ["PATIENCE", "Plan", "drop_slow", "plan", "run"]
+__all__ = ["PATIENCE", "WHOLE", "Plan", "drop_slow", "plan", "run"]
 
 # By default, methods that would take longer than this are skipped, whatever the machine.
 PATIENCE = 600.0
 _CORES = 2
+#: Stages of tasks that train on all rows begin with this.
+WHOLE = "whole-"
 # What is known of each kind of held-out rows.
 _HELD_OUT = {"batch": "left_out_batches", "time": "time_order"}
 
@@ -77,6 +81,7 @@ def plan(problem, settings):
     for name in sorted(settings.methods, key=lambda name: estimate_seconds(problem, name)):
         tasks += _tasks(problem, settings, [name], folds, "cv")
         tasks += _tasks(problem, settings, [name], pairs, "pair")
+        tasks += _whole(problem, settings, [name], "cv")
     splits = make_splits(problem, settings)
     for split in splits:
         if split.inner:
@@ -93,6 +98,7 @@ def plan(problem, settings):
             codes, problem.groups, settings.n_folds, settings.n_repeats, settings.seed
         )
         tasks += _tasks(problem, settings, settings.methods, shuffled, f"shuffled{p}", p)
+        tasks += _whole(problem, settings, settings.methods, f"shuffled{p}", p)
     return Plan(settings, folds, tasks, splits)
 
 
@@ -147,6 +153,14 @@ def _tasks(problem, settings, names, folds, stage, shuffled=None):
     return tasks
 
 
+def _whole(problem, settings, names, stage, shuffled=None):
+    """Trainings on all rows, of the methods whose number of features depends on the rows."""
+    names = [name for name in names if find_method(name).size_varies]
+    rows = np.arange(problem.n_rows)
+    fold = Fold(0, 0, rows, rows[:0], settings.seed)
+    return _tasks(problem, settings, names, [fold], f"{WHOLE}{stage}", shuffled)
+
+
 def run(
     problem,
     planned,
@@ -191,7 +205,7 @@ def run(
         is_needed = (
             task is not None
             and task.method == first
-            and task.stage in ("cv", "pair")
+            and task.stage in ("cv", "pair", f"{WHOLE}cv")
             and not only_finished
         )
         if not is_needed and (is_stopped or time.perf_counter() > deadline):
@@ -255,12 +269,14 @@ def _gather(comparison, tasks, done, stage, codes=None):
     results, unfinished = [], []
     for name in settings.methods:
         keys = [u.key for u in tasks if u.method == name and u.stage == stage]
-        if not all(key in done for key in keys):
+        of_all = [u.key for u in tasks if u.method == name and u.stage == f"{WHOLE}{stage}"]
+        if not all(key in done for key in (*keys, *of_all)):
             unfinished.append(name)
             continue
         pairs = [done.pop(key) for key in keys]  # of the size of the result
+        whole = done.pop(of_all[0])[1] if of_all else None
         method = find_method(name, settings.allow_baselines)
-        results.append(collect(method, pairs, problem, settings, codes))
+        results.append(collect(method, pairs, problem, settings, codes, whole))
     return results, unfinished
 
 

@@ -98,6 +98,7 @@ class Rfe(SparseBaseline):
     """Recursive feature elimination with logistic regression: the smallest weights are dropped."""
 
     name, title = "rfe", "logistic regression, elimination"
+    size_varies = False
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Numbers of features, up to 128."""

@@ -133,7 +133,7 @@ def _baselines(metrics, choice):
         {
             "title": model["title"],
             "is": "this model",
-            "features": count(model["features_overall"]),
+            "features": count(model["features"]),
             "score": model["selection_score"]["score"],
             "error": model["selection_score"]["standard_error"],
         }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tamis.comparison.decisions import decide_level
 from tamis.comparison.scores import confusion
 from tamis.report.content_words import count
 from tamis.tables.errors import InputError
@@ -88,7 +89,7 @@ def _describe_level(comparison, result, at, run, place_of):
         "score": round(float(result.scores[at]), 6),
         "error": round(float(result.errors[at]), 6),
         "low": low,
-        "cells": _cells(comparison.problem, result, at),
+        "cells": _cells(comparison, result, at),
         "features": [[place_of.setdefault(f, len(place_of)), round(s, 3)] for f, s in listed],
         "n_features": total,
         "command": _command(comparison, result, at, run),
@@ -118,12 +119,13 @@ def _features(comparison, result, at):
     return [(f, float(shares[f])) for f in best], int(used.size)
 
 
-def _cells(problem, result, at):
+def _cells(comparison, result, at):
     """Cells of the confusion matrix that are not zero: true class, predicted class, rows."""
+    problem = comparison.problem
     n_repeats, n_classes = result.labels.shape[1], problem.classes.size
     counts = sum(
         confusion(problem.codes, labels, n_classes, problem.weights)
-        for labels in result.labels[at]
+        for labels in decide_level(result, at, problem, comparison.settings)
     )
     true, said = np.nonzero(counts)
     if n_classes > _MOST_CLASSES:
