@@ -114,7 +114,7 @@ def test_a_budget_and_a_confidence(described, answers, tamis):
     answers("54", "blue", "1.5", "0")
     code, out, _ = tamis("ask", folder, "--max-questions", "1", "--reject", "0.999")
     assert code == 0
-    assert "A person should decide: no class reaches 99.9 %." in out
+    assert "A person should decide: no class reaches 99.9 % at this prevalence" in out
     assert "--max-questions is reached" in out
 
 

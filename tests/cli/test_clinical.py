@@ -85,7 +85,7 @@ def test_predictions_use_the_costs(run, data, table, tamis):
     record = json.loads((folder / "model.json").read_text())["record"]
     decided = record["misclassification"]
     assert decided["costs"] == [[0.0, 10.0], [1.0, 0.0]]
-    frequency = decided["frequencies"][0]
+    frequency = record["frequencies"][0]
     rows = table("predict", folder, data)
     for row in rows:
         ill, well = float(row["p_ill"]) * frequency, float(row["p_well"]) * (1 - frequency)

@@ -39,7 +39,7 @@ def test_a_process_writes_the_same_as_a_file_and_on_standard_output(run_folder, 
     printed = subprocess.run(words, capture_output=True, text=True, check=True)
     path = tmp_path / "out.csv"
     written = subprocess.run([*words, "-o", path], capture_output=True, text=True, check=True)
-    assert written.stdout == written.stderr == ""
+    assert written.stdout == "" and written.stderr.startswith("tamis: probabilities are for ")
     assert path.read_text() == printed.stdout
     assert printed.stdout.startswith("row,prediction,p_ill,p_well\n1,")
     assert os.listdir(tmp_path) == ["out.csv"]
@@ -70,7 +70,7 @@ def test_a_chunk_is_never_larger_than_told(models, tmp_path, table, monkeypatch)
     monkeypatch.setattr(
         TableModel,
         "predict_rows",
-        lambda self, table, priors: (sizes.append(table.n_rows), predict(self, table, priors))[1],
+        lambda self, table, *more: (sizes.append(table.n_rows), predict(self, table, *more))[1],
     )
     many = write_csv(tmp_path / "many.csv", HEADER, make_rows(130, 3))
     table("predict", models["centers"], many)
@@ -120,7 +120,7 @@ def test_datum_wise_models_do_without_a_column(models, new, tmp_path, tamis):
     less = write_csv(tmp_path / "less.csv", rows[0], rows[1:])
     code, out, err = tamis("predict", models["datum-wise"], less)
     assert code == 0 and out.count("\n") == 42
-    assert err == "tamis: columns not in the file, treated as missing: age, noise\n"
+    assert err.startswith("tamis: columns not in the file, treated as missing: age, noise\n")
     assert "age" not in out
 
 
@@ -142,7 +142,7 @@ def test_a_table_without_rows_gives_a_header(run_folder, tmp_path, tamis):
     empty = write_csv(tmp_path / "empty.csv", HEADER, [])
     code, out, err = tamis("predict", run_folder, empty)
     assert (code, out) == (0, "row,prediction,p_ill,p_well\n")
-    assert err == "tamis: empty.csv has no rows: nothing to predict\n"
+    assert err.startswith("tamis: empty.csv has no rows: nothing to predict\n")
 
 
 @pytest.mark.parametrize(

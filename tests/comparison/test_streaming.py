@@ -125,6 +125,8 @@ def test_centers_are_those_of_all_rows(data, kind, method):
         np.testing.assert_allclose(
             streamed.estimator.centers_, expected.estimator.centers_, rtol=1e-10, atol=1e-12
         )
+    counts = np.bincount(whole.problem.codes, whole.problem.weights)
+    np.testing.assert_allclose(streamed.frequencies, counts / counts.sum())
     assert metrics["streaming"]["rows"] == whole.problem.n_rows
     assert metrics["streaming"]["parts"]["final model"].startswith("streamed: all")
 

@@ -130,6 +130,7 @@ def _look(talk):
         "status": now.status,
         "label": str(now.label),
         "refer": now.refer,
+        "reason": now.reason,
         "probabilities": now.probabilities.tolist(),
     }
 
@@ -148,8 +149,10 @@ function replay(form, conversations) {
         else talk.answer(action);
       }
       const now = talk.outcome(), question = talk.question;
-      const found = [question && question.name, now.status, form.classes[now.label], now.refer];
-      const told = [expected.question, expected.status, expected.label, expected.refer];
+      const label = form.classes[now.label];
+      const found = [question && question.name, now.status, label, now.refer, now.reason];
+      const { status, refer, reason } = expected;
+      const told = [expected.question, status, expected.label, refer, reason];
       now.probabilities.forEach((p, c) => {
         worst = Math.max(worst, Math.abs(p - expected.probabilities[c]));
       });

@@ -27,25 +27,27 @@ def frame_of(found, answers):
     return rows.astype({n: object if n in kinds else float for n in rows})
 
 
-def predicted(found, answers):
+def predicted(found, answers, priors=None):
     classifier = TableClassifier.from_model(found)
     rows = frame_of(found, answers)
-    return classifier.predict(rows), classifier.predict_proba(rows)
+    return classifier.predict(rows), classifier.predict_proba(rows, priors)
 
 
 def given(talk):
     return {step.name: step.value for step in talk.history}
 
 
+@pytest.mark.parametrize("prevalence", [None, {"ill": 0.05}])
 @pytest.mark.parametrize("options", [{}, {"threshold": 0.3, "recalibrated": True}])
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_conversation_predicts_as_the_model_does(name, options):
+def test_a_conversation_predicts_as_the_model_does(name, options, prevalence):
     found, rng = model(name, **options), np.random.default_rng(1)
-    for _ in range(5):
-        talk = Questionnaire(found)
+    for _ in range(3):
+        talk = Questionnaire(found, prevalence=prevalence)
         converse(talk, rng)
-        labels, shares = predicted(found, [given(talk)])
+        labels, _ = predicted(found, [given(talk)])
         assert talk.outcome().label == labels[0]
+        shares = predicted(found, [given(talk)], talk.prevalence.shares)[1]
         assert_allclose(talk.probabilities(), shares[0], atol=1e-12)
 
 

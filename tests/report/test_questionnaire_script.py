@@ -8,9 +8,9 @@ VARIANTS = [
     {},
     {"settings": {"max_questions": 2, "reject": 0.7}},
     {"settings": {"reject": 0.8}, "threshold": 0.3, "recalibrated": True},
-    {"settings": {"reject": 0.9}, "n_classes": 2, "threshold": 0.3},
-    {"n_classes": 2, "recalibrated": True},
-    {"costly": True},
+    {"settings": {"reject": 0.9, "prevalence": 0.2}, "n_classes": 2, "threshold": 0.3},
+    {"settings": {"prevalence": 0.05}, "n_classes": 2, "recalibrated": True},
+    {"settings": {"prevalence": {"ill": 0.6}}, "costly": True},
 ]
 
 

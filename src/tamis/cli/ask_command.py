@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from tamis.cli.output import check_output
+from tamis.cli.predict_command import read_prevalence
 from tamis.cli.printing import print_lines, printable, say
 from tamis.report.ask_record import append_line, describe, replay
 from tamis.report.ask_run import open_run
@@ -30,6 +31,7 @@ def run(options):
         "max_questions": options.max_questions,
         "reject": options.reject,
         "flip_risk": options.flip_risk,
+        "prevalence": read_prevalence(options.prevalence, opened.model),
     }
     if options.web:
         return _serve(opened, settings, log)
@@ -52,6 +54,7 @@ class _Conversation:
         model = self.opened.model
         lines = [f"Questions about {model.target}. Model {self.opened.digest}."]
         lines += self.opened.about.splitlines() if self.opened.about else []
+        lines.append(self.talk.prevalence.sentence())
         lines.append("Answers: a value, ? if it is not available, u to undo, q to quit.")
         print_lines([*lines, f"Before any answer: {self._shares()}"])
         ended = None
@@ -128,12 +131,19 @@ class _Conversation:
     def _conclude(self, ended):
         now = self.talk.outcome()
         if now.refer:
-            words = f"A person should decide: no class reaches {_percent(self.talk.reject)}."
+            words = (
+                f"A person should decide: no class reaches {_percent(self.talk.reject)} "
+                f"{self.talk.reject_where}; the largest is {_percent(now.largest)}."
+            )
         else:
             words = f"{self.talk.model.target}: {now.label} ({self._shares()})"
+            if now.reason is not None:
+                share = now.probabilities[self.talk.model.classes_.tolist().index(now.label)]
+                why = f"It decides for {now.label} at {_percent(share)}: {now.reason}."
+                words = f"{words}\n{why}"
         words = f"With the answers so far: {words}" if ended else words
         why = "" if ended else _WHY[self._reason(now.status)]
-        print_lines(["", words, *([why] if why else [])])
+        print_lines(["", *words.splitlines(), *([why] if why else [])])
 
     def _reason(self, status):
         if status != "settled":

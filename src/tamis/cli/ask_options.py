@@ -3,6 +3,7 @@
 from functools import partial
 
 from tamis.cli import argument_types
+from tamis.cli.reading_options import add_prevalence
 
 __all__ = ["add_ask", "add_conversation"]
 
@@ -14,6 +15,7 @@ def add_ask(commands, make_command, run):
     )
     parser.add_argument("run", metavar="RUN", help=run)
     add_conversation(parser)
+    add_prevalence(parser)
     parser.add_argument(
         "--log", metavar="FILE", help="append each conversation to this file, as a line of JSON"
     )
@@ -36,7 +38,7 @@ def add_conversation(parser, where=""):
         "--reject",
         type=argument_types.share,
         metavar="P",
-        help=f"{where}refer to a person if no class reaches the probability P",
+        help=f"{where}refer to a person if no class reaches the probability P (as in predict)",
     )
     parser.add_argument(
         "--flip-risk",

@@ -70,7 +70,7 @@ def _recalibrate(model, probabilities, codes, report, path):
     """Write the recalibrated model; returns its scores here, by cross-validation."""
     from tamis.models import save_model
     from tamis.models.recalibration import cross_fit, log_loss, recalibrate
-    from tamis.tables.table_model import decide, decide_by_cost
+    from tamis.tables.deciding import decide, decide_by_cost
 
     seed, scoring = report["seed"], report["scoring"]
     after = cross_fit(probabilities, codes, seed)

@@ -4,7 +4,8 @@ import numpy as np
 
 from tamis._base import Explanation
 from tamis.cli.output import check_output, number, write_rows
-from tamis.cli.predict_command import read_new
+from tamis.cli.predict_command import read_new, read_prevalence
+from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
 from tamis.datumwise.acquisition import Questions
 from tamis.landmarks._fitted import NearestLandmarks
@@ -39,17 +40,21 @@ def run(options):
             "features the head may be linear."
         )
     header, explain = _HOW[kind]
+    prevalence = read_prevalence(options.prevalence, model)
     # Contributions are held for each class.
     width = model.preparation.n_columns * (2 + len(model.classes_))
     name, chunks = read_new(options, model, width=width)
     header = [name, *unused_names(header, [name])]
-    write_rows(output, header, explain(model, chunks, options.top), options.guard)
+    lines = explain(model, chunks, options.top, prevalence.shares)
+    write_rows(output, header, lines, options.guard)
+    say(prevalence.sentence())
     return 0
 
 
-def _contributions(model, chunks, top):
+def _contributions(model, chunks, top, prevalence):
     for table, names, _ in chunks:
-        explained, values = explain_margins(model, table), Values(model.preparation, table)
+        explained = explain_margins(model, table, prevalence)
+        values = Values(model.preparation, table)
         # Stable: of equal contributions, the first feature is written first.
         order = np.argsort(-np.abs(explained.values), axis=1, kind="stable")
         for row, name in enumerate(names):
@@ -71,9 +76,9 @@ def _contributions(model, chunks, top):
                 yield (*start, "", OTHERS, "", number(explained.values[row, rest].sum()))
 
 
-def _nearest(model, chunks, top):
+def _nearest(model, chunks, top, prevalence):
     for table, names, _ in chunks:
-        explained = explain_nearest(model, table, top)
+        explained = explain_nearest(model, table, top, prevalence)
         for row, name in enumerate(names):
             start = name, explained.labels[row], number(explained.probabilities[row])
             for rank in range(explained.rows.shape[1]):
@@ -86,9 +91,10 @@ def _nearest(model, chunks, top):
                 )
 
 
-def _sequences(model, chunks, top):
+def _sequences(model, chunks, top, prevalence):
     for table, names, _ in chunks:
-        explained, values = explain_sequences(model, table), Values(model.preparation, table)
+        explained = explain_sequences(model, table, prevalence)
+        values = Values(model.preparation, table)
         for row, name in enumerate(names):
             for step, feature in enumerate(["", *explained.asked[row]]):
                 value = values.tell(row, feature) if step else ""

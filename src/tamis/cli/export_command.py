@@ -1,9 +1,11 @@
 """`tamis export`: the model in another format."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 from tamis.cli.output import check_output
+from tamis.cli.predict_command import read_prevalence
 from tamis.cli.printing import say
 from tamis.comparison.folder import RunFolder, find_model
 from tamis.models.files import write_atomically
@@ -17,6 +19,7 @@ _OF_FORMAT = {
     "html": ("max_questions", "reject", "flip_risk"),
     "card": ("data", "positive"),
 }
+_OF_PERSONS = ("html", "card")
 
 
 def run(options):
@@ -27,6 +30,11 @@ def run(options):
         if given and options.to != format:
             word = given[0].replace("_", "-")
             raise InputError(f"--{word} is for --to {format}, got --to {options.to}.")
+    if options.prevalence is not None and options.to not in _OF_PERSONS:
+        raise InputError(
+            f"--prevalence is for --to html and --to card, got --to {options.to}; other formats "
+            "have the probabilities of tamis predict."
+        )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if options.to == "html":
@@ -65,6 +73,7 @@ def _write_questionnaire(options, output):
         max_questions=options.max_questions,
         reject=options.reject,
         flip_risk=options.flip_risk,
+        prevalence=read_prevalence(options.prevalence, opened.model),
     )
     page = make_page(make_form(talk, digest=opened.digest, about=opened.about))
     with write_atomically(output) as file:
@@ -92,7 +101,15 @@ def _write_card(options, output):
     loaded = load(find_words(folder, options.data), folder)
     experiment = find_experiment(loaded.table, loaded.options, model)
     table = experiment.table
-    card = make_card(model, table.columns, table.y, positive=positive, weights=table.weights)
+    known = replace(model, positive=positive, frequencies=experiment.problem.frequencies)
+    card = make_card(
+        model,
+        table.columns,
+        table.y,
+        positive=positive,
+        weights=table.weights,
+        prevalence=read_prevalence(options.prevalence, known),
+    )
     scores = score_card(experiment, positive)
     page = make_card_page(card, scores, digest=opened.digest, about=opened.about)
     with write_atomically(output) as file:

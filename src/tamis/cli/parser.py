@@ -7,12 +7,15 @@ from tamis import __version__
 from tamis.cli import argument_types
 from tamis.cli.ask_options import add_ask, add_conversation
 from tamis.cli.fit_options import ABOUT, METHODS, add_fit, add_no_report
-from tamis.cli.reading_options import DATA, SEED, add_guard, add_reading
+from tamis.cli.reading_options import DATA, SEED, add_guard, add_prevalence, add_reading
 
 __all__ = ["make_parser"]
 
 _RUN = "folder of a run, or a model file"
-_PRIORS = "class frequencies where the model is used, one per class; they sum to 1"
+_PRIORS = (
+    "class frequencies where the model is used, one per class, for probabilities and labels; they "
+    "sum to 1"
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -88,6 +91,7 @@ def _add_predict(commands):
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="file to write (default: standard output)"
     )
+    add_prevalence(parser, default="the frequencies that the model decides by; labels stay")
     parser.add_argument("--priors", metavar="A=0.1,B=0.9", help=_PRIORS)
     parser.add_argument(
         "--reject",
@@ -141,6 +145,7 @@ def _add_explain(commands):
         metavar="N",
         help="number of contributions, or of nearest landmarks, per row (default: 10)",
     )
+    add_prevalence(parser)
     add_guard(parser)
     add_reading(parser, training=False, labels=False)
 
@@ -152,6 +157,7 @@ def _add_export(commands):
     parser.add_argument("--to", choices=formats, required=True, help="format to write")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
     add_conversation(parser, where="html: ")
+    add_prevalence(parser, where="html, card: ")
     parser.add_argument(
         "--data",
         metavar="DATA",
@@ -187,6 +193,7 @@ def _add_report(commands):
         action="store_true",
         help="name single rows of the data, such as landmarks; without it, the report has none",
     )
+    add_prevalence(parser)
 
 
 def _add_methods(commands):

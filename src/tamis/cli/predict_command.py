@@ -12,9 +12,10 @@ from tamis.models.standalone.headings import headings, unused_names
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.prediction_sets import check_coverage, join_labels
+from tamis.tables.prevalence import find_prevalence, tell_shares
 from tamis.tables.unusual import Unusual
 
-__all__ = ["missing_words", "read_new", "read_priors", "run"]
+__all__ = ["missing_words", "read_new", "read_prevalence", "read_priors", "run"]
 
 # Values per chunk; most and fewest rows per chunk.
 _VALUES, _MOST_ROWS, _FEWEST_ROWS = 2_000_000, 20_000, 50
@@ -26,6 +27,14 @@ def run(options):
     output = check_output(options.output, options.data)
     model = find_model(options.run)
     priors = read_priors(options.priors, model.classes_)
+    prevalence = None
+    if options.prevalence is not None:
+        if priors is not None:
+            raise InputError(
+                "--prevalence and --priors exclude each other: --prevalence leaves the labels as "
+                "they are, and --priors decides by them."
+            )
+        prevalence = read_prevalence(options.prevalence, model)
     name, chunks = read_new(options, model)
     if model.threshold is not None:
         say(
@@ -44,18 +53,39 @@ def run(options):
     header += ["n_asked", "asked"] if model.asks else []
     header = [name, *unused_names(header, [name])]
     unusual = Unusual(model.preparation)
-    columns = _predict(model, chunks, priors, options, unusual)
+    shares = None if prevalence is None else prevalence.shares
+    columns = _predict(model, chunks, priors, shares, options, unusual)
     write_columns(output, header, columns, options.guard)
+    say(_tell_probabilities(model, priors, prevalence))
     for message in unusual.messages():
         say(message)
     return 0
 
 
-def _predict(model, chunks, priors, options, unusual):
+def _tell_probabilities(model, priors, prevalence):
+    """What the columns of probabilities stand for."""
+    labels = [str(label) for label in model.classes_.tolist()]
+    if prevalence is not None:
+        decided = "decided by it" if model.misclassification is not None else "not changed by it"
+        told = prevalence.sentence().removesuffix(".")
+        return f"{told[0].lower()}{told[1:]}; labels are {decided}"
+    if priors is not None:
+        return f"probabilities and labels are for --priors, {tell_shares(priors, labels)}"
+    if np.ptp(model.priors) > 1e-9:
+        told = f"class frequencies of {tell_shares(model.priors, labels)}"
+    else:
+        told = "equally frequent classes"
+    known = ""
+    if model.frequencies is not None and np.abs(model.frequencies - model.priors).max() > 1e-9:
+        known = f" (in training: {tell_shares(model.frequencies, labels)})"
+    return f"probabilities are for {told}{known}; --prevalence gives them for others"
+
+
+def _predict(model, chunks, priors, prevalence, options, unusual):
     """Yield the columns of the table, for one chunk of rows at a time."""
     for table, names, _ in chunks:
         unusual.add(table)
-        predicted = model.predict_rows(table, priors)
+        predicted = model.predict_rows(table, priors, prevalence)
         columns = [names, predicted.labels.tolist(), *predicted.probabilities.T]
         if options.reject is not None:
             best = predicted.probabilities.max(axis=1)
@@ -161,6 +191,40 @@ def _plain(value):
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def read_prevalence(text, model):
+    """Read --prevalence: "training", a share of the positive class, or shares of named classes.
+
+    Parameters
+    ----------
+    text : str or None
+        None: of the training rows.
+    model : TableModel
+
+    Returns
+    -------
+    prevalence : Prevalence
+    """
+    if text is None or text == "training":
+        return find_prevalence(model)
+    if "=" not in text:
+        return find_prevalence(model, _share(text, text))
+    given = {}
+    for label, value in _pairs(text, "--prevalence"):
+        if label in given:
+            raise InputError(f"--prevalence names the class {label!r} twice.")
+        given[label] = _share(value, text)
+    return find_prevalence(model, given)
+
+
+def _share(value, text):
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(
+            f"--prevalence {text}: expected a share such as 0.02, CLASS=0.02, or training."
+        ) from None
+
+
 def read_priors(text, classes):
     """Read the frequencies of the classes, in their order.
 
@@ -178,7 +242,7 @@ def read_priors(text, classes):
         return None
     labels = [str(label) for label in classes.tolist()]
     given = {}
-    for label, value in _pairs(text):
+    for label, value in _pairs(text, "--priors"):
         if label not in labels:
             raise InputError(f"--priors: no class {label!r}; the classes are {_some(labels)}.")
         if label in given:
@@ -198,7 +262,7 @@ def read_priors(text, classes):
     return np.array([given[label] for label in labels]) / total
 
 
-def _pairs(text):
+def _pairs(text, option):
     """Split into names and numbers; a name may contain commas and equals signs."""
     name = ""
     for piece in text.split(","):
@@ -210,7 +274,7 @@ def _pairs(text):
         else:
             name += ","
     if name:
-        raise InputError(f"--priors {text}: expected CLASS=FREQUENCY, separated by commas.")
+        raise InputError(f"{option} {text}: expected CLASS=FREQUENCY, separated by commas.")
 
 
 def _some(labels):

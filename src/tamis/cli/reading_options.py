@@ -2,10 +2,21 @@
 
 from tamis.cli import argument_types
 
-__all__ = ["DATA", "SEED", "add_guard", "add_reading"]
+__all__ = ["DATA", "SEED", "add_guard", "add_prevalence", "add_reading"]
 
 DATA = "table to read: a file, or - for standard input"
 SEED = "seed of the random numbers (default: 0)"
+
+
+def add_prevalence(parser, default="training", where=""):
+    """Add the option that says at which class frequencies probabilities are shown."""
+    parser.add_argument(
+        "--prevalence",
+        metavar="P",
+        help=f"{where}how frequent the classes are where the model is used, for the probabilities "
+        "that are shown: the share of the positive class (of two), CLASS=SHARE,..., or training "
+        f"(default: {default})",
+    )
 
 
 def add_reading(parser, *, training, labels=True):

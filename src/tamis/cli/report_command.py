@@ -5,6 +5,7 @@ from pathlib import Path
 from tamis.cli.data import find_words
 from tamis.cli.fit_command import compare_again, read_about, write_page
 from tamis.cli.output import check_output
+from tamis.cli.predict_command import read_prevalence
 from tamis.cli.printing import print_lines, say
 from tamis.comparison.attempts import tell_failure
 from tamis.comparison.folder import RunFolder
@@ -35,6 +36,10 @@ def run(options):
             f"{folder.path} has no finished method yet, so there is nothing to report; repeat its "
             "tamis fit to finish it."
         )
+    prevalence = None
+    if options.prevalence is not None:
+        model = comparison.fitted(comparison.final_choice)[0]
+        prevalence = read_prevalence(options.prevalence, model)
     folder.write_about(about)
     write_page(
         comparison,
@@ -44,6 +49,7 @@ def run(options):
         path=path,
         evaluations=options.evaluation,
         include_rows=options.include_rows,
+        prevalence=prevalence,
     )
     for part, reason in comparison.metrics["not_described"].items():
         say(tell_failure(part, reason))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tamis._base import adjust
 from tamis.comparison.predictions import temper
 from tamis.comparison.results import calibrate
-from tamis.tables.table_model import decide, decide_by_cost
+from tamis.tables.deciding import decide, decide_by_cost
 
 if TYPE_CHECKING:
     from tamis.comparison.options import Settings

@@ -338,6 +338,7 @@ def make_model(comparison, result, place, trained, prepare=None):
         preparation=preparation,
         estimator=estimator,
         priors=problem.priors,
+        frequencies=problem.frequencies,
         is_dense=trained.columns is not None,
         temperature=calibrate(result, place, problem),
         descriptions={k: v for k, v in descriptions.items() if k in preparation.required},
@@ -347,7 +348,6 @@ def make_model(comparison, result, place, trained, prepare=None):
         model.positive = problem.classes[settings.positive].item()
     if settings.misclassification is not None:
         model.misclassification = np.array(settings.misclassification)
-        model.frequencies = problem.frequencies
     if result.thresholds is not None:
         model.threshold = _tempered(result, place, model.temperature)
     return model

@@ -7,7 +7,7 @@ import numpy as np
 from tamis.comparison.predictions import Predictions, temper
 from tamis.comparison.results import calibrate, find_threshold
 from tamis.comparison.scores import area_under_curve, confusion, score_confusion
-from tamis.tables.table_model import decide
+from tamis.tables.deciding import decide
 
 __all__ = ["LeftOut"]
 

@@ -98,15 +98,19 @@ class Problem:
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
-        """Share of each class among the rows, by their weights."""
-        counts = np.bincount(self.codes, self.weights, self.classes.size)
-        return counts / counts.sum()
+        """Share of each class among the rows, by their weights; copies of a row count once."""
+        weights = self.weights
+        if self.times is not None:
+            weights = (1.0 if weights is None else weights) / self.times
+        return _shares(self.codes, weights, self.classes.size)
 
     @property
     def priors(self) -> NDArray[np.float64]:
         """Class frequencies that probabilities stand for: equal ones if classes are balanced."""
         n_classes = self.classes.size
-        return np.full(n_classes, 1 / n_classes) if self.balanced else self.frequencies
+        if self.balanced:
+            return np.full(n_classes, 1 / n_classes)
+        return _shares(self.codes, self.weights, n_classes)  # as the rows are trained on
 
     def digest(self) -> str:
         """Hash of everything that the outcomes of tasks depend on, apart from the options."""
@@ -256,3 +260,8 @@ class Part:
         if not order.size and not kept.any():
             order = self.present[:k]
         return np.sort(np.concatenate([np.flatnonzero(kept), order]))
+
+
+def _shares(codes, weights, n_classes):
+    counts = np.bincount(codes, weights, n_classes)
+    return counts / counts.sum()

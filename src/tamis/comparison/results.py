@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tamis.comparison.scores import area_under_curve, confusion, score_confusion
 from tamis.paths.temperature import fit_temperature
-from tamis.tables.table_model import decide
+from tamis.tables.deciding import decide
 
 if TYPE_CHECKING:
     from tamis.comparison.methods import Method

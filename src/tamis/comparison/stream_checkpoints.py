@@ -93,6 +93,7 @@ def write_survey(survey: ColumnSurvey) -> dict[str, NDArray]:
         "ranges": survey.ranges,
         "row_numbers": survey.rows.numbers,
         "row_counts": survey.rows.counts,
+        "class_weights": survey.class_weights,
         "about": as_text(
             {
                 "n_rows": survey.n_rows,
@@ -113,5 +114,6 @@ def read_survey(arrays: dict[str, NDArray]) -> ColumnSurvey:
         arrays["ranges"],
         {name: Counter(counts) for name, counts in about["counts"].items()},
         Sketch(about["size"], arrays["row_numbers"], arrays["row_counts"]),
+        arrays["class_weights"],
         frozenset(about["lost_words"]),
     )

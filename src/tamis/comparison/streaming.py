@@ -135,7 +135,9 @@ class Streamed:
             prepare = partial(self.prepare_model, comparison.problem, learned)
             model = make_model(comparison, result, choice.place, trained, prepare)
             final = all_rows(self)
-        return model, trained, final
+        # The sample has more of rare classes.
+        frequencies = self.survey.class_weights / self.survey.class_weights.sum()
+        return replace(model, frequencies=frequencies), trained, final
 
     def describe(
         self,

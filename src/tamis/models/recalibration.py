@@ -107,7 +107,7 @@ def recalibrate(
         recalibration=fit_recalibration(probabilities, codes),
         calibration=None,
         priors=shares,
-        frequencies=None if model.misclassification is None else shares,
+        frequencies=shares,
         scores={**model.scores, "recalibration": about},
     )
 

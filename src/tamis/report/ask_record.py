@@ -39,6 +39,7 @@ def describe(talk: Questionnaire, digest: str, *, ended: str | None = None) -> d
         "status": ended or now.status,
         "label": None if now.refer else now.label,
         "refer": now.refer,
+        "prevalence": by_class(talk.prevalence.shares),
         "probabilities": by_class(now.probabilities),
         "answers": [
             {"name": step.name, "value": step.value, "probabilities": by_class(step.probabilities)}

@@ -8,13 +8,13 @@ sum is turned into a risk by a logistic curve.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.model_selection import StratifiedKFold
 
 from tamis._array import is_sparse
@@ -23,6 +23,7 @@ from tamis.report.questionnaire_engines import InOrder, make_engine
 from tamis.report.questionnaire_fields import Field, fields_of
 from tamis.report.questionnaire_terms import make_terms
 from tamis.tables.errors import InputError, listed
+from tamis.tables.prevalence import Prevalence, find_prevalence
 from tamis.tables.table import Columns
 from tamis.tables.table_model import TableModel
 
@@ -51,11 +52,13 @@ class Card:
     intercept, slope : float
         The risk of a sum of points s is ``expit(intercept + slope * s)``.
     prevalence : float
-        Share of the positive class in the training rows.
+        Share of the positive class where the risks hold: that in the training rows, or of `at`.
     n_rows : int
         Number of training rows.
     model : TableModel
         The model that it was made of.
+    told : str
+        Where the risks hold, in words.
     """
 
     target: str
@@ -67,11 +70,19 @@ class Card:
     prevalence: float
     n_rows: int
     model: TableModel
+    told: str = ""
 
     @property
     def largest(self) -> int:
         """The largest sum of points."""
         return int(sum(points.max() for points in self.points))
+
+    def at(self, prevalence: Prevalence) -> Card:
+        """The card with risks for another prevalence, by Bayes' rule."""
+        share = float(prevalence.shares[self.model.classes_ == self.positive].sum())
+        change = logit(share) - logit(self.prevalence)
+        told = prevalence.sentence(on_page=True).replace("Probabilities", "Risks", 1)
+        return replace(self, intercept=self.intercept + float(change), prevalence=share, told=told)
 
     def score(self, table: Columns) -> NDArray[np.intp]:
         """Sum of the points of each row."""
@@ -112,6 +123,7 @@ def make_card(
     *,
     positive: Any = None,
     weights: NDArray | None = None,
+    prevalence: Prevalence | None = None,
 ) -> Card:
     """Make a points card of the features of a model.
 
@@ -127,6 +139,8 @@ def make_card(
         The class whose risk the card gives; None: the second of two.
     weights : ndarray of shape (n_rows,) or None
         Sample weights.
+    prevalence : Prevalence or None
+        Class frequencies of the risks; None: those in training.
 
     Returns
     -------
@@ -141,7 +155,8 @@ def make_card(
         )
     positive = find_positive(model.classes_, positive)
     is_positive = np.asarray(labels) == positive
-    return learn_card(model, _columns(model, table), is_positive, positive, weights)
+    card = learn_card(model, _columns(model, table), is_positive, positive, weights)
+    return card.at(prevalence or find_prevalence(replace(model, positive=positive)))
 
 
 def card_fields(model: TableModel) -> list[Field]:

@@ -24,6 +24,7 @@ from tamis.report.content_words import (
     recommend,
     rule_of_choice,
 )
+from tamis.tables.prevalence import find_prevalence
 
 if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
@@ -50,6 +51,7 @@ def make_content(
     about: str | None = None,
     evaluations: Sequence[dict[str, Any]] = (),
     include_rows: bool = False,
+    prevalence: Any = None,
 ) -> dict[str, Any]:
     """Everything that the report says about one level of a method.
 
@@ -69,6 +71,8 @@ def make_content(
         What `tamis evaluate -o FILE` wrote.
     include_rows : bool
         Whether single rows may be shown.
+    prevalence : None, float or mapping of class to float
+        Class frequencies that probabilities are shown for: `find_prevalence`.
 
     Returns
     -------
@@ -79,6 +83,7 @@ def make_content(
     model, records, metrics = comparison.fitted(choice)
     digest = make_document(model)["digest"]
     settings = metrics["settings"]
+    shown = find_prevalence(model, prevalence)
     content = {
         "name": comparison.name,
         "target": metrics["data"]["target"] or "target",
@@ -89,7 +94,7 @@ def make_content(
         "curve": describe_curve(comparison, choice, run),
         "panel": describe_panel(comparison, records, metrics["model"]),
         "family": describe_family(comparison, choice, model, include_rows),
-        "clinical": describe_classes(comparison, choice, model),
+        "clinical": describe_classes(comparison, choice, model, shown),
         "further": _further(metrics["model"]),
         "promises": [line.strip() for line in tell_promises(metrics)],
         "subgroups": _subgroups(metrics["model"].get("subgroups")),
@@ -99,7 +104,8 @@ def make_content(
         "methods": _methods(metrics),
         "rule": rule_of_choice(metrics),
         "about": about,
-        "example": worked_example(comparison, model),
+        "prevalence": shown.sentence(on_page=True),
+        "example": worked_example(comparison, model, shown),
         "model": describe_model(model, include_rows),
         "reproduce": {
             "command": command,

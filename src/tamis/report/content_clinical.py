@@ -17,6 +17,7 @@ from tamis.inspection import rebase
 if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
     from tamis.comparison.comparison import Comparison
+    from tamis.tables.prevalence import Prevalence
     from tamis.tables.table_model import TableModel
 
 __all__ = ["Rows", "describe_classes", "predicted_rows"]
@@ -85,12 +86,14 @@ def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
     weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
     if problem.times is not None:
         weights = weights / problem.times
-    shares = np.bincount(problem.codes, weights, problem.classes.size) / weights.sum()
+    shares = problem.frequencies
     risks = rebase(probabilities, problem.priors, shares)
     return Rows(problem.codes, labels, probabilities, risks, shares, weights, found is not None)
 
 
-def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) -> dict[str, Any]:
+def describe_classes(
+    comparison: Comparison, choice: Choice, model: TableModel, prevalence: Prevalence
+) -> dict[str, Any]:
     """Numbers of each class against the rest.
 
     Parameters
@@ -98,6 +101,8 @@ def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) 
     comparison : Comparison
     choice : Choice
     model : TableModel
+    prevalence : Prevalence
+        At which the page begins.
 
     Returns
     -------
@@ -117,6 +122,7 @@ def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) 
     elif classes.size == 2:
         shown = [1, 0]
     assumed = model.priors
+    same = np.allclose(prevalence.shares, rows.shares, rtol=1e-9, atol=0)
     described = []
     for c in shown:
         is_positive = rows.codes == c
@@ -135,6 +141,7 @@ def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) 
                 "area": area,
                 "area_interval": [low, high],
                 "prevalence": float(rows.shares[c]),
+                "shown": float(rows.shares[c] if same else prevalence.shares[c]),
                 "assumed": float(assumed[c]),
                 "threshold": 0.5 if threshold is None else float(threshold),
                 "found": _above(rows.probabilities[is_positive, c], weights[is_positive]),
@@ -153,6 +160,7 @@ def describe_classes(comparison: Comparison, choice: Choice, model: TableModel) 
         "is_honest": rows.is_honest,
         "is_nested": bool(comparison.honest_score and comparison.honest_score.is_nested),
         "is_balanced": problem.balanced,
+        "by_cost": model.misclassification is not None,
     }
 
 

@@ -13,6 +13,7 @@ from tamis.models.privacy import holds_training_rows
 from tamis.report.content_curve import MOST_LISTED
 from tamis.tables.errors import InputError
 from tamis.tables.explanations import Values, explain_margins, explain_sequences
+from tamis.tables.prevalence import Prevalence, why_not_likeliest
 from tamis.tables.table import Columns
 
 if TYPE_CHECKING:
@@ -143,13 +144,17 @@ def _landmarks(comparison, model, include_rows):
     return told
 
 
-def worked_example(comparison: Comparison, model: TableModel) -> dict[str, Any] | None:
+def worked_example(
+    comparison: Comparison, model: TableModel, prevalence: Prevalence
+) -> dict[str, Any] | None:
     """What the model says about a typical row of each class: the medians of the class.
 
     Parameters
     ----------
     comparison : Comparison
     model : TableModel
+    prevalence : Prevalence
+        Class frequencies that probabilities are shown for.
 
     Returns
     -------
@@ -165,26 +170,31 @@ def worked_example(comparison: Comparison, model: TableModel) -> dict[str, Any] 
     if not shown.size:
         return None
     typical = _typical_rows(table.select(model.preparation.required), problem.codes, shown)
-    predicted = model.predict_rows(typical)
+    shares = prevalence.shares
+    predicted = model.predict_rows(typical, prevalence=shares)
     values = Values(model.preparation, typical)
     features = list(dict.fromkeys(model.preparation.features))
     kind = getattr(model.estimator, "explanation_class", None)
     margins = sequences = None
     if hasattr(model.estimator, "explain"):
         if kind is Explanation:
-            margins = explain_margins(model, typical)
+            margins = explain_margins(model, typical, shares)
         elif model.asks:
-            sequences = explain_sequences(model, typical)
+            sequences = explain_sequences(model, typical, shares)
     rows = []
+    labels = model.classes_.tolist()
     for row, c in enumerate(shown.tolist()):
-        told = {
+        code, chances = labels.index(predicted.labels[row]), predicted.probabilities[row]
+        best, reason = int(chances.argmax()), None
+        if chances[code] < chances[best]:
+            reason = why_not_likeliest(model, code, best)
+        told: dict[str, Any] = {
             "label": str(problem.classes[c]),
             "prediction": str(predicted.labels[row]),
+            "reason": reason,
+            "probability": float(chances[code]),
             "probabilities": [
-                (str(label), float(p))
-                for label, p in zip(
-                    model.classes_.tolist(), predicted.probabilities[row], strict=True
-                )
+                (str(label), float(p)) for label, p in zip(labels, chances, strict=True)
             ],
         }
         if margins is not None:

@@ -39,6 +39,7 @@ def write_report(
     about: str | None = None,
     evaluations: Sequence[str | PathLike] = (),
     include_rows: bool = False,
+    prevalence: Any = None,
 ) -> str:
     """Make the report of one level of a method, and write it.
 
@@ -58,6 +59,9 @@ def write_report(
         Files that `tamis evaluate -o FILE` wrote.
     include_rows : bool
         Whether the page may name single rows, such as landmarks.
+    prevalence : None, float, mapping of class to float, or Prevalence
+        Class frequencies that probabilities are shown for: the share of the positive class of
+        two, or of the classes that are named; None: those of the training rows.
 
     Returns
     -------
@@ -73,9 +77,11 @@ def write_report(
         about=about,
         evaluations=[read_evaluation(one) for one in evaluations],
         include_rows=include_rows,
+        prevalence=prevalence,
     )
     failed = comparison.fitted(choice)[2]["not_described"]
-    draw = partial(draw_pictures, comparison, choice, include_rows=include_rows)
+    shown = {one["code"]: one["shown"] for one in content["clinical"]["classes"]}
+    draw = partial(draw_pictures, comparison, choice, shown, include_rows=include_rows)
     pictures = attempt(failed, "pictures", draw)
     if pictures is None:
         pictures = NONE | {"failed": failed["pictures"]}

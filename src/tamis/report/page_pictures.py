@@ -38,7 +38,11 @@ _SETTINGS |= dict.fromkeys(
 
 
 def draw_pictures(
-    comparison: Comparison, choice: Choice, *, include_rows: bool = False
+    comparison: Comparison,
+    choice: Choice,
+    prevalences: dict[int, float],
+    *,
+    include_rows: bool = False,
 ) -> dict[str, Any]:
     """All pictures of the report.
 
@@ -46,6 +50,8 @@ def draw_pictures(
     ----------
     comparison : Comparison
     choice : Choice
+    prevalences : dict of int to float
+        Of each class that may be drawn, where probabilities are shown for it.
     include_rows : bool
         Whether a picture may have a mark for each row.
 
@@ -66,7 +72,7 @@ def draw_pictures(
         return NONE | {
             "curve": curve,
             "points": points,
-            "classes": _draw_classes(comparison, choice),
+            "classes": _draw_classes(comparison, choice, prevalences),
             "questions": _draw_questions(comparison, choice) if include_rows else None,
         }
 
@@ -89,7 +95,7 @@ def _draw_curve(comparison):
     return picture, points
 
 
-def _draw_classes(comparison, choice):
+def _draw_classes(comparison, choice, prevalences):
     """Calibration, net benefit and probabilities of each class, by its index."""
     from tamis.inspection import CalibrationDisplay, DecisionCurveDisplay, ProbabilityDisplay
 
@@ -100,6 +106,7 @@ def _draw_classes(comparison, choice):
     for c in map(int, classes):
         label, risk = problem.classes[c], rows.risks[:, c]
         about = {"pos_label": label, "sample_weight": rows.weights}
+        about["prevalence"] = prevalences[c]
         calibrated, benefit, chances = (_new_figure(4.4, 3.6, _MARGINS) for _ in range(3))
         shown = CalibrationDisplay.from_predictions(
             labels, risk, groups=problem.groups, ax=calibrated[1], **about

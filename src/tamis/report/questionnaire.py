@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tamis.models._registry import as_model
 from tamis.report.questionnaire_engines import Policy, Question, make_engine
 from tamis.tables.errors import InputError
+from tamis.tables.prevalence import Prevalence, find_prevalence, why_not_likeliest
 from tamis.tables.table_model import TableModel
 
 __all__ = ["Outcome", "Questionnaire", "Step"]
@@ -48,14 +49,21 @@ class Outcome:
     label : object
         The predicted class.
     probabilities : ndarray of shape (n_classes,)
+        At the prevalence of the questionnaire.
     refer : bool
         Whether a person should decide, because no class is probable enough.
+    largest : float
+        The probability that this was decided by.
+    reason : str or None
+        Why the label is not the most probable class; None if it is.
     """
 
     status: str
     label: Any
     probabilities: np.ndarray
     refer: bool
+    largest: float
+    reason: str | None
 
 
 class Questionnaire:
@@ -72,13 +80,20 @@ class Questionnaire:
     max_questions : int or None, default=None
         Largest number of answers; unavailable ones do not count.
     reject : float or None, default=None
-        Refer to a person if the largest probability at the end is below this.
+        Refer to a person if the largest probability at the end is below this: that of
+        `predict_proba`, or at `prevalence` if it is stated.
     flip_risk : float or None, default=None
         For primal-dual models whose decision is a distance: stop if the label would change for at
         most this share of typical remaining answers.
+    prevalence : float, mapping of class to float, Prevalence or None, default=None
+        Class frequencies that probabilities are shown for: the share of the positive class of
+        two, or of the classes that are named. None: as in the training rows. The labels are those
+        of `predict` at any prevalence, unless errors have costs.
 
     Attributes
     ----------
+    prevalence : Prevalence
+        Class frequencies of the probabilities; ``prevalence.sentence()`` states them.
     history : list of Step
         Questions that were answered or unavailable, in order.
 
@@ -103,6 +118,7 @@ class Questionnaire:
         max_questions: int | None = None,
         reject: float | None = None,
         flip_risk: float | None = None,
+        prevalence: Any = None,
     ) -> None:
         found = as_model(model, "asked")
         if not isinstance(found, TableModel):
@@ -112,7 +128,8 @@ class Questionnaire:
             )
         self.model = found
         self.max_questions, self.reject, self.flip_risk = max_questions, reject, flip_risk
-        self.engine = make_engine(found, flip_risk)
+        self.prevalence: Prevalence = find_prevalence(found, prevalence)
+        self.engine = make_engine(found, self.prevalence, flip_risk)
         self.history: list[Step] = []
         self._asked: list[int] = []
         self._proceed()
@@ -168,15 +185,27 @@ class Questionnaire:
         return self
 
     def probabilities(self) -> NDArray[np.float64]:
-        """Probabilities of the classes with the answers so far."""
-        return self.model.calibrated(self.engine.probabilities()[None])[0]
+        """Probabilities of the classes with the answers so far, at the prevalence."""
+        return self.model.calibrated(self.engine.probabilities()[None], self.prevalence.shares)[0]
 
     def outcome(self) -> Outcome:
         """The label with the answers so far, and whether there is another question."""
-        codes, probabilities = self.model.decided(self.engine.probabilities()[None])
-        label, best = self.model.classes_.tolist()[codes[0]], float(probabilities[0].max())
+        model, predicted = self.model, self.engine.probabilities()[None]
+        (code,), (shown,) = model.decided(predicted, prevalence=self.prevalence.shares)
+        stated = shown if self.prevalence.is_stated else model.calibrated(predicted)[0]
+        best, first = float(stated.max()), int(shown.argmax())
+        reason = None if shown[code] == shown[first] else why_not_likeliest(model, code, first)
         refer = self.reject is not None and best < self.reject
-        return Outcome(self._status, label, probabilities[0], refer)
+        return Outcome(self._status, model.classes_.tolist()[code], shown, refer, best, reason)
+
+    @property
+    def reject_where(self) -> str:
+        """At which class frequencies probabilities are compared with `reject`, in words."""
+        if self.prevalence.is_stated or np.allclose(self.prevalence.shares, self.model.priors):
+            return "at this prevalence"
+        if np.ptp(self.model.priors) < 1e-9:
+            return "where classes are given the same say"
+        return "at the class frequencies that the model decides by"
 
     def _current(self, what):
         if self._next is None:

@@ -13,6 +13,7 @@ from scipy import sparse
 from tamis.report.questionnaire_fields import Field, fields_of
 from tamis.report.questionnaire_terms import After, Terms, make_terms
 from tamis.tables.errors import InputError
+from tamis.tables.prevalence import Prevalence, find_prevalence
 from tamis.tables.table_model import TableModel
 
 __all__ = ["Engine", "InOrder", "Policy", "Question", "make_engine"]
@@ -108,6 +109,8 @@ class InOrder:
     Parameters
     ----------
     model : TableModel
+    prevalence : Prevalence
+        Of expected costs, and where probabilities are shown for it.
     flip_risk : float or None
         For decisions that are not sums over features: stop if the estimated probability that the
         label changes is at most this. None: ask for all of them.
@@ -120,8 +123,11 @@ class InOrder:
         Values that stand for the unknown ones otherwise.
     """
 
-    def __init__(self, model: TableModel, flip_risk: float | None = None) -> None:
-        self.model, self.after, self.flip_risk = model, After.of(model), flip_risk
+    def __init__(
+        self, model: TableModel, prevalence: Prevalence, flip_risk: float | None = None
+    ) -> None:
+        self.model, self.flip_risk = model, flip_risk
+        self.prevalence, self.after = prevalence, After.of(model, prevalence)
         self.terms: Terms | None = make_terms(model)
         self.draws = None
         if self.terms is not None:
@@ -174,7 +180,8 @@ class InOrder:
         return self.model.estimator.predict_proba(rows)
 
     def _label(self, rows):
-        return self.model.decided(self._predict(rows))[0]
+        shares = self.prevalence.shares
+        return self.model.decided(self._predict(rows), prevalence=shares)[0]
 
     def _is_settled(self, left, reject):
         label = int(self._label(self._row[None])[0])
@@ -217,12 +224,16 @@ def _draw(model, fields):
     return draws
 
 
-def make_engine(model: TableModel, flip_risk: float | None = None) -> Engine:
+def make_engine(
+    model: TableModel, prevalence: Prevalence | None = None, flip_risk: float | None = None
+) -> Engine:
     """What asks the questions of a model.
 
     Parameters
     ----------
     model : TableModel
+    prevalence : Prevalence or None
+        See `InOrder`; None: of the training rows.
     flip_risk : float or None
         See `InOrder`.
 
@@ -243,7 +254,7 @@ def make_engine(model: TableModel, flip_risk: float | None = None) -> Engine:
             "question at a time; use tamis predict, or tamis pick with another method."
         )
     if not model.asks:
-        return InOrder(model, flip_risk)
+        return InOrder(model, prevalence or find_prevalence(model), flip_risk)
     if flip_risk is not None:
         raise InputError(
             "--flip-risk is not for datum-wise models: they decide when to stop themselves."

@@ -13,6 +13,7 @@ from tamis.datumwise.costs import as_integers, whole_costs
 from tamis.report.questionnaire import Questionnaire
 from tamis.report.questionnaire_engines import InOrder
 from tamis.report.questionnaire_terms import After
+from tamis.tables.prevalence import why_not_likeliest
 
 __all__ = ["make_form"]
 
@@ -50,15 +51,26 @@ def make_form(
         "settings": {
             "max_questions": questionnaire.max_questions,
             "reject": questionnaire.reject,
+            "reject_where": questionnaire.reject_where,
             "flip_risk": questionnaire.flip_risk,
         },
-        "after": asdict(After.of(model)),
+        "prevalence": questionnaire.prevalence.sentence(on_page=True),
+        "reasons": _reasons(model),
+        "after": asdict(After.of(model, questionnaire.prevalence)),
         "questions": [
             {"name": question.name, "fields": [asdict(one) for one in question.fields]}
             for question in questionnaire.questions
         ],
         "model": make(engine, model.estimator),
     }
+
+
+def _reasons(model):
+    """Why a label is not the most probable class: one sentence, or one per label and class."""
+    if model.misclassification is None:
+        return why_not_likeliest(model, 0, 1)
+    places = range(model.classes_.size)
+    return [[why_not_likeliest(model, label, best) for best in places] for label in places]
 
 
 def _sum_or_distance(engine, estimator):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tamis.models.linear_form import linear_form
 from tamis.report.questionnaire_fields import Field, fields_of
+from tamis.tables.prevalence import Prevalence
 from tamis.tables.table_model import TableModel
 
 __all__ = ["After", "FieldTerms", "Terms", "make_terms"]
@@ -139,6 +140,12 @@ class After:
     positive, threshold : int and float, or None
     costs : list of list of float, or None
         Costs of errors, by true and predicted class: the label has the smallest expected cost.
+    shown : list of float
+        Logarithms of the class frequencies that probabilities are shown for, over those that the
+        model assumes.
+    referred : list of float
+        The same for the probabilities that decide whether a person is asked: as in prediction,
+        those of the model, unless a prevalence is stated.
     """
 
     temperature: float
@@ -146,12 +153,15 @@ class After:
     site_intercept: list[float]
     positive: int | None
     threshold: float | None
-    costs: list[list[float]] | None = None
+    costs: list[list[float]] | None
+    shown: list[float]
+    referred: list[float]
 
     @classmethod
-    def of(cls, model: TableModel) -> After:
-        """Of a model."""
-        site, costs = model.recalibration, model.decision_costs
+    def of(cls, model: TableModel, prevalence: Prevalence) -> After:
+        """Of a model, whose probabilities are shown at a prevalence."""
+        site, costs = model.recalibration, model.costs_at(prevalence.shares)
+        shown = np.log(prevalence.shares / model.priors)
         return cls(
             float(model.temperature),
             1.0 if site is None else float(site.temperature),
@@ -159,6 +169,8 @@ class After:
             None if model.threshold is None else model.positive_index,
             None if model.threshold is None else float(model.threshold),
             None if costs is None else costs.tolist(),
+            shown.tolist(),
+            shown.tolist() if prevalence.is_stated else [0.0] * shown.size,
         )
 
     def is_settled(self, margins: NDArray, label: int, reject: float | None) -> bool:
@@ -194,6 +206,8 @@ class After:
                 return False
         if reject is None:
             return True
+        more = np.array(self.referred)
+        shown = shown + more[:, None] - more[None, :]
         bounds = [_share_bounds(shown, c) for c in range(len(shown))]
         kept = any(low >= reject + _SLACK for low, _ in bounds)
         return kept or all(high < reject - _SLACK for _, high in bounds)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis._array import is_sparse
@@ -39,8 +40,8 @@ class Margins:
     probabilities : ndarray of shape (n_rows,)
         Probabilities of the predicted classes.
     margins : ndarray of shape (n_rows,)
-        Logarithm of the predicted class's probability over the runner-up's. Negative if a
-        threshold overruled the most probable class.
+        Logarithm of the predicted class's probability over the runner-up's. Negative if another
+        class is more probable at the prevalence that is shown.
     features : list of str
         Counted features.
     values : ndarray of shape (n_rows, n_features)
@@ -101,7 +102,9 @@ class Sequences:
     probabilities: list
 
 
-def explain_margins(model: TableModel, table: Columns) -> Margins:
+def explain_margins(
+    model: TableModel, table: Columns, prevalence: NDArray | None = None
+) -> Margins:
     """Contributions of features to the margin of the predicted class over the runner-up.
 
     Parameters
@@ -109,13 +112,17 @@ def explain_margins(model: TableModel, table: Columns) -> Margins:
     model : TableModel
         A model of centers, medians or primal-dual.
     table : Columns
+    prevalence : ndarray of shape (n_classes,) or None
+        Class frequencies that probabilities are given for; None: those the model assumes.
 
     Returns
     -------
     margins : Margins
     """
     X = model.prepare(table)
-    predicted, probabilities = model.decided(model.estimator.predict_proba(X))
+    predicted, probabilities = model.decided(
+        model.estimator.predict_proba(X), prevalence=prevalence
+    )
     runners_up = _second(predicted, probabilities)
     explanation = model.estimator.explain(X)
     features = list(dict.fromkeys(model.preparation.features))
@@ -140,6 +147,9 @@ def explain_margins(model: TableModel, table: Columns) -> Margins:
         site = model.recalibration
         values, base = values / site.temperature, base / site.temperature
         base = base + site.intercept[predicted] - site.intercept[runners_up]
+    if prevalence is not None:
+        logs = np.log(prevalence / model.priors)
+        base = base + logs[predicted] - logs[runners_up]
     return Margins(
         labels=model.classes_[predicted],
         runners_up=model.classes_[runners_up],
@@ -151,7 +161,9 @@ def explain_margins(model: TableModel, table: Columns) -> Margins:
     )
 
 
-def explain_nearest(model: TableModel, table: Columns, n_nearest: int) -> Nearest:
+def explain_nearest(
+    model: TableModel, table: Columns, n_nearest: int, prevalence: NDArray | None = None
+) -> Nearest:
     """Nearest landmarks of each row.
 
     Parameters
@@ -160,6 +172,8 @@ def explain_nearest(model: TableModel, table: Columns, n_nearest: int) -> Neares
         A model of landmarks.
     table : Columns
     n_nearest : int
+    prevalence : ndarray of shape (n_classes,) or None
+        Class frequencies that probabilities are given for; None: those the model assumes.
 
     Returns
     -------
@@ -167,7 +181,9 @@ def explain_nearest(model: TableModel, table: Columns, n_nearest: int) -> Neares
     """
     X = model.prepare(table)
     X = _dense(X)
-    predicted, probabilities = model.decided(model.estimator.predict_proba(X))
+    predicted, probabilities = model.decided(
+        model.estimator.predict_proba(X), prevalence=prevalence
+    )
     explained = model.estimator.explain(X, n_nearest)
     return Nearest(
         model.classes_[predicted],
@@ -178,7 +194,9 @@ def explain_nearest(model: TableModel, table: Columns, n_nearest: int) -> Neares
     )
 
 
-def explain_sequences(model: TableModel, table: Columns) -> Sequences:
+def explain_sequences(
+    model: TableModel, table: Columns, prevalence: NDArray | None = None
+) -> Sequences:
     """The features each row is asked for, and the prediction after each.
 
     Parameters
@@ -186,6 +204,8 @@ def explain_sequences(model: TableModel, table: Columns) -> Sequences:
     model : TableModel
         A datum-wise model.
     table : Columns
+    prevalence : ndarray of shape (n_classes,) or None
+        Class frequencies that probabilities are given for; None: those the model assumes.
 
     Returns
     -------
@@ -197,7 +217,7 @@ def explain_sequences(model: TableModel, table: Columns) -> Sequences:
         questions.names, questions.order, questions.probabilities, strict=True
     ):
         n = int((order >= 0).sum())
-        predicted, probabilities = model.decided(running[: n + 1])
+        predicted, probabilities = model.decided(running[: n + 1], prevalence=prevalence)
         asked.append(names[:n].tolist())
         labels.append(model.classes_[predicted])
         chances.append(probabilities[np.arange(n + 1), predicted])

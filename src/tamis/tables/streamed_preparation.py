@@ -83,6 +83,8 @@ class ColumnSurvey:
         Rows of each category, or of each word, for the columns that are not numbers.
     rows : Sketch
         Hashes of the rows.
+    class_weights : ndarray of shape (n_classes,)
+        Sum of the weights of each class; without weights, its rows.
     lost_words : frozenset of str
         Text columns of which some rare words were dropped.
     """
@@ -92,6 +94,7 @@ class ColumnSurvey:
     ranges: NDArray[np.float64]
     counts: dict[str, Counter]
     rows: Sketch
+    class_weights: NDArray[np.float64]
     lost_words: frozenset[str] = frozenset()
 
     def merge(self, other: ColumnSurvey) -> ColumnSurvey:
@@ -115,6 +118,7 @@ class ColumnSurvey:
             ranges,
             self.counts,
             self.rows.merge(other.rows),
+            self.class_weights + other.class_weights,
             lost,
         )
 
@@ -146,12 +150,17 @@ def survey_columns(
     survey : ColumnSurvey
     """
     look = partial(
-        _look, kinds=stream.kinds, vectorizer=vectorizer, ngrams=ngrams, ignored=ignored
+        _look,
+        kinds=stream.kinds,
+        n_classes=len(stream.classes),
+        vectorizer=vectorizer,
+        ngrams=ngrams,
+        ignored=ignored,
     )
     return stream.run(look, ColumnSurvey.merge)
 
 
-def _look(chunk, kinds, vectorizer, ngrams, ignored):
+def _look(chunk, kinds, n_classes, vectorizer, ngrams, ignored):
     table = chunk.table
     numeric = table.numeric
     if is_sparse(numeric):
@@ -172,9 +181,9 @@ def _look(chunk, kinds, vectorizer, ngrams, ignored):
             counts[name] = words_in_rows(values, vectorizer, ngrams)
     rows = Sketch(_COUNTED_ROWS).add(hash_table(table, ignored))
     ranges = np.column_stack([lows, highs]).astype(np.float64)
-    return ColumnSurvey(
-        table.n_rows, np.append(missing, lost).astype(np.int64), ranges, counts, rows
-    )
+    missing = np.append(missing, lost).astype(np.int64)
+    of_class = np.bincount(chunk.codes, chunk.weights, n_classes).astype(np.float64)
+    return ColumnSurvey(table.n_rows, missing, ranges, counts, rows, of_class)
 
 
 def lay_out_columns(

@@ -29,6 +29,7 @@ from tamis._base import (
     encode_labels,
     require_two_classes,
 )
+from tamis.tables.deciding import assumed_frequencies
 from tamis.tables.errors import InputError, in_python
 from tamis.tables.frames import as_raw, is_frame, read_columns
 from tamis.tables.narrow import narrow
@@ -194,6 +195,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         given = {} if weights is None else {"sample_weight": decided(weights)}
         inner.fit(matrix, classes[codes], **given)
         counts = np.bincount(codes, weights, classes.size)
+        frequencies = counts / counts.sum()
         self.estimator_ = used = inner
         narrowed = narrow(inner)
         if narrowed is not None:
@@ -205,7 +207,8 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
             target="target",
             preparation=preparation,
             estimator=used,
-            priors=counts / counts.sum(),
+            priors=assumed_frequencies(inner, frequencies),
+            frequencies=frequencies,
             is_dense=not is_sparse(matrix),
         )
         return self

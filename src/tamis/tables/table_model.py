@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tamis._array import Matrix, is_sparse
 from tamis._base import RECORD_VERSION, Record, adjust, check_version, plain, softmax
 from tamis._base.plain_values import write_value
+from tamis.tables.deciding import decide, decide_by_cost
 from tamis.tables.prediction_sets import SetCalibration, check_coverage
 from tamis.tables.preparation import Preparation
 from tamis.tables.table import Columns
@@ -84,7 +85,9 @@ class TableModel:
         Cost of predicting each class (columns) for rows of each class (rows): the class of the
         smallest expected cost is predicted.
     frequencies : ndarray of shape (n_classes,) or None
-        Class frequencies that expected costs are about.
+        Class frequencies of the training rows, by their weights, or of the rows that the model
+        was recalibrated on; None if a file of an earlier version does not have them. Expected
+        costs are about them.
     descriptions : dict of str to dict
         Descriptions of the features: question, unit, type, choices, min, max, cost, group.
     scores : dict
@@ -160,7 +163,12 @@ class TableModel:
         probabilities = self.recalibration.apply(adjust(probabilities, self.temperature))
         return adjust(probabilities, 1.0, self.priors, priors)
 
-    def predict_rows(self, table: Columns, priors: ArrayLike | None = None) -> Predicted:
+    def predict_rows(
+        self,
+        table: Columns,
+        priors: ArrayLike | None = None,
+        prevalence: ArrayLike | None = None,
+    ) -> Predicted:
         """Labels, probabilities, and the features each row was asked for.
 
         Parameters
@@ -169,6 +177,8 @@ class TableModel:
             With all columns that the preparation requires.
         priors : ndarray of shape (n_classes,) or None
             As in `predict_proba`.
+        prevalence : ndarray of shape (n_classes,) or None
+            As in `decided`.
 
         Returns
         -------
@@ -176,32 +186,51 @@ class TableModel:
         """
         X = self.prepare(table)
         if not self.asks:
-            return self._say(self.estimator.predict_proba(X), priors)
+            return self._say(self.estimator.predict_proba(X), priors, prevalence)
         acquired = self.estimator.acquire(X)
         names = self.estimator.process_.names
         asked = [
             names[order[:n]].tolist()
             for order, n in zip(acquired.order, acquired.n_questions, strict=True)
         ]
-        return self._say(acquired.probabilities, priors, asked)
+        return self._say(acquired.probabilities, priors, prevalence, asked)
 
-    def _say(self, predicted, priors, asked=None):
-        """Labels and probabilities from those of the classifier.
-
-        A threshold was chosen for its sensitivity, which does not depend on class frequencies:
-        other priors change the probabilities, but not the labels.
-        """
-        codes, probabilities = self.decided(predicted, priors)
+    def _say(self, predicted, priors, prevalence, asked=None):
+        """Labels and probabilities from those of the classifier."""
+        codes, probabilities = self.decided(predicted, priors, prevalence)
         return Predicted(self.classes_[codes], probabilities, asked)
 
     def decided(
-        self, predicted: NDArray, priors: ArrayLike | None = None
+        self,
+        predicted: NDArray,
+        priors: ArrayLike | None = None,
+        prevalence: ArrayLike | None = None,
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Class indices and the model's probabilities, from those of its classifier."""
+        """Class indices and the model's probabilities, from those of its classifier.
+
+        Parameters
+        ----------
+        predicted : ndarray of shape (n_rows, n_classes)
+            Probabilities of the classifier.
+        priors : ndarray of shape (n_classes,) or None
+            Class frequencies that probabilities are given for, and labels decided by. A threshold
+            was chosen for its sensitivity, which does not depend on them: it stays.
+        prevalence : ndarray of shape (n_classes,) or None
+            Instead of `priors`: class frequencies that probabilities are given for, while the
+            labels are those without it. Only expected costs are about it, too.
+
+        Returns
+        -------
+        codes : ndarray of int of shape (n_rows,)
+        probabilities : ndarray of shape (n_rows, n_classes)
+        """
         probabilities = before = self.calibrated(predicted, priors)
+        if prevalence is not None:
+            probabilities = self.calibrated(predicted, prevalence)
         if self.misclassification is not None:
             if priors is None:
-                before = self.calibrated(predicted, self.frequencies)
+                stated = self.frequencies if prevalence is None else prevalence
+                before = self.calibrated(predicted, stated)
             return decide_by_cost(before, self.misclassification), probabilities
         if self.threshold is not None:
             before = self.tempered(predicted)
@@ -213,9 +242,13 @@ class TableModel:
 
         They contain the change from the priors to the frequencies.
         """
+        return self.costs_at(self.frequencies)
+
+    def costs_at(self, prevalence: ArrayLike | None) -> NDArray[np.float64] | None:
+        """As `decision_costs`, for other class frequencies."""
         if self.misclassification is None:
             return None
-        return (self.frequencies / self.priors)[:, None] * self.misclassification
+        return (np.asarray(prevalence) / self.priors)[:, None] * self.misclassification
 
     @property
     def positive_index(self) -> int | None:
@@ -264,6 +297,7 @@ class TableModel:
             "threshold": plain(self.threshold),
             "temperature": plain(self.temperature),
             "priors": plain(self.priors),
+            "frequencies": plain(self.frequencies),
             "recalibration": None,
             "calibration": None if self.calibration is None else self.calibration.to_record(),
             "preparation": write_preparation(self.preparation),
@@ -274,10 +308,7 @@ class TableModel:
             "estimator": {"model": type(self.estimator).__name__, **self.estimator.to_record()},
         }
         if self.misclassification is not None:
-            record["misclassification"] = {
-                "costs": plain(self.misclassification),
-                "frequencies": plain(self.frequencies),
-            }
+            record["misclassification"] = {"costs": plain(self.misclassification)}
         if self.recalibration is not None:
             values = vars(self.recalibration)
             record["recalibration"] = {name: plain(value) for name, value in values.items()}
@@ -350,30 +381,20 @@ class TableModel:
         kept = taken.optional("calibration")
         if kept is not None:
             model.calibration = SetCalibration.from_record(kept, C)
-        if "misclassification" in taken:  # models of earlier versions do not have it
+        if taken.peek("frequencies") is not None:
+            model.frequencies = taken.numbers("frequencies", (C,), low=0.0)
+            taken.require(model.frequencies.sum() > 0, "frequencies", "above 0 somewhere")
+        elif "frequencies" in taken:  # models of earlier versions do not have it
+            taken.take("frequencies")
+        if "misclassification" in taken:  # nor this
             decided = taken.part("misclassification")
             model.misclassification = decided.numbers("costs", (C, C), low=0.0)
-            model.frequencies = decided.numbers("frequencies", (C,), low=0.0)
+            if "frequencies" in decided:  # its place in earlier versions
+                model.frequencies = decided.numbers("frequencies", (C,), low=0.0)
             decided.finish()
+            known = model.frequencies is not None
+            taken.require(known, "frequencies", "numbers with costs of errors")
             taken.require((model.priors > 0).all(), "priors", "above 0 with costs of errors")
             taken.require(threshold is None, "misclassification", "absent with a threshold")
         taken.finish()
         return model
-
-
-def decide_by_cost(probabilities, costs):
-    """Class indices of the smallest expected cost, ties to the first."""
-    return (probabilities @ costs).argmin(axis=1)
-
-
-def decide(probabilities, positive=None, threshold=None):
-    """Class indices: the largest probability, ties to the first; or by a threshold.
-
-    With a threshold, the positive class is predicted where its probability reaches it, and the
-    largest of the others elsewhere.
-    """
-    if threshold is None:
-        return probabilities.argmax(axis=1)
-    others = probabilities.copy()
-    others[:, positive] = -1.0
-    return np.where(probabilities[:, positive] >= threshold, positive, others.argmax(axis=1))

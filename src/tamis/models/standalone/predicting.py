@@ -54,7 +54,7 @@ def predict(model: dict, row: Any) -> Any:
     shares = predict_proba(model, row)
     decided = model.get("misclassification") if model["model"] == "TableModel" else None
     if decided is not None:
-        ratios = zip(shares.values(), decided["frequencies"], model["priors"], strict=True)
+        ratios = zip(shares.values(), model["frequencies"], model["priors"], strict=True)
         based = [share * new / old for share, new, old in ratios]
         columns = zip(*decided["costs"], strict=True)
         costs = [sum(map(operator.mul, based, column)) for column in columns]

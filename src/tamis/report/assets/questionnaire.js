@@ -94,9 +94,11 @@ class After {
     return softmax(decisions.map(d => d / this.temperature));
   }
 
-  shares(decisions) {
+  // For the class frequencies that the model assumes, or others: logarithms of new over old.
+  shares(decisions, change = null) {
     const scale = this.temperature * this.site_temperature;
-    return softmax(decisions.map((d, c) => d / scale + this.site_intercept[c]));
+    return softmax(decisions.map((d, c) =>
+      d / scale + this.site_intercept[c] + (change === null ? 0 : change[c])));
   }
 
   label(decisions) {
@@ -138,7 +140,9 @@ class After {
       }
     }
     if (reject === null) return true;
-    const bounds = margins.map((_, c) => shareBounds(shown, c));
+    const referred = shown.map((row, c) =>
+      row.map((m, k) => m + this.referred[c] - this.referred[k]));
+    const bounds = margins.map((_, c) => shareBounds(referred, c));
     return bounds.some(([low]) => low >= reject + SLACK)
       || bounds.every(([, high]) => high < reject - SLACK);
   }

@@ -115,7 +115,7 @@ function startPage(form) {
   }
 
   function showResult(now) {
-    const label = form.classes[now.label], best = Math.max(...now.probabilities);
+    const label = form.classes[now.label], share = percent(now.probabilities[now.label]);
     const why = {
       settled: form.model.kind === "sum"
         ? "No other answer within the range of the training data can change this."
@@ -125,9 +125,10 @@ function startPage(form) {
     }[now.status];
     const heading = now.refer ? "A person should decide" : `${form.target}: ${label}`;
     const lines = now.refer
-      ? [`No class reaches the probability of ${percent(form.settings.reject)} that was asked for; `
-        + `the largest is ${percent(best)}.`, why]
-      : [`Probability ${percent(now.probabilities[now.label])}.`, why];
+      ? [`No class reaches the probability of ${percent(form.settings.reject)} that was asked for, `
+        + `${form.settings.reject_where}; the largest is ${percent(now.largest)}.`, why]
+      : [now.reason === null ? `Probability ${share}.`
+        : `It decides for ${label} at ${share}: ${now.reason}.`, why];
     get("result").replaceChildren(element("h2", heading), ...lines.map(line => element("p", line)));
   }
 
@@ -184,6 +185,7 @@ function startPage(form) {
     const now = talk.outcome();
     const text = JSON.stringify({
       digest: form.digest, answers: record(), status: now.status, refer: now.refer,
+      prevalence: form.prevalence,
       label: form.classes[now.label],
       probabilities: Object.fromEntries(form.classes.map((c, k) => [c, now.probabilities[k]])),
     });
@@ -222,6 +224,7 @@ function startPage(form) {
   get("again").addEventListener("click", () => { log(); begin(); });
   get("save").addEventListener("click", save);
   addEventListener("pagehide", log);
+  get("prevalence").textContent = form.prevalence;
   begin();
   return () => talk;
 }

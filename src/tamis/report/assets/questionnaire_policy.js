@@ -172,14 +172,18 @@ class Questionnaire {
   }
 
   probabilities() {
-    return this.after.shares(this.engine.decisions());
+    return this.after.shares(this.engine.decisions(), this.after.shown);
   }
 
   outcome() {
-    const decisions = this.engine.decisions(), probabilities = this.after.shares(decisions);
-    const { reject } = this.form.settings;
-    const refer = reject !== null && largest(probabilities) < reject;
-    return { status: this.status, label: this.after.label(decisions), probabilities, refer };
+    const decisions = this.engine.decisions(), { reject } = this.form.settings;
+    const probabilities = this.probabilities(), label = this.after.label(decisions);
+    const best = largest(this.after.shares(decisions, this.after.referred));
+    const refer = reject !== null && best < reject;
+    const first = firstLargest(probabilities), { reasons } = this.form;
+    const why = typeof reasons === "string" ? reasons : reasons[label][first];
+    const reason = probabilities[label] >= probabilities[first] - EQUAL ? null : why;
+    return { status: this.status, label, probabilities, refer, largest: best, reason };
   }
 
   proceed() {

@@ -116,8 +116,14 @@
     const one = clinical.classes[positive.value], t = clinical.thresholds[threshold.value], pi = shares[prevalence.value];
     const [n, m] = one.totals, hits = one.found[threshold.value], alarms = one.alarms[threshold.value];
     const se = hits / n, sp = 1 - alarms / m;
-    at("threshold-label").textContent = t.toFixed(2);
-    threshold.setAttribute("aria-valuetext", "probability " + t.toFixed(2));
+    // The threshold as a risk at this prevalence, by Bayes' rule.
+    const odds = t / (1 - t) * pi / (1 - pi) / (one.assumed / (1 - one.assumed)), risk = odds / (1 + odds);
+    let limit = t.toFixed(2);
+    if (clinical.is_two_class && Math.abs(pi - one.assumed) > 1e-9)
+      limit += clinical.is_balanced ? " at equal class frequencies, a risk of " + percent(risk, 1) + " here"
+        : " at the model's class frequencies, a risk of " + percent(risk, 1) + " here";
+    at("threshold-label").textContent = limit;
+    threshold.setAttribute("aria-valuetext", "probability " + limit);
     const told = percent(pi, pi < 0.1 ? 1 : 0) + (Math.abs(pi - one.prevalence) < 1e-9 ? " (as in these data)" : "");
     at("prevalence-label").textContent = told;
     prevalence.setAttribute("aria-valuetext", told);
@@ -130,10 +136,8 @@
       + ", and " + Math.round(1000 * se * pi) + " of these are right.";
     let benefit = null;
     if (clinical.is_two_class) {
-      // The threshold as a risk at this prevalence, by Bayes' rule.
-      const odds = t / (1 - t) * pi / (1 - pi) / (one.assumed / (1 - one.assumed)), risk = odds / (1 + odds);
       benefit = se * pi - (1 - sp) * (1 - pi) * odds;
-      text += " This threshold means a risk of " + percent(risk, 1) + " at this prevalence; net benefit is for that risk.";
+      text += " The threshold is a risk of " + percent(risk, 1) + " at this prevalence; net benefit is for that risk.";
     }
     at("at-benefit").textContent = benefit === null ? "-" : benefit.toFixed(3);
     at("at-meaning").textContent = text;
@@ -142,9 +146,9 @@
   function showClass() {
     const one = clinical.classes[positive.value];
     clinical.classes.forEach((_, place) => { at("class-" + place).hidden = String(place) !== positive.value; });
-    shares = [...new Set([...usual, one.prevalence])].sort((a, b) => a - b);
+    shares = [...new Set([...usual, one.prevalence, one.shown])].sort((a, b) => a - b);
     prevalence.max = shares.length - 1;
-    prevalence.value = shares.indexOf(one.prevalence);
+    prevalence.value = shares.indexOf(one.shown);
     const nearest = clinical.thresholds.map((t) => Math.abs(t - one.threshold));
     threshold.value = nearest.indexOf(Math.min(...nearest));
     showThreshold();
