@@ -181,6 +181,20 @@ def test_max_per_group_limits_every_group(cancer, selection):
     assert np.unique(kinds[loose.support_], return_counts=True)[1].max() > 1
 
 
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_kept_features_count_in_their_group(cancer, selection):
+    X, y = cancer
+    kinds = kinds_of(X.columns)
+    keep = np.flatnonzero(kinds == kinds[27])[:2].tolist()
+    options = {"feature_groups": kinds, "selection": selection, "head": "lda", "keep": keep}
+    for most, n_of_kind in ((1, 2), (2, 2), (3, 3)):
+        path = PanelClassifier(max_per_group=most, **options).fit_path(X, y)
+        sizes = np.unique(kinds[path.features(len(path) - 1)], return_counts=True)
+        of_kind = dict(zip(*sizes, strict=True))
+        assert of_kind.pop(kinds[27]) == n_of_kind
+        assert max(of_kind.values()) <= most
+
+
 def test_costs_make_dear_features_rare(cancer):
     X, y = cancer
     best = PanelClassifier(1, head="lda").fit(X, y)

@@ -37,7 +37,8 @@ def compiled_arguments(free, kept, codes, n_classes, weights, folds, alpha, size
     is_class = np.array(oracle.targets_of(codes, n_classes))
     fold_starts = np.searchsorted(folds, np.arange(N_FOLDS + 1))
     problems = Problems(is_class, weights, fold_starts, alpha)
-    return kept.copy(), candidates, problems, Limits(np.asarray(limits[0]), limits[1])
+    set_of = np.asarray(limits[0])
+    return kept.copy(), candidates, problems, Limits(set_of, np.full(set_of.max() + 1, limits[1]))
 
 
 CASES = {

@@ -35,7 +35,7 @@ def test_the_temperature_minimises_the_log_loss(n_classes, scale):
         loss, bounds=(low - 5, low + 5), method="bounded", options={"xatol": 1e-10}
     )
     losses = np.empty(codes.size)
-    temperature = tempered_losses(decisions, codes, weights, losses)
+    temperature = tempered_losses(decisions, codes, weights, 0.0, losses)
     assert_allclose(weights @ losses, best.fun, rtol=1e-9)
     assert_allclose(temperature, np.exp(-best.x), rtol=1e-4)
 
@@ -44,17 +44,17 @@ def test_decisions_without_any_sense_are_flattened():
     decisions, codes, weights = make_decisions(3)
     wrong = -decisions  # worse than none at any temperature
     losses = np.empty(codes.size)
-    temperature = tempered_losses(wrong, codes, weights, losses)
+    temperature = tempered_losses(wrong, codes, weights, 0.0, losses)
     assert temperature > 1e3
     assert_allclose(losses, np.log(3), rtol=1e-3)
-    assert tempered_losses(np.zeros_like(wrong), codes, weights, losses) == 1.0
+    assert tempered_losses(np.zeros_like(wrong), codes, weights, 0.0, losses) == 1.0
     assert_allclose(losses, np.log(3))
 
 
 def test_perfect_decisions_have_a_finite_temperature_and_hardly_any_loss():
     codes = np.arange(30) % 3
     losses = np.empty(30)
-    temperature = tempered_losses(np.eye(3)[codes], codes, np.ones(30), losses)
+    temperature = tempered_losses(np.eye(3)[codes], codes, np.ones(30), 0.0, losses)
     assert 0 < temperature < 0.1
     assert losses.max() < 1e-6
 
@@ -89,7 +89,7 @@ def test_the_head_with_the_least_loss_is_chosen_and_a_kernel_must_be_clearly_bet
     for gain in np.linspace(0, 1, 41):
         decisions, codes = make_gain(gain)
         for d, row in zip(decisions, losses, strict=True):
-            tempered_losses(d, codes, share, row)
+            tempered_losses(d, codes, share, 0.0, row)
         difference = losses[1] - losses[2]
         error = difference.std(ddof=1) / np.sqrt(200)
         n_close += 0 < difference.mean() < error
@@ -117,7 +117,7 @@ def test_without_a_linear_head_the_best_kernel_is_chosen():
     decisions = np.stack([-margins, margins], axis=2)[None]
     chosen = choose_heads(decisions, codes, np.ones(100), settings_of("kernel"))[0]
     losses = np.empty(100)
-    expected = [tempered_losses(d, codes, np.full(100, 0.01), losses) for d in decisions[0]]
+    expected = [tempered_losses(d, codes, np.full(100, 0.01), 0.0, losses) for d in decisions[0]]
     assert chosen.temperature == expected[chosen.place]
     assert chosen.loss < np.log(2)
 

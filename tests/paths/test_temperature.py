@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from tamis.paths.temperature import fit_temperature
+from tamis.paths.temperature import fit_temperature, match_folds
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 40.0])
@@ -23,8 +23,41 @@ def test_the_temperature_of_generated_labels_is_found(temperature):
 
 def test_temperature_at_the_ends():
     right = np.eye(3)[[0, 1, 2]] * 5
-    assert fit_temperature(right, np.array([0, 1, 2]), np.ones(3)) < 0.1
+    assert fit_temperature(right, np.array([0, 1, 2]), np.ones(3), np.inf) < 0.1
     assert fit_temperature(right, np.array([1, 2, 0]), np.ones(3)) > 1e3
     assert fit_temperature(right, np.array([0, 1, 2]), np.zeros(3)) == 1.0
     unseen = np.array([[0.0, -np.inf], [1.0, -np.inf]])
     assert np.isfinite(fit_temperature(unseen, np.array([0, 1]), np.ones(2)))
+
+
+@pytest.mark.parametrize("n", [4, 100])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])
+def test_rows_that_are_all_right_make_nothing_certain(n, scale):
+    codes = np.arange(n) % 2
+    decisions = scale * np.eye(2)[codes]
+    sure = softmax(decisions / fit_temperature(decisions, codes, np.ones(n)), axis=1)
+    np.testing.assert_allclose(sure[np.arange(n), codes], (n + 1) / (n + 2), rtol=1e-6)
+    weighted = fit_temperature(decisions[:2], codes[:2], np.full(2, n / 2), n_rows=n)
+    assert weighted == pytest.approx(fit_temperature(decisions, codes, np.ones(n)), rel=1e-5)
+
+
+def test_one_wrong_row_leaves_the_temperature_alone_that_is_most_likely():
+    codes = np.arange(100) % 2
+    decisions = np.eye(2)[codes]
+    decisions[0] = decisions[0, ::-1]
+    found = softmax(decisions / fit_temperature(decisions, codes, np.ones(100)), axis=1)
+    np.testing.assert_allclose(found[1:][np.arange(99), codes[1:]], 0.99, rtol=1e-5)
+
+
+def test_a_fold_that_is_far_surer_than_the_others_is_shrunk():
+    rng = np.random.default_rng(0)
+    decisions, fold_of = rng.normal(size=(60, 3)), np.arange(60) % 4
+    assert match_folds(decisions, fold_of) is decisions
+    sure = decisions * np.where(fold_of == 2, 1e6, 1.0)[:, None]
+    matched = match_folds(sure, fold_of)
+    margins = np.diff(np.sort(matched, axis=1)[:, 1:])[:, 0]
+    sizes = [np.median(margins[fold_of == fold]) for fold in range(4)]
+    assert sizes[2] == pytest.approx(2 * np.sort(sizes)[1])
+    np.testing.assert_array_equal(matched[fold_of != 2], decisions[fold_of != 2])
+    unseen = np.where(np.arange(3) == 0, -np.inf, sure)
+    assert np.isfinite(match_folds(unseen, fold_of)[:, 1:]).all()

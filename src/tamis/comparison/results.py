@@ -263,6 +263,7 @@ def calibrate(result, at, problem, rows=slice(None)):
     weights = np.ones(codes.size) if problem.weights is None else problem.weights[rows]
     if problem.times is not None:
         weights = weights / problem.times[rows]  # all copies of one row count once together
+    n_rows = float(weights.sum())
     if problem.balanced:
         weights = weights / np.bincount(codes, weights, n_classes)[codes]
-    return fit_temperature(logs, np.tile(codes, n_repeats), np.tile(weights, n_repeats))
+    return fit_temperature(logs, np.tile(codes, n_repeats), np.tile(weights, n_repeats), n_rows)

@@ -8,7 +8,11 @@ With class means :math:`\mu_c` and covariances :math:`\Sigma_c`, the decision of
 With equal priors :math:`\pi_c` every class has the same say, in the covariance too. Each
 :math:`\Sigma_c` is shrunk towards its diagonal by the formula of Ledoit and Wolf, in units in
 which the features of the class have variance one; a feature that is constant in the class keeps
-the units of all rows. A weight of 2 counts as two rows.
+the units of all rows. A weight of 2 counts as two rows. A class that a feature separates from the
+others by far more than it varies could also have a row in the middle, which happened not to be
+seen: the variance within the classes, :math:`\Sigma_{jj}`, is at least what one such row in each
+of them would make it, :math:`\sum_c \pi_c (\mu_{cj} - m_j)^2 / n_c` with m the mean of the
+:math:`\mu_c`. Without it decisions would be unbounded.
 Shapes: X (n, k), coef (C, k).
 """
 
@@ -44,6 +48,7 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> Li
     unit_of = standardize(X, weights).scale
     covariance = np.zeros((n_features, n_features))
     means = np.zeros((n_classes, n_features))
+    sizes = np.bincount(codes, weights=weights, minlength=n_classes)
     seen = np.zeros(n_classes, dtype=bool)
     for c in range(n_classes):
         rows = np.flatnonzero((codes == c) & (weights > 0))
@@ -52,12 +57,15 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> Li
             means[c], of_class = _shrunk_covariance(X, rows, weights, unit_of)
             covariance += priors[c] * of_class
     covariance /= priors[seen].sum()
+    center = means[seen].mean(axis=0)
+    shares = priors[seen] / (priors[seen].sum() * np.maximum(sizes[seen], 1.0))
+    variance = np.maximum(covariance.diagonal(), shares @ (means[seen] - center) ** 2)
+    covariance[np.diag_indices(n_features)] = variance
     scale = np.sqrt(covariance.diagonal())
     scale[scale == 0] = 1.0
     unit = covariance / np.outer(scale, scale)
-    # A feature that is constant within every class must not divide by zero.
+    # A constant feature must not divide by zero.
     unit[np.diag_indices(n_features)] += 1e-9
-    center = means[seen].mean(axis=0)
     coef = np.linalg.solve(unit, ((means - center) / scale).T).T / scale
     intercept = -0.5 * np.einsum("ck,ck->c", coef, means - center) - coef @ center
     with np.errstate(divide="ignore"):

@@ -104,6 +104,12 @@ class FittedPanel(
             weights = np.ones(X.shape[0])
         else:
             require_class_weights(self.classes_, codes, weights)
+        used = X if weights.all() else X[weights > 0]
+        if not (used.max(axis=0) != used.min(axis=0)).sum():
+            raise ValueError(
+                f"No feature varies: each of the {X.shape[1]} columns of X has the same value in "
+                "all rows. At least one must differ between rows."
+            )
         return X, codes, weights
 
     def _make_choices(self):

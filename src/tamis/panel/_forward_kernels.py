@@ -63,11 +63,12 @@ class Limits(NamedTuple):
     Attributes
     ----------
     set_of : ndarray of int of shape (n_blocks,)
-    most : int
+    most : ndarray of int of shape (n_sets,)
+        At least 1.
     """
 
     set_of: NDArray
-    most: int
+    most: NDArray
 
 
 @compiled
@@ -218,7 +219,7 @@ def forward_steps(kept, candidates, problems, limits, n_steps):
     margins = np.zeros((n_folds, n_problems, n_rows))
     order = np.empty(n_steps, np.int64)
     history = np.empty(n_steps + 1)
-    taken = np.zeros(limits.set_of.size, np.int64)
+    taken = np.zeros(limits.most.size, np.int64)
     blocks = np.arange(limits.set_of.size)  # those that can still be chosen
     current = _refit(design, penalty, coef, margins, problems)
     history[0] = current / total
@@ -249,7 +250,8 @@ def forward_steps(kept, candidates, problems, limits, n_steps):
         history[n_chosen] = current / total
         free = np.ones(blocks.size, np.bool_)
         for j in range(blocks.size):
-            free[j] = j != best and taken[limits.set_of[blocks[j]]] < limits.most
+            of_set = limits.set_of[blocks[j]]
+            free[j] = j != best and taken[of_set] < limits.most[of_set]
         candidates = _remaining(candidates, free)
         blocks = blocks[free]
     return order[:n_chosen], history[: n_chosen + 1]

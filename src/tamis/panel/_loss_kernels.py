@@ -8,11 +8,26 @@ __all__ = ["tempered_losses"]
 
 
 @compiled
-def tempered_losses(decisions, codes, weights, losses):
+def _fill_losses(decisions, codes, s, losses):
+    # Log losses of decisions times s.
+    n, n_classes = decisions.shape
+    for i in range(n):
+        top = -np.inf
+        for c in range(n_classes):
+            top = max(top, s * decisions[i, c])
+        total = 0.0
+        for c in range(n_classes):
+            total += np.exp(s * decisions[i, c] - top)
+        losses[i] = top + np.log(total) - s * decisions[i, codes[i]]
+
+
+@compiled
+def tempered_losses(decisions, codes, weights, least, losses):
     """Fill `losses` (n,) with the log losses at the best temperature; returns that temperature.
 
     Newton's method in the inverse temperature s, in which the loss
-    ``sum_i w_i (logsumexp(s d_i) - s d_iy)`` is convex; decisions (n, C) are finite.
+    ``sum_i w_i (logsumexp(s d_i) - s d_iy)`` is convex; decisions (n, C) are finite. Where the
+    mean loss would fall below `least`, s is the smaller one at which it does not.
     """
     n, n_classes = decisions.shape
     size = 0.0
@@ -56,13 +71,16 @@ def tempered_losses(decisions, codes, weights, losses):
             s = new
             break
         s = new
-    s = max(s, 1e-6 / size)
-    for i in range(n):
-        top = -np.inf
-        for c in range(n_classes):
-            top = max(top, s * decisions[i, c])
-        total = 0.0
-        for c in range(n_classes):
-            total += np.exp(s * decisions[i, c] - top)
-        losses[i] = top + np.log(total) - s * decisions[i, codes[i]]
+    s = max(s, 1e-3 / size)
+    _fill_losses(decisions, codes, s, losses)
+    least *= weights.sum()
+    if weights @ losses < least:
+        low, high = 0.0, s
+        while high - low > 1e-9 * high:
+            s = 0.5 * (low + high)
+            _fill_losses(decisions, codes, s, losses)
+            if weights @ losses < least:
+                high = s
+            else:
+                low = s
     return 1.0 / s

@@ -78,7 +78,8 @@ class PanelClassifier(FittedPanel):
         from which a limited number is selected: a dict from names to features (names or indices),
         a list of such lists, or one label per feature.
     max_per_group : int or None, default=None
-        Features are selected one by one, at most so many of each of `feature_groups`.
+        Features are selected one by one, at most so many of each of `feature_groups`; those to
+        keep count there.
     keep : str, int, list of them or None, default=None
         Features (names or indices) that are always selected and not counted, or names of groups.
     feature_costs : array-like of shape (n_features,) or None, default=None
@@ -286,6 +287,7 @@ class PanelClassifier(FittedPanel):
             settings,
             selection.class_weight,
             None if groups is None else groups[rows],
+            np.repeat(np.arange(len(splits)), [test.size for _, test in splits]),
         )
         return make_path(
             self, X, codes, weights, levels, classes, selection, settings, chosen, groups

@@ -52,7 +52,7 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
         Features that are selected together, or with `max_per_group` limited in number. (`groups`
         of `fit` are sample groups.)
     max_per_group : int or None, default=None
-        At most so many features of each group.
+        At most so many features of each group, those to keep included.
     keep : str, int, list of them or None, default=None
         Features, or groups, that are always selected and not counted.
     feature_costs : array-like of shape (n_features,) or None, default=None
@@ -193,6 +193,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
             settings,
             selection.class_weight,
             None if groups is None else groups[rows],
+            np.repeat(np.arange(len(splits)), [test.size for _, test in splits]),
         )
         cross_validation = CrossValidation(
             X,

@@ -46,6 +46,7 @@ __all__ = [
     "content_folds",
     "decide",
     "dense_columns",
+    "judging_folds",
     "lay_out_forward",
     "members",
     "sample_rows",
@@ -71,7 +72,7 @@ class Choices:
     set_of : ndarray of int64 of shape (n_groups,)
         Set of each group.
     most : int
-        How many groups of a set may be selected.
+        How many groups of a set may be selected, kept ones included.
     """
 
     group_of: NDArray
@@ -81,9 +82,20 @@ class Choices:
     most: int
 
     @property
+    def room(self) -> NDArray[np.int64]:
+        """How many groups of each set may be selected beside the kept ones."""
+        n_kept = np.bincount(self.set_of[self.kept], minlength=int(self.set_of.max()) + 1)
+        return np.maximum(self.most - n_kept, 0)
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Groups that may be selected."""
+        return ~self.kept & (self.room[self.set_of] > 0)
+
+    @property
     def n_choices(self) -> int:
         """Number of groups to choose from."""
-        return int(np.count_nonzero(~self.kept))
+        return int(np.count_nonzero(self.free))
 
 
 def weigh_classes(
@@ -155,6 +167,26 @@ def content_folds(
         distinct, place = np.unique(key[rows], return_inverse=True)
         folds[rows] = (place + turn) % n_folds
         turn += distinct.size  # classes continue where the last one ended
+    return folds
+
+
+def judging_folds(
+    X: Matrix, codes: NDArray, n_folds: int, groups: NDArray | None = None, seed: int = 0
+) -> NDArray[np.int64]:
+    """Folds that judge models; the parameters are those of `content_folds`.
+
+    Where a class has fewer distinct rows than there are folds (a single yes/no question), folds of
+    distinct rows would train models that know nothing of most of the class. Equal rows are
+    coincidences then, and go to the folds in turn, so here a weight of 2 is not the row twice.
+    """
+    folds = content_folds(X, codes, n_folds, groups, seed)
+    turn = 0
+    for c in np.unique(codes) if groups is None else ():
+        rows = np.flatnonzero(codes == c)
+        if np.unique(folds[rows]).size < min(n_folds, rows.size):
+            rows = rows[np.argsort(folds[rows], kind="stable")]  # equal rows side by side
+            folds[rows] = (turn + np.arange(rows.size)) % n_folds
+            turn += rows.size
     return folds
 
 
@@ -248,11 +280,12 @@ def select_forward(
         groups=groups,
         seed=seed,
     )
+    sets, set_of = np.unique(choices.set_of[screened], return_inverse=True)
     order, _ = forward_steps(
         laid.kept,
         laid.candidates,
         laid.problems,
-        Limits(np.unique(choices.set_of[screened], return_inverse=True)[1], choices.most),
+        Limits(set_of, choices.room[sets]),
         min(n_steps, len(screened)),
     )
     return np.asarray(screened)[order]
@@ -300,7 +333,7 @@ def lay_out_forward(
     if used.size < codes.size:
         X, codes, weights = X[used], codes[used], weights[used]
         groups = None if groups is None else groups[used]
-    folds = content_folds(X, codes, n_folds, groups, seed)
+    folds = judging_folds(X, codes, n_folds, groups, seed)
     rows = np.argsort(folds, kind="stable")
     fold_starts = np.searchsorted(folds[rows], np.arange(n_folds + 1))
     weighed = weigh_classes(codes[rows], weights[rows], n_classes, class_weight)

@@ -23,15 +23,16 @@ from tamis._array import Matrix, take_columns
 from tamis.heads import Head
 from tamis.panel._loss_kernels import tempered_losses
 from tamis.panel.forward import (
-    content_folds,
     decide,
     dense_columns,
+    judging_folds,
     sample_rows,
     weigh_classes,
 )
 from tamis.panel.selection import Selection
 from tamis.panel.settings import Setting, fit_settings
 from tamis.paths.splits import make_splits
+from tamis.paths.temperature import least_loss, match_folds
 
 __all__ = [
     "Chosen",
@@ -45,8 +46,10 @@ __all__ = [
     "paired_error",
 ]
 
-# The smallest decision: of classes that a fold has not seen.
+# The decision of classes that a fold has not seen.
 _FAR = -1e3
+# Losses that differ by less are equal: the difference may be rounding.
+_TIE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,8 @@ class FittedHeads:
     def decisions(self, X: Matrix, level: int, setting: int) -> NDArray[np.float64]:
         """Decisions of one head, of shape (n_rows, n_classes)."""
         head = self.heads[level][setting]
-        return np.maximum(decide(head, X, self.columns[level]), _FAR)
+        decisions = decide(head, X, self.columns[level])
+        return np.where(np.isneginf(decisions), _FAR, decisions)
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ def outer_splits(
             raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}.")
         if most is not None and used.size > most:
             used = used[sample_rows(X[used], codes[used], most, _rows(groups, used), seed)]
-        folds = content_folds(X[used], codes[used], int(cv), _rows(groups, used), seed + 1)
+        folds = judging_folds(X[used], codes[used], int(cv), _rows(groups, used), seed + 1)
         splits = [(used[folds != f], used[folds == f]) for f in range(int(cv))]
     else:
         splits = [
@@ -254,6 +258,7 @@ def choose_heads(
     settings: Sequence[Setting],
     class_weight: str | NDArray | None = "balanced",
     groups: NDArray | None = None,
+    fold_of: NDArray | None = None,
 ) -> list[Chosen]:
     """Choose the head of each level by the loss of its outer decisions.
 
@@ -267,6 +272,8 @@ def choose_heads(
     class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
     groups : ndarray of shape (n_rows,) or None
         Sample groups, which count as one row in the standard error.
+    fold_of : ndarray of int of shape (n_rows,) or None
+        Fold of each row; None if all are of one.
 
     Returns
     -------
@@ -274,22 +281,29 @@ def choose_heads(
     """
     share = weigh_classes(codes, weights, decisions.shape[3], class_weight)
     share = share / share.sum()
+    fold_of = np.zeros(codes.size, dtype=np.int64) if fold_of is None else fold_of
+    least = least_loss(float(weights.sum()))
     linear = np.array([setting.is_linear for setting in settings])
     found = []
     for of_level in decisions:
         losses = np.empty(of_level.shape[:2])
         temperatures = [
-            tempered_losses(d, codes, share, row) for d, row in zip(of_level, losses, strict=True)
+            tempered_losses(match_folds(d, fold_of), codes, share, least, row)
+            for d, row in zip(of_level, losses, strict=True)
         ]
         total = losses @ share
-        best = int(np.argmin(total))
+        best = _first_of_the_best(total)
         if linear.any() and not linear[best]:
-            plain = int(np.flatnonzero(linear)[np.argmin(total[linear])])
+            plain = int(np.flatnonzero(linear)[_first_of_the_best(total[linear])])
             error = paired_error(losses[plain] - losses[best], share, groups)
-            if total[plain] - total[best] <= error:
+            if total[plain] - total[best] <= error + _TIE:
                 best = plain
         found.append(Chosen(best, float(temperatures[best]), float(total[best])))
     return found
+
+
+def _first_of_the_best(losses):
+    return int(np.argmax(losses <= losses.min() + _TIE))
 
 
 def paired_error(gain: NDArray, share: NDArray, groups: NDArray | None) -> float:

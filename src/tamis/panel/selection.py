@@ -137,9 +137,9 @@ class Selection:
         """
         gains = self._gains(X, codes, weights)
         orders = [order_by_score(of_class) for of_class in gains]
+        free = self.choices.free
         orders = [
-            order[(g[order] > 0) & ~self.choices.kept[order]]
-            for g, order in zip(gains, orders, strict=True)
+            order[(g[order] > 0) & free[order]] for g, order in zip(gains, orders, strict=True)
         ]
         if self.kind != "forward":
             return orders[0]
@@ -209,7 +209,7 @@ class Selection:
             warnings.simplefilter("ignore")  # about convergence: an order of features needs little
             path = estimator.fit_path(X, codes, max_features=n_steps, sample_weight=weights)
         found: list[int] = []
-        seen = self.choices.kept.copy()
+        seen = ~self.choices.free
         for place in range(len(path)):
             model = path.model(place)
             size = (model.weights_**2).sum(axis=1)
@@ -226,14 +226,13 @@ class Selection:
     def _limited(self, order, n_steps):
         """The first groups, with no more of a set than allowed; cheap ones are not preferred."""
         if self.choices.most < self.choices.set_of.size:
-            taken: dict[int, int] = {}
-            kept = []
+            room, fitting = self.choices.room, []
             for g in order:
-                of_set = int(self.choices.set_of[g])
-                taken[of_set] = taken.get(of_set, 0) + 1
-                if taken[of_set] <= self.choices.most:
-                    kept.append(g)
-            order = np.array(kept, dtype=np.int64)
+                of_set = self.choices.set_of[g]
+                if room[of_set] > 0:
+                    room[of_set] -= 1
+                    fitting.append(g)
+            order = np.array(fitting, dtype=np.int64)
         return order[:n_steps]
 
 

@@ -27,7 +27,7 @@ from tamis._array import Matrix
 from tamis.paths.path import Path
 from tamis.paths.rule import TOLERANCE, Counted, PerFold, best_of, choose
 from tamis.paths.scoring import is_counted, score_decisions
-from tamis.paths.temperature import fit_temperature
+from tamis.paths.temperature import fit_temperature, match_folds
 
 __all__ = [
     "CrossValidation",
@@ -315,11 +315,14 @@ class PathScores:
             tests.append(evaluation.test)
         rows = np.concatenate(tests)
         mass = np.ones(rows.size) if cv.sample_weight is None else cv.sample_weight[rows]
+        n_rows = mass.sum()
         truth = cv.codes[rows]
         if class_mass is not None:
             of_class = np.bincount(truth, weights=mass, minlength=len(cv.classes))
             mass = mass * (class_mass / np.where(of_class > 0, of_class, 1.0))[truth]
-        return fit_temperature(np.concatenate(decisions), truth, mass)
+        fold_of = np.repeat(np.arange(len(tests)), [test.size for test in tests])
+        matched = match_folds(np.concatenate(decisions), fold_of)
+        return fit_temperature(matched, truth, mass, n_rows)
 
     def as_path(self, **more: NDArray) -> dict[str, NDArray]:
         """The `path_` of the CV classes: the same keys in every family, plus additional ones."""

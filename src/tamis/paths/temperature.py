@@ -1,13 +1,64 @@
-"""Temperature: calibrates probabilities."""
+"""Temperature: calibrates probabilities.
+
+Folds can be unlike the final model: the one that leaves out the only row on the wrong side of a
+marker finds the classes separable and is sure beyond measure. `match_folds` keeps such a fold from
+setting the temperature of all. And n rows that are all right do not show that the next one will
+be: the mean log loss is at least that of Laplace's rule of succession, (n + 1) / (n + 2).
+"""
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 
-__all__ = ["fit_temperature"]
+__all__ = ["fit_temperature", "least_loss", "match_folds"]
+
+# Decisions of a fold are typically at most so many times as large as those of the middle fold.
+_LARGEST_RATIO = 2.0
+# Bounds of the temperature, relative to the largest margin.
+_COLDEST, _HOTTEST = 1e-4, 1e3
 
 
-def fit_temperature(decisions: NDArray, codes: NDArray, weights: NDArray) -> float:
+def least_loss(n_rows: float) -> float:
+    """Mean log loss below which so many rows cannot show that decisions are right."""
+    return float(np.log1p(1.0 / (n_rows + 1.0)))
+
+
+def match_folds(decisions: NDArray, fold_of: NDArray) -> NDArray[np.float64]:
+    """Decisions in which no fold is far surer than the others.
+
+    The size of a fold is the median distance between its two largest decisions. Where it is more
+    than twice that of the middle fold (the lower of two), the decisions of the fold are shrunk.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_samples, n_classes)
+        Out-of-fold decisions.
+    fold_of : ndarray of int of shape (n_samples,)
+        Fold of each sample.
+
+    Returns
+    -------
+    decisions : ndarray of shape (n_samples, n_classes)
+        `decisions` itself where nothing is shrunk.
+    """
+    top = np.partition(decisions, -2, axis=1)[:, -2:]
+    usable = np.isfinite(top).all(axis=1)
+    folds = np.unique(fold_of[usable])
+    if folds.size < 2:
+        return decisions
+    margins = np.where(usable, top[:, 1] - np.where(usable, top[:, 0], 0.0), np.nan)
+    sizes = np.array([np.median(margins[usable & (fold_of == fold)]) for fold in folds])
+    most = _LARGEST_RATIO * np.sort(sizes)[(sizes.size - 1) // 2]
+    if most == 0 or sizes.max() <= most:
+        return decisions
+    shrink = np.ones(int(fold_of.max()) + 1)
+    shrink[folds] = most / np.maximum(sizes, most)
+    return decisions * shrink[fold_of][:, None]
+
+
+def fit_temperature(
+    decisions: NDArray, codes: NDArray, weights: NDArray, n_rows: float | None = None
+) -> float:
     """Temperature T that makes softmax(decisions / T) most likely for the true classes.
 
     Parameters
@@ -18,11 +69,15 @@ def fit_temperature(decisions: NDArray, codes: NDArray, weights: NDArray) -> flo
         True classes.
     weights : ndarray of shape (n_samples,)
         Weight of each sample in the likelihood.
+    n_rows : float or None
+        How many rows these are: the mean log loss at T is not below `least_loss` of them. None:
+        samples with positive weights. Infinity: no such bound.
 
     Returns
     -------
     temperature : float
-        Between 1/20 and 10^8; 1 if there are no samples to learn from.
+        Between 1/10,000 of the largest margin and 1,000 times it; 1 if there are no samples or no
+        margins to learn from.
     """
     usable = (weights > 0) & np.isfinite(decisions[np.arange(codes.size), codes])
     decisions, codes, weights = decisions[usable], codes[usable], weights[usable]
@@ -31,6 +86,9 @@ def fit_temperature(decisions: NDArray, codes: NDArray, weights: NDArray) -> flo
     # Decisions of the other classes minus that of the true one, one column each.
     true = np.arange(decisions.shape[1]) == codes[:, None]
     margins = (decisions[~true].reshape(codes.size, -1) - decisions[true][:, None]).T.copy()
+    size = float(np.abs(margins[np.isfinite(margins)]).max(initial=0.0))
+    if size == 0:
+        return 1.0
 
     def loss(log_temperature, every=1):
         scaled = margins[:, ::every] / np.exp(log_temperature)
@@ -40,7 +98,7 @@ def fit_temperature(decisions: NDArray, codes: NDArray, weights: NDArray) -> flo
         mass = weights[::every]
         return float((mass * total).sum() / mass.sum())
 
-    bounds = (np.log(0.05), np.log(1e8))
+    bounds = (np.log(_COLDEST * size), np.log(_HOTTEST * size))
     # The likelihood is quasi-concave in T; a coarse grid first avoids its flat ends.
     # Some of the rows are enough for that, if their weight is.
     every = max(1, codes.size // 20_000)
@@ -49,4 +107,8 @@ def fit_temperature(decisions: NDArray, codes: NDArray, weights: NDArray) -> flo
     best = int(np.argmin([loss(t, every) for t in grid]))
     low, high = grid[max(best - 2, 0)], grid[min(best + 2, grid.size - 1)]
     result = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
-    return float(np.exp(result.x if result.fun <= loss(grid[best]) else grid[best]))
+    found = result.x if result.fun <= loss(grid[best]) else grid[best]
+    least = least_loss(codes.size if n_rows is None else n_rows)
+    if loss(found) < least < loss(bounds[1]):
+        found = brentq(lambda t: loss(t) - least, found, bounds[1], xtol=1e-6)
+    return float(np.exp(found))

@@ -133,7 +133,7 @@ def miscalibration(problem, probabilities):
         weights = weights / np.bincount(codes, weights, n_classes)[codes]
     n_units = codes.size if problem.groups is None else np.unique(problem.groups).size
     weights = weights * n_units / weights.sum()
-    slope = 1 / fit_temperature(logs, codes, weights)
+    slope = 1 / fit_temperature(logs, codes, weights, np.inf)
     fitted = softmax(slope * logs)
     spread = (fitted * logs**2).sum(axis=1) - (fitted * logs).sum(axis=1) ** 2
     information = float(weights @ spread)
