@@ -184,11 +184,20 @@ def test_large_data_get_fewer_permutations_or_a_reason(monkeypatch):
     X, y = signals()
     monkeypatch.setattr(panel_guarantees, "_SHUFFLED", {"l2": 2e-6})
     assert described(make(X, y))[1]["true_features"]["permutations"] == 416
-    monkeypatch.setattr(panel_guarantees, "_SHUFFLED", {"l2": 2e-3})
+    monkeypatch.setattr(panel_guarantees, "_MOST_TIME", 1e-9)
     monkeypatch.setattr(panel_guarantees, "_HALVED", {"l2": 1.0})
     records, told = described(make(X, y))
     assert all("too long" in told[n]["reason"] for n in ("true_features", "frequencies", "rule"))
     assert records["x1"]["max_t_p"] is None and records["x1"]["frequency"] is None
+
+
+def test_the_size_of_the_data_alone_does_not_prevent_permutations(monkeypatch):
+    X, y = signals()
+    monkeypatch.setattr(panel_guarantees, "_SHUFFLED", {"l2": 1.0})  # they seem to take hours
+    records, _ = described(make(X, y))
+    assert records["x1"]["max_t_p"] == 1 / 200
+    monkeypatch.setattr(panel_guarantees, "_MOST_LABELS", 100)
+    assert "memory" in described(make(X, y))[1]["true_features"]["reason"]
 
 
 @pytest.mark.parametrize("method", ["centers", "panel"])

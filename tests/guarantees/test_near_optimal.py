@@ -71,6 +71,18 @@ def test_features_without_gain_are_in_no_panel():
     assert panels.status().tolist() == ["all", "none", "all"]
 
 
+def test_the_features_of_the_only_panel_are_in_all():
+    assert NearOptimalPanels([0.5, 0.4], 2, np.inf).status().tolist() == ["all", "all"]
+    some = NearOptimalPanels([0.5, 0.4, 0.1, 0.0], 2, np.inf).status()
+    assert some.tolist() == ["some", "some", "some", "none"]
+
+
+@pytest.mark.parametrize("features", [[0.5], [-1], [5], [True]])
+def test_features_that_are_not_there_cannot_be_left_out(features):
+    with pytest.raises(ValueError, match=r"no feature|by their indices"):
+        NearOptimalPanels([0.3, 0.9, 0.5, 0.4, 0.0], 2, 0.1).without(features)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_at_most_n_of_each_group_is_exact(seed):
     rng = np.random.default_rng(seed)

@@ -19,20 +19,19 @@ def test_shares_are_those_of_the_definition(metric, n_classes):
     X[:, 1] = np.rint(rng.random(17))
     X[:, 2] = 7.0
     X[:, 3] = 1e308 * np.sign(X[:, 3] - 1e4)
-    labels = np.array([rng.permutation(np.arange(17) % n_classes) for _ in range(4)])
-    labels[3, [0, 5]] = -1
+    classes = np.minimum(np.arange(17) // 3, n_classes - 1)  # of three rows, and a large one
+    labels = np.array([rng.permutation(classes) for _ in range(4)])
     found = shares_of_labellings(X, labels, n_classes, metric)
+    fair = X / np.array([1, 1, 1, 1e308, 1])
     for b, codes in enumerate(labels):
-        present = codes >= 0
-        fair = X[present] / np.array([1, 1, 1, 1e308, 1])
-        expected = [share(x, codes[present], metric) for x in fair.T]
+        expected = [share(x, codes, metric) for x in fair.T]
         assert_allclose(found[:, b], expected, atol=1e-8)
     assert_array_equal(found[2], 0)
     assert_array_equal(shares_of_labellings(sparse.csc_array(X), labels, n_classes, metric), found)
 
 
 @pytest.mark.parametrize("metric", ["l2", "l1"])
-def test_features_rank_as_the_centers_rank_them(metric):
+def test_in_classes_of_equal_size_features_rank_as_the_centers_rank_them(metric):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(21, 30)), np.arange(21) % 3
     gains = SparseCenterClassifier(None, metric=metric).fit(X, y).gains_
@@ -168,6 +167,73 @@ def test_ignoring_groups_claims_too_much():
     assert wrong["rows"] >= 20
 
 
+def make_cells(n_rare, n_types=4, seed=0):
+    """Counts of 200 genes in types of 150 cells, 12 of them markers, and one rare type without."""
+    rng = np.random.default_rng(seed)
+    types = np.repeat(np.arange(n_types + 1), [150] * n_types + [n_rare])
+    means = np.tile(np.exp(rng.normal(-3.5, 1.5, size=200)), (types.size, 1))
+    for c in range(n_types):
+        means[types == c, 3 * c : 3 * c + 3] = 1.0
+    return np.log1p(rng.poisson(means * rng.gamma(2, 0.5, size=means.shape))), types
+
+
+@pytest.mark.parametrize(("metric", "at_least"), [("l2", 12), ("l1", 7)])
+def test_a_class_of_five_cells_does_not_hide_what_the_others_show(metric, at_least):
+    for n_rare in (0, 5, 10):
+        X, types = make_cells(n_rare)
+        found = true_features(X, types, metric=metric, n_permutations=199, random_state=0)
+        assert found.at_least(range(12)) >= at_least
+        assert found.at_least(range(12, 200)) == 0
+
+
+def test_bounds_rarely_claim_too_much_with_small_classes_and_skewed_counts():
+    """A smoke test: no gene differs, and a few of them do."""
+    rng = np.random.default_rng(7)
+    wrong = {"none differ": 0, "some differ": 0}
+    types = np.repeat(np.arange(4), [5, 10, 20, 60])
+    means = np.exp(np.linspace(-4, 1, 40))
+    for _ in range(100):
+        X = rng.poisson(means * rng.gamma(1, 1, size=(types.size, 40))).astype(float)
+        options = {"n_permutations": 59, "random_state": rng.integers(1 << 30)}
+        wrong["none differ"] += true_features(X, types, **options).at_least(range(40)) > 0
+        X[types == 0, :4] += 3.0
+        found = true_features(X, types, **options)
+        order = np.argsort(-found.statistic)
+        too_many = found.at_least_along(order) > np.cumsum(order < 4)
+        of_family = (found.max_t_p_values[4:] <= 0.05).any()
+        wrong["some differ"] += bool(too_many.any() or of_family)
+    assert max(wrong.values()) <= 12  # 5 on average at most; more than 12 has probability 0.1 %
+
+
+def test_a_test_that_takes_too_long_is_abandoned():
+    X, y = np.random.default_rng(0).normal(size=(40, 300)), np.arange(40) % 2
+    with pytest.raises(TimeoutError, match="200 permutations would take about"):
+        true_features(X, y, n_permutations=200, random_state=0, max_seconds=1e-9)
+    limited = true_features(X, y, n_permutations=200, random_state=0, max_seconds=600.0)
+    alone = true_features(X, y, n_permutations=200, random_state=0)
+    assert_array_equal(limited.max_t_p_values, alone.max_t_p_values)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ([0.5], "by their indices"),
+        ([True, False, False], "numpy.flatnonzero"),
+        (["x1"], "by their indices"),
+        ([-1], "no feature -1: indices of features are from 0 to 2"),
+        ([3], "no feature 3"),
+        ([1, 1], "twice"),
+    ],
+)
+def test_features_are_named_by_their_indices(features, message):
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 2
+    found = true_features(X, y, n_permutations=19, random_state=0)
+    for ask in (found.statement, found.at_least, found.at_least_along):
+        with pytest.raises(ValueError, match=message):
+            ask(features)
+    assert found.at_least([]) == 0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -204,7 +270,8 @@ def test_blocks_do_not_change_the_result(monkeypatch):
 @pytest.mark.parametrize("metric", ["l2", "l1"])
 def test_blocks_of_labellings_do_not_change_shares(metric, monkeypatch):
     rng = np.random.default_rng(0)
-    X, labels = rng.normal(size=(30, 4)), rng.integers(-1, 3, size=(25, 30))
+    X = rng.normal(size=(30, 4))
+    labels = np.array([rng.permutation(np.arange(30) % 3) for _ in range(25)])
     whole = shares_of_labellings(X, labels, 3, metric)
     monkeypatch.setattr("tamis.guarantees.shares._BLOCK_LABELS", 90)
     assert_array_equal(shares_of_labellings(X, labels, 3, metric), whole)

@@ -72,6 +72,8 @@ def test_frequent_features_are_selected_and_the_sentence_says_what_that_means():
         "promised for the other 2."
     )
     assert selector.statement().startswith("3 of the 3 pass")
+    with pytest.raises(ValueError, match="no feature -1"):
+        selector.statement([-1])
     again = StableSelector(random_state=0).fit(sparse.csr_array(X), y)
     assert_array_equal(again.choices_, selector.choices_)
 

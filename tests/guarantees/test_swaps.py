@@ -92,6 +92,8 @@ def test_groups_count_once_and_limits_are_respected():
     limited = PanelClassifier(2, head="lda", feature_groups=sets, max_per_group=1).fit(X, y)
     for swap in swap_panels(limited, X, y).near:
         assert len({sets[f] for f in swap.features}) == 2
+    kept = PanelClassifier(2, head="lda", feature_groups=sets, max_per_group=1, keep=[3]).fit(X, y)
+    assert all(sets[swap.added] != 1 for swap in swap_panels(kept, X, y).near)
 
 
 def test_other_panels_are_refused():

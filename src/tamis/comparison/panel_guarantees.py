@@ -11,8 +11,9 @@ labels) and those that a user excludes after seeing results. The test is the sam
 of a comparison, so that the choice between means and medians costs nothing. Missing values are
 imputed without labels, so a feature whose values are missing more often in one class counts as
 differing. Kept features are not tested. A feature of several columns is one feature, with the mean
-share of its columns. The work depends on the size of the data alone, never on a clock, so that
-results do not depend on the machine.
+share of its columns. The number of permutations and of halves depends on the size of the data
+alone, so that numbers do not depend on the machine; a clock only decides that permutations take
+too long for there to be any.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ _SHUFFLED, _BLOCK = {"l2": 7e-10, "l1": 4.6e-9}, 6e-6
 _HALVED, _FITTED, _STEP = {"l2": 6.5e-8, "l1": 2.7e-7}, {"l2": 2.5e-8, "l1": 2e-7}, 7e-8
 # Seconds for the permutations of ranked features, of others, for halves and for the rule.
 _BOUND_TIME, _TEST_TIME, _HALF_TIME, _RULE_TIME = 2.0, 0.5, 2.0, 0.5
-# How much longer the fewest permutations may take.
-_PATIENCE = 3.0
+# Seconds that permutations may take, by the clock, and how many permuted labels there may be.
+_MOST_TIME, _MOST_LABELS = 10.0, 100_000_000
 _SCREENED = 100
 _MOST_ROWS = 20_000
 _WEIGHTS = "the rows have weights"
@@ -225,19 +226,28 @@ def _test_features(problem, data, metric, one_by_one, seed):
     each = n_units * data.X.shape[1] * _SHUFFLED[metric] * max(problem.classes.size - 1, 1)
     each += n_blocks * _BLOCK
     budget = _BOUND_TIME if one_by_one else _TEST_TIME
-    if each * _FEWEST_PERMUTATIONS > _PATIENCE * budget:
-        return f"{_FEWEST_PERMUTATIONS} permutations of data of this size would take too long"
-    n_permutations = int(np.clip(budget / each, _FEWEST_PERMUTATIONS, _N_PERMUTATIONS))
-    found = true_features(
-        data.X,
-        data.codes,
-        metric=metric,
-        groups=problem.groups,
-        batches=problem.batches,
-        feature_groups=data.feature_of,
-        n_permutations=n_permutations,
-        random_state=seed,
+    too_long = (
+        f"{_FEWEST_PERMUTATIONS} permutations would take too long ({_MOST_TIME:g} s or more)"
     )
+    if n_blocks * _BLOCK * _FEWEST_PERMUTATIONS > _MOST_TIME:
+        return too_long
+    if n_units * _FEWEST_PERMUTATIONS > _MOST_LABELS:
+        return f"labels of {_FEWEST_PERMUTATIONS} permutations would take too much memory"
+    n_permutations = int(np.clip(budget / each, _FEWEST_PERMUTATIONS, _N_PERMUTATIONS))
+    try:
+        found = true_features(
+            data.X,
+            data.codes,
+            metric=metric,
+            groups=problem.groups,
+            batches=problem.batches,
+            feature_groups=data.feature_of,
+            n_permutations=n_permutations,
+            random_state=seed,
+            max_seconds=_MOST_TIME,
+        )
+    except TimeoutError:
+        return too_long
     return _Bound(found, data.tested, n_permutations)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["median_shares"]
+__all__ = ["median_gains", "median_shares"]
 
 
 @compiled
@@ -45,3 +45,28 @@ def median_shares(values, order, labels, sizes, weights, n_classes, shares):
             for s in range(n_sets):
                 share = 1.0 - within[s] / spread[s] if spread[s] > 1e-14 else 0.0
                 shares[j, b, s] = share
+
+
+@compiled
+def median_gains(values, distances, order, labels, sizes, says, gains):
+    """Fill `gains[j, b]` with how much closer rows are to the median of their class than of all.
+
+    values, distances : (m, n) sorted values, and their distances from the median of all; order :
+    (m, n) their rows; labels : (w, n); sizes, says : (n_classes,) number of rows of each class,
+    and what its gain is multiplied by. As in `median_shares`, the loop has no branches.
+    """
+    n_columns, n_rows = order.shape
+    doubled = np.empty(sizes.size, np.int64)  # twice the rank in the class, less its size
+    for j in range(n_columns):
+        for b in range(labels.shape[0]):
+            for c in range(sizes.size):
+                doubled[c] = 1 - sizes[c]
+            gain = 0.0
+            for i in range(n_rows):
+                c = labels[b, order[j, i]]
+                rank = doubled[c]
+                doubled[c] = rank + 2
+                # Below its median a value counts as minus its distance, above as plus.
+                side = (rank > 0) - np.int64(rank < 0)
+                gain += says[c] * (distances[j, i] - side * values[j, i])
+            gains[j, b] = gain

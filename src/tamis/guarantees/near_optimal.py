@@ -43,6 +43,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import order_by_score
 from tamis.centers import SparseCenterClassifier, SparseCenterClassifierCV
+from tamis.guarantees._indices import feature_indices
 from tamis.guarantees.gain_errors import gain_standard_error
 
 __all__ = ["NearOptimalPanels", "Panel", "best_panel", "near_optimal_panels"]
@@ -173,14 +174,14 @@ class NearOptimalPanels:
         status : ndarray of str of shape (n_features,)
         """
         k = self.n_features
-        following = self._sorted[k] if self._sorted.size > k else -np.inf
         status = np.full(self.gains.size, "none", dtype="<U4")
         status[self._order[k:]] = np.where(
             self._kth - self._sorted[k:] <= self._limit, "some", "none"
         )
-        status[self._order[:k]] = np.where(
-            self._sorted[:k] - following > self._limit, "all", "some"
-        )
+        status[self._order[:k]] = "all"
+        if self._sorted.size > k:
+            in_all = self._sorted[:k] - self._sorted[k] > self._limit
+            status[self._order[:k]] = np.where(in_all, "all", "some")
         return status
 
     def without(self, features: ArrayLike) -> Panel:
@@ -287,7 +288,7 @@ def best_panel(
     [0, 2]
     """
     gains = np.array(gains, dtype=np.float64)
-    gains[np.asarray(without, dtype=np.int64)] = 0.0
+    gains[feature_indices(without, gains.size)] = 0.0
     order = order_by_score(gains)
     order = order[gains[order] > 0]
     if groups is not None:

@@ -9,6 +9,9 @@ where :math:`s_i` makes the 90 % quantile of :math:`Z_i` over the permutations t
 with C - 1 and n - C degrees of freedom, so that features of any distribution compare. A feature of
 several columns has the mean share of its columns that vary. Shapes: X (n, m), Z (features,).
 
+A class of few rows has little say, so that it does not dominate the largest statistics
+(`tamis.guarantees.shares`).
+
 The idea that makes it fast: nothing of the w x m statistics of the permutations is kept but the
 largest 500 of each permutation. They settle the family-wise p-values of the first 500 features and
 the critical values of every set, because a set of k features needs the first k critical values.
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import process_time
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +29,7 @@ from scipy import special
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from tamis._base import encode_labels, is_real, name_some, read_groups
+from tamis.guarantees._indices import feature_indices
 from tamis.guarantees.closed_testing import (
     calibrate,
     count_true_along,
@@ -40,6 +45,8 @@ _DEPTH = 500
 # Statistics of so many features are collected before the largest are kept.
 _COLLECTED = 4096
 _QUANTILE = 0.9
+# Share of the time that is spent before it is judged.
+_MEASURED = 0.05
 
 
 @dataclass(frozen=True)
@@ -107,9 +114,7 @@ class TrueFeatures:
         -------
         n_true : ndarray of int of the same length
         """
-        order = np.asarray(order, dtype=np.int64).ravel()
-        if np.unique(order).size != order.size:
-            raise ValueError("A feature is listed twice. List each feature once.")
+        order = feature_indices(order, self.statistic.size)
         strict = self.method == "permutation"
         return count_true_along(self._values[order], self.critical, strict=strict)
 
@@ -148,6 +153,7 @@ def true_features(
     method: str = "permutation",
     n_permutations: int = 1000,
     random_state: int | np.random.RandomState | None = None,
+    max_seconds: float | None = None,
 ) -> TrueFeatures:
     """Test which features differ between the classes, by permutations.
 
@@ -183,6 +189,9 @@ def true_features(
         looking at either.
     n_permutations : int, default=1000
     random_state : int, RandomState instance or None, default=None
+    max_seconds : float or None, default=None
+        The test is abandoned with a `TimeoutError` as soon as it turns out to take more processor
+        time, judged by the first columns. The result does not depend on it.
 
     Returns
     -------
@@ -220,6 +229,7 @@ def true_features(
     names = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(n) for n in names]
     feature_of, names = read_groups(feature_groups, names)
     random_state = check_random_state(random_state)
+    start = process_time()
     X, codes, blocks = make_units(
         X,
         codes,
@@ -228,7 +238,9 @@ def true_features(
         random_state,
     )
     labels = permuted_labels(codes, blocks, n_permutations, random_state)
-    statistic, p_values, largest, features = _scan(X, labels, feature_of, classes.size, metric)
+    statistic, p_values, largest, features = _scan(
+        X, labels, feature_of, classes.size, metric, max_seconds, start
+    )
     law = classes.size - 1, max(codes.size - classes.size, 1)
     if method == "permutation":
         values = special.fdtrc(*law, statistic)
@@ -257,7 +269,7 @@ def _check(metric, alpha, method, n_permutations):
         )
 
 
-def _scan(X, labels, feature_of, n_classes, metric):
+def _scan(X, labels, feature_of, n_classes, metric, max_seconds, start):
     """Statistics and p-values of all features; the largest statistics of each permutation."""
     columns = np.argsort(feature_of, kind="stable")
     bounds = np.searchsorted(feature_of[columns], np.arange(feature_of.max() + 2))
@@ -266,6 +278,9 @@ def _scan(X, labels, feature_of, n_classes, metric):
     depth = min(_DEPTH, n_features)
     statistic, p_values = np.empty(n_features), np.empty(n_features)
     largest, features, collected = np.empty((labels.shape[0], 0)), [], []
+    before = process_time() - start
+    shares_of_labellings(X[:, columns[:1]], labels[:1], n_classes, metric)  # compiled, not timed
+    start = process_time()
     for block in column_blocks(n_features, labels.shape[0]):
         some = np.arange(n_features)[block]
         starts, end = bounds[some], bounds[some[-1] + 1]
@@ -285,6 +300,14 @@ def _scan(X, labels, feature_of, n_classes, metric):
             fresh = np.arange(first, some[-1] + 1)
             largest, features = _merge(largest, features, np.concatenate(collected), fresh, depth)
             collected = []
+        spent = process_time() - start
+        if max_seconds is not None and spent > _MEASURED * max_seconds:
+            expected = before + spent * n_features / (some[-1] + 1)
+            if expected > max_seconds:
+                raise TimeoutError(
+                    f"{labels.shape[0] - 1} permutations would take about {expected:.3g} seconds, "
+                    f"more than {max_seconds:g}."
+                )
     order = np.argsort(-largest, axis=1, kind="stable")
     return (
         statistic,

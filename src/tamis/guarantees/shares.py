@@ -1,24 +1,25 @@
 r"""Shares of the spread that the classes explain, for many labellings of the same rows.
 
-A labelling gives each row a class, or leaves it out (-1). For feature i and labelling b, with
-classes of :math:`n_c` rows,
+A labelling gives each row a class, and all labellings have as many rows of each. For feature i,
 
-.. math:: R_{ib} = 1 - \frac{\sum_c n_c^{-1} \sum_{j \in c} |x_{ji} - \theta_{ci}|^p}
-                            {\sum_c n_c^{-1} \sum_{j \in c} |x_{ji} - \tilde\theta_i|^p},
+.. math:: R_i = \frac{\sum_c a_c \sum_{j \in c} (|x_{ji} - \theta_i|^p - |x_{ji} - \theta_{ci}|^p)}
+                    {\sum_j |x_{ji} - \theta_i|^p},
+   \qquad a_c = \Bigl(\frac{n_c}{n_c + 5}\Bigr)^2 \Big/ \max_d \Bigl(\frac{n_d}{n_d + 5}\Bigr)^2,
 
-with class means and the mean of the class means (l2, p = 2), or class medians and the weighted
-median of all rows (l1, p = 1). This is the gain of the sparse centers with scaling="spread": it
-lies between 0 and 1 whatever the units of a feature, and ranks features as the classifier does.
+with the means of all rows and of the classes (l2, p = 2), or their medians (l1, p = 1). It lies
+between 0 and 1 whatever the units of a feature; with classes of equal size it is the share of an
+analysis of variance, and the gain of the sparse centers with scaling="spread". With unequal ones
+every row has the same say and not every class, and rows of a class of few have less: the mean of
+five rows is where it is by chance, and of thousands of features that are zero in most rows some
+always have a row in these five that is not. In permutations they would be the largest shares, and
+hide what the other classes show. The say :math:`a_c` is that of a mean drawn to the mean of all
+rows as if five rows there were added to each class.
 Shapes: X (n, m), labels (w, n), shares (m, w).
 
 The ideas that make it fast. For l2, all class sums are matrix products of indicators of the
-labellings with X and its squares, and the sums of the last class come from the totals. For l1,
-columns are sorted once for all labellings, and with :math:`f_c(t)` the share of class c up to t,
-
-.. math:: \sum_c \frac1{n_c} \sum_{j \in c} |x_j - \theta_c| = \int \sum_c \min(f_c, 1 - f_c) dt,
-   \qquad \text{spread} = \int \min\Bigl(\sum_c f_c, C - \sum_c f_c\Bigr) dt,
-
-so one walk through the sorted values gives the share, and no median is searched for.
+labellings with X, and those of the last class follow from the others. For l1, columns are sorted
+once for all labellings: going through the sorted values, the rank of a row in its class tells on
+which side of the median of the class it is, so that no median is searched for.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis.guarantees._share_kernels import median_shares
+from tamis.guarantees._share_kernels import median_gains, median_shares
 
 __all__ = [
     "column_blocks",
@@ -45,6 +46,8 @@ _BLOCK = 1 << 17
 _BLOCK_LABELS = 1 << 22
 # Shares that differ by less are equal: rounding must not decide about ties.
 _DIGITS = 10
+# A class of so many rows has a quarter of the say of a large one.
+_FEW_ROWS = 5
 
 
 def column_blocks(n_columns: int, n_labellings: int) -> Iterator[slice]:
@@ -91,7 +94,7 @@ def shares_of_labellings(
     X : {ndarray, sparse array} of shape (n_rows, n_columns)
         A block of columns, finite.
     labels : ndarray of int of shape (n_labellings, n_rows)
-        Class indices; negative for rows that are left out.
+        Class indices; each labelling has as many rows of a class as the first.
     n_classes : int
     metric : {"l2", "l1"}
 
@@ -101,15 +104,18 @@ def shares_of_labellings(
         Between 0 and 1, rounded to 10 digits; 0 for constant columns.
     """
     values = columns_first(X)
-    if metric == "l1":
-        result = median_shares_of_sets(values, labels, n_classes, 1)[:, :, 0]
-    else:
-        values -= values.mean(axis=1, keepdims=True)
-        result = np.empty((values.shape[0], labels.shape[0]))
-        for some in _labelling_blocks(labels):
-            result[:, some] = _mean_shares(values, labels[some], n_classes)
+    sizes = np.bincount(labels[0], minlength=n_classes)
+    explained = _explained_by_means if metric == "l2" else _explained_by_medians
+    result, spread = explained(values, labels, sizes, _says(sizes))
+    result /= np.where(spread > 1e-14, spread, np.inf)
     np.round(result, _DIGITS, out=result)
     return np.clip(result, 0.0, 1.0, out=result)
+
+
+def _says(sizes):
+    """What the part of each class in the share is multiplied by; 1 for the largest."""
+    says = (sizes / (sizes + _FEW_ROWS)) ** 2
+    return says / says.max()
 
 
 def _labelling_blocks(labels):
@@ -118,34 +124,37 @@ def _labelling_blocks(labels):
     return (slice(first, first + step) for first in range(0, labels.shape[0], step))
 
 
-def _mean_shares(values, labels, n_classes):
-    """Shares of centred columns, for means."""
-    present = labels >= 0
-    rest = None if present.all() else values @ present.T.astype(np.float64)
-    weights = np.zeros(labels.shape)
-    total = np.zeros((values.shape[0], labels.shape[0]))  # sum of the class means
-    between = np.zeros_like(total)
-    for c in range(n_classes):
-        members = labels == c
-        count = members.sum(axis=1)
-        weight = np.divide(1.0, count, out=np.zeros(count.size), where=count > 0)
-        weights += members * weight[:, None]
-        if c < n_classes - 1:
-            sums = values @ members.T.astype(np.float64)
-            rest = -sums if rest is None else np.subtract(rest, sums, out=rest)
-        else:
-            sums = rest  # from the totals, which are 0 if no row is left out
-        sums *= weight
-        total += sums
-        sums *= sums
-        between += sums
-    spread = (values * values) @ weights.T
-    total *= total
-    total /= n_classes
-    spread -= total
-    between -= total
-    between[spread <= 1e-14] = 0.0
-    return np.divide(between, np.maximum(spread, 1e-14, out=spread), out=between)
+def _explained_by_means(values, labels, sizes, says):
+    """Numerators (n_columns, n_labellings) and denominators (n_columns, 1) of the shares."""
+    values -= values.mean(axis=1, keepdims=True)
+    result = np.zeros((values.shape[0], labels.shape[0]))
+    for some in _labelling_blocks(labels):
+        part = result[:, some]
+        last = np.zeros(part.shape)  # sums of the last class: those of all rows are 0
+        for c, weight in enumerate(says / np.maximum(sizes, 1)):
+            sums = last
+            if c < sizes.size - 1:
+                sums = values @ (labels[some] == c).T.astype(np.float64)
+                last -= sums
+            sums *= sums
+            sums *= weight
+            part += sums
+    return result, (values * values).sum(axis=1, keepdims=True)
+
+
+def _explained_by_medians(values, labels, sizes, says):
+    """The same for medians."""
+    order = np.argsort(values, axis=1)
+    values = np.take_along_axis(values, order, axis=1)
+    distances = np.abs(values - np.median(values, axis=1, keepdims=True))
+    order = order.astype(np.uint32)
+    result = np.empty((values.shape[0], labels.shape[0]))
+    for some in _labelling_blocks(labels):
+        places = labels[some].astype(np.uint32)
+        part = np.empty((values.shape[0], places.shape[0]))
+        median_gains(values, distances, order, places, sizes, says, part)
+        result[:, some] = part
+    return result, distances.sum(axis=1, keepdims=True)
 
 
 def median_shares_of_sets(

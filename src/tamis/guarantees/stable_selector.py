@@ -13,6 +13,7 @@ from tamis._array import is_sparse
 from tamis._base import FeatureSelectorMixin, TamisEstimator, encode_labels, is_real, validate
 from tamis.centers import SparseCenterClassifier
 from tamis.centers.groups import make_groups
+from tamis.guarantees._indices import feature_indices
 from tamis.guarantees.error_bounds import (
     assumption_free_bound,
     r_concave_bound,
@@ -300,7 +301,8 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         if self.refusal_ is not None:
             return f"No statement possible: {self.refusal_}."
         support = np.flatnonzero(self.support_)
-        features = support if features is None else np.asarray(features, dtype=np.int64)
+        given = support if features is None else features
+        features = feature_indices(given, self.support_.size)
         n_passed = int(np.isin(features, support).sum())
         rest = features.size - n_passed
         sentence = (
@@ -333,7 +335,8 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         """
         check_is_fitted(self, "support_")
         X = validate(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=[np.float64])
-        features = np.flatnonzero(self.support_) if features is None else np.asarray(features)
+        given = np.flatnonzero(self.support_) if features is None else features
+        features = feature_indices(given, self.support_.size)
         of_halves = [half[half >= 0] for half in self.choices_]
         ever = np.flatnonzero(np.isin(self._group_of, np.concatenate(of_halves)))
         chosen = np.array([np.isin(self._group_of[ever], half) for half in of_halves])

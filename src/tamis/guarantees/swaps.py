@@ -197,8 +197,8 @@ def swap_panels(
 
 def _allowed(choices, rest, others):
     """Which other features may join without exceeding the limit of their set."""
-    taken = np.bincount(choices.set_of[rest], minlength=int(choices.set_of.max()) + 1)
-    return taken[choices.set_of[others]] < choices.most
+    room = choices.room - np.bincount(choices.set_of[rest], minlength=choices.room.size)
+    return room[choices.set_of[others]] > 0
 
 
 def _some(candidates, places):
