@@ -61,6 +61,26 @@ def test_pick_without_a_gene_replaces_it_and_says_what_its_score_is(run, tamis, 
     assert len(features) == 2 and set(features) == {"gene0", "gene1", "gene2"} - {first}
 
 
+def test_pick_without_a_gene_keeps_method_and_size_and_compares_with_nothing_that_uses_it(
+    run, tamis, refuses, tmp_path
+):
+    folder, _ = run
+    before = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    assert "l1-logistic" in before["methods"]  # it uses the gene
+    first = read_features(folder)[0]["feature"]
+    words = ["pick", folder, "-o", tmp_path / "picked"]
+    code, out, err = tamis(*words, "--without", first)
+    assert code == 0, err
+    after = json.loads((tmp_path / "picked" / "metrics.json").read_text(encoding="utf-8"))
+    model = before["model"]["method"], before["model"]["features"]
+    assert (after["model"]["method"], after["model"]["features"]) == model
+    assert after["methods"].keys() == {model[0], "most-frequent"}
+    assert "l1 logistic" not in out and "is better" not in out
+    assert all(check["about"] == "data" for check in after["checks"])
+    refuses(*words, match="say what to change: --method, --n-features or --without")
+    refuses(*words, "--method", "medians", match="name the number of features, too")
+
+
 def test_pick_without_an_unknown_gene_names_the_nearest(run, refuses, tmp_path):
     words = ["pick", run[0], "--method", "centers", "--n-features", 2, "-o", tmp_path / "picked"]
     refuses(*words, "--without", "gene_42", match="did you mean gene42")

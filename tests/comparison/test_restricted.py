@@ -40,6 +40,28 @@ def test_no_method_uses_an_excluded_feature(method):
     assert "x0" not in {record["feature"] for record in records}
 
 
+def test_models_that_use_the_feature_are_no_longer_compared():
+    X, y = blobs(90, 6)
+    names = ("centers", "medians", "random-forest", "most-frequent")
+    found = compare(make(X, y), Settings(names, n_folds=3)).excluding("centers", ["x0"])
+    assert [result.method.name for result in found.results] == ["centers", "most-frequent"]
+    told = found.fitted(found.find("centers", 1))[2]
+    assert told["methods"].keys() == {"centers", "most-frequent"}
+    assert told["model"]["best_baseline"]["method"] == "most-frequent"
+
+
+def test_what_is_not_named_is_that_of_the_recommended_model():
+    X, y = blobs(60, 6)
+    comparison = compare_frames(X, y, methods=["centers"], cv=2)
+    size = int(comparison.choice.n_features)
+    model = comparison.pick(without=["x0"])
+    assert model.model_.method == "centers" and len(model.required_) == size
+    assert "x0" not in model.required_
+    assert len(comparison.pick(n_features=3).required_) == 3
+    with pytest.raises(ValueError, match=r"method=medians: name .* \(n_features\)"):
+        comparison.pick("medians")
+
+
 def test_a_column_names_its_group_and_redundant_features_come_back():
     X, y = blobs(90, 4)
     X = np.column_stack([X, X[:, 0] + 0.01 * np.random.default_rng(1).normal(size=90)])

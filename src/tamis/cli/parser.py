@@ -57,13 +57,15 @@ def _add_pick(commands):
         commands, "pick", "use another method or number of features, without a new search"
     )
     parser.add_argument("run", metavar="RUN", help="folder written by tamis fit")
-    parser.add_argument("--method", required=True, metavar="NAME", help=f"one of {METHODS}")
+    parser.add_argument(
+        "--method", metavar="NAME", help=f"one of {METHODS} (default: that of the run's model)"
+    )
     parser.add_argument(
         "--n-features",
         type=argument_types.positive,
-        required=True,
         metavar="K",
-        help="most features the model may use (datum-wise: mean number per sample)",
+        help="most features the model may use (datum-wise: mean number per sample; default: as "
+        "many as the run's model)",
     )
     parser.add_argument(
         "--without",

@@ -5,6 +5,7 @@ from tamis.cli.fit_command import compare_again, conclude
 from tamis.comparison.baselines import BASELINES
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
+from tamis.comparison.picking import complete
 from tamis.tables.errors import InputError
 
 __all__ = ["run"]
@@ -14,8 +15,10 @@ def run(options):
     """Run the command; returns the exit code."""
     names = [method.name for method in METHODS]
     allowed = [method.name for method in BASELINES if method.can_be_allowed]
-    if options.method not in (*names, *allowed):
+    if options.method not in (None, *names, *allowed):
         raise InputError(f"--method {options.method}: the methods are {', '.join(names)}.")
+    if options.method is None and options.n_features is None and not options.without:
+        raise InputError("say what to change: --method, --n-features or --without.")
     source, target = RunFolder(options.run), RunFolder(options.output)
     if source.path.resolve() == target.path.resolve():
         raise InputError(f"-o {target.path} is the run itself; name another folder.")
@@ -27,10 +30,15 @@ def run(options):
             f"--method {options.method} is a baseline in this run; repeat tamis fit with "
             "--allow-baselines to use its models."
         )
+    method, n_features = options.method, options.n_features
+    if method is None or n_features is None:
+        model = source.read_json("metrics.json")["model"]
+        size = model["features_per_sample" if model["asks"] else "features_overall"]
+        method, n_features = complete(method, n_features, (model["method"], size))
     comparison = compare_again(source, words)
     if options.without:
-        comparison = comparison.excluding(options.method, options.without)
-    choice = comparison.find(options.method, options.n_features)
+        comparison = comparison.excluding(method, options.without)
+    choice = comparison.find(method, n_features)
     target.check()
     is_done = conclude(
         comparison, choice, target, options, run=str(source.path), about=source.about

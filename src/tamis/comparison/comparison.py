@@ -22,6 +22,7 @@ from tamis.comparison.held_out import HeldOut
 from tamis.comparison.metrics import kept_alone, path_table, summarise
 from tamis.comparison.notebook import notebook_view
 from tamis.comparison.options import Settings
+from tamis.comparison.picking import complete, find_choice
 from tamis.comparison.problem import Problem
 from tamis.comparison.promises import ASKING
 from tamis.comparison.restricted import exclude_features
@@ -225,15 +226,21 @@ class Comparison:
         """The recommended model, fitted on all rows but those set aside for calibration."""
         return TableClassifier.from_model(self.table_model(self.final_choice))
 
-    def pick(self, method: str, n_features: float, without: Sequence[str] = ()) -> TableClassifier:
+    def pick(
+        self,
+        method: str | None = None,
+        n_features: float | None = None,
+        without: Sequence[str] = (),
+    ) -> TableClassifier:
         """The model of another method or level, fitted on all rows.
 
         Parameters
         ----------
-        method : str
-            Name of a method.
-        n_features : float
+        method : str or None
+            Name of a method; None: that of the recommended model.
+        n_features : float or None
             Largest number of features; per sample for methods that ask each sample for its own.
+            None: that of the recommended model.
         without : sequence of str
             Features that the model must not use; the method is then cross-validated again.
 
@@ -241,12 +248,18 @@ class Comparison:
         -------
         model : TableClassifier
         """
-        if without:
-            try:
-                return self.excluding(method, without).pick(method, n_features)
-            except InputError as error:
-                raise ValueError(in_python(error)) from error
-        return TableClassifier.from_model(self.table_model(self.find(method, n_features)))
+        try:
+            if method is None or n_features is None:
+                result, place = self.result(self.final_choice.method), self.final_choice.place
+                assert result is not None
+                sizes = result.per_sample if result.method.asks else result.overall
+                own = result.method.name, float(sizes[place])
+                method, n_features = complete(method, n_features, own)
+            found = self.excluding(method, without) if without else self
+            choice = found.find(method, n_features)
+        except InputError as error:
+            raise ValueError(in_python(error)) from error
+        return TableClassifier.from_model(found.table_model(choice))
 
     def excluding(self, method: str, without: Sequence[str]) -> Comparison:
         """Cross-validate one method again without some features.
@@ -268,24 +281,7 @@ class Comparison:
 
     def find(self, method: str, n_features: float) -> Choice:
         """The fullest level of a method with at most `n_features` features."""
-        result = self.result(method)
-        if result is None or result.method.is_baseline:
-            finished = [r.method.name for r in self.results if not r.method.is_baseline]
-            raise InputError(
-                f"{method} was not finished; finished methods: {', '.join(finished) or 'none'}."
-            )
-        sizes = result.per_sample if result.method.asks else result.overall
-        # Numbers per sample are means, which a user may have read rounded.
-        most = n_features + (0.5 if result.method.asks else 0.0)
-        few = [place for place, size in enumerate(sizes) if size <= most]
-        if not few:
-            what = "features per sample" if result.method.asks else "features"
-            raise InputError(
-                f"{method} has no model with {n_features:.3g} {what}; its smallest has "
-                f"{sizes.min():.3g}."
-            )
-        place = max(few, key=lambda place: (sizes[place], -place))
-        return Choice(method, place, float(result.levels[place]), float(result.overall[place]))
+        return find_choice(self, method, n_features)
 
     def table_model(self, choice: Choice) -> TableModel:
         """The fitted `TableModel` of one method and level."""

@@ -98,7 +98,11 @@ def summarise(comparison, choice, records):
         "methods": {
             r.method.name: path_table(r, comparison.candidates) for r in comparison.results
         },
-        "checks": [check.as_dict() for check in comparison.checks],
+        "checks": [
+            check.as_dict()
+            for check in comparison.checks
+            if check.about == "data" or choice in (None, comparison.choice)
+        ],
         "left_out": {
             name: {"estimated_seconds": float(t)} for name, t in comparison.left_out.items()
         },

@@ -2,8 +2,9 @@
 
 Nothing in a run tells how good a model without a feature would be: the feature was there when
 others were chosen. So the path of the method is trained again on the same folds, and the score
-comes from there. The features were named after seeing the results, so the score is no honest one,
-and no limit holds for all exclusions that a user could have thought of.
+comes from there. Other methods whose models use the feature are no longer compared. The features
+were named after seeing the results, so the score is no honest one, and no limit holds for all
+exclusions that a user could have thought of.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def exclude_features(comparison: Comparison, method: str, names: Sequence[str]) 
     Returns
     -------
     comparison : Comparison
-        With the new results of the method, and without a recommendation.
+        With the new results of the method, without other methods that use the features, and
+        without a recommendation.
     """
     known = comparison.result(method)
     if known is None:
@@ -60,7 +62,11 @@ def exclude_features(comparison: Comparison, method: str, names: Sequence[str]) 
     if failed:
         raise InputError(f"{method} failed without {listed(names)}: {failed[0]}")
     result = collect(known.method, done[:-1], problem, settings, whole=done[-1][1])
-    results = [result if r is known else r for r in comparison.results]
+    results = [
+        result if r is known else r
+        for r in comparison.results
+        if r is known or not r.selected[:, excluded].any()
+    ]
     return replace(
         comparison,
         problem=problem,
@@ -75,6 +81,7 @@ def exclude_features(comparison: Comparison, method: str, names: Sequence[str]) 
         shuffled_scores=[],
         without=(*comparison.without, *names),
         not_described={},
+        checks=[check for check in comparison.checks if check.about == "data"],
     )
 
 

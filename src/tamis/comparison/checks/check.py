@@ -22,12 +22,15 @@ class Check:
         The finding.
     advice : str
         What to do about it.
+    about : {"data", "model"}
+        Whether it holds for the data and all models, or for the recommended model alone.
     """
 
     code: str
     level: str
     sentence: str
     advice: str
+    about: str = "data"
 
     def __str__(self):
         return f"{self.level} ({self.code}): {self.sentence} {self.advice}"

@@ -1,5 +1,7 @@
 """Checks of the recommended model: its panel, probabilities, path, batches and stability."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import stats
 
@@ -56,7 +58,7 @@ def check_model(comparison):
         checks += batch_effects(honest.score, held_out)
     if comparison.candidates is not None:
         checks += unstable_predictions(comparison.candidates)
-    return checks
+    return [replace(check, about="model") for check in checks]
 
 
 def redundant_panel(problem, panel):

@@ -83,6 +83,7 @@ def _chance(comparison):
             f"{honest.low:.3f} to {honest.high:.3f}, includes {level:.3f}.",
             "Use the probabilities, or move the threshold: a smaller minimal sensitivity, or a "
             "score that counts each class the same.",
+            about="model",
         )
 
 
@@ -103,6 +104,7 @@ def _costs(comparison):
         f"{constant['saved']:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}.",
         "At these costs the model is of no proven use: check the costs and the class frequencies, "
         "or collect more rows.",
+        about="model",
     )
 
 
