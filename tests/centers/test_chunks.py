@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from tamis import SparseCenterClassifier
+from tamis import PrimalDualClassifier, SparseCenterClassifier
 from tamis._passes import merge_in_tree
 from tamis.centers.median_search import MedianSearch, plan_search, survey
 from tamis.centers.medians import class_medians
@@ -77,8 +78,31 @@ def test_chunks_with_different_classes():
         model = SparseCenterClassifier(metric=metric).fit_chunks(chunks)
         assert model.classes_.tolist() == ["x", "y", "z"]
         assert model.class_centers_[:, 0].tolist() == [1.5, 5.5, 9.5]
-    with pytest.raises(ValueError, match="Chunk 0"):
+    message = r"Chunk 0: y has the label 'z', .* Name it in classes=, or leave classes= out\.$"
+    with pytest.raises(ValueError, match=message):
         SparseCenterClassifier().fit_chunks(chunks, classes=["x", "y"])
+
+
+@pytest.mark.parametrize("model", [SparseCenterClassifier(metric="l1"), PrimalDualClassifier()])
+def test_a_label_that_only_a_later_pass_sees_is_an_error(model):
+    X, y = np.arange(12.0)[:, None], np.repeat(["x", "y"], 6)
+    labels = iter([y, np.repeat(["x", "z"], 6)])
+    with pytest.raises(ValueError, match=r"label 'z', .* The chunks must be the same in every"):
+        model.fit_chunks(lambda: [(X, next(labels))])
+
+
+@pytest.mark.filterwarnings("ignore:.*features were requested")
+@pytest.mark.parametrize("empty", [np.zeros((0, 9)), sparse.csr_array((0, 2)), []])
+@pytest.mark.parametrize("model", [SparseCenterClassifier(2), PrimalDualClassifier(head="lda")])
+def test_chunks_without_rows_are_skipped(model, empty):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+    expected = clone(model).fit_chunks([(X[:10], y[:10]), (X[10:], y[10:])]).predict_proba(X)
+    gap = (empty, np.zeros(0))
+    found = model.fit_chunks([gap, (X[:10], y[:10]), gap, (X[10:], y[10:]), gap])
+    np.testing.assert_array_equal(found.predict_proba(X), expected)
+    with pytest.raises(ValueError, match="There are no rows"):
+        model.fit_chunks([gap, gap])
 
 
 @pytest.mark.filterwarnings("ignore:.*features were requested")

@@ -167,6 +167,14 @@ def test_wrong_sources(tmp_path):
         read_chunks(tmp_path / "one.npy", labels=[1, 2, 3])
 
 
+@pytest.mark.parametrize("labels", ["y", "t.csv"])
+def test_a_column_named_as_labels_is_told_to_be_the_target(labels, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n")
+    with pytest.raises(ValueError, match=f"labels='{labels}' is not .* write target='{labels}'"):
+        read_chunks("t.csv", labels=labels)
+
+
 def test_kept_features_by_name(rows, tmp_path):
     source, options = write_csv(tmp_path, *rows)
     for metric in ("l2", "l1"):

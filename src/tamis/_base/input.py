@@ -17,6 +17,7 @@ __all__ = [
     "decode_labels",
     "encode_labels",
     "large_columns",
+    "refuse_collections",
     "require_class_weights",
     "require_two_classes",
     "require_unmasked",
@@ -58,7 +59,8 @@ def validate(estimator, X, y="no_validation", *, on_device=False, **options):
     -------
     out : checked X, or tuple of checked X and y
     """
-    _refuse_collections(estimator, X)
+    family = "PrimalDual" if "PrimalDual" in type(estimator).__name__ else "SparseCenter"
+    refuse_collections(X, f"{family}Classifier")
     if is_on_device(X):
         if on_device and is_dispatching():
             return validate_on_device(estimator, X, y, options)
@@ -76,19 +78,27 @@ def validate(estimator, X, y="no_validation", *, on_device=False, **options):
     return validate_data(estimator, X, y, **options)
 
 
-def _refuse_collections(estimator, X):
-    """Raise for data on a cluster, which scikit-learn would load into memory without a word."""
+def refuse_collections(X, classifier="SparseCenterClassifier", also=""):
+    """Raise for data on a cluster, which would be loaded into memory without a word.
+
+    Parameters
+    ----------
+    X : object
+    classifier : str
+        Classifier whose twin trains on the cluster.
+    also : str
+        What else can be done, with a comma before it.
+    """
     package = type(X).__module__.partition(".")[0]
-    family = "PrimalDual" if "PrimalDual" in type(estimator).__name__ else "SparseCenter"
     if package in ("dask", "dask_expr") and hasattr(X, "to_delayed"):
         raise TypeError(
             "X is a Dask collection, which would be loaded into memory. Use "
-            f"tamis.dask.Dask{family}Classifier, or pass X.compute()."
+            f"tamis.dask.Dask{classifier}{also}, or pass X.compute() if it fits."
         )
     if package == "pyspark":
         raise TypeError(
             "X is a Spark frame, which would be loaded into memory. Use "
-            f"tamis.spark.Spark{family}Classifier, or pass X.toPandas()."
+            f"tamis.spark.Spark{classifier}{also}, or pass X.toPandas() if it fits."
         )
 
 
@@ -205,7 +215,7 @@ def _ranges_of_frame(X):
             yield from zip((names[j] for j in places), lows, highs, strict=True)
 
 
-def encode_labels(y, classes=None):
+def encode_labels(y, classes=None, advice=""):
     """Classes in order, and the index of each label in them.
 
     Parameters
@@ -214,6 +224,8 @@ def encode_labels(y, classes=None):
         Labels of any type; bytes are decoded as UTF-8.
     classes : ndarray or None
         The classes if they are known already; any other label raises an error.
+    advice : str
+        What to do about such a label, with a space before it.
 
     Returns
     -------
@@ -249,8 +261,7 @@ def encode_labels(y, classes=None):
     if unknown.size:
         raise ValueError(
             f"y has the label {unknown.tolist()[0]!r}, which is not among the classes "
-            f"{classes.tolist()}. Name all classes in the first call: "
-            "partial_fit(X, y, classes=...)."
+            f"{classes.tolist()}.{advice}"
         )
     return classes, np.searchsorted(classes, y).astype(np.int64)
 

@@ -64,10 +64,13 @@ class CenterTraining(TamisEstimator):
                     "with a covariance the selected features are transformed ones."
                 )
 
-    def _validate(self, X, y, sample_weight, *, reset=True, classes=None, is_part=False):
+    def _validate(
+        self, X, y, sample_weight, *, reset=True, classes=None, is_part=False, advice=""
+    ):
         """Check the parameters, data, labels and weights; sets `classes_`.
 
         Weights of a part of the rows stay as given: how to read them is decided for all rows.
+        `advice` is for labels that are not among `classes`.
         """
         self._check_parameters()
         X, y = validate(
@@ -88,7 +91,7 @@ class CenterTraining(TamisEstimator):
         else:
             sample_weight, self._weight_unit = read_weights(sample_weight, X)
         self._set_groups()
-        self.classes_, codes = encode_labels(y, classes)
+        self.classes_, codes = encode_labels(y, classes, advice)
         if not is_part:
             require_two_classes(self)
             if sample_weight is not None:

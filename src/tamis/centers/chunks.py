@@ -9,7 +9,7 @@ merges two summaries.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -107,13 +107,14 @@ class _Task:
 
     estimator: Any
     classes: NDArray | None
+    _advice: ClassVar[str] = " Name it in classes=, or leave classes= out."
 
     def check(self, number, X, y, sample_weight):
         """Checked chunk, and the estimator that knows its features and classes."""
         checker = clone(self.estimator)
         try:
             X, codes, sample_weight = checker._validate(
-                X, y, sample_weight, classes=self.classes, is_part=True
+                X, y, sample_weight, classes=self.classes, is_part=True, advice=self._advice
             )
             if checker.metric == "l1" and is_sparse(X):
                 check_finite((X.data,), X)
@@ -162,6 +163,7 @@ class _Search(_Task):
     place: NDArray
     unit: NDArray | None
     search: MedianSearch
+    _advice: ClassVar[str] = " The chunks must be the same in every pass."
 
     def __call__(self, number, X, y, sample_weight):
         _, X, codes, sample_weight = self.check(number, X, y, sample_weight)

@@ -23,6 +23,7 @@ from tamis.centers.statistics import ClassMoments, summarise
 
 __all__ = ["SparseCenterClassifier", "make_path"]
 
+_FIRST_CALL = " Name all classes in the first call: partial_fit(X, y, classes=...)."
 _PARAMETERS = ("metric", "scaling", "covariance", "priors", "feature_groups", "keep")
 _DESCRIPTIONS = ("n_features_in_", "feature_names_in_", "_group_of", "_kept", "_weight_unit")
 
@@ -345,7 +346,7 @@ class SparseCenterClassifier(FittedCenters):
                 )
             known = named
         X, codes, sample_weight = self._validate(
-            X, y, sample_weight, reset=first, classes=known, is_part=True
+            X, y, sample_weight, reset=first, classes=known, is_part=True, advice=_FIRST_CALL
         )
         self._weight_unit = 1.0 if first else getattr(self, "_weight_unit", 1.0)
         if sample_weight is not None and self._weight_unit != 1:

@@ -71,7 +71,9 @@ class Reader:
                 ensure_all_finite=self.classes is None,
             )
             weights = check_part_weights(sample_weight, X)
-            checker.classes_, codes = encode_labels(y, self.classes)
+            checker.classes_, codes = encode_labels(
+                y, self.classes, " The chunks must be the same in every pass."
+            )
         except ValueError as error:
             raise ValueError(f"Chunk {number}: {error}") from error
         weights = np.ones(codes.size) if weights is None else weights / self.unit

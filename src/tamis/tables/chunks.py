@@ -113,7 +113,7 @@ def read_chunks(
     if chunk_rows is not None and chunk_rows < 1:
         raise InputError(f"chunk_rows must be at least 1, got {chunk_rows!r}.")
     if isinstance(labels, str | PathLike):
-        labels = np.load(labels, mmap_mode="r", allow_pickle=False)
+        labels = _load_labels(labels)
     wishes = _Wishes(target, labels, columns, chunk_rows, layer)
     if hasattr(source, "__arrow_c_stream__"):
         return _from_arrow(source, wishes)
@@ -122,6 +122,17 @@ def read_chunks(
         parts = [read_chunks_of_file(path, wishes, format) for path in paths]
         return _joined(parts, paths, wishes)
     return read_chunks_of_file(paths[0], wishes, format)
+
+
+def _load_labels(path):
+    """The labels of an npy file; a name of a column in its place is a frequent mistake."""
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"labels={str(path)!r} is not an npy file with the labels of all rows ({error}). To "
+            f"name a column of the table, write target={str(path)!r}."
+        ) from error
 
 
 class _Wishes:
@@ -164,7 +175,7 @@ def _paths(source):
         return list(source)
     raise InputError(
         "read_chunks needs a path, a list of paths, or an object with an Arrow stream; got "
-        f"{type(source).__name__}."
+        f"{type(source).__name__}. tamis.dask and tamis.spark train on collections of a cluster."
     )
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from tamis._array import is_sparse
-from tamis._base import LARGEST_INTEGER, decode_labels, require_unmasked
+from tamis._base import LARGEST_INTEGER, decode_labels, refuse_collections, require_unmasked
 from tamis.tables.errors import InputError, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import RawTable, unique_names
@@ -30,9 +30,18 @@ from tamis.tables.wanted import Wanted
 
 __all__ = ["as_raw", "as_table", "is_frame", "read_columns"]
 
+# What can be done with a table on a cluster.
+_ELSEWHERE = (
+    ", write the rows to a parquet file (`tamis fit` and `tamis predict` read some rows at a time)"
+)
+
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a data frame that narwhals can read, or an AnnData object."""
+    """Whether X is a data frame that narwhals can read, or an AnnData object.
+
+    Data on a cluster raise an error.
+    """
+    refuse_collections(X, also=_ELSEWHERE)
     return _is_anndata(X) or (hasattr(X, "columns") and hasattr(X, "shape")) or _is_arrow(X)
 
 

@@ -116,6 +116,12 @@ def read_table(
     InputError
         If the file or the arguments cannot be used; the message is one line.
     """
+    if not isinstance(path, str | PathLike):
+        raise InputError(
+            f"read_table reads files: expected a path, got {type(path).__name__}. compare and "
+            "TableClassifier take frames and arrays; tamis.dask and tamis.spark train on those of "
+            "a cluster."
+        )
     wishes = Wishes(
         target=target,
         id_column=id_column,
