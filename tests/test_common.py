@@ -440,3 +440,15 @@ def test_every_public_name_can_be_imported():
     assert set(tamis.__all__) == set(dir(tamis))
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         tamis.Nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("estimator", DEFAULTS + SLOW_DEFAULTS, ids=lambda e: type(e).__name__)
+def test_anndata_objects_are_refused_at_once(estimator):
+    class AnnData:  # what anndata's class offers; reading it as an array would take minutes
+        X, obs, var_names, shape = np.zeros((4, 2)), None, ["a", "b"], (4, 2)
+
+        def __array__(self, *args, **kwargs):
+            raise AssertionError("converted to an array")
+
+    with pytest.raises(TypeError, match=r"TableClassifier\(.*\)\.fit\(adata, y\)"):
+        clone(estimator).fit(AnnData(), [0, 1, 0, 1])

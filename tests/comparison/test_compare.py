@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from tamis import TableClassifier, compare, load_model, read_table
+from tamis import TableClassifier, compare, load_model, rank_features_by_class, read_table
 from tamis.comparison import Callback
 from tamis.comparison.baselines import find_method
 
@@ -68,11 +68,11 @@ def test_frames_of_the_callers_kind(found, convert, kind):
     assert other.choice == found.choice and other.honest_score == found.honest_score
 
 
-def test_arrays_give_dicts_of_columns(found):
+def test_arrays_give_frames_of_an_installed_library(found):
     X, y = make_frame()
     numbers = X[["age", "marker", "noise"]].to_numpy()
     result = compare(numbers, y, **FAST)
-    assert isinstance(result.table, dict)
+    assert isinstance(result.table, pd.DataFrame)
     assert result.features["feature"][0] == "x1"
     assert result.model.predict(numbers).shape == y.shape
 
@@ -96,7 +96,17 @@ def test_an_anndata_object():
         obs_names=[f"cell{i}" for i in range(90)],
     )
     result = compare(adata, "state", groups="patient", **FAST)
-    assert result.features["feature"] == ["gene1"]
+    assert result.features["feature"].tolist() == ["gene1"]
+    by_model = rank_features_by_class(model=result.model)
+    assert set(by_model["names"]) == {"gene1"}
+    whole = rank_features_by_class(adata, "state", model=result.model)
+    assert dict(zip(whole["names"], whole["in_panel"], strict=False)) == {
+        "gene1": True,
+        "gene2": False,
+    }
+    assert (whole["center_shift"][whole["names"] == "gene2"] == 0).all()
+    with pytest.raises(ValueError, match="no feature 'gene1', which the model uses"):
+        rank_features_by_class(adata.X, y, model=result.model)
     assert np.unique(result.problem.groups).size == 30
 
 

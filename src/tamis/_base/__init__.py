@@ -5,6 +5,7 @@ from tamis._base.decisions import DecisionMixin, adjust, softmax
 from tamis._base.devices import check_device, like_input, send_to_device
 from tamis._base.explanation import Explanation
 from tamis._base.feature_groups import find_feature, name_some, read_groups
+from tamis._base.frames import make_frame
 from tamis._base.input import (
     LARGEST_INTEGER,
     FeatureSelectorMixin,
@@ -58,6 +59,7 @@ __all__ = [
     "large_columns",
     "largest",
     "like_input",
+    "make_frame",
     "name_some",
     "order_by_score",
     "plain",

@@ -100,6 +100,12 @@ def refuse_collections(X, classifier="SparseCenterClassifier", also=""):
             "X is a Spark frame, which would be loaded into memory. Use "
             f"tamis.spark.Spark{classifier}{also}, or pass X.toPandas() if it fits."
         )
+    if all(hasattr(X, name) for name in ("X", "obs", "var_names")):
+        name = type(estimator).__name__
+        raise TypeError(
+            f"X is an AnnData object. Use TableClassifier({name}(...)).fit(adata, y), which keeps "
+            'the names of the features, or pass a matrix: adata.X, or adata.layers["counts"].'
+        )
 
 
 def require_unmasked(values, name):

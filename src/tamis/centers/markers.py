@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from tamis._base import decode_labels, order_by_score, resolve_n_features
+from tamis._base import decode_labels, make_frame, order_by_score, resolve_n_features
 from tamis._passes import NO_ROWS, LocalChunks
 from tamis.centers._fitted import FittedCenters
 from tamis.centers.class_counts import ClassCounts, count_and_summarise
@@ -83,8 +83,9 @@ def rank_features_by_class(
     feature_names : array-like of str, default=None
         Names of the features; None: those of the frame, chunks or model, or x0, x1, ...
     model : estimator, default=None
-        A fitted classifier or selector of the same features. The table then says which features
-        it uses, and how the classes differ in them if it is a `SparseCenterClassifier`.
+        A fitted classifier or selector of the same features, or a model of `compare` or of a run
+        (`load_model`). The table then says which features it uses, and how the classes differ in
+        them if it has sparse centers.
 
     Returns
     -------
@@ -134,9 +135,14 @@ def rank_features_by_class(
     """
     if log_base is not None and not log_base > 1:
         raise ValueError(f"log_base must be greater than 1 or None, got {log_base!r}.")
+    model, used = _unwrapped(model)
+    if X is None and feature_names is None:
+        feature_names = used
     support, shift_of = _panel(model)
     counts, names = _read(X, y, feature_names, model)
     names = np.asarray(names, dtype=object)
+    if X is not None and used is not None:
+        support, shift_of = _placed(support, shift_of, used, names)
     labels, n_known = counts.labels.tolist(), counts.moments.offset.size
     if names.shape != (n_known,):
         raise ValueError(
@@ -276,6 +282,30 @@ def _of_model(model):
     return ClassCounts(model.classes_, moments, None)
 
 
+def _unwrapped(model):
+    """The classifier inside one of tables, with its names; others as they are, with None."""
+    table_model = getattr(model, "model_", None)
+    if table_model is None or not hasattr(table_model, "preparation"):
+        return model, None
+    return table_model.estimator, list(table_model.preparation.columns)
+
+
+def _placed(support, shift_of, used, names):
+    """What `_panel` returns, for all features of the data instead of those of the model."""
+    place = {str(name): j for j, name in enumerate(names.tolist())}
+    absent = [name for name in used if name not in place]
+    if absent:
+        raise ValueError(f"The data have no feature {absent[0]!r}, which the model uses.")
+    at = [place[name] for name in used]
+
+    def spread(values):
+        whole = np.zeros(names.size, dtype=values.dtype)
+        whole[at] = values
+        return whole
+
+    return spread(support), shift_of and (lambda label: spread(shift_of(label)))
+
+
 def _panel(model):
     """Mask of the features of a model, and a function from a label to its center's shift."""
     if model is None:
@@ -361,25 +391,8 @@ class _Rows:
         try:
             import pandas as pd
         except ImportError:
-            return _other_frame(np.array(labels)[group], names[feature], columns)
+            columns = {"group": np.array(labels)[group], "names": names[feature]} | columns
+            return make_frame({name: column.tolist() for name, column in columns.items()})
         group = pd.Categorical.from_codes(group, categories=labels)
         first = {"group": group, "names": pd.Index(names).take(feature)}
         return pd.DataFrame(first | columns, copy=False)
-
-
-def _other_frame(group, names, columns):
-    data = {"group": group, "names": names} | columns
-    data = {name: column.tolist() for name, column in data.items()}
-    try:
-        import polars as pl
-    except ImportError:
-        pass
-    else:
-        return pl.DataFrame(data)
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise ImportError(
-            "rank_features_by_class needs pandas, polars or pyarrow: pip install pandas"
-        ) from error
-    return pa.table(data)

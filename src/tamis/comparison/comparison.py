@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis._base import make_frame
 from tamis.comparison.calibrated import CalibrationRows
 from tamis.comparison.choice import Candidates, Choice, Honest
 from tamis.comparison.clinical import describe_clinical
@@ -95,7 +96,7 @@ class Comparison:
     streamed : Streamed or None
         The table, if the data are only a sample of its rows.
     backend : module or None
-        Library of the frames that are returned; None: dicts of columns.
+        Library of the frames that are returned; None: the first that is installed.
     """
 
     problem: Problem
@@ -209,15 +210,11 @@ class Comparison:
         return self.metrics["model"]["guarantees"]
 
     def _as_frame(self, columns):
-        if self.backend is None:
-            return columns
-        import narwhals as nw
-
         columns = {
             name: [str(v) if isinstance(v, dict) else v for v in values]
             for name, values in columns.items()
         }
-        return nw.from_dict(columns, backend=self.backend).to_native()
+        return make_frame(columns, self.backend)
 
     # Models.
 
