@@ -1,5 +1,6 @@
 """Data that would inflate a score, the choice, and what is printed about both."""
 
+import csv
 import json
 
 import numpy as np
@@ -382,3 +383,25 @@ def test_weights_need_a_method_that_takes_them(refuses, tmp_path):
     data = write(tmp_path / "data.csv", X, y, {"w": [1] * 20})
     words = ["--target", "y", "--methods", "landmarks", "--weights", "w"]
     refuses("fit", data, *words, match="these can: centers, medians, primal-dual")
+
+
+def test_honest_predictions_are_written_if_they_are_asked_for(tamis, small, tmp_path):
+    run = tmp_path / "run"
+    words = ["fit", small, "--target", "y", "--methods", "centers,most-frequent", "--no-report"]
+    words += ["--folds", "3", "--repeats", "1", "--n-jobs", "1", "-o", run]
+    code, out, _ = tamis(*words, "--save-predictions")
+    assert code == 0 and "predictions.csv" in out
+    with open(run / "predictions.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["row", "id", "fold", "label", "prediction", "p_ill", "p_well"]
+    assert [row["id"] for row in rows] == [f"s{i}" for i in range(60)]
+    hits = {"ill": [], "well": []}
+    for row in rows:
+        hits[row["label"]].append(row["label"] == row["prediction"])
+    found = np.mean([np.mean(one) for one in hits.values()])
+    metrics = json.loads((run / "metrics.json").read_text())
+    assert found == pytest.approx(metrics["model"]["honest_score"]["score"])
+
+
+def test_honest_predictions_need_a_folder(refuses, small):
+    refuses("fit", small, "--target", "y", "--save-predictions", match="add -o RUN")

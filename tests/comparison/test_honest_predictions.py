@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import balanced_accuracy_score
 
 from tamis import compare
 from tamis.comparison.predictions import temper
@@ -23,6 +24,30 @@ def test_every_row_has_one_calibrated_prediction(n_rows):
     np.testing.assert_array_equal(made.labels, made.probabilities.argmax(axis=1))
     right = np.mean([(made.labels == y)[y == c].mean() for c in (0, 1)])
     assert right == pytest.approx(comparison.honest_score.score, abs=0.03)
+
+
+def test_the_table_of_predictions_gives_the_honest_score():
+    pd = pytest.importorskip("pandas")
+    X, y = noise(122, 5)
+    X[y == 1, 0] += 2
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(5)])
+    frame["y"] = np.where(y == 1, "ill", "well")
+    frame.loc[[0, 50], "y"] = None
+    comparison = compare(
+        frame, "y", methods=["centers", "most-frequent"], cv=3, repeats=2, random_state=0
+    )
+    table = comparison.honest_predictions
+    columns = ["row", "fold", "label", "prediction", "p_ill", "p_well"]
+    assert list(table.columns) == columns and len(table) == 120
+    assert 1 not in set(table["row"]) and 51 not in set(table["row"]) and max(table["row"]) == 122
+    assert frame["y"][table["row"] - 1].tolist() == table["label"].tolist()
+    first = [fold for fold in comparison.folds if fold.repeat == 0]
+    for fold in first:
+        assert set(table["fold"][fold.test]) == {fold.number + 1}
+    found = balanced_accuracy_score(table["label"], table["prediction"])
+    assert found == pytest.approx(comparison.honest_score.score)
+    made = comparison.honest_score.predictions.probabilities
+    np.testing.assert_array_equal(table[["p_ill", "p_well"]], made)
 
 
 def test_choice_among_noise_is_not_in_its_predictions():

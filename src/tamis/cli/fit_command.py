@@ -45,6 +45,8 @@ def run(options):
     if options.output:
         folder = RunFolder(options.output)
         folder.check(options.data, options.target_file, options.features_file)
+    elif options.save_predictions:
+        raise InputError("--save-predictions needs a folder to write to: add -o RUN.")
     about = read_about(options.about)
     with reading(options.data):
         loaded = load(words, folder, force=options.force, tell=say)
@@ -197,7 +199,8 @@ def conclude(comparison, choice, folder, options, start=None, *, run=None, about
     if start is not None:
         comparison.seconds = time.perf_counter() - start
     if folder is not None:
-        for line in save_first(comparison, choice, folder, options.guard):
+        predictions = getattr(options, "save_predictions", False)
+        for line in save_first(comparison, choice, folder, options.guard, predictions):
             say(line)
         folder.write_about(about)
     try:

@@ -195,6 +195,11 @@ def add_fit(commands, command):
     )
     work.add_argument("--json", action="store_true", help="print all results as JSON")
     work.add_argument("--about", metavar="FILE", help=ABOUT)
+    work.add_argument(
+        "--save-predictions",
+        action="store_true",
+        help="also write predictions.csv: each row with its label and its honest prediction",
+    )
     add_no_report(work)
     add_guard(work)
 

@@ -20,10 +20,11 @@ from tamis.comparison.describing import Fitted, describe, fit_model, save_first,
 from tamis.comparison.final import make_model, train_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.held_out import HeldOut
-from tamis.comparison.metrics import kept_alone, path_table, summarise
+from tamis.comparison.metrics import kept_alone, summarise, tabulate_paths
 from tamis.comparison.notebook import notebook_view
 from tamis.comparison.options import Settings
 from tamis.comparison.picking import complete, find_choice
+from tamis.comparison.predictions import tabulate
 from tamis.comparison.problem import Problem
 from tamis.comparison.promises import ASKING
 from tamis.comparison.restricted import exclude_features
@@ -159,26 +160,18 @@ class Comparison:
         Columns: method, is_baseline, level, n_features, n_features_per_sample, cost_per_sample,
         score, standard_error, is_chosen. Scores were used to select the model.
         """
-        chosen = None if self.choice is None else (self.choice.method, self.choice.place)
-        rows = [
-            (
-                result.method.name,
-                result.method.is_baseline,
-                row["level"],
-                row["features_overall"],
-                row["features_per_sample"],
-                row["cost_per_sample"],
-                row["score"],
-                row["standard_error"],
-                (result.method.name, place) == chosen,
-            )
-            for result in self.results
-            for place, row in enumerate(path_table(result, self.candidates)["path"])
-        ]
-        names = ["method", "is_baseline", "level", "n_features", "n_features_per_sample"]
-        names += ["cost_per_sample", "score", "standard_error", "is_chosen"]
-        columns = {name: [row[j] for row in rows] for j, name in enumerate(names)}
-        return self._as_frame(columns)
+        return self._as_frame(tabulate_paths(self))
+
+    @property
+    def honest_predictions(self) -> Any:
+        """One row per row of the data, predicted by a choice and a model that did not see it.
+
+        A frame of the caller's kind. Columns: row (its number in the table, from 1), id (its name,
+        if rows have names), fold (of the model that predicts it, from 1), weight (if rows have
+        weights), label, prediction, and p_ with each class, as `predict_proba` gives them. They
+        are of the procedure that recommends the model, and give its honest score.
+        """
+        return self._as_frame(tabulate(self))
 
     @property
     def kept_alone(self) -> dict[str, float] | None:

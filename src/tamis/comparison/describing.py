@@ -18,6 +18,7 @@ from tamis.comparison.final import describe_features, fit_final, outline_feature
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.method import Trained
 from tamis.comparison.metrics import summarise
+from tamis.comparison.predictions import tabulate
 from tamis.tables.table_model import TableModel
 
 if TYPE_CHECKING:
@@ -128,7 +129,11 @@ def describe(comparison: Comparison, choice: Choice, fitted: Fitted) -> None:
 
 
 def save_first(
-    comparison: Comparison, choice: Choice, folder: RunFolder, guard: bool
+    comparison: Comparison,
+    choice: Choice,
+    folder: RunFolder,
+    guard: bool,
+    predictions: bool = False,
 ) -> list[str]:
     """Write the model, and what needs no further work, before anything else can fail.
 
@@ -138,7 +143,9 @@ def save_first(
     choice : Choice
     folder : RunFolder
     guard : bool
-        Whether to quote cells of `features.csv` that a spreadsheet would read as formulas.
+        Whether to quote cells of tables that a spreadsheet would read as formulas.
+    predictions : bool
+        Whether to write the honest predictions of all rows.
 
     Returns
     -------
@@ -148,7 +155,10 @@ def save_first(
     fitted = comparison.fit_choice(choice)
     assert comparison.data is not None
     columns = comparison.data.columns
-    return folder.write_results(fitted.model, fitted.records, fitted.metrics, columns, guard)
+    told = folder.write_results(fitted.model, fitted.records, fitted.metrics, columns, guard)
+    if predictions:
+        folder.write_predictions(tabulate(comparison), guard)
+    return told
 
 
 def save_rest(comparison: Comparison, choice: Choice, folder: RunFolder, guard: bool) -> None:

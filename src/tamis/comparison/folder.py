@@ -15,7 +15,14 @@ from tamis.tables.errors import Failure, InputError
 
 __all__ = ["RunFolder", "find_model"]
 
-_RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json", "report.html")
+_RESULTS = (
+    "model.json",
+    "model.skops",
+    "features.csv",
+    "metrics.json",
+    "report.html",
+    "predictions.csv",
+)
 _DECISION = "checkpoints/stream.json"
 # Training rows used to check a saved model, and how far its probabilities may differ.
 _CHECKED_ROWS, _TOLERANCE = 10_000, 1e-12
@@ -131,14 +138,22 @@ class RunFolder:
 
         With `guard`, no cell can be read as a spreadsheet formula.
         """
-        file = io.StringIO(newline="")
         records = [_flatten(record) for record in records]
         names = list(records[0]) if records else ["rank", "feature"]
         rows = [names, *([record[name] for name in names] for record in records)]
+        self._write_rows("features.csv", rows, guard)
+
+    def write_predictions(self, columns, guard):
+        """Write `predictions.csv`, from columns by their names; `guard` as in `write_features`."""
+        rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
+        self._write_rows("predictions.csv", rows, guard)
+
+    def _write_rows(self, name, rows, guard):
         if guard:
             rows = [[guarded(cell) for cell in row] for row in rows]
+        file = io.StringIO(newline="")
         csv.writer(file).writerows(rows)
-        with write_atomically(self.path / "features.csv") as out:
+        with write_atomically(self.path / name) as out:
             out.write(file.getvalue().encode())
 
     def write_model(self, model, table):

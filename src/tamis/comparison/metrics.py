@@ -7,7 +7,7 @@ from tamis.comparison.baselines import KEPT_ALONE
 from tamis.comparison.decisions import decide_level, decides_by
 from tamis.comparison.scores import class_table, confusion
 
-__all__ = ["kept_alone", "path_table", "summarise", "versions"]
+__all__ = ["kept_alone", "path_table", "summarise", "tabulate_paths", "versions"]
 
 
 def versions():
@@ -282,3 +282,23 @@ def _threshold(comparison, result, at, described):
         "specificity": reached["specificity"] if specificity is None else specificity,
         "specificity_without": float(without),
     }
+
+
+def tabulate_paths(comparison):
+    """One row per method and level, as columns: see `Comparison.table`."""
+    choice = comparison.choice
+    chosen = None if choice is None else (choice.method, choice.place)
+    told = ("level", "features_overall", "features_per_sample", "cost_per_sample")
+    rows = [
+        (
+            result.method.name,
+            result.method.is_baseline,
+            *(row[name] for name in (*told, "score", "standard_error")),
+            (result.method.name, place) == chosen,
+        )
+        for result in comparison.results
+        for place, row in enumerate(path_table(result, comparison.candidates)["path"])
+    ]
+    names = ["method", "is_baseline", "level", "n_features", "n_features_per_sample"]
+    names += ["cost_per_sample", "score", "standard_error", "is_chosen"]
+    return {name: [row[j] for row in rows] for j, name in enumerate(names)}

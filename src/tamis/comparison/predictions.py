@@ -9,13 +9,19 @@ subgroups come from these predictions; those of the recommended model were used 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import softmax
+from tamis.models.standalone.headings import headings
+from tamis.tables.errors import InputError
 
-__all__ = ["Predictions", "temper"]
+if TYPE_CHECKING:
+    from tamis.comparison.comparison import Comparison
+
+__all__ = ["Predictions", "tabulate", "temper"]
 
 
 @dataclass
@@ -44,3 +50,37 @@ def temper(probabilities: NDArray, temperature: float | NDArray) -> NDArray[np.f
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(np.asarray(probabilities, dtype=np.float64)), -50.0)
     return softmax(logs / temperature)
+
+
+def tabulate(comparison: Comparison) -> dict[str, Any]:
+    """The honest predictions of all rows, as columns.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        With an honest score.
+
+    Returns
+    -------
+    columns : dict of str to list
+        See `Comparison.honest_predictions`.
+    """
+    honest, table, problem = comparison.honest_score, comparison.data, comparison.problem
+    if honest is None or honest.predictions is None or table is None:
+        raise InputError("there are no honest predictions, because no model is recommended.")
+    made, labels = honest.predictions, problem.classes.tolist()
+    folds = np.zeros(problem.n_rows, dtype=np.intp)
+    for fold in comparison.folds:
+        if fold.repeat == 0:
+            folds[fold.test] = fold.number + 1
+    names = {} if table.ids is None else {"id": table.ids.tolist()}
+    weights = {} if problem.weights is None else {"weight": problem.weights.tolist()}
+    values = [[labels[c] for c in made.labels], *made.probabilities.T.tolist()]
+    return {
+        "row": table.row_numbers.tolist(),
+        **names,
+        "fold": folds.tolist(),
+        **weights,
+        "label": [labels[c] for c in problem.codes],
+        **dict(zip(headings(labels), values, strict=True)),
+    }

@@ -164,7 +164,7 @@ def assign_roles(
         reason = notes[-1] if notes else "the table has no column except the target"
         raise InputError(f"no feature is left: {reason}")
     known = (y, target, ids, groups, batches, weights, notes, missing, times, subgroups)
-    return Table(table, kinds, *known)
+    return Table(table, kinds, *known, places=None if rows is None else rows + 1)
 
 
 class _Columns:

@@ -98,6 +98,8 @@ class Table:
         When each row was measured.
     subgroups : dict of str to ndarray of object of shape (n_rows,)
         Columns of which every value has its own score: words, None where one is missing.
+    places : ndarray of int of shape (n_rows,) or None
+        Numbers of the rows in the file, from 1; None: all rows in order.
     """
 
     columns: Columns
@@ -112,6 +114,7 @@ class Table:
     missing: MissingWords = field(default_factory=MissingWords)
     times: np.ndarray | None = None
     subgroups: dict[str, NDArray] = field(default_factory=dict)
+    places: NDArray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -126,6 +129,11 @@ class Table:
         numbers become a pandas frame of sparse columns.
         """
         return _as_frame(self.columns)
+
+    @property
+    def row_numbers(self) -> NDArray[np.int64]:
+        """Numbers of the rows in the file, from 1."""
+        return np.arange(1, self.n_rows + 1) if self.places is None else self.places
 
     def take(self, rows: NDArray | slice) -> Table:
         """The table of some rows."""
@@ -143,6 +151,7 @@ class Table:
             weights=some(self.weights),
             times=some(self.times),
             subgroups={name: values[rows] for name, values in self.subgroups.items()},
+            places=self.row_numbers[rows],
         )
 
 

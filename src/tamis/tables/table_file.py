@@ -15,7 +15,7 @@ from tamis.tables.table import Columns, Table
 
 __all__ = ["as_text", "from_text", "read_arrays", "write_arrays"]
 
-_OF_ROWS = ("y", "ids", "groups", "batches", "weights", "times")
+_OF_ROWS = ("y", "ids", "groups", "batches", "weights", "times", "places")
 
 
 def as_text(value: Any) -> NDArray[np.uint8]:
