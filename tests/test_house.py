@@ -83,3 +83,13 @@ def test_an_extra_installs_only_what_the_code_uses(extra):
 def test_all_extras_come_together():
     together = re.fullmatch(r"tamis\[(.+)\]", PROJECT["optional-dependencies"]["all"][0])
     assert set(together.group(1).split(",")) == set(EXTRAS) - APART
+
+
+def test_the_source_archive_has_what_the_pages_link_to():
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    packed = {*build["targets"]["sdist"]["include"], "README.md", "LICENSE", "pyproject.toml"}
+    text = "".join((ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md"))
+    linked = set(re.findall(r"\]\((?!https?:)([^)#]+)", text))
+    assert "CONTRIBUTING.md" in linked
+    assert {Path(link).parts[0] for link in linked} <= packed
+    assert all((ROOT / name).exists() for name in packed)
