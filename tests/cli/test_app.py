@@ -188,3 +188,30 @@ def test_without_rich_there_are_lines_for_the_bars(small, tamis, monkeypatch):
     assert code == 0 and "Recommended" in out
     assert "pip install 'tamis[cli]' shows live progress." in err
     assert "sparse centers, means: done" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", "DATA", "--target", "y", "-o", "LINK"],
+        ["fit", "DATA", "--target", "y", "-o", "LINK/run"],
+        ["predict", "LINK", "DATA"],
+        ["report", "LINK"],
+        ["pick", "LINK", "--method", "centers", "--n-features", "1", "-o", "OTHER"],
+        ["export", "LINK", "--to", "json", "-o", "OTHER"],
+        ["ask", "LINK"],
+    ],
+    ids=lambda words: f"{words[0]} {words[-1]}",
+)
+@pytest.mark.parametrize("target", ["nowhere/at/all", "link"])
+def test_a_link_that_leads_nowhere_is_named(words, target, small, tmp_path, refuses):
+    (tmp_path / "link").symlink_to(target)
+    places = {"DATA": small, "LINK": tmp_path / "link", "OTHER": tmp_path / "other"}
+    places["LINK/run"] = tmp_path / "link" / "run"
+    told = f"link is a link to {target}, which does not exist"
+    refuses(*(places.get(word, word) for word in words), match=told)
+
+
+def test_an_output_behind_a_link_needs_a_folder(run_folder, new, tmp_path, refuses):
+    (tmp_path / "link").symlink_to("nowhere/at.csv")
+    refuses("predict", run_folder, new, "-o", tmp_path / "link", match="is a link into")

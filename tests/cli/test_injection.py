@@ -5,10 +5,13 @@ import json
 import os
 import pty
 import subprocess
+import sys
+import warnings
 
 import numpy as np
 import pytest
 
+from tamis.report.page_pictures import draw_pictures
 from tests.cli.conftest import write_csv
 from tests.cli.processes import COMMAND, environment
 
@@ -49,6 +52,26 @@ def in_terminal(*words):
         found += block
     os.close(terminal)
     return process.wait(), found.decode()
+
+
+def test_pictures_do_not_repeat_labels_on_the_terminal(evil, tmp_path, tamis, monkeypatch):
+    """Fonts have no glyphs for control characters, and matplotlib warns of each."""
+    monkeypatch.delenv("TAMIS_DEBUG", raising=False)
+    monkeypatch.setattr("tamis.report.page.draw_pictures", draw_pictures)
+    monkeypatch.setattr(warnings, "showwarning", lambda m, *about: print(m, file=sys.stderr))
+    words = ["--target", "y", "--id", "id", *FAST, "-o", tmp_path / "run"]
+    code, out, err = tamis("fit", evil, *words)
+    assert code == 0, err
+    assert not set(UNSAFE) & set(out + err) and "lyph" not in err
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page and not set(UNSAFE) & set(page)
+
+
+@pytest.mark.parametrize("word", [EVIL, f"--{EVIL}=3", f"--methods={EVIL}", f"--target={EVIL}"])
+def test_arguments_are_repeated_without_control_characters(word, evil, tamis):
+    code, out, err = tamis("fit", evil, "--target", "y", word)
+    assert code == 2 and "\\u001b[31m" in err.replace("\\x1b", "\\u001b")
+    assert not set(UNSAFE) & set(out + err)
 
 
 def test_what_is_printed_has_no_control_characters(evil, tmp_path, tamis):

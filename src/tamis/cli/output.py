@@ -41,6 +41,9 @@ def check_output(output, *read):
     path = Path(output)
     if path.is_dir():
         raise InputError(f"-o {output} is a folder; name a file in it.")
+    target = Path(os.path.realpath(path)).parent
+    if path.is_symlink() and not target.is_dir():
+        raise InputError(f"-o {output} is a link into {target}, which is not a folder.")
     if not path.parent.is_dir():
         raise InputError(f"-o {output}: there is no folder {path.parent}; create it first.")
     for name in read:

@@ -7,6 +7,7 @@ from tamis import __version__
 from tamis.cli import argument_types
 from tamis.cli.ask_options import add_ask, add_conversation
 from tamis.cli.fit_options import ABOUT, METHODS, add_fit, add_no_report
+from tamis.cli.printing import printable
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_prevalence, add_reading
 
 __all__ = ["make_parser"]
@@ -22,7 +23,8 @@ class _Parser(argparse.ArgumentParser):
     """Reports an error in one line."""
 
     def error(self, message):
-        self.exit(2, f"tamis: error: {message} (see {self.prog} --help)\n")
+        line = printable(f"tamis: error: {message} (see {self.prog} --help)")
+        self.exit(2, f"{line}\n")
 
 
 def make_parser():

@@ -6,6 +6,7 @@ from tamis.comparison.baselines import BASELINES
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
 from tamis.comparison.picking import complete
+from tamis.models.files import refuse_broken_link
 from tamis.tables.errors import InputError
 
 __all__ = ["run"]
@@ -19,6 +20,8 @@ def run(options):
         raise InputError(f"--method {options.method}: the methods are {', '.join(names)}.")
     if options.method is None and options.n_features is None and not options.without:
         raise InputError("say what to change: --method, --n-features or --without.")
+    for path in (options.run, options.output):
+        refuse_broken_link(path)
     source, target = RunFolder(options.run), RunFolder(options.output)
     if source.path.resolve() == target.path.resolve():
         raise InputError(f"-o {target.path} is the run itself; name another folder.")

@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tamis.tables.errors import is_about_memory
+
 __all__ = ["PARTS", "attempt", "tell_failure"]
 
 #: What can fail without any harm to the model, by its name in `metrics.json`.
@@ -65,7 +67,7 @@ def attempt(
         if os.environ.get("TAMIS_DEBUG"):
             raise
         line = " ".join(str(error).split())
-        if isinstance(error, MemoryError):
+        if is_about_memory(error):
             line = f"not enough memory{f': {line}' if line else ''}"
         failed[part] = f"{line} ({type(error).__name__})" if line else type(error).__name__
         warnings.warn(tell_failure(part, failed[part]), stacklevel=2)

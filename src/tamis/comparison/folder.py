@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tamis.comparison.stream_decision import Decision
-from tamis.models.files import guarded, write_atomically
+from tamis.models.files import guarded, refuse_broken_link, write_atomically
 from tamis.models.privacy import privacy_sentences
 from tamis.tables.errors import Failure, InputError
 
@@ -47,6 +47,7 @@ class RunFolder:
 
     def check(self, *read):
         """Raise InputError if the path is not a folder, or an input file would be replaced."""
+        refuse_broken_link(self.path)
         for path in (self.path, *self.path.parents):
             if path.exists() and not path.is_dir():
                 raise InputError(f"-o {self.path}: {path} is a file; name a folder.")
@@ -112,6 +113,7 @@ class RunFolder:
 
     def read_json(self, name):
         """Read plain values."""
+        refuse_broken_link(self.path)
         try:
             return json.loads((self.path / name).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
@@ -224,6 +226,7 @@ def find_model(path):
     from tamis.tables.table_model import TableModel
 
     path = Path(path)
+    refuse_broken_link(path)
     if path.is_dir():
         if not (path / "model.json").exists():
             raise InputError(

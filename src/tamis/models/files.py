@@ -13,7 +13,15 @@ from typing import IO, Any
 
 from tamis.tables.errors import InputError
 
-__all__ = ["LARGEST", "check_size", "guarded", "read_json", "write_atomically", "write_json"]
+__all__ = [
+    "LARGEST",
+    "check_size",
+    "guarded",
+    "read_json",
+    "refuse_broken_link",
+    "write_atomically",
+    "write_json",
+]
 
 # Characters that start a formula in spreadsheets.
 _FORMULA = tuple("=+-@\t\r\n")
@@ -25,6 +33,16 @@ _MOST_VALUES = 20_000_000
 _WIDTH = 99
 _CHUNK = 1 << 20
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows
+
+
+def refuse_broken_link(path: str | os.PathLike[str]) -> None:
+    """Raise InputError if a path, or a folder that it is in, is a link that leads nowhere."""
+    for one in (Path(path), *Path(path).parents):
+        if one.is_symlink() and not one.exists():
+            raise InputError(
+                f"{one} is a link to {os.readlink(one)}, which does not exist; mend the link, or "
+                "name another path."
+            )
 
 
 @contextlib.contextmanager

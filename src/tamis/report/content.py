@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["make_content"]
+__all__ = ["clean", "make_content"]
 
 # Columns with missing values that are listed.
 _MOST_MISSING = 10
@@ -118,17 +118,17 @@ def make_content(
         "tripod": TRIPOD,
         "includes_rows": include_rows,
     }
-    return _clean(content)
+    return clean(content)
 
 
-def _clean(value):
+def clean(value):
     """Escape characters that a browser would act on, in all strings."""
     if isinstance(value, str):
         return _UNSAFE.sub(lambda c: f"\\u{ord(c[0]):04x}", value)
     if isinstance(value, dict):
-        return {_clean(name): _clean(one) for name, one in value.items()}
+        return {clean(name): clean(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_clean(one) for one in value]
+        return [clean(one) for one in value]
     return value
 
 

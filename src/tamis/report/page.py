@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from tamis.comparison.attempts import attempt
 from tamis.models.files import write_atomically
-from tamis.report.content import make_content
+from tamis.report.content import clean, make_content
 from tamis.report.page_pictures import NONE, draw_pictures
 from tamis.report.questionnaire_page import security_policy
 from tamis.tables.errors import InputError
@@ -110,7 +110,8 @@ def render(content: dict[str, Any], pictures: dict[str, Any]) -> str:
     style, script = _own("report.css"), _own("report.js")
     policy = security_policy(script, style)
     own = {"pictures": pictures, "policy": policy, "style": style, "script": script}
-    return _environment().get_template("report.html").render(**content, **own)
+    # Pictures hold names and labels, too.
+    return clean(_environment().get_template("report.html").render(**content, **own))
 
 
 def read_evaluation(path: str | PathLike) -> dict[str, Any]:
