@@ -61,6 +61,12 @@ def validate(estimator, X, y="no_validation", *, on_device=False, **options):
     """
     family = "PrimalDual" if "PrimalDual" in type(estimator).__name__ else "SparseCenter"
     refuse_collections(X, f"{family}Classifier")
+    if all(hasattr(X, name) for name in ("X", "obs", "var_names")):
+        raise TypeError(
+            f"X is an AnnData object. Use TableClassifier({type(estimator).__name__}(...)).fit("
+            "adata, y), which keeps the names of the features, or pass a matrix: adata.X, or "
+            'adata.layers["counts"].'
+        )
     if is_on_device(X):
         if on_device and is_dispatching():
             return validate_on_device(estimator, X, y, options)
@@ -99,12 +105,6 @@ def refuse_collections(X, classifier="SparseCenterClassifier", also=""):
         raise TypeError(
             "X is a Spark frame, which would be loaded into memory. Use "
             f"tamis.spark.Spark{classifier}{also}, or pass X.toPandas() if it fits."
-        )
-    if all(hasattr(X, name) for name in ("X", "obs", "var_names")):
-        name = type(estimator).__name__
-        raise TypeError(
-            f"X is an AnnData object. Use TableClassifier({name}(...)).fit(adata, y), which keeps "
-            'the names of the features, or pass a matrix: adata.X, or adata.layers["counts"].'
         )
 
 
