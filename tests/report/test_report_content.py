@@ -137,6 +137,22 @@ def test_the_four_items_come_from_honest_predictions_at_the_prevalence_of_the_da
     assert one["area_interval"][0] < area <= one["area_interval"][1]
 
 
+def test_terminal_and_page_give_the_same_limits_of_sensitivity_and_specificity():
+    """Rows of unequal sample groups, so that the effective number of rows matters."""
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(60), rng.integers(1, 6, size=60))
+    y = groups % 2
+    X = rng.normal(size=(y.size, 3)) + 1.2 * y[:, None] * (np.arange(3) == 0)
+    found = compare(
+        X, y, groups=groups, subgroups={"part": groups % 3}, positive=1, cv=3, repeats=1,
+        methods=["centers", "most-frequent"],
+    )  # fmt: skip
+    told = found.clinical["subgroups"]["all"]
+    sensitivity, specificity = make_content(found)["clinical"]["table"][1]["ratios"][:2]
+    assert tuple(sensitivity) == tuple(told["sensitivity"].values())
+    assert tuple(specificity) == tuple(told["specificity"].values())
+
+
 def test_the_panel_says_what_the_run_promises(comparison, content):
     _, records, metrics = comparison.fitted(comparison.choice)
     for value in metrics["model"]["guarantees"].values():

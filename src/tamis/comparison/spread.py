@@ -170,10 +170,35 @@ class Rows:
         if positive is not None and not why:
             is_positive = self.codes == positive
             right = (labels == positive) == is_positive
-            weights = np.ones(right.size) if self.weights is None else self.weights
-            sizes = effective_sizes(is_positive.astype(np.intp), 2, self.groups, self.weights)
             for name, some in (("sensitivity", is_positive), ("specificity", ~is_positive)):
-                rate = float(np.average(right[some], weights=weights[some]))
-                size = float(sizes[int(name == "sensitivity")])
-                described[name] = {"share": rate, "interval_95": wilson(rate * size, size)}
+                share, interval = self.rate(right, some)
+                described[name] = {"share": share, "interval_95": interval}
         return described
+
+    def rate(self, right: NDArray, some: NDArray) -> tuple[float | None, list[float] | None]:
+        """Share of some rows that are right, and Wilson's 95 % interval of it.
+
+        Its number of rows is the effective one: a sample group counts as one row.
+
+        Parameters
+        ----------
+        right, some : ndarray of bool of shape (n_rows,)
+
+        Returns
+        -------
+        share : float or None
+            None if there is no such row.
+        interval : list of float, or None
+        """
+        rows = self.take(np.flatnonzero(some))
+        size = rows.size_of_all
+        if not size:
+            return None, None
+        share = float(np.average(right[some], weights=rows.weights))
+        return share, wilson(share * size, size)
+
+    @property
+    def size_of_all(self) -> float:
+        """Effective number of independent rows, whatever their class."""
+        nothing = np.zeros(self.codes.size, dtype=np.intp)
+        return float(effective_sizes(nothing, 1, self.groups, self.weights)[0])

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tamis.comparison.decisions import decide_level
 from tamis.comparison.predictions import temper
 from tamis.comparison.results import calibrate
-from tamis.comparison.scores import area_under_curve, cautious_area, class_table, confusion, wilson
+from tamis.comparison.scores import area_under_curve, cautious_area, class_table
+from tamis.comparison.spread import Rows as ScoredRows
 from tamis.inspection import rebase
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Rows:
     shares : ndarray of shape (n_classes,)
         Class frequencies of the data.
     weights : ndarray of shape (n_rows,)
-        Sample weights; copies of a row count once together.
+        Sample weights.
     is_honest : bool
         Whether the rows had no say in the choice of the model, either.
     """
@@ -84,8 +85,6 @@ def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
         labels = decide_level(result, choice.place, problem, comparison.settings)[0]
         labels = labels.astype(np.intp)
     weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
-    if problem.times is not None:
-        weights = weights / problem.times
     shares = problem.frequencies
     risks = rebase(probabilities, problem.priors, shares)
     return Rows(problem.codes, labels, probabilities, risks, shares, weights, found is not None)
@@ -113,9 +112,7 @@ def describe_classes(
     problem, settings = comparison.problem, comparison.settings
     rows, classes = predicted_rows(comparison, choice), problem.classes
     weights = rows.weights
-    # A sample group counts as one row in the intervals, whatever the scale of the weights.
-    n_units = problem.n_rows if problem.groups is None else np.unique(problem.groups).size
-    unit = n_units / weights.sum()
+    scored = ScoredRows.of(problem, settings.scoring, settings.seed)
     shown = list(range(min(classes.size, _MOST_CLASSES)))
     if settings.positive is not None:
         shown = [int(settings.positive)]
@@ -129,7 +126,9 @@ def describe_classes(
         risk = np.column_stack([1 - rows.risks[:, c], rows.risks[:, c]])
         area = area_under_curve(is_positive.astype(np.intp), risk, weights)
         n, totals = int(is_positive.sum()), np.bincount(is_positive, weights, 2)[::-1]
-        low, high = cautious_area(area, unit * totals)
+        parts = (np.flatnonzero(is_positive), np.flatnonzero(~is_positive))
+        sizes = [scored.take(some).size_of_all for some in parts]
+        low, high = cautious_area(area, sizes)
         threshold = model.threshold if c == settings.positive else None
         described.append(
             {
@@ -147,15 +146,15 @@ def describe_classes(
                 "found": _above(rows.probabilities[is_positive, c], weights[is_positive]),
                 "alarms": _above(rows.probabilities[~is_positive, c], weights[~is_positive]),
                 "totals": totals.round(3).tolist(),
+                "sizes": sizes,
             }
         )
     return {
         "classes": described,
         "n_not_shown": classes.size - len(shown) if settings.positive is None else 0,
         "is_two_class": classes.size == 2,
-        "table": _table(rows, problem, unit),
+        "table": _table(rows, problem.classes, scored),
         "thresholds": _THRESHOLDS.tolist(),
-        "unit": unit,
         "has_groups": problem.groups is not None,
         "is_honest": rows.is_honest,
         "is_nested": bool(comparison.honest_score and comparison.honest_score.is_nested),
@@ -172,22 +171,13 @@ def _above(probabilities, weights):
     return (sums[-1] - sums[below]).round(3).tolist()
 
 
-def _table(rows, problem, unit):
+def _table(rows, classes, scored):
     """Sensitivity, specificity and predictive values of each class, as the model decides."""
-    counts = confusion(rows.codes, rows.labels, problem.classes.size, rows.weights)
-    table = class_table(rows.codes, rows.labels, rows.risks, problem.classes, rows.weights)
-    total, told = counts.sum(), []
+    table = class_table(rows.codes, rows.labels, rows.risks, classes, rows.weights)
+    told = []
     for c, (label, row) in enumerate(table.items()):
-        hit, true, said = counts[c, c], counts[c].sum(), counts[:, c].sum()
-        neither = total - true - said + hit
-        parts = {
-            "sensitivity": (hit, true),
-            "specificity": (neither, total - true),
-            "ppv": (hit, said),
-            "npv": (neither, total - said),
-        }
-        ratios = [
-            (row[name], wilson(unit * part, unit * whole)) for name, (part, whole) in parts.items()
-        ]
+        is_class, is_said = rows.codes == c, rows.labels == c
+        right = is_class == is_said
+        ratios = [scored.rate(right, some) for some in (is_class, ~is_class, is_said, ~is_said)]
         told.append({"label": label, "rows": row["rows"], "ratios": ratios, "area": row["auc"]})
     return told

@@ -103,9 +103,11 @@ def _draw_classes(comparison, choice, prevalences):
     positive = comparison.settings.positive
     classes = range(min(problem.classes.size, _MOST_CLASSES)) if positive is None else [positive]
     labels, pictures = problem.classes[problem.codes], {}
+    # Copies of a row count once together.
+    weights = rows.weights if problem.times is None else rows.weights / problem.times
     for c in map(int, classes):
         label, risk = problem.classes[c], rows.risks[:, c]
-        about = {"pos_label": label, "sample_weight": rows.weights}
+        about = {"pos_label": label, "sample_weight": weights}
         about["prevalence"] = prevalences[c]
         calibrated, benefit, chances = (_new_figure(4.4, 3.6, _MARGINS) for _ in range(3))
         shown = CalibrationDisplay.from_predictions(

@@ -127,8 +127,8 @@
     const told = percent(pi, pi < 0.1 ? 1 : 0) + (Math.abs(pi - one.prevalence) < 1e-9 ? " (as in these data)" : "");
     at("prevalence-label").textContent = told;
     prevalence.setAttribute("aria-valuetext", told);
-    put("at-sensitivity", se, wilson(hits * clinical.unit, n * clinical.unit));
-    put("at-specificity", sp, wilson((m - alarms) * clinical.unit, m * clinical.unit));
+    put("at-sensitivity", se, wilson(se * one.sizes[0], one.sizes[0]));
+    put("at-specificity", sp, wilson(sp * one.sizes[1], one.sizes[1]));
     const yes = se * pi + (1 - sp) * (1 - pi), no = (1 - se) * pi + sp * (1 - pi);
     put("at-ppv", yes > 0 ? se * pi / yes : null);
     put("at-npv", no > 0 ? sp * (1 - pi) / no : null);
