@@ -360,6 +360,15 @@ def test_high_costs_of_missing_a_class_raise_its_sensitivity_and_lower_the_cost(
     assert (compare(X, y, **FAST).model.predict(X)[y == 1] == 1).mean() < 0.85
 
 
+def test_few_words_among_the_numbers_of_a_subgroup_are_missing_as_in_a_feature():
+    values = np.array([*map(str, range(100)), "unknown", "n.k.", None], dtype=object)
+    rows = subgroup_rows(values)
+    assert list(rows)[-1] == "(missing)" and rows["(missing)"].tolist() == [100, 101, 102]
+    assert len(rows) == 5 and rows["at most 24.75"].tolist() == list(range(25))
+    many = np.array([*map(str, range(100)), *["unknown"] * 10], dtype=object)
+    assert len(subgroup_rows(many)) == 101
+
+
 def many_rows():
     """Too many rows for nested folds, so that the bootstrap makes the honest score."""
     X, y = signal(500, shift=1.0)

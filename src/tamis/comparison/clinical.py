@@ -19,6 +19,7 @@ from tamis.comparison.error_costs import describe_costs
 from tamis.comparison.scores import within_range
 from tamis.comparison.spread import Rows
 from tamis.tables.errors import InputError
+from tamis.tables.features import MOST_ODD
 from tamis.tables.values import to_number
 
 if TYPE_CHECKING:
@@ -227,6 +228,8 @@ def _tell_time(value):
 def subgroup_rows(values: NDArray) -> dict[str, NDArray[np.intp]]:
     """Rows of each value of a column; numbers of many values are cut at their quartiles.
 
+    As in a feature, few other words among such numbers are missing values.
+
     Parameters
     ----------
     values : ndarray of object of shape (n_rows,)
@@ -246,9 +249,11 @@ def subgroup_rows(values: NDArray) -> dict[str, NDArray[np.intp]]:
     numbers = {word: to_number(word) for word in words}
     are_numbers = all(number is not None for number in numbers.values())
     is_missing = np.array([word is None for word in values.tolist()])
+    found = np.array([numbers.get(word) for word in values.tolist()], dtype=np.float64)
+    n_odd, n_known = np.isnan(found[~is_missing]).sum(), np.count_nonzero(~is_missing)
     rows = {}
-    if are_numbers and len(words) > _FEW_NUMBERS:
-        found = np.array([math.nan if w is None else numbers[w] for w in values.tolist()])
+    if np.unique(found[~np.isnan(found)]).size > _FEW_NUMBERS and n_odd < MOST_ODD * n_known:
+        is_missing = np.isnan(found)
         edges = np.unique(np.quantile(found[~is_missing], [0.25, 0.5, 0.75]))
         place = np.searchsorted(edges, found)  # an edge belongs to the part below it
         for part in range(edges.size + 1):

@@ -24,7 +24,7 @@ from tamis.tables.values import (
     to_number,
 )
 
-__all__ = ["decide_kinds", "keep_columns", "looks_like_id"]
+__all__ = ["MOST_ODD", "decide_kinds", "keep_columns", "looks_like_id"]
 
 _ID_NAME = re.compile(
     r"(^|[_\W\d])(id|ids|uuid|guid|index|idx|row|rownames?|row_names?|barcode)$"
@@ -39,6 +39,8 @@ _DATE = re.compile(
 )
 # At most this many words among at least this many distinct numbers may be missing values.
 _FEW_WORDS, _FEWEST_NUMBERS = 3, 3
+#: Columns with a smaller share of other words than this are numbers, and the words missing values.
+MOST_ODD = 0.05
 # Kinds that are dropped unless the user says otherwise.
 _LEFT_OUT = ("identifier", "date", "many")
 
@@ -268,7 +270,7 @@ def _guess_numbers(column, decimal):
         return _Guess("number", values=column.numbers(numbers))
     n_present, counts = int(column.sizes.sum()), column.counts
     n_odd = sum(counts.get(word, 0) for word in odd)
-    if n_odd >= 0.05 * n_present:
+    if n_odd >= MOST_ODD * n_present:
         return None
     reason = f"{listed(sorted(odd), 3)} ({n_odd} of {n_present}) read as missing"
     return _Guess("number", reason, column.numbers(numbers))
