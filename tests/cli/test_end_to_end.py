@@ -286,6 +286,9 @@ def test_a_file_that_was_cut_is_one_line_and_writes_nothing(tmp_path, refuses, n
             "describes 'agee', which is not among the features; did you mean age",
         ),
         (b"feature,group,cost\nage,g,1\ndose,g,2\n", "two costs"),
+        (b"feature,type,choices\nage,number,1|2\n", "choices are for the types choice and yes/no"),
+        (b"feature,choices,unlisted\nage,1|2,ignore\n", "unlisted must be error or missing"),
+        (b"feature,unlisted\nage,missing\n", "unlisted needs choices"),
     ],
 )
 def test_nonsense_in_a_features_file_is_one_line(tmp_path, refuses, content, match):

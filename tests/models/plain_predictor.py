@@ -71,12 +71,20 @@ def prepared(preparation, row, fill):
         if kind == "number":
             x.append((column["fill"] if fill else nan) if missing else value)
         elif kind == "category":
+            missing = missing or treated_as(column, value) == "missing"
             value = column["fill"] if missing and fill else value
             unknown = missing and not fill
             x += [nan if unknown else 1.0 * (value == one) for one in column["categories"]]
         else:
             x += counts(column, "" if missing else value)
     return x
+
+
+def treated_as(column, value):
+    if value in column["rare"]:
+        return column["rare_as"]
+    is_known = value in column["categories"] or value in column["others"]
+    return "known" if is_known else column["new_as"]
 
 
 def counts(column, text):

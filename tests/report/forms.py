@@ -103,7 +103,7 @@ def random_answer(one, rng, outside=0.1):
 
 def converse(talk, rng):
     """Random actions until the end, and what was seen before and after each of them."""
-    actions, seen = [], [_look(talk)]
+    actions, seen = [], [look(talk)]
     while (question := talk.next_question()) is not None:
         draw = rng.random()
         if draw < 0.08 and talk.history:
@@ -119,11 +119,11 @@ def converse(talk, rng):
             names = [one.name for one in question.fields]
             talk.answer(dict(zip(names, given, strict=True)) if len(given) > 1 else given[0])
             actions.append(given)
-        seen.append(_look(talk))
+        seen.append(look(talk))
     return actions, seen
 
 
-def _look(talk):
+def look(talk):
     question, now = talk.next_question(), talk.outcome()
     return {
         "question": None if question is None else question.name,

@@ -11,7 +11,7 @@ from tamis import (
     PrimalDualClassifier,
     SparseCenterClassifier,
 )
-from tamis.tables.preparation import lay_out
+from tamis.tables.layout import lay_out
 from tamis.tables.table import Columns
 from tamis.tables.table_model import TableModel
 

@@ -36,21 +36,23 @@ def test_dummies_of_one_column_are_one_feature_with_readable_names():
 
 def test_missing_values_are_learned_from_training_rows_only():
     preparation, encoded = lay_out(mixed_table(), KINDS)
-    learned = preparation.learn(encoded[[0, 2, 4, 5]])
+    learned = preparation.learn(np.repeat(encoded[[0, 2, 4, 5]], 2, axis=0))
     assert learned.fill[:2].tolist() == [4.5, 6.0]
     assert learned.fill[2:].tolist() == [0, 0, 1, 1]  # red, m
     X = learned.finish(encoded)
+    assert X[1].tolist()[2:5] == [0, 0, 1]  # blue, which these rows do not have
     assert X[1, 1] == 6.0 and X[2, 4] == 1.0 and X[3, 5] == 1.0
     kept = learned.finish(encoded, impute=False)
     assert np.isnan(kept[1, 1])
 
 
-def test_an_unknown_category_is_all_zeros():
+def test_an_unknown_category_is_missing():
     preparation, encoded = lay_out(mixed_table(), KINDS)
-    learned = preparation.learn(encoded)
+    learned = preparation.learn(np.repeat(encoded, 5, axis=0))
     table = mixed_table()
-    table.others["color"][0] = "violet"
-    assert_array_equal(learned.transform(table)[0, 2:5], [0, 0, 0])
+    table.others["color"][0] = table.others["sex"][0] = "violet"
+    assert np.isnan(learned.transform(table, impute=False)[0, 2:]).all()
+    assert_array_equal(learned.transform(table)[0, 2:], [0, 0, 1, 1])
 
 
 @pytest.mark.parametrize("columns", [[0], [1, 3], [2, 4, 5], [0, 1, 2, 3, 4, 5]])

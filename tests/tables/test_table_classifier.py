@@ -127,12 +127,13 @@ def test_missing_values_can_be_refused(frame):
         TableClassifier(missing="error").fit(X, y)
 
 
-def test_unknown_categories_are_allowed(frame):
+def test_unknown_categories_are_missing(frame):
     X, y = frame
     model = TableClassifier().fit(X, y)
-    shares = [model.predict_proba(X.assign(city=city)) for city in ("Y", "Z", "A")]
+    shares = [model.predict_proba(X.assign(city=city)) for city in ("Y", "Z", None, "B")]
     assert_array_equal(shares[0], shares[1])
-    assert (shares[0] != shares[2]).any()
+    assert_array_equal(shares[0], shares[2])
+    assert (shares[0] != shares[3]).any()
 
 
 def test_words_of_a_text_column(frame):

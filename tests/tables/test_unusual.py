@@ -23,9 +23,8 @@ def make_table(ages, colors, sexes, as_sparse=False):
 
 @pytest.fixture(params=[False, True], ids=["dense", "sparse"])
 def preparation(request):
-    table = make_table(
-        [30, np.nan, 50, 41], ["red", "blue", None, "green"], ["m", "f", "f", "m"], request.param
-    )
+    columns = [30, np.nan, 50, 41], ["red", "blue", None, "green"], ["m", "f", "f", "m"]
+    table = make_table(*(5 * column for column in columns), request.param)
     preparation, encoded = lay_out(table, KINDS)
     return observe(preparation.learn(encoded), encoded)
 

@@ -26,6 +26,7 @@ _FIELDS = (
     "unit",
     "type",
     "choices",
+    "unlisted",
     "min",
     "max",
     "cost",
@@ -218,8 +219,11 @@ def _read(words, descriptions, folder, force, tell):
     from tamis.tables.readers import read_table
 
     options = {name: words.get(name) for name in READING}  # older runs have no sheet
-    choices = [n for n, d in descriptions.items() if d.get("type") in ("choice", "yes/no")]
-    options["categorical"] = tuple(dict.fromkeys([*options["categorical"], *choices]))
+    choices = {n: d["choices"] for n, d in descriptions.items() if "choices" in d}
+    named = [n for n, d in descriptions.items() if d.get("type") in ("choice", "yes/no")]
+    options["categorical"] = tuple(dict.fromkeys([*options["categorical"], *named, *choices]))
+    missing = [n for n, d in descriptions.items() if d.get("unlisted") == "missing"]
+    options |= {"choices": choices, "unlisted": missing}
     options |= {"target": words["target"], "max_size": words["max_size"]}
     mode = words.get("stream", "off")  # older runs have no stream
     if str(words["data"]) == STANDARD_INPUT:
@@ -275,7 +279,8 @@ def read_features_file(path, max_size=None):
     ----------
     path : str
         CSV with the column "feature", and any of question, unit, type (number, integer, choice,
-        yes/no), choices (separated by |), min, max, cost, group, assay_cv.
+        yes/no), choices (separated by |), unlisted (what a value that is not among the choices
+        is: error or missing), min, max, cost, group, assay_cv.
     max_size : int or None
         Bytes of memory that it may use; None: half of what is available.
 
@@ -337,6 +342,12 @@ def _check_description(given, where):
         )
     if "choices" in given:
         given["choices"] = [choice.strip() for choice in given["choices"].split("|")]
+        if given.get("type") in ("number", "integer"):
+            raise InputError(f"{where}: choices are for the types choice and yes/no.")
+    if given.get("unlisted", "error") not in ("error", "missing"):
+        raise InputError(f"{where}: unlisted must be error or missing, got {given['unlisted']!r}.")
+    if "unlisted" in given and "choices" not in given:
+        raise InputError(f"{where}: unlisted needs choices, from which a value may be absent.")
     return given
 
 

@@ -116,8 +116,9 @@ def add_reading(parser, *, training, labels=True):
         "--features",
         dest="features_file",
         metavar="FILE",
-        help="CSV file that describes features: feature, question, unit, type, choices, min, max, "
-        "cost, group, assay_cv",
+        help="CSV file that describes features: feature, question, unit, type, choices, unlisted "
+        "(error or missing: what a value that is none of the choices is), min, max, cost, group, "
+        "assay_cv",
     )
 
 

@@ -1,5 +1,7 @@
 """The centers of the features of a model: means, medians, or shares of categories."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -9,12 +11,13 @@ from tamis.tables.medians import weighted_median
 __all__ = ["class_centers"]
 
 
-def class_centers(problem, features, has_medians):
+def class_centers(part, features, has_medians):
     """The centers of some features, and for which class each speaks.
 
     Parameters
     ----------
-    problem : Problem
+    part : Part
+        All rows.
     features : ndarray of int
         Counted features.
     has_medians : bool
@@ -26,9 +29,10 @@ def class_centers(problem, features, has_medians):
         By feature: "centers" (by class a number, or a dict from categories to shares) and
         "speaks_for".
     """
+    problem = replace(part.problem, encoded=part.preparation.pool(part.problem.encoded))
     sources, names = problem.preparation.sources, problem.preparation.columns
     categories = problem.preparation.categories
-    used = np.flatnonzero(np.isin(problem.feature_of, features))
+    used = part.columns[np.isin(part.feature_of, features)]
     centers = _centers(problem, used, has_medians)
     dummies = np.array([sources[j] in categories for j in used], dtype=bool)
     if has_medians and dummies.any():

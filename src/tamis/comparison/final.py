@@ -208,7 +208,7 @@ def describe_features(comparison, choice, trained, failed):
     if problem.batches is not None and features.size:
         revealing = attempt(failed, "tells_batch", find_revealing)
     centers = attempt(
-        failed, "centers", lambda: class_centers(problem, features, result.method.has_medians), {}
+        failed, "centers", lambda: class_centers(part, features, result.method.has_medians), {}
     )
     records = outline_features(comparison, choice, trained)
     for feature, record in zip(features, records, strict=True):

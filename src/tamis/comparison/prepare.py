@@ -16,8 +16,9 @@ from tamis.comparison.problem import Problem
 from tamis.paths.calibration_rows import keep_rows
 from tamis.paths.copies import find_copies
 from tamis.paths.folds import merge_groups
-from tamis.tables.errors import InputError, comma_advice, nearest
-from tamis.tables.preparation import lay_out, missing_columns
+from tamis.tables.errors import InputError, comma_advice, listed, nearest
+from tamis.tables.layout import lay_out, missing_columns
+from tamis.tables.rare import FEWEST_ROWS
 from tamis.tables.streamed_preparation import ColumnSurvey, lay_out_columns
 from tamis.tables.table import Table
 
@@ -133,6 +134,7 @@ def prepare(table: Table, options: Options, survey: ColumnSurvey | None = None) 
     for column, kind in table.kinds.items():
         if kind == "text" and column not in preparation.texts:
             table.notes.append(f"{column} has no word that occurs in two rows; it is dropped")
+    table.notes += _tell_rare(preparation.find_pools(encoded, table.weights))
     if not preparation.n_columns:
         raise InputError("no feature is left: the text columns have no word that occurs twice.")
     known = {*preparation.sources, *preparation.features}
@@ -233,6 +235,21 @@ def make_problem(
 
 def _indices(values):
     return None if values is None else np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def _tell_rare(pools):
+    """Messages about categories with few rows."""
+    for read_as in ("other", "missing"):
+        columns = [
+            f"{name} ({listed(map(repr, pool.rare), 3)})"
+            for name, pool in pools.items()
+            if pool.rare and pool.is_other == (read_as == "other")
+        ]
+        if columns:
+            yield (
+                f"categories with fewer than {FEWEST_ROWS} rows are read as {read_as}:"
+                f" {listed(columns)}"
+            )
 
 
 def _require_known(option, names, known):

@@ -147,7 +147,7 @@ class Problem:
         preparation = self.preparation.learn(encoded, self.missing, weights)
         known, inner = np.unique(codes[rows], return_inverse=True)
         X = preparation.finish(encoded)
-        columns = np.flatnonzero(~self.excluded[self.feature_of])
+        columns = np.flatnonzero(~self.excluded[self.feature_of] & ~preparation.unused)
         X = X if columns.size == X.shape[1] else X[:, columns]
         if self.redundancy is not None:
             left = drop_redundant(
@@ -224,14 +224,20 @@ class Part:
         """Imputed rows, and rows with missing values, of the remaining columns."""
         encoded = self.problem.encoded[rows]
         X = self._present(self.preparation.finish(encoded))
-        if not self.problem.missing.size:
+        if not self._may_miss:
             return X, X
         return X, self._present(self.preparation.finish(encoded, impute=False))
 
     @cached_property
     def with_missing(self) -> Matrix:
         """The data with NaN where a value is missing; few methods need them."""
-        return self.test_rows(self.rows)[1] if self.problem.missing.size else self.X
+        return self.test_rows(self.rows)[1] if self._may_miss else self.X
+
+    @property
+    def _may_miss(self):
+        """Whether values are missing, or rare categories that count as missing."""
+        pools = self.preparation.pools.values()
+        return bool(self.problem.missing.size) or any(p.rare and not p.is_other for p in pools)
 
     def _present(self, X):
         """The remaining columns."""

@@ -175,7 +175,9 @@ class Streamed:
         assert isinstance(method, Centers)
         problem = part.problem
         missing = np.flatnonzero(self.survey.missing[: len(problem.preparation.numbers)])
-        preparation = self._learn(problem, missing, "training", "in training")
+        # Which categories are rare was learned from the sample, as the columns of the part.
+        layout = replace(problem.preparation, pools=part.preparation.pools)
+        preparation = self._learn(layout, problem.encoded, missing, "training", "in training")
         # What the training depends on, apart from the file and how it is read.
         given = part.columns, part.feature_of, problem.kept, np.array(problem.balanced)
         left = hashlib.blake2b(b"".join(map(np.ndarray.tobytes, given)), digest_size=8).hexdigest()
@@ -217,17 +219,17 @@ class Streamed:
         full = full[self.survey.missing[full] == 0]
         if full.size:
             key = hashlib.blake2b(full.tobytes(), digest_size=8).hexdigest()
-            more = self._learn(problem, full, f"model-{key}", "in new rows")
+            layout = replace(problem.preparation, pools=learned.pools)
+            more = self._learn(layout, problem.encoded, full, f"model-{key}", "in new rows")
             learned = replace(learned, fill=np.where(more.fill == 0, learned.fill, more.fill))
         return learned.restrict(used)
 
-    def _learn(self, problem, columns, key, where):
+    def _learn(self, layout, encoded, columns, key, where):
         """Learn from all rows what replaces missing values of some columns of numbers."""
-        layout = problem.preparation
 
         def make():
             ranges = self.survey.ranges
-            learned = learn_rows(self.stream, layout, problem.encoded, columns, ranges)
+            learned = learn_rows(self.stream, layout, encoded, columns, ranges)
             arrays = {"fill": learned.fill}
             for at, text in enumerate(learned.texts.values()):
                 arrays[f"idf{at}"] = np.zeros(0) if text.idf is None else text.idf

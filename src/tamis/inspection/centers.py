@@ -164,6 +164,8 @@ class CentersDisplay:
             of_class: list[Any] = list(record["centers"].values())
             if isinstance(of_class[0], dict):
                 parts = list(of_class[0])
+                told = [_part_name(problem.preparation, j) for j in columns]
+                columns = columns[[name in parts for name in told]]
                 names += [f"{record['feature']}: {part}" for part in parts]
                 of_class = [list(center.values()) for center in of_class]
             else:
@@ -240,6 +242,12 @@ def _unit(estimator, scale):
         n_classes = len(estimator.classes_)
         return scale / (n_classes if estimator.metric == "l1" else np.sqrt(n_classes))
     return np.sqrt(scale) if estimator.scaling == "variance" else scale
+
+
+def _part_name(preparation, j):
+    """The name of a column of a feature; of a category, the category alone."""
+    name, source = preparation.columns[j], preparation.sources[j]
+    return name.removeprefix(f"{source}=") if source in preparation.categories else name
 
 
 def _spread(problem, columns, middle):

@@ -18,6 +18,7 @@ PARTS = {
     "ForestPolicy": "tamis.datumwise.forest_policy",
     "LinearPolicy": "tamis.datumwise.linear",
     "MissingWords": "tamis.tables.missing",
+    "Pool": "tamis.tables.rare",
     "Preparation": "tamis.tables.preparation",
     "Process": "tamis.datumwise.process",
     "Recalibration": "tamis.tables.table_model",

@@ -85,12 +85,21 @@ class Input:
         Values of the columns where the raw one is missing; empty: a missing value is an error.
     columns : list of int
         Columns of the matrix, in the order of `categories`.
+    zeros : list of str, or None
+        Words for which all columns are 0; None: every word that is not in `categories`. All other
+        words are missing values.
     """
 
     name: str
     categories: list[str] | None
     fill: list[float]
     columns: list[int]
+    zeros: list[str] | None = None
+
+    @property
+    def words(self) -> list[str] | None:
+        """All words that are not missing values; None: every word."""
+        return None if self.zeros is None else [*(self.categories or ()), *self.zeros]
 
 
 def inputs_of(model: Any, columns: NDArray) -> list[Input]:
@@ -116,7 +125,10 @@ def inputs_of(model: Any, columns: NDArray) -> list[Input]:
         if used:
             places = [start + c for c in used]
             fill = preparation.fill[places].tolist()
-            inputs.append(Input(name, [known[c] for c in used], fill, places))
+            zeros = preparation.zeros(name)
+            if zeros is not None:
+                zeros = [*(c for at, c in enumerate(known) if at not in used), *zeros]
+            inputs.append(Input(name, [known[c] for c in used], fill, places, zeros))
         start += len(known)
     if any(j >= start for j in wanted):
         name = next(iter(preparation.texts))

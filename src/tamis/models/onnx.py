@@ -12,6 +12,7 @@ from tamis.models._onnx_graph import OPSET, Graph
 from tamis.models._onnx_models import add_classifier, columns_of
 from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
+from tamis.models.linear_form import inputs_of
 from tamis.tables.errors import InputError
 from tamis.tables.table_model import TableModel
 
@@ -78,10 +79,10 @@ def export_onnx(model: TableModel | BaseEstimator, path: str | os.PathLike[str])
     if model is estimator:
         sources = _Sources(estimator._feature_names()[columns].tolist())
         graph = Graph(sources.taken)
-        x = sources.join(graph, [(name, "number", None, None) for name in sources.given])
+        x = sources.join(graph, [(name, "number", None, None, None) for name in sources.given])
         decisions, probabilities = add_classifier(graph, estimator, x)
     else:
-        parts = _table_parts(model.preparation, columns)
+        parts = _table_parts(model, columns)
         sources = _Sources([name for name, *_ in parts])
         graph = Graph(sources.taken)
         x = sources.join(graph, parts)
@@ -150,11 +151,15 @@ class _Sources:
     def join(self, graph, parts):
         """One matrix of all inputs; see `_table_parts`."""
         columns = []
-        self.kinds = [kind for _, kind, _, _ in parts]
-        for name, (_, kind, fill, known) in zip(self.names, parts, strict=True):
+        self.kinds = [kind for _, kind, *_ in parts]
+        for name, (_, kind, fill, known, words) in zip(self.names, parts, strict=True):
             values = name
             if kind == "category":
                 missing = graph("Equal", name, np.array([""]))
+                if words is not None:
+                    one_of = graph("Equal", name, np.array(words, dtype=object)[None])
+                    n_equal = graph.sum(graph.double(one_of), 1, keepdims=1)
+                    missing = graph("Equal", n_equal, np.float64(0.0))
                 same = graph("Equal", name, np.array(known, dtype=object)[None])
                 values = graph.double(same)
                 values = graph("Where", missing, fill[None], values)
@@ -171,25 +176,20 @@ class _Sources:
         ]
 
 
-def _table_parts(preparation, columns):
-    """(name, kind, fill, categories) of the raw columns behind some columns of the matrix."""
-    if preparation.texts:
-        name = next(iter(preparation.texts))
+def _table_parts(model, columns):
+    """(name, kind, fill, categories, all words) of the raw columns behind some of the matrix."""
+    if model.preparation.texts:
+        name = next(iter(model.preparation.texts))
         raise InputError(
             f"{name!r} is free text, which cannot be the input of an ONNX graph. Use --to python."
         )
-    wanted = np.zeros(preparation.n_columns, dtype=bool)
-    wanted[columns] = True
-    parts, start = [], len(preparation.numbers)
-    for j, name in enumerate(preparation.numbers):
-        if wanted[j]:
-            parts.append((name, "number", preparation.fill[j], None))
-    for name, known in preparation.categories.items():
-        used = np.flatnonzero(wanted[start : start + len(known)])
-        if used.size:
-            fill = preparation.fill[start : start + len(known)][used]
-            parts.append((name, "category", fill, [known[c] for c in used]))
-        start += len(known)
+    parts = []
+    for one in inputs_of(model, columns):
+        fill = np.array(one.fill)
+        if one.categories is None:
+            parts.append((one.name, "number", fill[0], None, None))
+        else:
+            parts.append((one.name, "category", fill, one.categories, one.words))
     return parts
 
 

@@ -25,7 +25,8 @@ def export_spreadsheet(model: Any, path: str | os.PathLike[str], n_rows: int = 2
 
     The first sheet has one column per raw column of the model, to be filled in, and then the
     prediction and the probabilities, as formulas. They refer to the sheets "columns", which
-    prepares the values, and "model", which has the numbers of the model.
+    prepares the values, "model", which has the numbers of the model, and "categories", which has
+    the words that are not read as missing.
 
     Parameters
     ----------
@@ -83,6 +84,10 @@ class _Book:
         rows, columns = workbook.active, workbook.create_sheet("columns")
         rows.title = "rows"
         self._write_model(workbook.create_sheet("model"))
+        if any(one.words for one in self.inputs):
+            words = workbook.create_sheet("categories")
+            for at, one in enumerate(self.inputs, start=1):
+                _write_line(words, at, [one.name, *(one.words or ())])
         asked = [one.name for one in self.inputs]
         _write_line(rows, 1, [*asked, *unused_names(headings(self.labels), asked)])
         titles = [f"decision {label}" for label in self.labels]
@@ -123,7 +128,11 @@ class _Book:
                 value = raw
                 if one.categories is not None:
                     value = f"IF(EXACT({raw},model!{column}${self.end + 1}),1,0)"
-                sheet[f"{_letter(self.place[j])}{row}"] = f'=IF({raw}="",{fill},{value})'
+                missing = f'{raw}=""'
+                if one.words:
+                    known = f"categories!$B${at + 1}:${_letter(len(one.words))}${at + 1}"
+                    missing = f"SUMPRODUCT(EXACT({raw},{known})*1)=0"
+                sheet[f"{_letter(self.place[j])}{row}"] = f"=IF({missing},{fill},{value})"
         n, last = self.n_columns, _letter(self.n_columns)
         values = f"A{row}:{_letter(n - 1)}{row}"
         for c in range(self.n_classes):

@@ -208,6 +208,8 @@ def _read(one: Input, source, missing, t):
     usual = missing.categories.get(one.name)
     if usual:
         gone = f"({gone} AND {name} NOT IN ({_joined(map(_literal, usual))}))"
+    if one.words is not None:
+        gone = f"{name} NOT IN ({_joined(map(_literal, one.words))})"
     return f"CASE WHEN {gone} THEN NULL ELSE {value} END AS {t}v{one.columns[0]}"
 
 

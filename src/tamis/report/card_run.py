@@ -132,9 +132,9 @@ def score_card(experiment: Experiment, positive: Any) -> CardScores:
     # The card, then the model.
     risks, said = np.zeros((2, *shape)), np.zeros((2, *shape), dtype=bool)
     for fold in folds:
-        model, used = _fit_rows(experiment, fold)
+        model, used, encoded = _fit_rows(experiment, fold)
         weights = None if problem.weights is None else problem.weights[fold.train]
-        train, test = (_values(problem, rows, used) for rows in (fold.train, fold.test))
+        train, test = (_values(encoded, rows, used) for rows in (fold.train, fold.test))
         card = learn_card(model, train, y[fold.train], positive, weights)
         is_positive = model.classes_ == positive
         shares = _model_shares(model, test)[:, is_positive].sum(axis=1)
@@ -163,7 +163,10 @@ def score_card(experiment: Experiment, positive: Any) -> CardScores:
 
 
 def _fit_rows(experiment, fold):
-    """The model that the rows of a fold give, as the final one is made of all; its columns."""
+    """The model that the rows of a fold give, as the final one is made of all; its columns.
+
+    And the encoded rows of the problem, with the categories pooled that are rare in the fold.
+    """
     problem, rows = experiment.problem, fold.train
     part = problem.train_part(rows, problem.codes, fold.seed)
     trained = experiment.method.train(part, list(experiment.levels))
@@ -171,18 +174,18 @@ def _fit_rows(experiment, fold):
     estimator.classes_ = problem.classes[part.known[estimator.classes_]]
     used = part.columns[columns]
     encoded, weights = problem.encoded[rows], part.weights
-    preparation = problem.preparation.learn(encoded, np.union1d(problem.missing, used), weights)
-    preparation = observe(preparation.restrict(used), encoded[:, used])
+    learned = problem.preparation.learn(encoded, np.union1d(problem.missing, used), weights)
+    preparation = observe(learned.restrict(used), encoded[:, used])
     counts = np.bincount(part.codes, weights, part.known.size)
     shares = np.full(counts.size, 1 / counts.size) if problem.balanced else counts / counts.sum()
     level, is_dense = float(experiment.levels[experiment.place]), trained.columns is not None
     name = experiment.method.name
     model = TableModel(name, level, "", preparation, estimator, shares, is_dense=is_dense)
-    return model, used
+    return model, used, learned.pool(problem.encoded)
 
 
-def _values(problem, rows, used) -> NDArray:
-    values = problem.encoded[rows][:, used]
+def _values(encoded, rows, used) -> NDArray:
+    values = encoded[rows][:, used]
     return values.toarray() if is_sparse(values) else values
 
 

@@ -156,7 +156,8 @@ class Questionnaire:
         Parameters
         ----------
         value : float or str; for a group a dict
-            The answer; for a group one per field, None for those that are unavailable.
+            The answer; for a group one per field, None for those that are unavailable. A choice
+            that the model does not know is unavailable, too.
 
         Returns
         -------
@@ -166,6 +167,12 @@ class Questionnaire:
         answers = self._read(question, value)
         if all(answer is None for answer in answers):
             raise ValueError(f"{question.name}: no value is given; use skip() if it is not known.")
+        pairs = zip(question.fields, answers, strict=True)
+        answers = [
+            None if answer is None or one.is_missing(answer) else answer for one, answer in pairs
+        ]
+        if all(answer is None for answer in answers):
+            return self.skip()
         names = [one.name for one in question.fields]
         given = dict(zip(names, answers, strict=True)) if len(names) > 1 else answers[0]
         return self._take(answers, given)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tamis.tables.errors import InputError, listed
+from tamis.tables.rare import Pool
 from tamis.tables.table_model import TableModel
 
 __all__ = ["Field", "fields_of"]
@@ -32,7 +33,12 @@ class Field:
     categories : list of str
         Choices: the category of each column.
     choices : list of str
-        Choices: all categories that were seen in training.
+        Choices: the categories that were frequent enough in training, and the name of `other`.
+    zeros : list of str, or None
+        Choices: categories without a column; None: all others. Those that are neither here nor in
+        `categories` are unavailable.
+    other : str or None
+        Choices: what stands for the categories that were too rare in training.
     question, unit : str
         Wording and unit, from the features file.
     least, most : float or None
@@ -49,6 +55,8 @@ class Field:
     fill: list[float]
     categories: list[str] = field(default_factory=list)
     choices: list[str] = field(default_factory=list)
+    zeros: list[str] | None = None
+    other: str | None = None
     question: str = ""
     unit: str = ""
     least: float | None = None
@@ -83,12 +91,19 @@ class Field:
         if self.kind == "choice":
             if value in self.choices:
                 return None
-            return f"{value!r} is none of the known choices ({listed(self.choices)})"
+            sentence = f"{value!r} is none of the known choices ({listed(self.choices)})"
+            return f"{sentence} and counts as unavailable" if self.is_missing(value) else sentence
         below = self.low is not None and value < self.low
         above = self.high is not None and value > self.high
         if not below and not above:
             return None
         return f"{value:g} is {'below' if below else 'above'} all training values ({self.range})"
+
+    def is_missing(self, value: Any) -> bool:
+        """Whether an answer, as `read` gives it, counts as unavailable."""
+        if self.kind != "choice" or self.zeros is None or value == self.other:
+            return False
+        return value not in self.categories and value not in self.zeros
 
     @property
     def range(self) -> str:
@@ -132,9 +147,17 @@ def fields_of(model: TableModel, columns: Iterable[int]) -> list[Field]:
         start += len(known)
         if places:
             of_column = [preparation.columns[j].removeprefix(f"{name}=") for j in places]
-            choices = _order(model, name, [*known, *preparation.others.get(name, ())])
+            pool, zeros = preparation.pools.get(name, Pool()), preparation.zeros(name)
+            seen = [*known, *preparation.others.get(name, ())]
+            choices = _order(model, name, [word for word in seen if word not in pool.rare])
+            other = None
+            if pool.is_other:
+                other = next(n for n in ("other", "any other", "none of these") if n not in seen)
+                choices.append(other)
+            if zeros is not None:
+                zeros = [*(c for c in known if c not in of_column), *zeros]
             filled = [fill[j] for j in places]
-            more = {"categories": of_column, "choices": choices}
+            more = {"categories": of_column, "choices": choices, "zeros": zeros, "other": other}
             fields.append(_described(model, name, "choice", places, filled, **more))
     for name, text in preparation.texts.items():
         for at, word in enumerate(text.words):

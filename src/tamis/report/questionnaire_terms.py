@@ -277,7 +277,9 @@ def _with_candidates(one, curves):
     """Terms of a field, with the answers where margins can be smallest."""
     if one.kind == "choice":
         answers = [one.encode(choice) for choice in one.choices]
-        answers += [[0.0] * len(one.columns), one.fill]
+        if one.zeros is None or one.zeros:
+            answers.append([0.0] * len(one.columns))
+        answers.append(one.fill)
         candidates = [
             sum(curve.at(value) for curve, value in zip(curves, values, strict=True))
             for values in answers

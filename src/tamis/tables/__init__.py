@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what type checkers see of the names below
     from tamis.tables.chunks import Chunks, read_chunks
     from tamis.tables.errors import InputError
+    from tamis.tables.layout import lay_out
     from tamis.tables.missing import MissingWords
-    from tamis.tables.preparation import Preparation, lay_out
+    from tamis.tables.preparation import Preparation
     from tamis.tables.readers import read_table
     from tamis.tables.rows import read_rows
     from tamis.tables.table import Columns, Table
@@ -27,7 +28,7 @@ _MODULE_OF_NAME = {
     "Table": "tamis.tables.table",
     "TableClassifier": "tamis.tables.table_classifier",
     "TableModel": "tamis.tables.table_model",
-    "lay_out": "tamis.tables.preparation",
+    "lay_out": "tamis.tables.layout",
     "match_labels": "tamis.tables.values",
     "read_chunks": "tamis.tables.chunks",
     "read_rows": "tamis.tables.rows",

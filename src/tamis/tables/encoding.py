@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis._array import Matrix
 from tamis.tables.coded import Coded
+from tamis.tables.rare import Pool
 from tamis.tables.table import Columns
 
 __all__ = ["dummies", "narrow", "numeric_part"]
@@ -32,14 +35,20 @@ def numeric_part(table: Columns, numbers: list[str]) -> Matrix:
     return table.numeric[:, [position[name] for name in numbers]]
 
 
-def dummies(values: NDArray, known: list[str]) -> NDArray[np.float64]:
-    """One column per category, NaN where a value is missing."""
-    column = Coded.of(values)
+def dummies(
+    values: NDArray, known: Sequence[str], others: Collection[str], pool: Pool | None
+) -> NDArray[np.float64]:
+    """One column per category; NaN where a value is missing, or is rare or new and not "other"."""
+    column, pool = Coded.of(values), pool or Pool()
     position = {category: at for at, category in enumerate(known)}
+    zeros = {*others, *pool.rare} if pool.is_other else {*others}
+    gone = {*pool.rare}
     # One row per word of the column, and one for a missing value.
     rows = np.zeros((len(column.words) + 1, len(known)))
     for code, word in enumerate(column.words):
-        if word in position:
+        if word in position and word not in gone:
             rows[code, position[word]] = 1.0
+        elif word not in zeros and (word in gone or not pool.is_open):
+            rows[code] = np.nan
     rows[-1] = np.nan
     return rows[column.codes]

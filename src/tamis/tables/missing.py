@@ -23,6 +23,10 @@ class MissingWords:
         Exactly these words, and numbers by their value; None: `USUAL`.
     categories : dict of str to list of str
         Columns in which some of the words are ordinary categories: NA for Namibia.
+    choices : dict of str to list of str
+        Columns with declared categories; all other words are missing there.
+    refused : list of str
+        Columns with declared categories in which another word is an error.
 
     Examples
     --------
@@ -35,6 +39,8 @@ class MissingWords:
 
     words: list[str] | None = None
     categories: dict[str, list[str]] = field(default_factory=dict)
+    choices: dict[str, list[str]] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
 
     @property
     def spellings(self) -> frozenset[str]:

@@ -6,14 +6,14 @@ with NaN for what is missing. `learn` then learns from the training rows of a fo
 replaces a missing value and how rare a word is, and `finish` applies it. So folds share the
 encoding, and nothing is learned from test rows.
 
-A category that was not seen becomes zeros. Words are counted; "tfidf" is ``(1 + log count) * idf``
+Rare categories are pooled (`tamis.tables.rare`), and one that was not seen is "other" where there
+is such a pool, and missing elsewhere. Words are counted; "tfidf" is ``(1 + log count) * idf``
 with ``idf = 1 + log((1 + n_rows) / (1 + n_rows_with_the_word))`` and no norm over the row, so that
 a model of twenty words needs only these twenty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,17 +21,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
-from tamis.tables.coded import Coded
 from tamis.tables.encoding import dummies, narrow, numeric_part
 from tamis.tables.medians import medians
 from tamis.tables.missing import MissingWords
+from tamis.tables.rare import Pool, find_pool, pool_part, pool_parts, unused_columns
 from tamis.tables.table import Columns
-from tamis.tables.words import TextColumns, count_words, find_words
+from tamis.tables.words import TextColumns, count_words
 
-__all__ = ["N_CATEGORIES", "Preparation", "choose_categories", "lay_out", "missing_columns"]
+__all__ = ["Preparation"]
 
-# Only the most frequent categories have a column; others become zeros.
-N_CATEGORIES = 50
 _MEDIAN_VALUES = 1_000_000
 
 
@@ -56,10 +54,12 @@ class Preparation:
     missing : MissingWords
         Words that stand for missing values, so that new rows are read as in training.
     others : dict of str to list of str
-        Categories that were seen and have no column, for each categorical source column.
+        Frequent categories that have no column, for each categorical source column.
     ranges : ndarray of shape (n_numbers, 2)
         Smallest and largest value of each number in training (`tamis.tables.unusual`); NaN for a
         column without values, empty if they are not known.
+    pools : dict of str to Pool
+        What rare and new categories count as; in a column that is not here, new ones are missing.
     """
 
     numbers: list[str]
@@ -71,6 +71,7 @@ class Preparation:
     missing: MissingWords = field(default_factory=MissingWords)
     others: dict[str, list[str]] = field(default_factory=dict)
     ranges: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+    pools: dict[str, Pool] = field(default_factory=dict)
 
     # Names: the matrix has numbers first, then categories, then words.
 
@@ -114,6 +115,21 @@ class Preparation:
         n_dummies = sum(len(known) for known in self.categories.values())
         return len(self.numbers) + n_dummies + sum(len(t.words) for t in self.texts.values())
 
+    def zeros(self, name: str) -> list[str] | None:
+        """Words of a source for which all its columns are 0; None: every word without a column.
+
+        All other words without a column are missing values.
+        """
+        pool = self.pools.get(name, Pool())
+        if pool.is_open:
+            return None
+        return [*self.others.get(name, ()), *(pool.rare if pool.is_other else ())]
+
+    @property
+    def unused(self) -> NDArray[np.bool_]:
+        """Columns of the matrix that say nothing, because their categories are rare."""
+        return unused_columns(self.n_columns, len(self.numbers), self.categories, self.pools)
+
     # From a table to a matrix.
 
     def encode(self, table: Columns) -> Matrix:
@@ -130,7 +146,8 @@ class Preparation:
         """
         parts = [numeric_part(table, self.numbers)] if self.numbers else []
         for name, known in self.categories.items():
-            parts.append(dummies(table.others[name], known))
+            nowhere = self.others.get(name, ())
+            parts.append(dummies(table.others[name], known, nowhere, self.pools.get(name)))
         for name, text in self.texts.items():
             parts.append(count_words(table.others[name], text))
         if self.is_sparse:
@@ -144,7 +161,7 @@ class Preparation:
     def learn(
         self, encoded: Matrix, columns: NDArray | None = None, weights: NDArray | None = None
     ) -> Preparation:
-        """Learn from training rows what replaces missing values, and how rare words are.
+        """Learn from training rows what is rare, and what replaces missing values.
 
         Parameters
         ----------
@@ -169,9 +186,31 @@ class Preparation:
             some = some[some < n_numbers]
             if some.size:
                 fill[some] = medians(encoded[:, some], weights)
+        pools = self.find_pools(encoded, weights)
         weights = np.ones(encoded.shape[0]) if weights is None else weights
-        sums = self.add_up(encoded, weights)
-        return self.with_sums(fill, *sums, weights.sum())
+        learned = replace(self, pools=pools)
+        return learned.with_sums(fill, *learned.add_up(encoded, weights), weights.sum())
+
+    def find_pools(self, encoded: Matrix, weights: NDArray | None = None) -> dict[str, Pool]:
+        """The rare categories of training rows, by source; nothing else is learned."""
+        return {
+            name: find_pool(part, self.categories[name], self.pools[name], weights)
+            for name, part in self._category_parts(encoded)
+            if name in self.pools
+        }
+
+    def pool(self, encoded: Matrix) -> Matrix:
+        """The matrix with rare categories as "other" or missing; itself if there are none."""
+        names = (self.categories, self.others, self.pools)
+        return pool_parts(encoded, len(self.numbers), *names)
+
+    def _category_parts(self, encoded):
+        """The columns of each source of categories, dense."""
+        start = len(self.numbers)
+        for name, known in self.categories.items():
+            part = encoded[:, start : start + len(known)]
+            yield name, part.toarray() if is_sparse(part) else part
+            start += len(known)
 
     def add_up(self, encoded: Matrix, weights: NDArray) -> tuple[list[NDArray], list[NDArray]]:
         """Add up what `with_sums` needs; sums over chunks of rows can be added.
@@ -188,14 +227,17 @@ class Preparation:
         n_with : list of ndarray of shape (n_words,)
             Weights of the rows with each word of each text; empty if they are not needed.
         """
-        start, shares, n_with = len(self.numbers), [], []
-        for known in self.categories.values():
-            part = encoded[:, start : start + len(known)]
-            part = part.toarray() if is_sparse(part) else part
+        shares, n_with = [], []
+        for name, part in self._category_parts(encoded):
+            pooled = None
+            if name in self.pools:
+                names = (self.categories[name], self.others.get(name, ()))
+                pooled = pool_part(part, *names, self.pools[name])
+            part = part if pooled is None else pooled
             is_known = ~np.isnan(part).any(axis=1)
             part, mass = part[is_known], weights[is_known]
             shares.append(np.append(mass @ part, mass[part.sum(axis=1) == 0].sum()))
-            start += len(known)
+        start = self.n_columns - sum(len(text.words) for text in self.texts.values())
         for text in self.texts.values():
             part = encoded[:, start : start + len(text.words)]
             n_with.append(text.rows_with(part, weights) if text.kind == "tfidf" else np.zeros(0))
@@ -222,7 +264,7 @@ class Preparation:
         """
         start = len(self.numbers)
         for known, sums in zip(self.categories.values(), shares, strict=True):
-            if sums.argmax() < len(known):
+            if sums.any() and sums.argmax() < len(known):
                 fill[start + sums.argmax()] = 1.0
             start += len(known)
         both = zip(self.texts.items(), n_with, strict=True)
@@ -243,6 +285,7 @@ class Preparation:
         X : ndarray or CSR array of shape (n_rows, n_columns)
             `encoded` itself if there is nothing to do.
         """
+        encoded = self.pool(encoded)
         values = encoded.data if is_sparse(encoded) else encoded
         if impute and np.isnan(values).any():
             if is_sparse(encoded):
@@ -287,7 +330,8 @@ class Preparation:
             kept = [c for c, keep in zip(known, wanted[start:], strict=False) if keep]
             if kept:
                 categories[name] = kept
-                others[name] = sorted({*self.others.get(name, ()), *known}.difference(kept))
+                seen = {*self.others.get(name, ()), *known}
+                others[name] = sorted(seen.difference(kept, self.pools.get(name, Pool()).rare))
             start += len(known)
         for name, text in self.texts.items():
             kept = np.flatnonzero(wanted[start : start + len(text.words)])
@@ -307,85 +351,5 @@ class Preparation:
             missing=self.missing.restrict(present),
             others=others,
             ranges=self.ranges[wanted[: len(self.numbers)]] if len(self.ranges) else self.ranges,
+            pools={name: pool for name, pool in self.pools.items() if name in categories},
         )
-
-
-def lay_out(
-    table: Columns,
-    kinds: Mapping[str, str],
-    *,
-    groups: Mapping[str, str] | None = None,
-    vectorizer: str = "counts",
-    ngrams: tuple[int, int] = (1, 1),
-    missing: MissingWords | None = None,
-) -> tuple[Preparation, Matrix]:
-    """Decide which columns the matrix of a table has, without using labels.
-
-    Parameters
-    ----------
-    table : Columns
-    kinds : dict of str to {"categorical", "text"}
-        Kinds of the columns that are not numbers.
-    groups : dict of str to str or None
-        Source columns that are counted together, with the name of their feature group.
-    vectorizer : {"counts", "tfidf", "hashing"}
-        How words of free text are counted.
-    ngrams : tuple of int
-        Shortest and longest sequence of words to count.
-    missing : MissingWords or None
-        Words that were read as missing values; None: the usual ones.
-
-    Returns
-    -------
-    preparation : Preparation
-        With nothing learned yet.
-    encoded : ndarray or CSR array of shape (n_rows, n_columns)
-        As `Preparation.encode`.
-    """
-    categories, others, texts = {}, {}, {}
-    for name, values in table.others.items():
-        if kinds[name] == "categorical":
-            categories[name], others[name] = choose_categories(Coded.of(values).counts)
-        else:
-            words = find_words(values, vectorizer, ngrams)
-            if words.words:
-                texts[name] = words
-    numbers = table.numeric_names.tolist()
-    is_sparse = table.is_sparse or bool(texts)
-    preparation = Preparation(
-        numbers,
-        categories,
-        texts,
-        dict(groups or {}),
-        is_sparse,
-        missing=missing or MissingWords(),
-        others=others,
-    )
-    encoded = preparation.encode(table)
-    if texts and vectorizer == "hashing":
-        # Hash columns without any word are not features: nothing is counted or tested there.
-        is_used = np.bincount(encoded.indices, minlength=encoded.shape[1]) > 0
-        is_used[: preparation.n_columns - sum(len(text.words) for text in texts.values())] = True
-        kept = np.flatnonzero(is_used)
-        preparation, encoded = preparation.restrict(kept), narrow(encoded[:, kept])
-    return preparation, encoded
-
-
-def choose_categories(counts: Mapping[str, int]) -> tuple[list[str], list[str]]:
-    """Categories that have a column, and the others, given the rows of each."""
-    seen = sorted(counts)
-    often = sorted(seen, key=lambda word: -counts[word])[:N_CATEGORIES]
-    known = sorted(often)
-    # With two categories, a second column would be redundant.
-    known = known[1:] if len(known) == 2 else known
-    return known, sorted(set(seen).difference(known))
-
-
-def missing_columns(encoded: Matrix) -> NDArray:
-    """Columns of an encoded matrix that have missing values."""
-    values = encoded.data if is_sparse(encoded) else encoded
-    if not np.isnan(values).any():
-        return np.zeros(0, dtype=np.intp)
-    if is_sparse(encoded):
-        return np.unique(encoded.indices[np.isnan(encoded.data)])
-    return np.flatnonzero(np.isnan(encoded).any(axis=0))

@@ -1,6 +1,6 @@
 """`read_table`: one function for all file formats."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,8 @@ def read_table(
     include: Iterable[str] = (),
     missing: str = "impute",
     missing_values: Iterable[str] | None = None,
+    choices: Mapping[str, Iterable[str]] | None = None,
+    unlisted: Iterable[str] = (),
     require_target: bool = True,
     max_size: int | None = None,
     keep_rows: "KeepRows | None" = None,
@@ -98,6 +100,10 @@ def read_table(
         Words that stand for a missing value, exactly as written (numbers: by their value), in
         addition to empty fields. By default NA, NaN, NULL, N/A, #N/A and <NA> in upper or lower
         case, unless such a word is evidently a category of its column (NA among DE, FR, ...).
+    choices : dict of str to list of str, optional
+        Categories that columns may have; another value raises an error that names it.
+    unlisted : list of str
+        Columns of `choices` in which another value is missing instead.
     require_target : bool, default=True
         Whether a table without labels, or with too few for training, raises an error.
     max_size : int, optional
@@ -137,6 +143,8 @@ def read_table(
         missing=missing,
         missing_values=missing_values,
         require_target=require_target,
+        choices=choices,
+        unlisted=unlisted,
     )
     in_words = [target, id_column, groups, batch, *wishes.text]
     raw = read_raw(

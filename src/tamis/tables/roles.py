@@ -1,16 +1,14 @@
 """Roles of columns: labels, names of rows, groups, weights, features."""
 
-from collections.abc import Iterable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import is_sparse
 from tamis._base import WeightSummary
+from tamis.tables.choices import enforce_choices
 from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
 from tamis.tables.features import decide_kinds, keep_columns
-from tamis.tables.missing import MissingWords
 from tamis.tables.notes import note_words
 from tamis.tables.raw import RawTable, find_column, refuse_repeated, tell_repeated
 from tamis.tables.sample_weights import parse_weights, scale_weights
@@ -23,59 +21,12 @@ from tamis.tables.values import (
     strings,
     without_numbers,
 )
+from tamis.tables.wishes import Wishes
 
 __all__ = ["Wishes", "assign_roles"]
 
 _MANY_CLASSES = 100
 _MANY_VALUES = 20
-
-
-class Wishes:
-    """What the user says about columns; see `tamis.tables.read_table`."""
-
-    def __init__(
-        self,
-        target: str | int | None = None,
-        id_column: str | None = None,
-        groups: str | None = None,
-        batch: str | None = None,
-        weights: str | None = None,
-        time: str | None = None,
-        subgroups: Iterable[str] = (),
-        text: Iterable[str] = (),
-        categorical: Iterable[str] = (),
-        drop: Iterable[str] = (),
-        include: Iterable[str] = (),
-        missing: str = "impute",
-        missing_values: Iterable[str] | None = None,
-        require_target: bool = True,
-    ):
-        if missing not in ("impute", "error"):
-            raise InputError(f"missing must be 'impute' or 'error', got {missing!r}")
-        self.target = target
-        self.id_column = id_column
-        self.groups = groups
-        self.batch = batch
-        self.weights = weights
-        self.time = time
-        self.subgroups = _names(subgroups)
-        self.text = _names(text)
-        self.categorical = _names(categorical)
-        self.drop = _names(drop)
-        self.include = _names(include)
-        self.missing = missing
-        self.missing_words = MissingWords(
-            None if missing_values is None else _names(missing_values)
-        )
-        self.require_target = require_target
-
-
-def _names(value):
-    if value is None:
-        return []
-    if isinstance(value, str):
-        value = value.split(",")
-    return [name.strip() if isinstance(name, str) else name for name in value if name != ""]
 
 
 def assign_roles(
@@ -139,6 +90,8 @@ def assign_roles(
     table, kinds, spotted, missing = decide_kinds(
         table, text, categorical, include, missing, notes, raw.decimal
     )
+    for name in filter(table.others.__contains__, missing.choices):
+        table.others[name] = enforce_choices(name, table.others[name], missing, notes, rows)
     if ids is None:
         ids = raw.ids
     if ids is None and spotted is not None:

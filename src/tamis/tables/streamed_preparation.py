@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.paths.hashing import hash_rows
 from tamis.tables.coded import Coded
+from tamis.tables.layout import make_layout
 from tamis.tables.missing import MissingWords
-from tamis.tables.preparation import Preparation, choose_categories
+from tamis.tables.preparation import Preparation
 from tamis.tables.row_stream import RowChunk, RowStream
 from tamis.tables.sampling import Sketch, hash_words
 from tamis.tables.streamed_medians import find_medians, first_brackets
@@ -213,11 +214,10 @@ def lay_out_columns(
         With nothing learned yet.
     encoded : ndarray or CSR array of shape (n_rows, n_columns)
     """
-    categories, others, texts = {}, {}, {}
+    texts = {}
     for name in table.others:
         counts = survey.counts[name]
         if kinds[name] == "categorical":
-            categories[name], others[name] = choose_categories(counts)
             continue
         if vectorizer == "hashing":
             words = sorted(counts, key=lambda word: int(word[1:]))
@@ -225,15 +225,8 @@ def lay_out_columns(
             words = sorted(word for word, n in counts.items() if n > 1)
         if words:
             texts[name] = TextColumns(vectorizer, tuple(ngrams), words)
-    preparation = Preparation(
-        table.numeric_names.tolist(),
-        categories,
-        texts,
-        dict(groups or {}),
-        table.is_sparse or bool(texts),
-        missing=missing or MissingWords(),
-        others=others,
-    )
+    counts = {n: survey.counts[n] for n in table.others if kinds[n] == "categorical"}
+    preparation = make_layout(table, counts, texts, groups, missing)
     return preparation, preparation.encode(table)
 
 

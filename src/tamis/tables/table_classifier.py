@@ -32,9 +32,9 @@ from tamis._base import (
 from tamis.tables.deciding import assumed_frequencies
 from tamis.tables.errors import InputError, in_python
 from tamis.tables.frames import as_raw, is_frame, read_columns
+from tamis.tables.layout import lay_out
 from tamis.tables.narrow import narrow
 from tamis.tables.prediction_sets import check_coverage
-from tamis.tables.preparation import lay_out
 from tamis.tables.roles import Wishes, assign_roles
 from tamis.tables.table import Columns
 from tamis.tables.table_model import TableModel
@@ -56,7 +56,8 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
     """A classifier of raw tables: numbers, strings, categories and missing values.
 
     Columns of strings become one column per category, texts one per word; a missing number is
-    replaced by the median of its column, a missing category by the most frequent one. All of
+    replaced by the median of its column, a missing category by the most frequent one. Categories
+    with fewer than 5 training rows are "other", or missing if they are few together. All of
     this is learned in `fit`, from the training rows alone. Columns are found by their names, so
     new frames may have them in any order, with others.
 
@@ -180,7 +181,9 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         self.notes_ = [in_python(note) for note in table.notes]
         preparation, encoded = lay_out(table.columns, table.kinds, missing=table.missing)
         preparation = preparation.learn(encoded, weights=weights)
-        preparation = observe(preparation, encoded)
+        used = np.flatnonzero(~preparation.unused)
+        encoded = preparation.pool(encoded)[:, used]
+        preparation = observe(preparation.restrict(used), encoded)
         inner = clone(self._make_estimator())
         asks = hasattr(inner, "acquire")
         matrix = preparation.finish(encoded, impute=not asks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def write_arrays(table: Table) -> dict[str, NDArray]:
             "kinds": table.kinds,
             "target": table.target,
             "notes": table.notes,
-            "missing": [table.missing.words, table.missing.categories],
+            "missing": asdict(table.missing),
             "subgroups": list(table.subgroups),
         }
     )
@@ -97,7 +98,7 @@ def read_arrays(arrays: dict[str, NDArray]) -> Table:
         about["kinds"],
         target=about["target"],
         notes=about["notes"],
-        missing=MissingWords(*about["missing"]),
+        missing=MissingWords(**about["missing"]),
         subgroups={n: _read(arrays, f"subgroup{at}") for at, n in enumerate(about["subgroups"])},
         **{name: _read(arrays, name) for name in _OF_ROWS},
     )

@@ -14,11 +14,14 @@ import numpy as np
 from tamis._base import Record, plain
 from tamis.tables.missing import MissingWords
 from tamis.tables.preparation import Preparation
+from tamis.tables.rare import Pool
 from tamis.tables.words import N_HASHED, VECTORIZERS, TextColumns
 
 __all__ = ["read_preparation", "write_preparation"]
 
 _LONGEST_SEQUENCE = 100
+# What rare and new categories count as.
+_OTHER, _MISSING = "other", "missing"
 
 
 def write_preparation(preparation: Preparation) -> dict[str, Any]:
@@ -37,13 +40,16 @@ def write_preparation(preparation: Preparation) -> dict[str, Any]:
     for name, known in preparation.categories.items():
         ones = np.flatnonzero(fill[start : start + len(known)])
         usual = known[ones[0]] if ones.size else None
-        others = preparation.others.get(name)
+        others, pool = preparation.others.get(name), preparation.pools.get(name, Pool())
         columns.append(
             {
                 "name": name,
                 "kind": "category",
                 "categories": known,
                 "others": None if others is None else list(others),
+                "rare": list(pool.rare),
+                "rare_as": _OTHER if pool.is_other else _MISSING,
+                "new_as": _OTHER if pool.is_open else _MISSING,
                 "fill": usual,
             }
         )
@@ -69,6 +75,7 @@ def read_preparation(record: Record) -> Preparation:
     ranges: list[list[float]] = []
     categories: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {}
+    pools: dict[str, Pool] = {}
     texts: dict[str, TextColumns] = {}
     kinds = ("number", "category", "text")
     names, last = set(), 0
@@ -89,6 +96,7 @@ def read_preparation(record: Record) -> Preparation:
                 column.take("others")
             else:
                 others[name] = column.strings("others")
+            pools[name] = _read_pool(column)
             usual = column.choice("fill", (None, *known))
             fill += [float(category == usual) for category in known]
         else:
@@ -110,6 +118,7 @@ def read_preparation(record: Record) -> Preparation:
         _read_missing(record.part("missing")),
         others,
         np.array(ranges).reshape(-1, 2) if np.isfinite(ranges).any() else np.zeros((0, 2)),
+        pools,
     )
 
 
@@ -120,6 +129,14 @@ def _read_range(record):
     low, high = record.numbers("range", (2,)).tolist()
     record.require(low <= high, "range", "the smallest and the largest value")
     return [low, high]
+
+
+def _read_pool(column):
+    if "rare" not in column:  # in models of earlier versions, a new category is all zeros
+        return Pool([], False, True)
+    rare = column.strings("rare")
+    known = (_OTHER, _MISSING)
+    return Pool(rare, *(column.choice(key, known) == _OTHER for key in ("rare_as", "new_as")))
 
 
 def _read_strings(record, key):

@@ -15,6 +15,7 @@ from tamis._array import Matrix, is_sparse
 from tamis.tables.coded import Coded
 from tamis.tables.errors import listed
 from tamis.tables.preparation import Preparation
+from tamis.tables.rare import FEWEST_ROWS, Pool
 from tamis.tables.table import Columns
 
 __all__ = ["Unusual", "observe"]
@@ -85,8 +86,8 @@ class Unusual:
                     self.outside[name] += int(np.count_nonzero(outside))
                     unusual |= outside
         for name, others in preparation.others.items():
-            column = Coded.of(table.others[name])
-            seen = {*preparation.categories[name], *others}
+            column, pool = Coded.of(table.others[name]), preparation.pools.get(name, Pool())
+            seen = {*preparation.categories[name], *others, *(pool.rare if pool.is_other else ())}
             codes = [c for c, word in enumerate(column.words) if word not in seen]
             codes = [c for c in codes if column.sizes[c]]
             if codes:
@@ -111,9 +112,17 @@ class Unusual:
             ]
             told.append(f"outside the range of the training rows: {listed(columns)}")
         if self.new:
-            columns = []
-            for name, counts in self.new.items():
-                words = listed([f"{word!r} ({n:,})" for word, n in counts.most_common()], 3)
-                columns.append(f"{name} {words}")
-            told.append(f"new categories, treated as none of the known ones: {listed(columns)}")
+            pools = self.preparation.pools
+            are_other = [name for name in self.new if pools.get(name, Pool()).is_open]
+            for read_as in ("other", "missing"):
+                columns = []
+                for name, counts in self.new.items():
+                    if (name in are_other) == (read_as == "other"):
+                        most = [f"{word!r} ({n:,})" for word, n in counts.most_common()]
+                        columns.append(f"{name} {listed(most, 3)}")
+                if columns:
+                    told.append(
+                        f"categories with fewer than {FEWEST_ROWS} training rows or none, read as "
+                        f"{read_as}: {listed(columns)}"
+                    )
         return told

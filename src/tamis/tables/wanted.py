@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamis.tables.choices import enforce_choices
 from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed, nearest
 from tamis.tables.missing import MissingWords
@@ -118,7 +119,8 @@ class Wanted:
         if self.kinds[name] == "text" and values.dtype == object:
             column = Coded.of(values).map(lambda word: str(word).strip() or None)
             return np.asarray(column.without(self.missing.spellings))
-        return np.asarray(strings(values).without(self.missing.of(name)))
+        column = np.asarray(strings(values).without(self.missing.of(name)))
+        return enforce_choices(name, column, self.missing)
 
     def numbers_of(self, name: str, values: NDArray, decimal: str = ".") -> NDArray:
         """A column of numbers; words in it are counted and read as missing."""

@@ -6,13 +6,20 @@ data without any relation to the classes is below 0.01.
 """
 
 from tamis.comparison.checks.check import Check
-from tamis.comparison.checks.data import check_columns, check_data, check_labels, check_rows
+from tamis.comparison.checks.data import (
+    check_categories,
+    check_columns,
+    check_data,
+    check_labels,
+    check_rows,
+)
 from tamis.comparison.checks.leaks import check_leaks
 from tamis.comparison.checks.model import check_model
 from tamis.comparison.checks.result import check_result
 
 __all__ = [
     "Check",
+    "check_categories",
     "check_columns",
     "check_data",
     "check_labels",

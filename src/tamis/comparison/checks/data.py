@@ -7,15 +7,15 @@ import numpy as np
 from tamis.comparison.checks.check import Check, name_some
 from tamis.comparison.checks.leaks import check_leaks
 from tamis.comparison.checks.near_copies import check_near_copies, split_columns
+from tamis.comparison.checks.spelling import alike_pairs, equal_pairs
+from tamis.tables.coded import Coded
 
-__all__ = ["check_columns", "check_data", "check_labels", "check_rows"]
+__all__ = ["check_categories", "check_columns", "check_data", "check_labels", "check_rows"]
 
 # Contradictory labels matter if they make this share of the rows wrong.
 _COST = 0.02
 _FEW_ROWS = 10
 _MANY_CLASSES = 20
-# A label this much rarer than one it resembles may be a misspelling of it.
-_RARER = 0.2
 _WEIGHT_NAME = re.compile(
     r"(^|[_\W])(fnlwgt|p?wgt|p?wt|pweights?|sample[_ ]?weights?|survey[_ ]?weights?"
     r"|final[_ ]?weights?|design[_ ]?weights?)([_\W]|$)",
@@ -45,6 +45,7 @@ def check_data(table, problem, *, copies, duplicates, n_dropped, times, counters
     return [
         *check_rows(copies, problem.codes, *measured, duplicates, n_dropped, problem.groups),
         *check_labels(problem.codes, problem.classes, table.target, problem.groups),
+        *check_categories(table),
         *check_columns(table.columns, times, counters),
         *check_leaks(table.columns, problem),
     ]
@@ -192,12 +193,7 @@ def _numeric_classes(classes, target):
 
 
 def _similar_labels(labels, rows):
-    pairs = []
-    for a in range(len(labels)):
-        for b in range(len(labels)):
-            # The rarer label is named first; of equally frequent ones, the later.
-            if (rows[a], -a) < (rows[b], -b) and _look_alike(labels[a], labels[b], rows[[a, b]]):
-                pairs.append(f"{labels[a]!r} and {labels[b]!r}")
+    pairs = alike_pairs(labels, rows)
     if pairs:
         yield Check(
             "similar-labels",
@@ -207,34 +203,31 @@ def _similar_labels(labels, rows):
         )
 
 
-def _look_alike(one, other, rows):
-    if _folded(one) == _folded(other):
-        return True
-    is_rare = rows[0] <= _RARER * rows[1]
-    return is_rare and _is_misspelt(_folded(one), _folded(other))
+def check_categories(table):
+    """Find categories that may be the same: they differ by case, spaces or punctuation only.
 
+    Parameters
+    ----------
+    table : Table
 
-def _folded(label):
-    return "".join(label.casefold().split())
-
-
-def _is_misspelt(one, other):
-    """Whether two words differ by one letter: changed, added, omitted or swapped with the next.
-
-    Digits do not count as misspelt: grade1 and grade2 are different labels.
+    Returns
+    -------
+    checks : list of Check
     """
-    if min(len(one), len(other)) < 3 or abs(len(one) - len(other)) > 1:
-        return False
-    start = 0
-    while start < min(len(one), len(other)) and one[start] == other[start]:
-        start += 1
-    end = 0
-    while end < min(len(one), len(other)) - start and one[-1 - end] == other[-1 - end]:
-        end += 1
-    a, b = one[start : len(one) - end], other[start : len(other) - end]
-    if not all(letter.isalpha() for letter in a + b):
-        return False
-    return max(len(a), len(b)) <= 1 or (len(a) == len(b) == 2 and a == b[::-1])
+    pairs = []
+    for name, values in table.columns.others.items():
+        if table.kinds[name] == "categorical":
+            pairs += [f"{name} {pair}" for pair in equal_pairs(Coded.of(values).counts)]
+    if not pairs:
+        return []
+    return [
+        Check(
+            "similar-categories",
+            "warning",
+            f"Categories that may mean the same: {name_some(pairs)}.",
+            "Spell each category in one way; a features file can declare the choices.",
+        )
+    ]
 
 
 def check_columns(table, times, counters):

@@ -33,6 +33,7 @@ def prepare_row(preparation, row, fill):
             missing = value != value or value in numbers
             x.append(column["fill"] if missing and fill else math.nan if missing else value)
         elif kind == "category":
+            missing = missing or _is_unknown(column, value)
             if missing and not fill:
                 x += [math.nan] * len(column["categories"])
             else:
@@ -41,6 +42,15 @@ def prepare_row(preparation, row, fill):
         else:
             x += _count_words(column, "" if missing else value)
     return x
+
+
+def _is_unknown(column, value):
+    """Whether a category is rare or new, and counts as missing."""
+    if value in column.get("rare", ()):
+        return column["rare_as"] == "missing"
+    if value in column["categories"] or value in (column["others"] or ()):
+        return False
+    return column.get("new_as") == "missing"
 
 
 def _as_number(value):

@@ -68,13 +68,20 @@ const field = {
   unusual(one, answer) {
     const value = field.read(one, answer);
     if (one.kind === "choice") {
-      return one.choices.includes(value) ? null : "This is none of the answers seen in training.";
+      if (one.choices.includes(value)) return null;
+      const told = "This is none of the answers seen in training";
+      return field.isMissing(one, value) ? `${told} and counts as not available.` : `${told}.`;
     }
     const below = one.low !== null && value < one.low;
     const above = one.high !== null && value > one.high;
     if (!below && !above) return null;
     const side = below ? "below" : "above";
     return `${value} is ${side} all values seen in training (${one.low} to ${one.high}).`;
+  },
+  // Whether an answer counts as unavailable.
+  isMissing(one, value) {
+    if (one.kind !== "choice" || one.zeros === null || value === one.other) return false;
+    return !one.categories.includes(value) && !one.zeros.includes(value);
   },
   encode(one, answer) {
     const value = field.read(one, answer);

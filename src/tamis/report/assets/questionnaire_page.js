@@ -38,10 +38,12 @@ function startPage(form) {
   // One input for a field; returns how to read it: null where it is left empty.
   function showField(one, at, place) {
     const wording = one.question || one.name;
+    // Models of earlier versions take any other answer.
+    const more = one.zeros === null && one.other === null ? [null] : [];
     if (one.kind === "choice" && one.choices.length <= 8) {
       const set = element("fieldset");
       set.append(element("legend", wording));
-      for (const [k, choice] of [...one.choices, null].entries()) {
+      for (const [k, choice] of [...one.choices, ...more].entries()) {
         const label = element("label", "", { class: "choice" });
         const box = element("input", "", { type: "radio", name: `f${at}`, value: k });
         label.append(box, element("span", choice === null ? "None of these" : choice));
@@ -61,7 +63,7 @@ function startPage(form) {
       input = element("select", "", { id: `f${at}` });
       input.append(element("option", "Choose", { value: "" }));
       one.choices.forEach((choice, k) => input.append(element("option", choice, { value: k })));
-      input.append(element("option", "None of these", { value: one.choices.length }));
+      more.forEach(() => input.append(element("option", "None of these", { value: one.choices.length })));
     } else {
       const mode = one.kind === "number" ? "decimal" : "numeric";
       input = element("input", "", { id: `f${at}`, type: "text", inputmode: mode });

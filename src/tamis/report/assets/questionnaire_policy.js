@@ -154,8 +154,10 @@ class Questionnaire {
 
   // One answer per field of the question, null where unavailable; all null: skip.
   answer(answers) {
-    const read = this.question.fields.map((one, at) =>
-      (answers[at] === null ? null : field.read(one, answers[at])));
+    const read = this.question.fields.map((one, at) => {
+      const value = answers[at] === null ? null : field.read(one, answers[at]);
+      return value === null || field.isMissing(one, value) ? null : value;
+    });
     this.answers.set(this.place, read);
     this.history.push({ place: this.place, name: this.question.name, answers: read });
     this.history[this.history.length - 1].probabilities = this.probabilities();
