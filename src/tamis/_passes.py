@@ -105,13 +105,13 @@ class LocalChunks:
                     f"Chunk {number} must be a tuple (X, y) or (X, y, sample_weight); got "
                     f"{type(chunk).__name__}."
                 )
-            if _has_rows(chunk[0]):
+            if _has_rows(chunk[0]) or _has_rows(chunk[1]):  # labels alone are an error
                 yield number, *chunk, *([None] if len(chunk) == 2 else [])
 
 
-def _has_rows(X):
-    """Whether a chunk has rows; one of an unknown kind is left to the checks of its task."""
-    shape = getattr(X, "shape", None)
+def _has_rows(values):
+    """Whether there are rows; values of an unknown kind are left to the checks of a task."""
+    shape = getattr(values, "shape", None)
     if shape is not None:  # sparse containers have no length
         return not shape or shape[0] > 0
-    return not hasattr(X, "__len__") or len(X) > 0
+    return not hasattr(values, "__len__") or len(values) > 0

@@ -132,6 +132,7 @@ def test_means_need_one_pass_and_medians_more():
     [
         ([], "no rows"),
         ([(np.zeros((0, 2)), [])] * 2, "no rows"),
+        ([(np.zeros((0, 2)), [0, 1])], "Chunk 0: Found array with 0 sample"),
         ([np.zeros((3, 2))], "Chunk 0 must be a tuple"),
         (5, "chunks must be a list"),
         ([(np.zeros((2, 2)), [0, 1]), (np.zeros((2, 3)), [0, 1])], "Chunks 0 and 1"),

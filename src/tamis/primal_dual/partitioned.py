@@ -67,7 +67,8 @@ def train_passes(estimator: Any, passes: Passes, max_bytes: float) -> None:
             )
     estimator._forget()
     rows = _first_pass(estimator, passes, max_bytes)
-    _find_head(estimator, rows, 1)  # before the work, if not even one column fits
+    if estimator.head != "auto":  # before the work, if not even one column fits
+        _find_head(estimator, rows, 1)
     history, level = History(), rows.problem.ball.level
     for state in _solve(rows, estimator.tol, estimator._iterations):
         history.add(state.solution, level(state.solution.pair.primal.W))
