@@ -17,12 +17,10 @@ pq = pytest.importorskip("pyarrow.parquet")
 pc = pytest.importorskip("pyarrow.csv")
 
 N_COLUMNS = 10
-# Trains on chunks of a file, and prints the largest anonymous memory while it does.
+# Does some work, and prints the largest anonymous memory of the process while it does.
 MEASURED = """
 import sys, threading, time
 from pathlib import Path
-
-from tamis import SparseCenterClassifier, read_chunks
 
 def used():
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -34,15 +32,32 @@ def watch():
         peak = max(peak, used())
         time.sleep(0.002)
 
-path, target, peak, done = sys.argv[1], sys.argv[2], 0, False
+peak, done = 0, False
 watcher = threading.Thread(target=watch)
 watcher.start()
-target = int(target) if target == "-1" else target
-SparseCenterClassifier(3).fit_chunks(read_chunks(path, target, chunk_rows=5_000))
+{work}
 done = True
 watcher.join()
-print(peak)
+print("peak", peak)
 """
+CHUNKS = """
+from tamis import SparseCenterClassifier, read_chunks
+SparseCenterClassifier(3).fit_chunks(read_chunks({path!r}, {target!r}, chunk_rows=5_000))
+"""
+STREAM = """
+from tamis.cli import main
+words = "fit {path} --target {target} --stream on --methods centers,most-frequent --n-jobs 1"
+words += " --max-size 20MB --no-report --folds 2 --repeats 1 -o {path}-run"
+assert main(words.split()) == 0
+"""
+
+
+def peak_of(work):
+    """Kilobytes that some work needs in a new process."""
+    command = [sys.executable, "-c", MEASURED.format(work=work)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout.split()[-1])
 
 
 def write_parquet(path, X, y):
@@ -81,29 +96,37 @@ def write_h5ad(path, X, y):
 FILES = {
     "t.parquet": (write_parquet, "y", 400_000),
     "t.csv": (write_csv, "y", 100_000),
-    "t.npy": (write_npy, "-1", 200_000),
+    "t.npy": (write_npy, -1, 200_000),
     "t.svm": (write_svmlight, "target", 50_000),
     "t.h5ad": (write_h5ad, "y", 200_000),
 }
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
-@pytest.mark.parametrize("name", FILES)
-def test_four_times_the_rows_need_the_same_memory(tmp_path, name):
-    write, target, n_fewer = FILES[name]
+def write_two(folder, name):
+    """Two files, the second with four times the rows."""
+    write, _, n_fewer = FILES[name]
     rng = np.random.default_rng(0)
-    peaks = []
+    paths = []
     for n_rows in (n_fewer, 4 * n_fewer):
         X = rng.normal(size=(n_rows, N_COLUMNS))
         y = np.where(rng.random(n_rows) < 0.5, "ill", "well")
         X[y == "ill", 0] += 1
-        path = tmp_path / f"{n_rows}-{name}"
-        write(path, X, y)
-        command = [sys.executable, "-c", MEASURED, str(path), target]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        peaks.append(int(done.stdout))
-    assert peaks[1] < 1.2 * peaks[0]
+        paths.append(folder / f"{n_rows}-{name}")
+        write(paths[-1], X, y)
+    return map(str, paths)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+@pytest.mark.parametrize(
+    ("name", "work"), [*((name, CHUNKS) for name in FILES), ("t.parquet", STREAM)]
+)
+def test_four_times_the_rows_need_the_same_memory(tmp_path, name, work):
+    target = FILES[name][1]
+    fewer, more = (
+        peak_of(work.format(path=path, target=target)) for path in write_two(tmp_path, name)
+    )
+    assert more < 1.2 * fewer
 
 
 def write_long_words(path, n_rows=200):
