@@ -349,6 +349,56 @@ def test_an_edited_file_is_refused_with_the_reason(message, path):
     assert "\n" not in str(caught.value)
 
 
+def at(*keys, to):
+    def change(found):
+        holder = found["record"]
+        for key in keys[:-1]:
+            holder = holder[key]
+        holder[keys[-1]] = to
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("centers", at("dispersion", to=-5.0), "dispersion must be what follows from class_disp"),
+        ("centers l1", at("dispersion", to=1e300), "dispersion must be what follows"),
+        ("centers covariance", at("dispersion", to=2.0), "dispersion must be what follows"),
+        (
+            "centers cv",
+            at("class_dispersions", 0, to=[1e9] * 6),
+            "dispersion must be what follows",
+        ),
+        ("primal-dual cv", at("path", "level", 0, to=0.11), "levels must be those of the radii"),
+        ("primal-dual cv", at("radius", to=0.3), "levels must be those of the radii"),
+        ("datum-wise groups", at("policy", "costs", 0, to=77.0), "costs must be those of the pro"),
+        ("datum-wise groups", at("policy", "cost_weight", to=0.9), "cost_weight must be that of"),
+        (
+            "datum-wise groups",
+            at("policy", "class_losses", 0, to=0.4),
+            "class_losses must be thos",
+        ),
+        ("datum-wise cv", at("temperature", to=9.0), "temperature must be that of the policy"),
+        ("datum-wise cv", at("levels", 0, "cost_weight", to=9.0), "cost_weight must be that of"),
+    ],
+)
+def test_values_that_follow_from_others_must_agree_with_them(name, change, message, path):
+    save_model(fitted(name), path)
+    rewritten(path, change)
+    with pytest.raises(InputError, match=message):
+        read_model(path)
+
+
+def test_columns_of_large_values_are_the_same_in_both_units(path):
+    X, y = data()
+    save_model(SparseCenterClassifier(2).fit(X * 1e120, y), path)
+    assert read_model(path)._units is not None
+    rewritten(path, lambda found: found["record"]["scale"].__setitem__(1, 3.0))
+    with pytest.raises(InputError, match="scale must be what follows from other_units"):
+        read_model(path)
+
+
 @pytest.mark.parametrize("value", [10**30, -1.0, None, {"$float": "nan"}, "3", True])
 def test_a_budget_that_no_kernel_can_take_is_refused(value, path):
     save_model(fitted("datum-wise fixed"), path)

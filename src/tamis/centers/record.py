@@ -93,6 +93,7 @@ def read_record(model: FittedCenters, record: Record) -> None:
     _read_groups(model, record, m)
     if model._group_of is not None:
         model.n_groups_ = int(np.unique(model._group_of[selected]).size)
+    _require_agreement(model, record)
     if "n_rows" in record:
         model._n_rows = record.integer("n_rows")
     if "weight_unit" in record:
@@ -103,6 +104,19 @@ def read_record(model: FittedCenters, record: Record) -> None:
         model._fold_scores = record.numbers("fold_scores", shape, finite=False, nan=True)
         model.best_score_ = record.number("score", finite=False)
         model.stability_ = record.numbers("stability", (m,), low=0.0, high=1.0)
+
+
+def _require_agreement(model, record):
+    """Raise unless what follows from other values, and other readers use, is what follows."""
+    with np.errstate(all="ignore"):
+        scale, gains, dispersion, _ = model._model.in_units_of_X(model._selected)
+    for name, found, expected, source in (
+        ("dispersion", model.dispersion_, dispersion, "class_dispersions"),
+        ("scale", model.scale_, scale, "other_units"),
+        ("gains", model.gains_, gains, "other_units"),
+    ):
+        same = np.allclose(found, expected, rtol=1e-6, atol=0.0, equal_nan=True)
+        record.require(same, name, f"what follows from {source}")
 
 
 def _read_groups(model, record, m):

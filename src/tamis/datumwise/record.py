@@ -162,6 +162,12 @@ def _read_level(state, record, forests, m, C, is_cv):
     if is_cv:
         for name in _OF_LEVEL:
             state[f"{name}_"] = record.number(name, finite=False)
+        for name, expected in (
+            ("temperature", state["policy_"].temperature),
+            ("cost_weight", process.cost_weight),
+        ):
+            same = state[f"{name}_"] == expected
+            record.require(same, name, "that of the policy and its process")
         state["stability_"] = record.numbers("stability", (m,), nan=True)
 
 
@@ -199,6 +205,8 @@ def _read_candidates(record, process, m):
     expected = np.flatnonzero(np.isin(process.block_of, blocks))
     record.require(np.array_equal(columns, expected), "columns", "those of its blocks")
     costs = record.numbers("costs", (blocks.size,), low=0.0, high=_LARGEST)
+    same = np.array_equal(costs, process.costs[blocks])
+    record.require(same, "costs", "those of the process")
     temperature = record.number("temperature", above=0.0)
     return {"blocks": blocks, "columns": columns, "costs": costs, "temperature": temperature}
 
@@ -235,6 +243,9 @@ def _read_stages(record, process, forests, m, C):
     known = _read_candidates(record, process, m)
     losses = record.numbers("class_losses", (C,), above=0.0)
     cost_weight = record.number("cost_weight", 0.0, _LARGEST)
+    same = np.array_equal(losses, process.class_losses)
+    record.require(same, "class_losses", "those of the process")
+    record.require(cost_weight == process.cost_weight, "cost_weight", "that of the process")
     parts = record.parts("stages")
     P = known["blocks"].size
     sets = [part.indices("blocks", P, ascending=True) for part in parts]

@@ -137,3 +137,10 @@ def _read_levels(model, record, m, C):
         part.finish()
         level = {"radius": radius, "size": size, "selected": selected, "rows": rows}
         model._levels.append(level | found)
+    radii = [level["radius"] for level in model._levels]
+    same = np.array_equal(radii, model.path_["level"])
+    record.require(same and model.radius_ in radii, "levels", "those of the radii of path")
+    level = model._levels[radii.index(model.radius_)]
+    same = np.array_equal(level["selected"], np.flatnonzero(model.support_))
+    same = same and np.array_equal(level["rows"], model.weights_[model.support_])
+    record.require(same, "weights", "those of the level of its radius")
