@@ -1,5 +1,6 @@
 """Every check has a case in which it speaks, a near miss, and stays quiet on shuffled labels."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from tamis.comparison.checks import (
     check_leaks,
     check_rows,
 )
+from tamis.comparison.checks.events import rows_for_features
 from tamis.comparison.checks.near_copies import split_columns
 from tamis.comparison.checks.result import chance_level, check_result
 from tamis.comparison.prepare import find_disguised, handle_duplicates
@@ -418,7 +420,7 @@ def result(right, codes, fold_of, honest, groups=None):
     )
 
 
-GOOD = SimpleNamespace(low=0.7, high=0.9)
+GOOD = SimpleNamespace(low=0.7, high=0.9, predictions=None)
 CODES, FOLD_OF = np.arange(200) % 2, np.arange(200) // 2 % 5
 
 
@@ -438,7 +440,7 @@ def test_folds_that_differ_by_chance_are_not():
 
 def test_a_score_whose_interval_includes_chance_is_told():
     right = np.random.default_rng(0).random(200) < 0.55
-    honest = SimpleNamespace(low=0.44, high=0.6)
+    honest = SimpleNamespace(low=0.44, high=0.6, predictions=None)
     assert codes_of(check_result(result(right, CODES, FOLD_OF, honest))) == ["chance"]
 
 
@@ -488,6 +490,37 @@ def test_noise_is_called_chance_whatever_moves_the_decisions(asked):
 def test_the_level_of_chance_is_that_of_a_constant(scoring, expected):
     codes = np.repeat([0, 1, 2], [60, 30, 10])
     assert chance_level(codes, scoring) == pytest.approx(expected)
+
+
+def few_events(n_rows, n_columns, **options):
+    rng = np.random.default_rng(0)
+    y = (np.arange(n_rows) % 5 == 0).astype(int)
+    X = rng.normal(size=(n_rows, n_columns))
+    X[:, 0] += 1.5 * y
+    found = compare(X, y, **QUICK, **options).checks
+    return [check for check in found if check.code == "few-events"]
+
+
+def test_few_events_for_many_features_are_noted_with_the_rows_that_would_be_needed():
+    (check,) = few_events(60, 40)
+    assert check.level == "note"
+    assert "12 rows of class 1, the rarest, for 40 candidate features: 0.3 for each" in (
+        check.sentence
+    )
+    needed = int(re.search(r"needs about ([\d,]+) rows", check.sentence)[1].replace(",", ""))
+    assert needed > 1000
+    (grouped,) = few_events(60, 40, groups=np.arange(60) // 2 * 5 + np.arange(60) % 5)
+    assert "sample groups of class 1" in grouped.sentence
+
+
+def test_enough_events_are_not_noted_and_wide_tables_never():
+    assert few_events(500, 3) == []
+    assert few_events(60, 100) == []
+
+
+def test_rows_for_features_are_those_of_the_paper():
+    assert rows_for_features(24, 0.288, 0.5) == 623
+    assert rows_for_features(48, 0.288, 0.5) == pytest.approx(2 * 623, abs=1)
 
 
 # False alarms.

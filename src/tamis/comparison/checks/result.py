@@ -3,6 +3,7 @@
 import numpy as np
 
 from tamis.comparison.checks.check import Check
+from tamis.comparison.checks.events import check_events
 from tamis.comparison.decisions import decides_by
 from tamis.comparison.results import score_rows
 from tamis.comparison.spread import Rows
@@ -26,7 +27,12 @@ def check_result(comparison):
     -------
     checks : list of Check
     """
-    return [*_disagreement(comparison), *_chance(comparison), *_costs(comparison)]
+    return [
+        *_disagreement(comparison),
+        *_chance(comparison),
+        *_costs(comparison),
+        *check_events(comparison),
+    ]
 
 
 def chance_level(codes, scoring, weights=None):
