@@ -10,6 +10,7 @@ from sklearn.feature_selection import f_classif
 from tamis import __version__
 from tamis._array import is_sparse
 from tamis.comparison.attempts import attempt
+from tamis.comparison.baselines import find_method
 from tamis.comparison.feature_centers import class_centers
 from tamis.comparison.interchangeable import replace_features
 from tamis.comparison.panel_guarantees import guarantee_features
@@ -87,8 +88,11 @@ def find_batch_features(X, batches, feature_of, features):
 
 
 def _tested_metric(comparison):
-    """Medians are tested if only they rank features one by one, else means."""
-    methods = [result.method for result in comparison.results]
+    """Medians are tested if only they rank features one by one, else means.
+
+    Of all methods of the comparison, whatever is excluded later.
+    """
+    methods = [find_method(name) for name in comparison.settings.methods]
     metrics = {method.metric for method in methods if method.ranks == "one by one"}
     return "l1" if metrics == {"l1"} else "l2"
 
