@@ -1,5 +1,8 @@
 """Sparse centers of Dask collections equal those of the same chunks on one machine."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -116,3 +119,17 @@ def test_ordinary_estimator_refuses(rows):
     X, y = rows
     with pytest.raises(TypeError, match="DaskSparseCenterClassifier"):
         SparseCenterClassifier().fit(da.from_array(X, chunks=(50, -1)), y)
+
+
+def test_fits_leave_the_settings_of_dask_alone():
+    code = """
+import dask.array as da
+from tamis.dask import DaskSparseCenterClassifier
+X = da.from_array([[0.0], [1.0], [0.1], [0.9]], chunks=(2, 1))
+y = da.from_array([0, 1, 0, 1], chunks=2)
+for metric in ("l2", "l1"):
+    DaskSparseCenterClassifier(1, metric=metric).fit(X, y)
+import dask, distributed
+assert dask.config.get("distributed.comm.timeouts.connect")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -70,11 +70,12 @@ class _Passes:
     def _compute(self, values):
         import dask
 
-        # Large is only what a task must know: dual points of the rows.
+        client = self.client or _current_client()
+        if client is None:
+            return dask.compute(*values)
+        # Large is only what a task must know: dual points of the rows. The setting must not be
+        # made before distributed is imported: its end would then remove all of distributed's.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            client = self.client or _current_client()
-            if client is None:
-                return dask.compute(*values)
             futures = client.compute(values)
         return _await(client, futures, self.worker_timeout)
 
