@@ -96,8 +96,8 @@ def read_record(model: FittedCenters, record: Record) -> None:
     _require_agreement(model, record)
     if "n_rows" in record:
         model._n_rows = record.integer("n_rows")
-    if "weight_unit" in record:
-        model._weight_unit = record.number("weight_unit", above=0.0)
+    has_unit = "weight_unit" in record
+    model._weight_unit = record.number("weight_unit", above=0.0) if has_unit else 1.0
     if "rule" in model._get_param_names():
         model.path_ = record.table("path", _OF_PATH)
         shape = (None, model.path_["level"].size)
