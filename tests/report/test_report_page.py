@@ -172,7 +172,7 @@ def test_another_method_and_another_class_can_be_selected(browser):
         select_second(browser, select)
         assert text(browser, shown) != before
     assert browser.evaluate("document.getElementById('class-0').hidden")
-    assert browser.evaluate("document.querySelectorAll('#class-1 svg').length") == 3
+    assert browser.evaluate("document.querySelectorAll('#class-1 svg').length") == 4
 
 
 def test_predictive_values_follow_prevalence_and_threshold(browser):

@@ -57,7 +57,8 @@ def _told(entry):
     for rate in ("sensitivity", "specificity"):
         if rate in entry:
             low, high = entry[rate]["interval_95"]
-            what += f", {rate} {entry[rate]['share']:.3f} ({low:.3f} to {high:.3f})"
+            of = f"{rate} for {entry['positive']}"
+            what += f", {of} {entry[rate]['share']:.3f} ({low:.3f} to {high:.3f})"
     return f"{what}; {entry['rows']:,} rows: {_counts(entry)}"
 
 

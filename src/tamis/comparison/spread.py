@@ -141,7 +141,7 @@ class Rows:
         classes : ndarray of shape (n_classes,)
             Names of the classes.
         positive : int or None
-            Class whose sensitivity and specificity are added.
+            Class whose sensitivity and specificity are added; None: the second of two.
 
         Returns
         -------
@@ -152,6 +152,8 @@ class Rows:
         if self.weights is not None and (self.weights == 0).any():
             rows = np.flatnonzero(self.weights)
             return self.take(rows).describe(labels[rows], probabilities[rows], classes, positive)
+        if positive is None and self.n_classes == 2:
+            positive = 1
         counts = np.bincount(self.codes, minlength=self.n_classes)
         names = [str(label) for label in classes.tolist()]
         absent = [name for name, n in zip(names, counts.tolist(), strict=True) if not n]
@@ -168,6 +170,7 @@ class Rows:
             "not_scored": why,
         }
         if positive is not None and not why:
+            described["positive"] = names[positive]
             is_positive = self.codes == positive
             right = (labels == positive) == is_positive
             for name, some in (("sensitivity", is_positive), ("specificity", ~is_positive)):

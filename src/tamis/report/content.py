@@ -15,6 +15,7 @@ from tamis.report.content_clinical import describe_classes
 from tamis.report.content_curve import describe_curve
 from tamis.report.content_family import describe_family, describe_model, worked_example
 from tamis.report.content_panel import describe_panel
+from tamis.report.content_parts import FEWEST, describe_parts, hide_few
 from tamis.report.content_words import (
     SCORES,
     SCORES_WITHOUT_CHOICE,
@@ -92,15 +93,15 @@ def make_content(
         "recommendation": recommend(metrics, comparison),
         "baselines": _baselines(metrics, choice),
         "curve": describe_curve(comparison, choice, run),
-        "panel": describe_panel(comparison, records, metrics["model"]),
+        "panel": describe_panel(comparison, records, metrics["model"], include_rows),
         "family": describe_family(comparison, choice, model, include_rows),
         "clinical": describe_classes(comparison, choice, model, shown),
         "further": _further(metrics["model"]),
         "promises": [line.strip() for line in tell_promises(metrics)],
-        "subgroups": _subgroups(metrics["model"].get("subgroups")),
+        "by_part": describe_parts(metrics["model"], include_rows),
         "evaluations": [_evaluation(one, digest) for one in evaluations],
         "checks": metrics["checks"],
-        "data": _data(comparison, metrics),
+        "data": _data(comparison, metrics, include_rows),
         "methods": _methods(metrics),
         "rule": rule_of_choice(metrics),
         "about": about,
@@ -198,7 +199,7 @@ def _range(values):
     return " to ".join(ends)
 
 
-def _data(comparison, metrics):
+def _data(comparison, metrics, include_rows):
     """Rows, classes, what was recognised or dropped, and missing values."""
     data, problem = metrics["data"], comparison.problem
     total = sum(data["classes"].values())
@@ -212,11 +213,11 @@ def _data(comparison, metrics):
         "has_costs": data["has_costs"],
         "kept": [n for n, kept in zip(problem.names, problem.kept, strict=True) if kept],
         "notes": data["notes"],
-        "missing": _missing(problem),
+        "missing": _missing(problem, include_rows),
     }
 
 
-def _missing(problem):
+def _missing(problem, include_rows):
     """Columns with missing values, the worst first."""
     names, counts = problem.preparation.sources, {}
     for j in problem.missing.tolist():
@@ -224,9 +225,16 @@ def _missing(problem):
         n = np.isnan(column.data if is_sparse(column) else column).sum()
         counts[names[j]] = max(counts.get(names[j], 0), int(n))
     worst = sorted(((n, name) for name, n in counts.items() if n), key=lambda one: -one[0])
+
+    def shown(n):
+        return include_rows or n >= FEWEST
+
     return {
         "n_columns": len(worst),
-        "worst": [(name, n, n / problem.n_rows) for n, name in worst[:_MOST_MISSING]],
+        "worst": [
+            (name, hide_few(n, include_rows), n / problem.n_rows if shown(n) else None)
+            for n, name in worst[:_MOST_MISSING]
+        ],
     }
 
 
@@ -251,21 +259,6 @@ def _evaluation(report, digest):
         "is_this_model": known == digest,
         "notes": report["data"]["notes"],
     }
-
-
-def _subgroups(found):
-    """Honest scores by subgroup, one row each."""
-    if not found:
-        return []
-    told = {"all rows": found["all"]}
-    for column, values in found["columns"].items():
-        told |= {f"{column} {value}": one for value, one in values.items()}
-    rows = []
-    for name, one in told.items():
-        interval = None if one["not_scored"] else one["interval_95"]
-        score = None if one["not_scored"] else one["score"]
-        rows.append([name, one["rows"], score, interval, one["not_scored"]])
-    return rows
 
 
 def _further(model):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,7 +121,8 @@ def describe_classes(
     assumed = model.priors
     same = np.allclose(prevalence.shares, rows.shares, rtol=1e-9, atol=0)
     described = []
-    for c in shown:
+    briers = _brier_scores(comparison, rows, shown)
+    for c, (brier, brier_interval) in zip(shown, briers, strict=True):
         is_positive = rows.codes == c
         risk = np.column_stack([1 - rows.risks[:, c], rows.risks[:, c]])
         area = area_under_curve(is_positive.astype(np.intp), risk, weights)
@@ -139,6 +140,9 @@ def describe_classes(
                 "is_small": min(n, problem.n_rows - n) < _FEW_EVENTS,
                 "area": area,
                 "area_interval": [low, high],
+                "brier": brier,
+                "brier_interval": brier_interval,
+                "brier_of_share": float(rows.shares[c] * (1 - rows.shares[c])),
                 "prevalence": float(rows.shares[c]),
                 "shown": float(rows.shares[c] if same else prevalence.shares[c]),
                 "assumed": float(assumed[c]),
@@ -161,6 +165,17 @@ def describe_classes(
         "is_balanced": problem.balanced,
         "by_cost": model.misclassification is not None,
     }
+
+
+def _brier_scores(comparison, rows, shown):
+    """Mean squared errors of the risks of some classes, with intervals by a bootstrap of rows."""
+    problem, settings = comparison.problem, comparison.settings
+    squares = (rows.risks[:, shown] - (rows.codes[:, None] == np.array(shown))) ** 2
+    spread = replace(ScoredRows.of(problem, settings.scoring, settings.seed), weights=rows.weights)
+    drawn = [some @ squares / some.sum(axis=1, keepdims=True) for some in spread.draws()]
+    limits = np.percentile(np.concatenate(drawn), [2.5, 97.5], axis=0)
+    scores = np.average(squares, axis=0, weights=rows.weights)
+    return list(zip(scores.tolist(), limits.T.tolist(), strict=True))
 
 
 def _above(probabilities, weights):

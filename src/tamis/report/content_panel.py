@@ -8,6 +8,7 @@ import numpy as np
 
 from tamis._array import is_sparse
 from tamis.report.content_curve import MOST_LISTED
+from tamis.report.content_parts import FEWEST, hide_few
 from tamis.report.content_words import plural
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ _TITLES = {
 
 
 def describe_panel(
-    comparison: Comparison, records: list[dict[str, Any]], model: dict[str, Any]
+    comparison: Comparison,
+    records: list[dict[str, Any]],
+    model: dict[str, Any],
+    include_rows: bool = False,
 ) -> dict[str, Any]:
     """The features of the model, best first, at most 50.
 
@@ -47,6 +51,8 @@ def describe_panel(
         Of `Comparison.fitted`.
     model : dict
         What `metrics.json` says about the model.
+    include_rows : bool
+        Whether values of fewer than five rows may be shown.
 
     Returns
     -------
@@ -60,7 +66,7 @@ def describe_panel(
         for key in (shown[0] if shown else {})
         if key not in _USUAL and any(record.get(key) not in (None, "") for record in shown)
     }
-    n_plots = max(1, _MOST_ROWS // problem.classes.size)
+    n_plots, fewest = max(1, _MOST_ROWS // problem.classes.size), 1 if include_rows else FEWEST
     place = {name: f for f, name in enumerate(problem.names)}
     features = []
     for number, record in enumerate(shown):
@@ -79,7 +85,7 @@ def describe_panel(
                 "kept": record["kept"],
                 "tells_batch": record.get("tells_batch", False),
                 "further": [_tell(key, record.get(key)) for key in further],
-                "plot": _plot(problem, place[record["feature"]], record["centers"])
+                "plot": _plot(problem, place[record["feature"]], record["centers"], fewest)
                 if number < n_plots
                 else None,
             }
@@ -132,14 +138,23 @@ def column_values(problem: Any, columns: np.ndarray) -> np.ndarray:
     return values.toarray() if is_sparse(values) else np.asarray(values)
 
 
-def _plot(problem, feature, centers):
-    """The distribution of a feature in each class: a histogram, or shares of its categories."""
+def _plot(problem, feature, centers, fewest):
+    """The distribution of a feature in each class: a histogram, or shares of its categories.
+
+    Neither says anything about a category, or a class, of fewer than `fewest` rows.
+    """
     if not centers:
         return None
     labels, codes = [str(label) for label in problem.classes.tolist()], problem.codes
     if isinstance(centers[labels[0]], dict):
-        parts = list(centers[labels[0]])[:MOST_LISTED]
-        rows = [[centers[label][part] for label in labels] for part in parts]
+        totals = np.bincount(codes, minlength=len(labels))
+        parts, rows = list(centers[labels[0]])[:MOST_LISTED], []
+        for part in parts:
+            shares = [centers[label][part] for label in labels]
+            n_rows = sum(n * (share or 0) for n, share in zip(totals, shares, strict=True))
+            is_shown = n_rows > fewest - 0.5 or n_rows == 0
+            told = zip(totals, shares, strict=True)
+            rows.append([share if is_shown and n >= fewest else None for n, share in told])
         return {"kind": "shares", "parts": parts, "labels": labels, "rows": rows}
     columns = np.flatnonzero(problem.feature_of == feature)
     values = column_values(problem, columns)[:, 0]
@@ -155,16 +170,17 @@ def _plot(problem, feature, centers):
     rows = []
     for c, label in enumerate(labels):
         mine = values[known & (codes == c)]
+        is_shown = mine.size >= fewest
+        mine, center = (mine, centers[label]) if is_shown else (mine[:0], None)
         counts = np.histogram(np.clip(mine, low, high), edges)[0]
         quartiles = np.percentile(mine, (25, 50, 75)).tolist() if mine.size else None
-        center = centers[label]
         rows.append(
             {
                 "label": label,
                 "heights": (counts / max(1, counts.max())).round(2).tolist(),
                 "center": None if center is None or np.isnan(center) else float(center),
                 "quartiles": quartiles,
-                "missing": int(((codes == c) & ~known).sum()),
+                "missing": hide_few(int(((codes == c) & ~known).sum()), fewest == 1),
             }
         )
     return {"kind": "histogram", "low": float(low), "high": float(high), "rows": rows}

@@ -235,7 +235,7 @@ TRIPOD = [
         "how the methods suit the question",
     ),
     ("13", "Class imbalance", "Diagnostic performance", "why these weights suit the use"),
-    ("14", "Fairness", "Recommendation; Checks", "which groups matter, and what was done"),
+    ("14", "Fairness", "Diagnostic performance; Checks", "which groups matter, and what was done"),
     ("15", "Model output", "The model; Diagnostic performance", "how the output should be used"),
     ("16", "Training versus evaluation", "External validation", "differences between the sites"),
     ("17", "Ethical approval", "", "the approval and consent"),

@@ -23,6 +23,7 @@ NONE: dict[str, Any] = {
     "curve": None,
     "points": [],
     "classes": {},
+    "learning": None,
     "questions": None,
 }
 
@@ -60,8 +61,8 @@ def draw_pictures(
     pictures : dict
         "missing" (how to get them, if matplotlib is missing), "failed" (why they could not be
         drawn), "curve" and its "points" (places of the levels of
-        each method in the picture), "classes" (by class, its pictures), "questions" (which
-        row is asked for what).
+        each method in the picture), "classes" (by class, its pictures), "learning" (the
+        learning curve), "questions" (which row is asked for what).
     """
     try:
         import matplotlib
@@ -73,6 +74,7 @@ def draw_pictures(
             "curve": curve,
             "points": points,
             "classes": _draw_classes(comparison, choice, prevalences),
+            "learning": _draw_learning(comparison.fitted(choice)[2]["model"]),
             "questions": _draw_questions(comparison, choice) if include_rows else None,
         }
 
@@ -109,7 +111,8 @@ def _draw_classes(comparison, choice, prevalences):
         label, risk = problem.classes[c], rows.risks[:, c]
         about = {"pos_label": label, "sample_weight": weights}
         about["prevalence"] = prevalences[c]
-        calibrated, benefit, chances = (_new_figure(4.4, 3.6, _MARGINS) for _ in range(3))
+        roc, calibrated, benefit, chances = (_new_figure(4.4, 3.6, _MARGINS) for _ in range(4))
+        _draw_roc(labels == label, risk, rows.weights, roc[1])
         shown = CalibrationDisplay.from_predictions(
             labels, risk, groups=problem.groups, ax=calibrated[1], **about
         )
@@ -129,6 +132,7 @@ def _draw_classes(comparison, choice, prevalences):
             "drawn": [
                 (title, _as_svg(figure, f"c{c}{title[0]}", f"{title}: {label}."))
                 for title, (figure, _) in (
+                    ("ROC curve", roc),
                     ("Calibration", calibrated),
                     ("Net benefit", benefit),
                     ("Predicted probabilities", chances),
@@ -136,6 +140,44 @@ def _draw_classes(comparison, choice, prevalences):
             ],
         }
     return pictures
+
+
+def _draw_roc(is_positive, risk, weights, axes):
+    """Sensitivity against the share of false alarms, at every threshold."""
+    from sklearn.metrics import roc_curve
+
+    from tamis.inspection._style import COLORS, GREY
+
+    alarms, hits, _ = roc_curve(is_positive, risk, sample_weight=weights)
+    axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1)
+    axes.plot(alarms, hits, color=COLORS[0], linewidth=1.8)
+    axes.set(
+        xlabel="1 - specificity", ylabel="sensitivity", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02)
+    )
+
+
+def _draw_learning(model):
+    """The score against the number of training rows, and the law it is extrapolated by."""
+    from tamis.comparison.learning_curve import extrapolate
+    from tamis.inspection._style import COLORS, GREY
+
+    found = model.get("learning_curve")
+    if not found:
+        return None
+    sizes = np.array([point["training_rows"] for point in found["points"]])
+    scores = np.array([point["score"] for point in found["points"]])
+    limits = np.array([point["interval_95"] for point in found["points"]]).T
+    grid = np.geomspace(sizes[0], found["twice_the_rows"], 60)
+    grid = np.sort(np.append(grid, found["rows"]))
+    law = np.array([extrapolate(sizes, scores[None], size)[0] for size in grid])
+    figure, axes = _new_figure(6.4, 3.6)
+    for part, line in ((grid <= found["rows"], "-"), (grid >= found["rows"], "--")):
+        axes.plot(grid[part], law[part], color=COLORS[0], linewidth=1.8, linestyle=line)
+    bars = np.abs(limits - scores)
+    axes.errorbar(sizes, scores, bars, fmt="o", color=COLORS[0], capsize=3, linewidth=1)
+    axes.axvline(found["rows"], color=GREY, linestyle=":", linewidth=1)
+    axes.set(xlabel="training rows", ylabel=found["scoring"].replace("_", " "))
+    return _as_svg(figure, "learning", "Score against the number of training rows.")
 
 
 def _draw_questions(comparison, choice):

@@ -1,0 +1,94 @@
+"""Results by site, period and subgroup, and how small counts are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["FEWEST", "describe_parts", "hide_few"]
+
+#: Counts below this would point to single rows.
+FEWEST = 5
+
+
+def hide_few(n: int, include_rows: bool = False) -> int | str:
+    """A number of rows, unless it is so small that it points to single rows."""
+    return n if include_rows or n >= FEWEST or n == 0 else f"fewer than {FEWEST}"
+
+
+def describe_parts(model: dict[str, Any], include_rows: bool) -> list[dict[str, Any]]:
+    """Tables of scores, sensitivity and specificity of parts of the rows.
+
+    Parameters
+    ----------
+    model : dict
+        What `metrics.json` says about the model.
+    include_rows : bool
+        Whether small counts may be shown.
+
+    Returns
+    -------
+    tables : list of dict
+        "title", "is" (what the numbers are), "positive" (class of sensitivity and specificity, or
+        None), "rows": each with "name", "rows", "score", "interval", "sensitivity", "specificity"
+        (pairs of a share and its interval, or None) and "why" there is no score.
+    """
+    tables = []
+    found = model.get("left_out_batches")
+    if found:
+        parts = {"all held-out batches": found} | found["batches"]
+        note = "Each batch is predicted by a model that was chosen and trained without it."
+        tables.append(_table("Batches", note, parts, include_rows))
+        for name in found["not_predicted"]:
+            why = "not predicted: the other batches do not have two classes"
+            tables[-1]["rows"].append(_row(name, {"rows": None, "not_scored": why}))
+    found = model.get("time_order")
+    if found:
+        parts = {"all later rows": found}
+        parts |= {f"{_time(one['from'])} to {_time(one['to'])}": one for one in found["blocks"]}
+        note = "Each period is predicted by a model that was chosen and trained on earlier rows."
+        tables.append(_table("Periods", note, parts, include_rows))
+    found = model.get("subgroups") or {"columns": {}}
+    for column, values in found["columns"].items():
+        note = "Honest predictions. Differences between subgroups are descriptive: each interval "
+        note += "is of one subgroup alone, and among many some differ by chance."
+        parts = {"all rows": found["all"]} | values
+        tables.append(_table(f"Subgroups of {column}", note, parts, include_rows))
+    return tables
+
+
+def _table(title, note, parts, include_rows):
+    rows = [_row(name, one) for name, one in parts.items()]
+    if not include_rows:
+        _hide(rows[1:])
+    positive = next((one["positive"] for one in parts.values() if one.get("positive")), None)
+    return {"title": title, "is": note, "positive": positive, "rows": rows}
+
+
+def _row(name, one):
+    is_scored = not one["not_scored"]
+    pairs = {
+        rate: (one[rate]["share"], one[rate]["interval_95"]) if rate in one else None
+        for rate in ("sensitivity", "specificity")
+    }
+    return {
+        "name": name,
+        "rows": one["rows"],
+        "score": one["score"] if is_scored else None,
+        "interval": one["interval_95"] if is_scored else None,
+        "why": one["not_scored"],
+        **pairs,
+    }
+
+
+def _hide(rows):
+    """Replace small counts, and one more if a single one would follow from the total."""
+    known = sorted((row for row in rows if row["rows"]), key=lambda row: row["rows"])
+    n_few = sum(row["rows"] < FEWEST for row in known)
+    for row in known[:n_few]:
+        row["rows"] = hide_few(row["rows"])
+    if n_few == 1 and len(known) > 1:
+        known[1]["rows"] = "not shown"
+
+
+def _time(value):
+    return value if isinstance(value, str) else f"{value:g}"
