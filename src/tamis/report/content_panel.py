@@ -148,13 +148,17 @@ def _plot(problem, feature, centers, fewest):
     labels, codes = [str(label) for label in problem.classes.tolist()], problem.codes
     if isinstance(centers[labels[0]], dict):
         totals = np.bincount(codes, minlength=len(labels))
-        parts, rows = list(centers[labels[0]])[:MOST_LISTED], []
-        for part in parts:
-            shares = [centers[label][part] for label in labels]
-            n_rows = sum(n * (share or 0) for n, share in zip(totals, shares, strict=True))
-            is_shown = n_rows > fewest - 0.5 or n_rows == 0
-            told = zip(totals, shares, strict=True)
-            rows.append([share if is_shown and n >= fewest else None for n, share in told])
+        parts = list(centers[labels[0]])[:MOST_LISTED]
+        shares = np.array([[centers[label][part] for label in labels] for part in parts], float)
+        n_rows = np.nansum(shares * totals, axis=1)
+        hidden = (n_rows > 0.5) & (n_rows < fewest - 0.5)
+        if hidden.sum() == 1 and hidden.size > 1:  # it would follow from the others
+            hidden[np.where(hidden | (n_rows < 0.5), np.inf, n_rows).argmin()] = True
+        is_hidden = hidden[:, None] | (totals < fewest) | np.isnan(shares)
+        rows = [
+            [None if gone else share for share, gone in zip(*pair, strict=True)]
+            for pair in zip(shares.tolist(), is_hidden.tolist(), strict=True)
+        ]
         return {"kind": "shares", "parts": parts, "labels": labels, "rows": rows}
     columns = np.flatnonzero(problem.feature_of == feature)
     values = column_values(problem, columns)[:, 0]
