@@ -26,6 +26,7 @@ __all__ = [
     "choose_columns",
     "choose_rows",
     "dense_columns",
+    "dense_if_it_pays",
     "from_host",
     "inner",
     "is_on_device",
@@ -59,6 +60,9 @@ _BLOCK_ROWS = 10_000
 _BLOCK_VALUES = 60_000
 # Bytes of a block of rows that is converted to 64 bits.
 _BLOCK_BYTES = 1_000_000_000
+# Sparse data of which this share is stored are made dense if they have at most so many values, or
+# if that takes less memory (a value is stored with its index, in 12 bytes).
+_DENSE_SHARE, _DENSE_VALUES, _SMALLER_SHARE = 0.1, 10_000_000, 2 / 3
 # The matrix units of GPUs work on this many columns; others are wasted.
 _UNIT_COLUMNS = 16
 
@@ -255,6 +259,19 @@ def only_columns(X, columns):
 def to_dense(X):
     """X as a dense array."""
     return X.toarray() if sparse.issparse(X) else X
+
+
+def dense_if_it_pays(X):
+    """X as a dense array if it is sparse in name only: what iterates over it is faster then.
+
+    At least one value in ten is stored, and the array is not large, or no larger than what is
+    stored already.
+    """
+    if not sparse.issparse(X):
+        return X
+    n_values = X.shape[0] * X.shape[1]
+    pays = X.nnz >= _DENSE_SHARE * n_values and n_values <= _DENSE_VALUES
+    return X.toarray() if pays or X.nnz > _SMALLER_SHARE * n_values else X
 
 
 def weighted_gram(X, weights):

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._array import to_host
+from tamis._array import dense_if_it_pays, to_host
 from tamis._base import (
     DecisionMixin,
     Explanation,
@@ -113,7 +113,7 @@ class FittedPrimalDual(
         """Check the data, labels and weights (samples times classes); sets `classes_`."""
         X, y = validate(
             self,
-            X,
+            dense_if_it_pays(X),
             y,
             accept_sparse=("csr", "csc"),
             dtype=[np.float64, np.float32],

@@ -203,7 +203,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples; sparse ones stay sparse.
+            Training samples; sparse ones stay sparse unless one value in ten is stored.
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -288,7 +288,7 @@ class PrimalDualClassifier(FittedPrimalDual):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples; sparse ones stay sparse.
+            Training samples; sparse ones stay sparse unless one value in ten is stored.
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         levels : int, array-like of float or None, default=None

@@ -177,7 +177,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples; sparse ones stay sparse.
+            Training samples; sparse ones stay sparse unless one value in ten is stored.
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
