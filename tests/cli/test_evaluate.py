@@ -145,10 +145,69 @@ def test_a_class_without_rows_is_a_note(run_folder, three, tmp_path, evaluate):
 def test_other_class_frequencies_are_told_and_taken(run_folder, tmp_path, tamis):
     rows = [row for i, row in enumerate(make_rows(60, 1)) if row[-1] == "well" or i % 10 == 1]
     data = write_csv(tmp_path / "rare.csv", HEADER, rows)
-    assert "--priors sets others" in tamis("evaluate", run_folder, data)[2]
+    assert "--prevalence here re-bases them" in tamis("evaluate", run_folder, data)[2]
     n_ill = sum(row[-1] == "ill" for row in rows)
     priors = f"ill={n_ill / len(rows)},well={1 - n_ill / len(rows)}"
-    assert tamis("evaluate", run_folder, data, "--priors", priors)[2] == ""
+    for words in (("--priors", priors), ("--prevalence", priors), ("--prevalence", "here")):
+        assert "--prevalence here" not in tamis("evaluate", run_folder, data, *words)[2]
+
+
+def test_the_prevalence_changes_probabilities_and_no_label(run_folder, tmp_path, evaluate):
+    rows = [row for i, row in enumerate(make_rows(60, 1)) if row[-1] == "well" or i % 10 == 1]
+    data = write_csv(tmp_path / "rare.csv", HEADER, rows)
+    usual, here = (evaluate(run_folder, data, "--prevalence", p)[0] for p in ("training", "here"))
+    assert usual["confusion"] == here["confusion"]
+    assert usual["prevalence"]["shares"] == {"ill": 0.5, "well": 0.5}
+    one, other = usual["by_class"]["well"], here["by_class"]["well"]
+    assert other["prevalence"] == pytest.approx(other["share"])
+    assert one["slope"]["value"] == pytest.approx(other["slope"]["value"])
+    assert one["intercept_at_share"]["value"] == pytest.approx(other["intercept"]["value"])
+    assert here["calibration"]["brier"] < usual["calibration"]["brier"]
+
+
+def test_the_positive_class_is_the_one_that_is_judged(run_folder, new, evaluate, refuses, tamis):
+    assert list(evaluate(run_folder, new)[0]["by_class"]) == ["well"]
+    told, _ = evaluate(run_folder, new, "--positive", "ill")
+    assert list(told["by_class"]) == ["ill"]
+    assert told["calibration"]["of"] == "probability of ill"
+    refuses("evaluate", run_folder, new, "--positive", "sick", match="the classes are ill, well")
+    out = tamis("evaluate", run_folder, new, "--positive", "ill")[1]
+    for words in ("calibration slope", "calibration intercept", "Brier score", "net benefit"):
+        assert words in out
+
+
+def test_every_class_of_more_than_two_is_judged(three, evaluate):
+    data, models = three
+    told, _ = evaluate(models["centers"], data)
+    assert list(told["by_class"]) == ["ill", "well", "worse"]
+    for measured in told["by_class"].values():
+        assert set(measured) >= {"slope", "intercept", "brier", "net_benefit", "roc"}
+
+
+def test_columns_that_moved_are_named(run_folder, tmp_path, evaluate):
+    rows = make_rows(60, 1)
+    for row in rows:
+        row[2] = f"{float(row[2]) + 2:.3f}"
+    told, err = evaluate(run_folder, write_csv(tmp_path / "moved.csv", HEADER, rows))
+    assert [one["column"] for one in told["moved"]] == ["dose"]
+    assert "medians that moved since training: dose" in err
+    assert "outside the range of the training rows" in err
+
+
+def test_rows_that_recalibrated_a_model_do_not_validate_it(
+    run_folder, new, tmp_path, evaluate, tamis
+):
+    site = tmp_path / "site.json"
+    evaluate(run_folder, new, "--recalibrate", site)
+    with open(new, newline="") as file:
+        header, *rows = csv.reader(file)
+    backwards = write_csv(tmp_path / "backwards.csv", header, rows[::-1])
+    said = "these are the rows that the model was recalibrated on"
+    assert said in tamis("evaluate", site, new)[2]
+    assert said in tamis("evaluate", site, backwards)[2]
+    other = write_csv(tmp_path / "other.csv", HEADER, make_rows(41, 9))
+    assert said not in tamis("evaluate", site, other)[2]
+    assert said not in tamis("evaluate", run_folder, new)[2]
 
 
 def test_nonsense_is_one_line(run_folder, new, tmp_path, refuses):

@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tamis import compare
+from tamis.comparison.external import measure_class
 from tamis.comparison.scores import confusion
 from tamis.report.content import make_content
 from tamis.report.content_clinical import predicted_rows
@@ -237,6 +238,39 @@ def test_the_page_escapes_names_and_holds_every_section(content):
         assert f'<section id="{name}"' in page
     for item, *_ in TRIPOD:
         assert f'<th scope="row">{item}</th>' in page
+
+
+def test_an_external_validation_stands_beside_the_internal_one(comparison, content):
+    pytest.importorskip("matplotlib")
+    rows = predicted_rows(comparison, comparison.choice)
+    half = rows.codes.size // 2
+    measured = measure_class(
+        rows.codes[:half] == 1, rows.risks[:half, 1], name="ill", prevalence=1 / 3
+    )
+    scored = {"score": 0.7, "interval_95": [0.6, 0.8]}
+    report = {
+        "data": {"name": "b.csv", "rows": half, "classes": {"ill": 15}, "notes": ["age moved"]},
+        "model": {"digest": content["reproduce"]["model_digest"]},
+        "scoring": "balanced_accuracy",
+        "scores": {"balanced_accuracy": scored, "roc_auc": scored},
+        "calibration": {"brier": 0.2},
+        "cross_validated": None,
+        "by_class": {"ill": measured},
+    }
+    told = make_content(comparison, evaluations=[report])
+    (one,) = told["evaluations"]
+    (ill,) = one["measured"]
+    assert one["is_this_model"] and ill["external"] == measured
+    assert ill["internal"]["rows"] == (rows.codes == 1).sum()
+    page = render(told, NO_PICTURES)
+    for words in ("calibration slope", "Brier score", "area under ROC curve", "age moved"):
+        assert words in page
+    drawn = draw_pictures(comparison, comparison.choice, None, told["evaluations"])["external"]
+    ((internal, external),) = drawn[0]
+    assert [title for title, _ in external] == [
+        f"b.csv: {what}" for what in ("Calibration", "Net benefit", "ROC curve")
+    ]
+    assert len(internal) == 3 and "<svg" in internal[0][1]
 
 
 def test_without_matplotlib_the_page_says_how_to_get_the_pictures(comparison, monkeypatch):

@@ -1,32 +1,36 @@
 """`tamis evaluate`: how good a model is on other data."""
 
+import hashlib
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tamis import __version__
+from tamis._base import adjust
 from tamis.cli.output import check_output, write_json
-from tamis.cli.predict_command import missing_words, read_new, read_priors
+from tamis.cli.predict_command import missing_words, read_new, read_prevalence, read_priors
 from tamis.cli.printing import print_lines, say
-from tamis.cli.show import plural, show_table
+from tamis.cli.show_evaluation import show_evaluation
 from tamis.comparison.baselines import find_method
+from tamis.comparison.external import measure_class
 from tamis.comparison.folder import find_model
 from tamis.comparison.validation import compare_scores, error_cost, validate
 from tamis.models.saving import make_document
+from tamis.tables.deciding import decide, decide_by_cost
 from tamis.tables.errors import InputError, listed
+from tamis.tables.moved import Moved
+from tamis.tables.prevalence import find_prevalence, tell_shares
+from tamis.tables.streamed_preparation import hash_table
+from tamis.tables.unusual import Unusual
 
 __all__ = ["run"]
 
-_NAMES = {
-    "balanced_accuracy": "balanced accuracy",
-    "accuracy": "accuracy",
-    "f1_macro": "F1, mean of classes",
-    "mcc": "Matthews correlation",
-    "roc_auc": "area under ROC curve",
-}
 # Report classes whose share differs by more than this from what the probabilities assume.
 _FAR = 0.05
+_HERE = "here"
+# Classes that are measured one by one, and more than there are labels.
+_MOST_CLASSES, _MOST_LABELS = 10, 2**20
 
 
 def run(options):
@@ -35,28 +39,46 @@ def run(options):
     new_file = check_output(options.recalibrate, options.data, options.target_file)
     model = find_model(options.run)
     priors = read_priors(options.priors, model.classes_)
+    positive = _find_positive(options.positive, model)
+    if priors is not None and options.prevalence is not None:
+        raise InputError(
+            "--prevalence and --priors exclude each other: --prevalence leaves the labels as they "
+            "are, and --priors decides by them."
+        )
+    if options.prevalence != _HERE:
+        prevalence = read_prevalence(options.prevalence, model)
     if new_file is not None:
         if priors is not None:
             raise InputError("--recalibrate fits the class frequencies itself: omit --priors.")
         model = replace(model, recalibration=None)
     notes = []
-    values, predicted, n_asked = _predict(options, model, priors, notes)
-    codes, rows = _find_codes(values, model, options, notes)
-    labels, probabilities = predicted[0][rows], predicted[1][rows]
-    results = validate(
-        codes,
-        labels,
-        probabilities,
-        model.classes_,
-        positive=model.positive_index,
-        seed=options.seed,
-    )
-    _note_frequencies(codes, model, priors, notes)
+    seen = _predict(options, model, priors, notes)
+    codes, rows = _find_codes(seen.values, model, options, notes)
+    labels, own = seen.labels[rows], seen.probabilities[rows]
+    if options.prevalence == _HERE:
+        prevalence = find_prevalence(model, _shares_here(codes, model.classes_))
+    # With priors, probabilities are for them already.
+    shares, shown = priors, own
+    if priors is None:
+        shares, shown = prevalence.shares, adjust(own, 1.0, model.priors, prevalence.shares)
+    if options.prevalence is not None and model.misclassification is not None:
+        labels = decide_by_cost(shown, model.misclassification)
+    results = validate(codes, labels, shown, model.classes_, positive=positive, seed=options.seed)
+    results["by_class"] = _measure(codes, shown, shares, model, positive, options.seed)
+    _note_frequencies(codes, model, shares, notes)
+    digest = _digest(seen.hashes[rows], codes)
+    _note_same_rows(model, digest, notes)
     for note in notes:
         say(note)
-    report = _tell(results, model, codes, options, n_asked[rows], notes, priors)
+    report = _tell(results, model, codes, options, seen.n_asked[rows], notes, priors)
+    names = [str(label) for label in model.classes_.tolist()]
+    report["prevalence"] = {
+        "shares": dict(zip(names, shares.tolist(), strict=True)),
+        "is": "stated with --priors" if priors is not None else prevalence.source,
+    }
+    report["moved"] = seen.moved
     if new_file is not None:
-        report["recalibration"] = _recalibrate(model, probabilities, codes, report, new_file)
+        report["recalibration"] = _recalibrate(model, own, shown, codes, report, new_file, digest)
     if output is not None:
         write_json(output, report)
     if options.json:
@@ -66,16 +88,64 @@ def run(options):
     return 0
 
 
-def _recalibrate(model, probabilities, codes, report, path):
+def _find_positive(text, model):
+    """Place of the class that --positive names, or of that of the model."""
+    if text is None:
+        return model.positive_index
+    labels = [str(label) for label in model.classes_.tolist()]
+    if text not in labels:
+        raise InputError(f"--positive {text}: the classes are {listed(labels, 10)}.")
+    return labels.index(text)
+
+
+def _shares_here(codes, classes):
+    """Class frequencies of the rows; a class without rows counts as half a row."""
+    counts = np.maximum(np.bincount(codes, minlength=classes.size), 0.5)
+    return dict(zip(classes.tolist(), (counts / counts.sum()).tolist(), strict=True))
+
+
+def _measure(codes, shown, shares, model, positive, seed):
+    """What is known about the probabilities of each class, or of the positive one of two."""
+    labels = [str(label) for label in model.classes_.tolist()]
+    places = range(min(len(labels), _MOST_CLASSES)) if positive is None else [positive]
+    if len(labels) == 2 and positive is None:
+        places = [1]
+    found = {}
+    for c in places:
+        measured = measure_class(
+            codes == c, shown[:, c], name=labels[c], prevalence=shares[c], seed=seed
+        )
+        if measured is not None:
+            found[labels[c]] = measured
+    return found
+
+
+def _digest(hashes, codes):
+    """A digest of rows and their labels, whatever their order."""
+    keys = np.sort(hashes * np.uint64(2 * _MOST_LABELS + 1) + codes.astype(np.uint64))
+    return hashlib.sha256(keys.tobytes()).hexdigest()
+
+
+def _note_same_rows(model, digest, notes):
+    """Warn if the model was recalibrated on these rows."""
+    about = model.scores.get("recalibration") or {}
+    if model.recalibration is not None and about.get("rows_digest") == digest:
+        notes.append(
+            f"these are the rows that the model was recalibrated on ({about.get('data')}), so its "
+            "calibration here does not show how well it fits new rows; the recalibrated model has "
+            "its cross-validated scores in scores.recalibration"
+        )
+
+
+def _recalibrate(model, own, shown, codes, report, path, digest):
     """Write the recalibrated model; returns its scores here, by cross-validation."""
     from tamis.models import save_model
     from tamis.models.recalibration import cross_fit, log_loss, recalibrate
-    from tamis.tables.deciding import decide, decide_by_cost
 
     seed, scoring = report["seed"], report["scoring"]
-    after = cross_fit(probabilities, codes, seed)
+    after = cross_fit(own, codes, seed)
     positive = model.positive_index
-    shares = after if model.threshold is None else probabilities
+    shares = after if model.threshold is None else own
     predicted = decide(shares, positive, model.threshold)
     if model.misclassification is not None:
         # The recalibrated probabilities stand for the class frequencies here.
@@ -84,15 +154,16 @@ def _recalibrate(model, probabilities, codes, report, path):
     about = {
         "data": report["data"]["name"],
         "rows": report["data"]["rows"],
+        "rows_digest": digest,
         "scoring": scoring,
         "score": report["scores"][scoring]["score"],
         "recalibrated_score": results["scores"][scoring]["score"],
-        "log_loss": log_loss(probabilities, codes),
+        "log_loss": log_loss(shown, codes),
         "recalibrated_log_loss": log_loss(after, codes),
         "brier": report["calibration"]["brier"],
         "recalibrated_brier": results["calibration"]["brier"],
     }
-    new = recalibrate(model, probabilities, codes, about)
+    new = recalibrate(model, own, codes, about)
     format = "skops" if path.suffix == ".skops" else "json"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the file reveals was said when it was made
@@ -102,32 +173,52 @@ def _recalibrate(model, probabilities, codes, report, path):
     return about | {"temperature": new.recalibration.temperature, "intercept": intercept}
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """What is known about all rows of DATA."""
+
+    values: np.ndarray  # labels as written
+    labels: np.ndarray  # predicted classes
+    probabilities: np.ndarray
+    n_asked: np.ndarray
+    hashes: np.ndarray
+    moved: list
+
+
 def _predict(options, model, priors, notes):
     """Labels as written, predicted classes and probabilities, features used by each row."""
     target = options.target or model.target
     wanted = [] if options.target_file else [target]
-    values, codes, probabilities, n_asked = [], [], [], []
+    parts = {name: [] for name in ("values", "labels", "probabilities", "n_asked", "hashes")}
     _, chunks = read_new(options, model, extra=wanted, allow_empty=False, tell=notes.append)
     n_needed = len(set(model.preparation.features))
     order = np.argsort(model.classes_, kind="stable")
+    unusual, moved = Unusual(model.preparation), Moved(model.preparation)
     for table, _, extras in chunks:
         if wanted and target not in extras:
             raise InputError(
                 f"{options.data} has no column {target!r} for the labels; "
                 "name another with --target, or a file of labels with --target-file."
             )
+        unusual.add(table)
+        moved.add(table)
         predicted = model.predict_rows(table, priors)
         if wanted:
-            values.append(np.asarray(extras[target]))
-        codes.append(order[np.searchsorted(model.classes_, predicted.labels, sorter=order)])
-        probabilities.append(predicted.probabilities)
+            parts["values"].append(np.asarray(extras[target]))
         asked = predicted.asked
-        n_asked.append(
+        parts["labels"].append(
+            order[np.searchsorted(model.classes_, predicted.labels, sorter=order)]
+        )
+        parts["probabilities"].append(predicted.probabilities)
+        parts["n_asked"].append(
             np.full(table.n_rows, n_needed) if asked is None else [len(row) for row in asked]
         )
-    predictions = np.concatenate(codes), np.concatenate(probabilities)
-    values = np.concatenate(values) if wanted else _read_target_file(options, target, notes)
-    return values, predictions, np.concatenate(n_asked)
+        parts["hashes"].append(hash_table(table))
+    notes += [*unusual.messages(), *moved.messages()]
+    if not wanted:
+        parts["values"].append(_read_target_file(options, target, notes))
+    joined = {name: np.concatenate(found) for name, found in parts.items()}
+    return _Seen(**joined, moved=moved.found())
 
 
 def _read_target_file(options, target, notes):
@@ -189,21 +280,15 @@ def _find_codes(values, model, options, notes):
     return codes[rows], rows
 
 
-def _note_frequencies(codes, model, priors, notes):
-    """Note that probabilities which assume other class frequencies are not calibrated."""
-    shares = np.bincount(codes, minlength=len(model.classes_)) / codes.size
-    assumed = model.priors if priors is None else priors
-    if np.abs(shares - assumed).max() > _FAR:
+def _note_frequencies(codes, model, shares, notes):
+    """Note that probabilities for other class frequencies are not calibrated."""
+    here = np.bincount(codes, minlength=len(model.classes_)) / codes.size
+    if np.abs(here - shares).max() > _FAR:
         labels = [str(label) for label in model.classes_.tolist()]
         notes.append(
-            f"probabilities assume class frequencies of {_shares(labels, assumed)}; here they "
-            f"are {_shares(labels, shares)}: --priors sets others"
+            f"probabilities are for class frequencies of {tell_shares(shares, labels)}; here they "
+            f"are {tell_shares(here, labels)}: --prevalence here re-bases them"
         )
-
-
-def _shares(labels, shares):
-    pairs = [f"{label} {share:.3g}" for label, share in zip(labels, shares, strict=True)]
-    return listed(pairs, 6)
 
 
 def _tell(results, model, codes, options, n_asked, notes, priors):
@@ -254,102 +339,3 @@ def _tell(results, model, codes, options, n_asked, notes, priors):
         "features_per_sample_95th_percentile": float(np.percentile(n_asked, 95)),
         "versions": {"tamis": __version__, "numpy": np.__version__},
     }
-
-
-def show_evaluation(report):
-    """Lines for standard output."""
-    data, scoring = report["data"], report["scoring"]
-    classes = listed([f"{label} {n}" for label, n in data["classes"].items()], 8)
-    lines = [
-        f"{data['name']}: {data['rows']} rows ({classes})",
-        f"{report['model']['title']}, "
-        f"{plural(report['features_per_sample'], 'feature')} per sample",
-        "",
-    ]
-    names = [scoring, *(name for name in report["scores"] if name != scoring)]
-    rows = [(_NAMES[n], *_scored(report["scores"][n])) for n in names]
-    lines += show_table(("score", "here", "95 % interval"), rows)
-    compared = report["cross_validated"]
-    if compared:
-        lines += ["", f"{_NAMES[scoring]}: {compared['sentence']}"]
-    elif report["model"]["is_recalibrated"]:
-        lines += [
-            "",
-            f"{_NAMES[scoring]} was cross-validated before the model was recalibrated, so there "
-            "is no comparison",
-        ]
-    else:
-        lines += ["", "the model has no cross-validated score to compare with"]
-    cost = report["cost_of_errors"]
-    if cost:
-        low, high = cost["interval_95"]
-        lines.append(
-            f"mean cost of errors {cost['mean_cost']:.3f} per row, 95 % interval {low:.3f} to "
-            f"{high:.3f}"
-        )
-    matrix = report["confusion"]
-    if len(matrix["classes"]) <= 12:
-        rows = [
-            (label, *counts)
-            for label, counts in zip(matrix["classes"], matrix["true_in_rows"], strict=True)
-        ]
-        lines += ["", *show_table(("true \\ predicted", *matrix["classes"]), rows)]
-    ratios = ("sensitivity", "specificity", "ppv", "npv")
-    rows = [
-        (
-            label,
-            row["rows"],
-            *(_ratio(row[name], row["interval_95"][name]) for name in ratios),
-            "-" if row["auc"] is None else f"{row['auc']:.3f}",
-        )
-        for label, row in report["per_class"].items()
-    ]
-    lines += ["", *show_table(("class", "rows", *ratios, "auc"), rows)]
-    calibration = report["calibration"]
-    lines += [
-        "",
-        f"calibration: Brier score {calibration['brier']:.3f}, expected calibration error "
-        f"{calibration['expected_calibration_error']:.3f}",
-    ]
-    rows = [
-        (
-            label,
-            f"{row['mean_probability']:.3f}",
-            f"{row['share']:.3f}",
-            f"{row['difference']:+.3f}",
-        )
-        for label, row in calibration["in_the_large"].items()
-    ]
-    lines += show_table(("class", "mean probability", "share", "difference"), rows)
-    rows = [
-        (
-            f"{part['from']:.1f} to {part['to']:.1f}",
-            part["rows"],
-            f"{part['mean_probability']:.3f}",
-            f"{part['share']:.3f}",
-        )
-        for part in calibration["bins"]
-        if part["rows"]
-    ]
-    again = report.get("recalibration")
-    if again:
-        names = ((scoring, "score"), ("log loss", "log_loss"), ("Brier score", "brier"))
-        pairs = [(_NAMES.get(n, n), again[key], again[f"recalibrated_{key}"]) for n, key in names]
-        told = [(name, f"{old:.3f}", f"{new:.3f}") for name, old, new in pairs if old is not None]
-        lines += ["", *show_table(("recalibrated here", "before", "cross-validated after"), told)]
-    came = "share" if calibration["of"].startswith("probability") else "right"
-    lines += ["", *show_table((calibration["of"], "rows", "mean", came), rows)]
-    return lines
-
-
-def _scored(entry):
-    if entry["score"] is None:
-        return "-", "-"
-    low, high = entry["interval_95"]
-    return f"{entry['score']:.3f}", f"{low:.3f} to {high:.3f}"
-
-
-def _ratio(value, interval):
-    if value is None:
-        return "-"
-    return f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"

@@ -127,6 +127,13 @@ def _add_evaluate(commands):
         metavar="FILE",
         help="write the model with an intercept and a temperature fitted to these data",
     )
+    parser.add_argument(
+        "--positive",
+        metavar="CLASS",
+        help="the class whose probabilities are judged (default: that of fit, or the second of "
+        "two; all of more than two)",
+    )
+    add_prevalence(parser, default="training; here: as in DATA")
     parser.add_argument("--priors", metavar="A=0.1,B=0.9", help=_PRIORS)
     parser.add_argument(
         "--seed", type=partial(argument_types.integer, 0), default=0, metavar="N", help=SEED

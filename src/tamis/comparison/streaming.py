@@ -60,6 +60,7 @@ from tamis.tables.streamed_preparation import ColumnSurvey, learn_rows, survey_c
 from tamis.tables.table import Table
 from tamis.tables.table_file import as_text, from_text, read_arrays, write_arrays
 from tamis.tables.table_model import TableModel
+from tamis.tables.unusual import observe
 
 __all__ = ["Streamed", "open_stream"]
 
@@ -222,7 +223,8 @@ class Streamed:
             layout = replace(problem.preparation, pools=learned.pools)
             more = self._learn(layout, problem.encoded, full, f"model-{key}", "in new rows")
             learned = replace(learned, fill=np.where(more.fill == 0, learned.fill, more.fill))
-        return learned.restrict(used)
+        seen = observe(problem.preparation.restrict(used), problem.encoded[:, used])
+        return replace(learned.restrict(used), spreads=seen.spreads, whole=seen.whole)
 
     def _learn(self, layout, encoded, columns, key, where):
         """Learn from all rows what replaces missing values of some columns of numbers."""

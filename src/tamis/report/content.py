@@ -13,6 +13,7 @@ from tamis.comparison.promise_words import tell_promises
 from tamis.models.saving import make_document
 from tamis.report.content_clinical import describe_classes
 from tamis.report.content_curve import describe_curve
+from tamis.report.content_external import describe_evaluations
 from tamis.report.content_family import describe_family, describe_model, worked_example
 from tamis.report.content_panel import describe_panel
 from tamis.report.content_parts import FEWEST, describe_parts, hide_few
@@ -99,7 +100,7 @@ def make_content(
         "further": _further(metrics["model"]),
         "promises": [line.strip() for line in tell_promises(metrics)],
         "by_part": describe_parts(metrics["model"], include_rows),
-        "evaluations": [_evaluation(one, digest) for one in evaluations],
+        "evaluations": describe_evaluations(comparison, choice, evaluations, digest),
         "checks": metrics["checks"],
         "data": _data(comparison, metrics, include_rows),
         "methods": _methods(metrics),
@@ -235,29 +236,6 @@ def _missing(problem, include_rows):
             (name, hide_few(n, include_rows), n / problem.n_rows if shown(n) else None)
             for n, name in worst[:_MOST_MISSING]
         ],
-    }
-
-
-def _evaluation(report, digest):
-    """One external validation beside the internal score."""
-    scoring = report["scoring"]
-    here = report["scores"][scoring]
-    area = report["scores"]["roc_auc"]
-    known = report["model"].get("digest")
-    return {
-        "data": report["data"]["name"],
-        "rows": report["data"]["rows"],
-        "classes": list(report["data"]["classes"].items()),
-        "scoring": SCORES[scoring],
-        "score": here["score"],
-        "interval": here["interval_95"],
-        "area": area["score"],
-        "area_interval": area["interval_95"],
-        "brier": report["calibration"]["brier"],
-        "compared": report["cross_validated"],
-        "digest": known,
-        "is_this_model": known == digest,
-        "notes": report["data"]["notes"],
     }
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 
 from tamis.report.content_clinical import predicted_rows
+from tamis.report.page_external import draw_measured
 
 if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
@@ -25,6 +27,7 @@ NONE: dict[str, Any] = {
     "classes": {},
     "learning": None,
     "questions": None,
+    "external": [],
 }
 
 # Classes that have pictures of their own.
@@ -41,7 +44,8 @@ _SETTINGS |= dict.fromkeys(
 def draw_pictures(
     comparison: Comparison,
     choice: Choice,
-    prevalences: dict[int, float],
+    prevalences: dict[int, float] | None = None,
+    evaluations: Sequence[dict[str, Any]] = (),
     *,
     include_rows: bool = False,
 ) -> dict[str, Any]:
@@ -51,8 +55,10 @@ def draw_pictures(
     ----------
     comparison : Comparison
     choice : Choice
-    prevalences : dict of int to float
-        Of each class that may be drawn, where probabilities are shown for it.
+    prevalences : dict of int to float, or None
+        Of each class that may be drawn, where probabilities are shown for it; None: of the rows.
+    evaluations : sequence of dict
+        External validations of the content of the page.
     include_rows : bool
         Whether a picture may have a mark for each row.
 
@@ -62,7 +68,8 @@ def draw_pictures(
         "missing" (how to get them, if matplotlib is missing), "failed" (why they could not be
         drawn), "curve" and its "points" (places of the levels of
         each method in the picture), "classes" (by class, its pictures), "learning" (the
-        learning curve), "questions" (which row is asked for what).
+        learning curve), "questions" (which row is asked for what), "external" (for each
+        evaluation and class, rows of pictures).
     """
     try:
         import matplotlib
@@ -76,6 +83,7 @@ def draw_pictures(
             "classes": _draw_classes(comparison, choice, prevalences),
             "learning": _draw_learning(comparison.fitted(choice)[2]["model"]),
             "questions": _draw_questions(comparison, choice) if include_rows else None,
+            "external": [_draw_external(at, one) for at, one in enumerate(evaluations)],
         }
 
 
@@ -110,7 +118,7 @@ def _draw_classes(comparison, choice, prevalences):
     for c in map(int, classes):
         label, risk = problem.classes[c], rows.risks[:, c]
         about = {"pos_label": label, "sample_weight": weights}
-        about["prevalence"] = prevalences[c]
+        about["prevalence"] = None if prevalences is None else prevalences[c]
         roc, calibrated, benefit, chances = (_new_figure(4.4, 3.6, _MARGINS) for _ in range(4))
         _draw_roc(labels == label, risk, rows.weights, roc[1])
         shown = CalibrationDisplay.from_predictions(
@@ -178,6 +186,30 @@ def _draw_learning(model):
     axes.axvline(found["rows"], color=GREY, linestyle=":", linewidth=1)
     axes.set(xlabel="training rows", ylabel=found["scoring"].replace("_", " "))
     return _as_svg(figure, "learning", "Score against the number of training rows.")
+
+
+def _draw_external(at, evaluation):
+    """For each class of an evaluation: the internal pictures, then those of the other data."""
+    found = []
+    for place, one in enumerate(evaluation["measured"]):
+        rows = []
+        for kind in ("internal", "external"):
+            if one[kind] is None:
+                continue
+            drawn = draw_measured(one[kind], lambda: _new_figure(4.4, 3.6, _MARGINS))
+            name = f"e{at}{place}{kind[0]}"
+            title = "Internal" if kind == "internal" else evaluation["data"]
+            rows.append(
+                [
+                    (
+                        f"{title}: {what}",
+                        _as_svg(figure, f"{name}{what[0]}", f"{title}, {what}: {one['label']}."),
+                    )
+                    for what, figure in drawn
+                ]
+            )
+        found.append(rows)
+    return found
 
 
 def _draw_questions(comparison, choice):

@@ -60,6 +60,8 @@ class Preparation:
         column without values, empty if they are not known.
     pools : dict of str to Pool
         What rare and new categories count as; in a column that is not here, new ones are missing.
+    spreads, whole : ndarray of shape (n_numbers,), and list of str
+        Standard deviation of each number in training (likewise), and numbers of whole values only.
     """
 
     numbers: list[str]
@@ -72,6 +74,8 @@ class Preparation:
     others: dict[str, list[str]] = field(default_factory=dict)
     ranges: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
     pools: dict[str, Pool] = field(default_factory=dict)
+    spreads: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    whole: list[str] = field(default_factory=list)
 
     # Names: the matrix has numbers first, then categories, then words.
 
@@ -352,4 +356,8 @@ class Preparation:
             others=others,
             ranges=self.ranges[wanted[: len(self.numbers)]] if len(self.ranges) else self.ranges,
             pools={name: pool for name, pool in self.pools.items() if name in categories},
+            spreads=self.spreads[wanted[: len(self.numbers)]]
+            if self.spreads.size
+            else self.spreads,
+            whole=[name for name in self.whole if name in present],
         )

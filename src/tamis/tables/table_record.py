@@ -35,7 +35,8 @@ def write_preparation(preparation: Preparation) -> dict[str, Any]:
     ranges = preparation.ranges if len(preparation.ranges) else np.full((fill.size, 2), np.nan)
     for name, value, limits in zip(preparation.numbers, plain(fill), ranges, strict=False):
         known_range = None if np.isnan(limits).any() else plain(limits)
-        columns.append({"name": name, "kind": "number", "fill": value, "range": known_range})
+        told = {"name": name, "kind": "number", "fill": value, "range": known_range}
+        columns.append(told | _spread(preparation, len(columns)))
     start = len(preparation.numbers)
     for name, known in preparation.categories.items():
         ones = np.flatnonzero(fill[start : start + len(known)])
@@ -73,6 +74,8 @@ def read_preparation(record: Record) -> Preparation:
     fill: list[float] = []
     numbers: list[str] = []
     ranges: list[list[float]] = []
+    spreads: list[float] = []
+    whole: list[str] = []
     categories: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {}
     pools: dict[str, Pool] = {}
@@ -90,6 +93,11 @@ def read_preparation(record: Record) -> Preparation:
             numbers.append(name)
             fill.append(column.number("fill"))
             ranges.append(_read_range(column))
+            spreads.append(np.nan)
+            if "spread" in column:  # files of earlier versions do not have it
+                spreads[-1] = column.number("spread", low=0.0)
+                if column.flag("whole"):
+                    whole.append(name)
         elif place == 1:
             known = categories[name] = column.strings("categories")
             if column.peek("others") is None:
@@ -119,7 +127,17 @@ def read_preparation(record: Record) -> Preparation:
         others,
         np.array(ranges).reshape(-1, 2) if np.isfinite(ranges).any() else np.zeros((0, 2)),
         pools,
+        np.array(spreads) if np.isfinite(spreads).any() else np.zeros(0),
+        whole,
     )
+
+
+def _spread(preparation, at):
+    """The spread of a number, if it is known."""
+    spreads = getattr(preparation, "spreads", np.zeros(0))  # not in older skops files
+    if not spreads.size or not np.isfinite(spreads[at]):
+        return {}
+    return {"spread": plain(spreads[at]), "whole": preparation.numbers[at] in preparation.whole}
 
 
 def _read_range(record):

@@ -24,7 +24,7 @@ _ROWS = 50_000
 
 
 def observe(preparation: Preparation, encoded: Matrix) -> Preparation:
-    """The preparation with the ranges of its numbers.
+    """The preparation with the ranges and spreads of its numbers.
 
     Parameters
     ----------
@@ -38,6 +38,7 @@ def observe(preparation: Preparation, encoded: Matrix) -> Preparation:
     """
     n_numbers = len(preparation.numbers)
     ranges = np.full((n_numbers, 2), np.nan)
+    whole, sums, origin = np.ones(n_numbers, dtype=bool), np.zeros((3, n_numbers)), None
     for start in range(0, encoded.shape[0] if n_numbers else 0, _ROWS):
         part = encoded[start : start + _ROWS, :n_numbers]
         if is_sparse(part):
@@ -46,7 +47,44 @@ def observe(preparation: Preparation, encoded: Matrix) -> Preparation:
             lows, highs = np.fmin.reduce(part, axis=0), np.fmax.reduce(part, axis=0)
         ranges[:, 0] = np.fmin(ranges[:, 0], lows)
         ranges[:, 1] = np.fmax(ranges[:, 1], highs)
-    return replace(preparation, ranges=ranges)
+        # Of the differences from a value of the column, so that a large offset does not cancel.
+        origin = np.nan_to_num(ranges[:, 0]) if origin is None else origin
+        part_sums, part_whole = _add_up(part, origin)
+        sums, whole = sums + part_sums, whole & part_whole
+    with np.errstate(invalid="ignore", over="ignore"):
+        variances = sums[2] / sums[0] - (sums[1] / sums[0]) ** 2
+    return replace(
+        preparation,
+        ranges=ranges,
+        spreads=np.sqrt(np.maximum(variances, 0.0)),
+        whole=[
+            name for name, is_whole in zip(preparation.numbers, whole, strict=True) if is_whole
+        ],
+    )
+
+
+def _add_up(part, origin):
+    """Known values, their sum and that of their squares from an origin; which are all whole."""
+    n_rows, n_columns = part.shape
+    if is_sparse(part):
+        stored = part.tocsc()
+        column = np.repeat(np.arange(n_columns), np.diff(stored.indptr))
+        known = ~np.isnan(stored.data)
+        n_known = n_rows - np.bincount(column[~known], minlength=n_columns)
+        column, values = column[known], stored.data[known]
+        broken = np.bincount(column, values != np.floor(values), n_columns)
+        values = values - origin[column]
+        # Zeros are not stored.
+        n_zeros = n_known - np.bincount(column, minlength=n_columns)
+        total = np.bincount(column, values, n_columns) - n_zeros * origin
+        squares = np.bincount(column, values**2, n_columns) + n_zeros * origin**2
+        return np.stack([n_known, total, squares]), broken == 0
+    known = ~np.isnan(part)
+    values = np.where(known, part, 0.0)
+    whole = (values == np.floor(values)).all(axis=0)
+    values = np.where(known, values - origin, 0.0)
+    sums = [known.sum(axis=0), values.sum(axis=0), (values**2).sum(axis=0)]
+    return np.stack(sums), whole
 
 
 @dataclass

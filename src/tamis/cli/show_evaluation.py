@@ -1,0 +1,164 @@
+"""The results of `tamis evaluate` for standard output."""
+
+import numpy as np
+
+from tamis.cli.show import plural, show_table
+from tamis.tables.errors import listed
+from tamis.tables.prevalence import percent
+
+__all__ = ["show_evaluation"]
+
+_NAMES = {
+    "balanced_accuracy": "balanced accuracy",
+    "accuracy": "accuracy",
+    "f1_macro": "F1, mean of classes",
+    "mcc": "Matthews correlation",
+    "roc_auc": "area under ROC curve",
+}
+
+
+def show_evaluation(report):
+    """Lines for standard output."""
+    data, scoring = report["data"], report["scoring"]
+    classes = listed([f"{label} {n}" for label, n in data["classes"].items()], 8)
+    lines = [
+        f"{data['name']}: {data['rows']} rows ({classes})",
+        f"{report['model']['title']}, "
+        f"{plural(report['features_per_sample'], 'feature')} per sample",
+        "",
+    ]
+    names = [scoring, *(name for name in report["scores"] if name != scoring)]
+    rows = [(_NAMES[n], *_scored(report["scores"][n])) for n in names]
+    lines += show_table(("score", "here", "95 % interval"), rows)
+    compared = report["cross_validated"]
+    if compared:
+        lines += ["", f"{_NAMES[scoring]}: {compared['sentence']}"]
+    elif report["model"]["is_recalibrated"]:
+        lines += [
+            "",
+            f"{_NAMES[scoring]} was cross-validated before the model was recalibrated, so there "
+            "is no comparison",
+        ]
+    else:
+        lines += ["", "the model has no cross-validated score to compare with"]
+    cost = report["cost_of_errors"]
+    if cost:
+        low, high = cost["interval_95"]
+        lines.append(
+            f"mean cost of errors {cost['mean_cost']:.3f} per row, 95 % interval {low:.3f} to "
+            f"{high:.3f}"
+        )
+    matrix = report["confusion"]
+    if len(matrix["classes"]) <= 12:
+        rows = [
+            (label, *counts)
+            for label, counts in zip(matrix["classes"], matrix["true_in_rows"], strict=True)
+        ]
+        lines += ["", *show_table(("true \\ predicted", *matrix["classes"]), rows)]
+    ratios = ("sensitivity", "specificity", "ppv", "npv")
+    rows = [
+        (
+            label,
+            row["rows"],
+            *(_ratio(row[name], row["interval_95"][name]) for name in ratios),
+            "-" if row["auc"] is None else f"{row['auc']:.3f}",
+        )
+        for label, row in report["per_class"].items()
+    ]
+    lines += ["", *show_table(("class", "rows", *ratios, "auc"), rows)]
+    for measured in report["by_class"].values():
+        lines += ["", *_show_class(measured)]
+    calibration = report["calibration"]
+    lines += [
+        "",
+        f"calibration: Brier score {calibration['brier']:.3f}, expected calibration error "
+        f"{calibration['expected_calibration_error']:.3f}",
+    ]
+    rows = [
+        (
+            label,
+            f"{row['mean_probability']:.3f}",
+            f"{row['share']:.3f}",
+            f"{row['difference']:+.3f}",
+        )
+        for label, row in calibration["in_the_large"].items()
+    ]
+    lines += show_table(("class", "mean probability", "share", "difference"), rows)
+    rows = [
+        (
+            f"{part['from']:.1f} to {part['to']:.1f}",
+            part["rows"],
+            f"{part['mean_probability']:.3f}",
+            f"{part['share']:.3f}",
+        )
+        for part in calibration["bins"]
+        if part["rows"]
+    ]
+    again = report.get("recalibration")
+    if again:
+        names = ((scoring, "score"), ("log loss", "log_loss"), ("Brier score", "brier"))
+        pairs = [(_NAMES.get(n, n), again[key], again[f"recalibrated_{key}"]) for n, key in names]
+        told = [(name, f"{old:.3f}", f"{new:.3f}") for name, old, new in pairs if old is not None]
+        lines += ["", *show_table(("recalibrated here", "before", "cross-validated after"), told)]
+    came = "share" if calibration["of"].startswith("probability") else "right"
+    lines += ["", *show_table((calibration["of"], "rows", "mean", came), rows)]
+    return lines
+
+
+def _show_class(measured):
+    """Calibration, Brier score, net benefit and area of one class."""
+    benefit, prevalence = measured["net_benefit"], measured["prevalence"]
+    at = int(np.abs(np.array(benefit["thresholds"]) - prevalence).argmin())
+    threshold = benefit["thresholds"][at]
+    brier = measured["brier"]
+    rows = [
+        ("calibration slope (1 is perfect)", *_estimated(measured["slope"])),
+        ("calibration intercept (0 is perfect)", *_estimated(measured["intercept"])),
+        ("  if re-based to the share here", *_estimated(measured["intercept_at_share"])),
+        (
+            f"Brier score ({brier['of_share']:.3f} for the share here alone)",
+            f"{brier['score']:.3f}",
+            _interval(brier["interval_95"]),
+        ),
+        (
+            f"net benefit at {threshold:.2f} ({benefit['treat_all'][at]:.3f} to treat all)",
+            f"{benefit['model'][at]:.3f}",
+            _interval([benefit["low"][at], benefit["high"][at]]),
+        ),
+        (
+            "area under ROC curve",
+            f"{measured['roc']['area']:.3f}",
+            _interval(measured["roc"]["interval_95"]),
+        ),
+    ]
+    heading = (
+        f"{measured['class']} against the others, {percent(measured['share'])} of the rows here; "
+        f"probabilities for {percent(prevalence)}"
+    )
+    lines = [heading, *show_table(("measure", "here", "95 % interval"), rows)]
+    if measured["calibration_curve"]["smooth"] is None:
+        lines.append("too few rows of a class, or too few different values, for a smooth curve")
+    return lines
+
+
+def _estimated(entry):
+    if entry["value"] is None:
+        return "cannot be estimated", "-"
+    return f"{entry['value']:.2f}", "{:.2f} to {:.2f}".format(*entry["interval_95"])
+
+
+def _interval(pair):
+    return f"{pair[0]:.3f} to {pair[1]:.3f}"
+
+
+def _scored(entry):
+    if entry["score"] is None:
+        return "-", "-"
+    low, high = entry["interval_95"]
+    return f"{entry['score']:.3f}", f"{low:.3f} to {high:.3f}"
+
+
+def _ratio(value, interval):
+    if value is None:
+        return "-"
+    return f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"

@@ -1,0 +1,130 @@
+"""External validations beside the internal one: scores, and what the probabilities are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tamis.comparison.external import measure_class
+from tamis.report.content_clinical import predicted_rows
+from tamis.report.content_words import SCORES
+
+if TYPE_CHECKING:
+    from tamis.comparison.choice import Choice
+    from tamis.comparison.comparison import Comparison
+
+__all__ = ["describe_evaluations"]
+
+# Classes of an evaluation that have a table and pictures.
+_MOST_CLASSES = 3
+
+
+def describe_evaluations(
+    comparison: Comparison, choice: Choice, reports: Sequence[dict[str, Any]], digest: str
+) -> list[dict[str, Any]]:
+    """What `tamis evaluate -o FILE` wrote, beside the same of the internal predictions.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+    reports : sequence of dict
+    digest : str
+        Of the model of the report.
+
+    Returns
+    -------
+    told : list of dict
+        "measured" has, for some classes, "internal" and "external" values of `measure_class`.
+    """
+    if not reports:
+        return []
+    internal: dict[str, Any] = {}
+    told = []
+    for report in reports:
+        one = _evaluation(report, digest)
+        names = list(report.get("by_class", {}))[:_MOST_CLASSES]
+        for name in names:
+            if name not in internal:
+                internal[name] = _measure(comparison, choice, name)
+        one["measured"] = [
+            _beside(name, internal[name], report["by_class"][name]) for name in names
+        ]
+        told.append(one)
+    return told
+
+
+def _measure(comparison, choice, name):
+    """The internal predictions of a class, at the class frequencies of the data."""
+    problem, rows = comparison.problem, predicted_rows(comparison, choice)
+    labels = [str(label) for label in problem.classes.tolist()]
+    if name not in labels:
+        return None
+    c = labels.index(name)
+    return measure_class(
+        rows.codes == c,
+        rows.risks[:, c],
+        name=name,
+        prevalence=float(rows.shares[c]),
+        # Copies of a row count once together.
+        weights=rows.weights if problem.times is None else rows.weights / problem.times,
+        groups=problem.groups,
+        seed=comparison.settings.seed,
+    )
+
+
+def _beside(name, internal, external):
+    """One class: its numbers as rows of a table, and all that the pictures need."""
+    kinds = (
+        ("rows of the class, and others", lambda m: f"{m['rows']:,}, {m['others']:,}"),
+        ("share of the class", lambda m: f"{100 * m['share']:.3g} %"),
+        ("prevalence of the probabilities", lambda m: f"{100 * m['prevalence']:.3g} %"),
+        ("area under ROC curve", lambda m: _told(m["roc"]["area"], m["roc"]["interval_95"], 3)),
+        ("calibration slope", lambda m: _told(m["slope"]["value"], m["slope"]["interval_95"])),
+        (
+            "calibration intercept",
+            lambda m: _told(m["intercept"]["value"], m["intercept"]["interval_95"]),
+        ),
+        (
+            "calibration intercept, re-based to the share of the class",
+            lambda m: _told(
+                m["intercept_at_share"]["value"], m["intercept_at_share"]["interval_95"]
+            ),
+        ),
+        ("Brier score", lambda m: _told(m["brier"]["score"], m["brier"]["interval_95"], 3)),
+        ("Brier score of the share alone", lambda m: f"{m['brier']['of_share']:.3f}"),
+    )
+    rows = [
+        (title, "-" if internal is None else tell(internal), tell(external))
+        for title, tell in kinds
+    ]
+    return {"label": name, "rows": rows, "internal": internal, "external": external}
+
+
+def _told(value, interval, digits=2):
+    if value is None:
+        return "cannot be estimated"
+    return f"{value:.{digits}f} ({interval[0]:.{digits}f} to {interval[1]:.{digits}f})"
+
+
+def _evaluation(report, digest):
+    """One external validation beside the internal score."""
+    scoring = report["scoring"]
+    here = report["scores"][scoring]
+    area = report["scores"]["roc_auc"]
+    known = report["model"].get("digest")
+    return {
+        "data": report["data"]["name"],
+        "rows": report["data"]["rows"],
+        "classes": list(report["data"]["classes"].items()),
+        "scoring": SCORES[scoring],
+        "score": here["score"],
+        "interval": here["interval_95"],
+        "area": area["score"],
+        "area_interval": area["interval_95"],
+        "brier": report["calibration"]["brier"],
+        "compared": report["cross_validated"],
+        "digest": known,
+        "is_this_model": known == digest,
+        "notes": report["data"]["notes"],
+    }
