@@ -12,6 +12,7 @@ COMPARISON, REPORT = "tamis.comparison", "tamis.report"
 #: The function that makes each part.
 MAKERS = {
     "data_checks": f"{COMPARISON}.prepare.check_data",
+    "honest_score": f"{COMPARISON}.run.estimate",
     "left_out_batches": f"{COMPARISON}.clinical._sites",
     "time_order": f"{COMPARISON}.clinical._time_order",
     "permutations": f"{COMPARISON}.run._permute",
@@ -95,18 +96,19 @@ def test_every_part_has_a_maker_here():
 
 def test_all_descriptions_fail_and_the_model_is_saved(data, finished, tamis, monkeypatch):
     start_again(finished)
-    parts = [part for part in IN_MEMORY if part != "pictures"]  # it has no page
+    # Pictures have no page, and others need the honest score.
+    parts = [part for part in IN_MEMORY if part not in ("pictures", "honest_score")]
     for part in parts:
         break_part(monkeypatch, part)
     code, _, err = tamis("fit", data, *WORDS, "-o", finished)
     assert code == 0, err
     metrics = check_saved(finished, parts, err)
-    assert metrics["model"]["honest_score"]["score"] > 0.9
+    assert metrics["model"]["selection_score"]["score"] > 0.9
     assert metrics["model"]["guarantees"]["rule"] == {"reason": "nothing today (ValueError)"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", IN_MEMORY)
+@pytest.mark.parametrize("part", sorted({*IN_MEMORY} - {"honest_score"}))
 def test_a_description_fails_alone(part, data, finished, tamis, monkeypatch):
     start_again(finished)
     break_part(monkeypatch, part)
@@ -114,6 +116,24 @@ def test_a_description_fails_alone(part, data, finished, tamis, monkeypatch):
     assert code == 0, err
     check_saved(finished, [part], err)
     assert "model.json" in told
+
+
+def test_without_an_honest_score_the_rest_is_there(data, finished, tamis, monkeypatch):
+    start_again(finished)
+    break_part(monkeypatch, "honest_score")
+    code, told, err = tamis("fit", data, *WORDS, "--save-predictions", "-o", finished)
+    assert code == 0, err
+    assert tell_failure("honest_score", "nothing today (ValueError)") in err
+    assert "in the folds that selected it" in told and "learning curve" in told
+    metrics = json.loads((finished / "metrics.json").read_text())
+    assert metrics["not_described"] == {
+        "honest_score": "nothing today (ValueError)",
+        "misclassification": "it needs the honest score",
+        "subgroups": "it needs the honest score",
+    }
+    assert {"learning_curve", "assay", "time_order"} < metrics["model"].keys()
+    assert not (finished / "predictions.csv").exists()
+    assert "could not be computed: its" in (finished / "report.html").read_text(encoding="utf-8")
 
 
 def test_pick_saves_its_model_whatever_the_descriptions_do(finished, tmp_path, tamis, monkeypatch):

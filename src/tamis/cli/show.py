@@ -134,6 +134,10 @@ def _show_model(metrics):
             f"  {name} {score(chosen)}{how}, cross-validated again without these features (chosen "
             "after seeing the curve; do not report)"
         )
+    elif "simultaneous_lower_95" not in chosen:  # the honest score failed
+        lines.append(
+            f"  {name} {score(chosen)} in the folds that selected it{how} (do not report)"
+        )
     else:
         lines.append(
             f"  {name} {score(chosen)}{how}, above {chosen['simultaneous_lower_95']:.3f} with "

@@ -173,7 +173,7 @@ def _show_assay(found, name):
 def _show_curve(found, model, name):
     points = ", ".join(f"{p['training_rows']:.0f} rows {p['score']:.3f}" for p in found["points"])
     low, high = found["gain_interval_95"]
-    honest = model["honest_score"]["score"]
+    honest = model.get("honest_score", model["selection_score"])["score"]
     yield f"  learning curve ({name} by rows in training): {points}"
     yield (
         f"    {found['twice_the_rows']:,} rows instead of {found['rows']:,} would add "

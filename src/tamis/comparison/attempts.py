@@ -18,6 +18,7 @@ __all__ = ["PARTS", "attempt", "tell_failure"]
 #: What can fail without any harm to the model, by its name in `metrics.json`.
 PARTS = {
     "data_checks": "the checks of the data",
+    "honest_score": "the honest score",
     "left_out_batches": "the score on batches that were held out",
     "time_order": "the score on later rows",
     "permutations": "the permutation test",

@@ -84,6 +84,11 @@ def describe_clinical(comparison: Comparison) -> dict[str, Any]:
                 "subgroups",
                 lambda: _subgroups(comparison, rows, made.labels, made.probabilities),
             )
+    elif "honest_score" in comparison.not_described:
+        asked = {"misclassification": settings.misclassification is not None}
+        asked["subgroups"] = comparison.data is not None and bool(comparison.data.subgroups)
+        for name in (name for name, is_asked in asked.items() if is_asked):
+            comparison.not_described[name] = "it needs the honest score"
     for name in ("learning_curve", "assay"):
         if getattr(comparison, name) is not None:
             described[name] = getattr(comparison, name)

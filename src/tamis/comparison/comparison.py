@@ -357,7 +357,9 @@ class Comparison:
         choice, honest = self.final_choice, self.honest_score
         told = f"{self.name}: {choice.method}, {choice.n_features:.3g} feature"
         told += "" if choice.n_features == 1 else "s"
-        if choice != self.choice or honest is None:  # the honest score is of another model
+        if honest is None:
+            return f"Comparison({told}, without an honest score)"
+        if choice != self.choice:  # the honest score is of another model
             return f"Comparison({told}, chosen by the calibration rows)"
         score = f"{honest.score:.3f} [{honest.low:.3f}, {honest.high:.3f}]"
         return f"Comparison({told}, {self.settings.scoring} {score})"

@@ -156,7 +156,7 @@ def save_first(
     assert comparison.data is not None
     columns = comparison.data.columns
     told = folder.write_results(fitted.model, fitted.records, fitted.metrics, columns, guard)
-    if predictions:
+    if predictions and comparison.honest_score is not None:
         folder.write_predictions(tabulate(comparison), guard)
     return told
 

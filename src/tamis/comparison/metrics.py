@@ -167,7 +167,8 @@ def describe_model(comparison, choice, point):
     for row in described["per_class"].values():
         row["rows"] //= n_repeats
     if recommended:
-        described["honest_score"] = _honest(comparison.honest_score, settings)
+        if comparison.honest_score is not None:  # otherwise "not_described" says why
+            described["honest_score"] = _honest(comparison.honest_score, settings)
     elif comparison.without:
         described["without"] = list(comparison.without)
         described["selection_score"]["is"] = (

@@ -250,13 +250,16 @@ def run(
         r.method.name for r in results if r not in comparison.results
     ]
     if any(not result.method.is_baseline for result in comparison.results):
-        _conclude(comparison, planned, done)
+        comparison.candidates = Candidates.of(comparison.results, problem, settings)
+        comparison.choice = comparison.candidates.choice()
         try:
             _add_scores(comparison, planned, done)
             if why_stopped is None:
                 _ask_more(comparison, do, done, is_over=lambda: not start(None))
         except KeyboardInterrupt:
             comparison.why_stopped = "stopped"
+            if comparison.honest_score is None:
+                comparison.not_described["honest_score"] = "stopped before it was done"
         wants_assay = settings.assay_cv is not None or settings.assay_cvs
         lacks_assay = comparison.assay is None and "assay" not in comparison.not_described
         comparison.n_left += bool(wants_assay and lacks_assay and not only_finished)
@@ -280,13 +283,11 @@ def _gather(comparison, tasks, done, stage, codes=None):
     return results, unfinished
 
 
-def _conclude(comparison, planned, done):
-    """Recommendation and honest score."""
-    problem, settings, tasks = comparison.problem, comparison.settings, planned.tasks
-    comparison.candidates = Candidates.of(comparison.results, problem, settings)
-    comparison.choice = comparison.candidates.choice()
+def _score_honestly(comparison, tasks, done):
+    """The score of the whole procedure."""
+    problem, settings = comparison.problem, comparison.settings
     nested = is_nested(problem.n_rows, settings.n_folds)
-    comparison.honest_score = estimate(
+    honest = estimate(
         comparison.candidates,
         None if nested else problem,
         positive=settings.positive,
@@ -298,14 +299,18 @@ def _conclude(comparison, planned, done):
             name: [done[u.key] for u in tasks if u.method == name and u.stage == "pair"]
             for name in (result.method.name for result in comparison.results)
         }
-        comparison.honest_score = estimate_nested(
-            problem, settings, comparison.results, pairs, comparison.folds, comparison.honest_score
+        honest = estimate_nested(
+            problem, settings, comparison.results, pairs, comparison.folds, honest
         )
+    return honest
 
 
 def _add_scores(comparison, planned, done):
-    """Batches, times and permutations, each of which may fail alone."""
+    """Honest score, batches, times and permutations, each of which may fail alone."""
     failed = comparison.not_described
+    comparison.honest_score = attempt(
+        failed, "honest_score", partial(_score_honestly, comparison, planned.tasks, done)
+    )
     for stage in dict.fromkeys(split.stage for split in planned.splits):
         predict = partial(
             predict_held_out,

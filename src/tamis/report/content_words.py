@@ -95,9 +95,10 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         chosen = model["selection_score"]
         low = chosen.get("simultaneous_lower_95")
         found |= {"score": chosen["score"], "low": low, "high": None}
+        seen = "It was chosen after seeing the curve"
+        seen = "Its honest score could not be computed" if model["recommended"] else seen
         found["sentence"] = (
-            f"{told}. It was chosen after seeing the curve: its cross-validated "
-            f"{SCORES[scoring]} is {chosen['score']:.3f}"
+            f"{told}. {seen}: its cross-validated {SCORES[scoring]} is {chosen['score']:.3f}"
         )
         if low is not None:
             found["sentence"] += (
