@@ -76,9 +76,9 @@ def test_sample_groups_reach_the_panel(monkeypatch):
     seen = []
     usual = PanelClassifier._fit_path
 
-    def watch(self, X, codes, levels, weights, n_classes, groups):
+    def watch(self, X, codes, levels, weights, n_classes, groups, keys):
         seen.append(groups)
-        return usual(self, X, codes, levels, weights, n_classes, groups)
+        return usual(self, X, codes, levels, weights, n_classes, groups, keys)
 
     monkeypatch.setattr(PanelClassifier, "_fit_path", watch)
     trained, _ = train(problem, "panel")

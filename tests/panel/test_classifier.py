@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GroupKFold
 
@@ -94,7 +94,7 @@ def test_redundant_features_are_not_chosen_together():
 
 
 def test_n_screened_limits_the_candidates():
-    X, y = make_data(2, p=30)
+    X, y = make_data(2, p=30, seed=1)
     gains = SparseCenterClassifier(1).fit(X, y).feature_order_
     all_of_them = PanelClassifier(6, n_screened=30, head="lda").fit(X, y).feature_order_[:6]
     few = PanelClassifier(6, n_screened=1, head="lda").fit(X, y).feature_order_[:6]
@@ -406,3 +406,17 @@ def test_importances_and_explanations_count_a_weight_of_two_as_the_row_twice(hea
     assert_allclose(weighted.feature_importances_, repeated.feature_importances_, rtol=1e-6)
     if head == "lda":
         assert_allclose(weighted.explain(X[:5]).values, repeated.explain(X[:5]).values, rtol=1e-6)
+
+
+@pytest.mark.parametrize("head", ["lda", "logistic", "kernel"])
+def test_neither_units_nor_the_order_of_columns_change_a_panel(head):
+    X, y = load_wine(return_X_y=True)
+    model = PanelClassifier(3, head=head).fit(X, y)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        columns, units = rng.permutation(13), np.exp(3 * rng.normal(size=13))
+        other = (X * units)[:, columns]
+        again = PanelClassifier(3, head=head).fit(other, y)
+        assert_array_equal(np.sort(columns[again.support_]), np.flatnonzero(model.support_))
+        probabilities = again.predict_proba(other)
+        assert_allclose(probabilities, model.predict_proba(X), atol=1e-3)

@@ -253,13 +253,22 @@ def test_folds_follow_rows_wherever_they_stand_and_however_often():
     assert_array_equal(content_folds(X[rows], codes[rows], 5), folds[rows])
 
 
+def test_folds_do_not_depend_on_units_and_the_order_of_columns():
+    X, codes = make_rows()
+    folds = content_folds(X, codes, 5)
+    rng = np.random.default_rng(0)
+    columns, units = rng.permutation(X.shape[1]), rng.uniform(1e-3, 1e3, X.shape[1])
+    assert_array_equal(content_folds((X * units)[:, columns], codes, 5), folds)
+    assert_array_equal(sample_rows((X * units)[:, columns], codes, 30), sample_rows(X, codes, 30))
+
+
 def test_folds_depend_on_the_seed_and_on_every_column():
     X, codes = make_rows()
     folds = content_folds(X, codes, 5)
     assert np.mean(content_folds(X, codes, 5, seed=1) == folds) < 0.5
     for j in range(10):
         changed = X.copy()
-        changed[:, j] += 1
+        changed[:, j] = changed[::-1, j]
         assert np.any(content_folds(changed, codes, 5) != folds)
 
 

@@ -102,8 +102,9 @@ def test_sample_groups_count_as_one_row_in_thepaired_error():
     gains, share = np.repeat(of_group, 10), np.full(120, 1 / 120)
     expected = of_group.std(ddof=1) / np.sqrt(12)
     groups = np.repeat(np.array(list("abcdefghijkl")), 10)
-    assert_allclose(paired_error(gains, share, groups), expected)
-    assert paired_error(gains, share, None) < 0.4 * expected
+    ones = np.ones(120)
+    assert_allclose(paired_error(gains, share, groups, ones), expected)
+    assert paired_error(gains, share, None, ones) < 0.4 * expected
     gains = [g for g in np.linspace(0.2, 0.4, 201) if choose(g) == "kernel"]
     groups = np.arange(200) // 50
     in_groups = [g for g in np.linspace(0.2, 0.4, 201) if choose(g, groups) == "kernel"]

@@ -109,3 +109,11 @@ def test_distinct_rows_of_a_tall_table_need_little_memory():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2 * X.nbytes
+
+
+def test_copies_are_numbered_in_the_order_of_the_rows():
+    """Folds are dealt in the order of the groups: units and columns must not change it."""
+    X = np.concatenate([RNG.normal(size=(30, 4))] * 2)
+    groups = find_copies([X], 60).groups
+    assert_array_equal(groups, np.tile(np.arange(30), 2))
+    assert_array_equal(find_copies([X[:, ::-1] * 3.7], 60).groups, groups)

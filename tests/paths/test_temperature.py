@@ -51,13 +51,24 @@ def test_one_wrong_row_leaves_the_temperature_alone_that_is_most_likely():
 
 def test_a_fold_that_is_far_surer_than_the_others_is_shrunk():
     rng = np.random.default_rng(0)
-    decisions, fold_of = rng.normal(size=(60, 3)), np.arange(60) % 4
-    assert match_folds(decisions, fold_of) is decisions
+    decisions, fold_of, ones = rng.normal(size=(60, 3)), np.arange(60) % 4, np.ones(60)
+    assert match_folds(decisions, fold_of, ones) is decisions
     sure = decisions * np.where(fold_of == 2, 1e6, 1.0)[:, None]
-    matched = match_folds(sure, fold_of)
+    matched = match_folds(sure, fold_of, ones)
     margins = np.diff(np.sort(matched, axis=1)[:, 1:])[:, 0]
     sizes = [np.median(margins[fold_of == fold]) for fold in range(4)]
     assert sizes[2] == pytest.approx(2 * np.sort(sizes)[1])
     np.testing.assert_array_equal(matched[fold_of != 2], decisions[fold_of != 2])
     unseen = np.where(np.arange(3) == 0, -np.inf, sure)
-    assert np.isfinite(match_folds(unseen, fold_of)[:, 1:]).all()
+    assert np.isfinite(match_folds(unseen, fold_of, ones)[:, 1:]).all()
+
+
+def test_a_weight_of_two_in_a_fold_that_is_shrunk_is_the_row_twice():
+    rng = np.random.default_rng(1)
+    decisions, fold_of = rng.normal(size=(60, 3)), np.arange(60) % 4
+    decisions[fold_of == 2] *= 1e3
+    weights = rng.integers(1, 4, size=60)
+    again = np.repeat(np.arange(60), weights)
+    repeated = match_folds(decisions[again], fold_of[again], np.ones(again.size))
+    weighed = match_folds(decisions, fold_of, weights.astype(float))
+    np.testing.assert_allclose(weighed[again], repeated)

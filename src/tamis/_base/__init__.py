@@ -31,6 +31,7 @@ from tamis._base.weights import (
     decided,
     is_real,
     read_weights,
+    weighted_median,
 )
 
 __all__ = [
@@ -74,5 +75,6 @@ __all__ = [
     "softmax",
     "steps",
     "validate",
+    "weighted_median",
     "with_callbacks",
 ]

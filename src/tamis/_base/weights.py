@@ -20,6 +20,7 @@ __all__ = [
     "decided",
     "is_real",
     "read_weights",
+    "weighted_median",
 ]
 
 #: Whole weights are counts up to this total: every larger number of double precision is whole.
@@ -226,3 +227,32 @@ def check_finite(statistics, X):
         f"X has values up to {np.abs(values).max():.3g}: sums over them overflow. Divide X, or "
         "its largest columns, by a constant; large sample weights count too."
     )
+
+
+def weighted_median(values, weights):
+    """Weighted median: each value counts as often as its weight says.
+
+    Parameters
+    ----------
+    values, weights : ndarray of shape (n,)
+        Weights are positive.
+
+    Returns
+    -------
+    median : float
+        The mean of the two middle values if the weights below and above are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis._base import weighted_median
+    >>> weighted_median(np.array([1.0, 5.0, 9.0]), np.array([1.0, 1.0, 2.0]))
+    7.0
+    """
+    order = np.argsort(values, kind="stable")
+    values, below = values[order], np.cumsum(weights[order])
+    half = below[-1] / 2
+    i = int(np.searchsorted(below, half * (1 - 1e-12)))
+    if abs(below[i] - half) <= 1e-12 * half and i + 1 < values.size:
+        return float((values[i] + values[i + 1]) / 2)
+    return float(values[i])

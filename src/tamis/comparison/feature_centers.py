@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from tamis._array import is_sparse
-from tamis.tables.medians import weighted_median
+from tamis._base import weighted_median
 
 __all__ = ["class_centers"]
 

@@ -12,7 +12,7 @@ from tamis._base import require_class_weights
 from tamis.comparison.method import MANY_ROWS, Decide, Method, RankingMethod, Trained, count_levels
 from tamis.comparison.problem import Part, Problem
 from tamis.panel import PanelClassifier
-from tamis.panel.forward import dense_columns
+from tamis.panel.forward import dense_columns, keys_of
 from tamis.panel.outer import outer_splits
 from tamis.panel.selection import MOST_ROWS, is_rare
 from tamis.panel.settings import Setting, fit_settings
@@ -69,6 +69,7 @@ class Panel(RankingMethod, PanelModels):
             weights,
             part.known.size,
             part.groups,
+            _keys(part),
         )
         most = np.minimum(np.asarray(levels, dtype=np.int64), path.levels[-1])
         return Trained(path, part, np.searchsorted(path.levels, most))
@@ -129,8 +130,17 @@ def forward_features(part: Part, k: int) -> NDArray:
 
 def _order(part, k):
     return _make_panel(part)._order(
-        part.X, part.codes, k, part.weights, part.known.size, part.groups
+        part.X, part.codes, k, part.weights, part.known.size, part.groups, _keys(part)
     )
+
+
+def _keys(part):
+    """Keys of the rows of a part, which are found once."""
+    keys = vars(part).get("_row_keys")
+    if keys is None:
+        weights = np.ones(part.codes.size) if part.weights is None else part.weights
+        keys = vars(part)["_row_keys"] = keys_of(part.X, weights)
+    return keys
 
 
 def _make_panel(part):
@@ -149,7 +159,9 @@ def choose_folds(part: Part) -> int | list[tuple[NDArray, NDArray]]:
     """Outer folds for a panel: three, or all rows where no fold would leave two classes."""
     weights = np.ones(part.codes.size) if part.weights is None else part.weights
     try:
-        outer_splits(_OUTER_FOLDS, part.X, part.codes, weights, part.groups, part.seed)
+        outer_splits(
+            _OUTER_FOLDS, part.X, part.codes, weights, part.groups, part.seed, keys=_keys(part)
+        )
     except ValueError:
         rows = np.arange(part.codes.size)
         return [(rows, rows)]

@@ -29,6 +29,7 @@ from tamis.panel._forward_kernels import Candidates, joined_losses
 from tamis.panel.forward import lay_out_forward, sample_rows
 from tamis.panel.outer import check_groups, paired_error
 from tamis.panel.selection import MOST_ROWS, is_rare
+from tamis.paths.row_keys import row_keys
 
 __all__ = ["Swap", "SwapPanels", "swap_panels"]
 
@@ -127,7 +128,7 @@ def swap_panels(
     >>> panels.n_tried
     81
     >>> [(swap.removed, swap.added) for swap in panels.near]
-    [(21, 1), (27, 7)]
+    [(27, 7), (21, 1)]
     """
     check_is_fitted(model, "support_")
     choices = model._make_choices()
@@ -155,9 +156,10 @@ def swap_panels(
     chosen = np.flatnonzero(model.support_ & ~choices.kept[choices.group_of])
     screened = selection.screen(X, codes, weights, chosen.size)
     screened = np.concatenate([chosen, screened[~np.isin(screened, chosen)]])
+    keys = row_keys(X)
     if codes.size > MOST_ROWS:
-        rows = sample_rows(X, codes, MOST_ROWS, groups, selection.seed)
-        X, codes, weights = X[rows], codes[rows], weights[rows]
+        rows = sample_rows(X, codes, MOST_ROWS, groups, selection.seed, keys)
+        X, codes, weights, keys = X[rows], codes[rows], weights[rows], keys[rows]
         groups = None if groups is None else groups[rows]
     laid = lay_out_forward(
         X,
@@ -171,6 +173,7 @@ def swap_panels(
         class_weight=selection.class_weight,
         groups=groups,
         seed=selection.seed,
+        keys=keys,
     )
     share = laid.problems.weights / laid.problems.weights.sum()
     groups = None if groups is None else groups[laid.rows]
@@ -187,7 +190,10 @@ def swap_panels(
         )
         n_tried += joining.size - 1
         for j, of_rows in zip(joining[1:], losses[1:] - losses[0], strict=True):
-            loss, error = float(share @ of_rows), paired_error(of_rows, share, groups)
+            loss, error = (
+                float(share @ of_rows),
+                paired_error(of_rows, share, groups, weights[laid.rows]),
+            )
             if loss <= error:
                 features = np.sort(np.append(chosen[rest], screened[j]))
                 near.append(Swap(int(removed), int(screened[j]), features, loss, error))

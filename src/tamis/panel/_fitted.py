@@ -155,7 +155,9 @@ class FittedPanel(
         n_columns = int(levels.max(initial=0)) + int(kept)
         return settings_of(self.head, keeps_sparse(X, n_columns))
 
-    def _order(self, X, codes, n_steps, sample_weight=None, n_classes=None, groups=None):
+    def _order(
+        self, X, codes, n_steps, sample_weight=None, n_classes=None, groups=None, keys=None
+    ):
         """First columns of the groups that are selected on all rows, first to last."""
         trainer = copy.copy(self)
         n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
@@ -164,7 +166,7 @@ class FittedPanel(
         weights = np.ones(codes.size) if sample_weight is None else sample_weight
         n_steps = min(n_steps, choices.n_choices)
         order = trainer._make_selection(choices).order(
-            X, codes, weights, n_classes, n_steps, groups
+            X, codes, weights, n_classes, n_steps, groups, keys
         )
         first = np.unique(choices.group_of, return_index=True)[1]
         return first[order]

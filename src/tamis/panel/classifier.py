@@ -13,6 +13,7 @@ from sklearn.model_selection import BaseCrossValidator
 
 from tamis._base import resolve_n_features, steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
+from tamis.panel.forward import keys_of
 from tamis.panel.outer import (
     Chosen,
     FittedHeads,
@@ -259,7 +260,9 @@ class PanelClassifier(FittedPanel):
         groups = check_groups(groups, codes)
         return trainer._make_path(X, codes, weights, levels, trainer.classes_, choices, groups)
 
-    def _fit_path(self, X, codes, levels=None, sample_weight=None, n_classes=None, groups=None):
+    def _fit_path(
+        self, X, codes, levels=None, sample_weight=None, n_classes=None, groups=None, keys=None
+    ):
         """`fit_path` without validation: class indices instead of labels, also as `classes`."""
         n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
         trainer = copy.copy(self)
@@ -267,14 +270,17 @@ class PanelClassifier(FittedPanel):
         choices = trainer._make_choices()
         weights = np.ones(codes.size) if sample_weight is None else sample_weight
         levels = check_levels(levels, choices.n_choices)
-        return trainer._make_path(X, codes, weights, levels, trainer.classes_, choices, groups)
+        return trainer._make_path(
+            X, codes, weights, levels, trainer.classes_, choices, groups, keys
+        )
 
-    def _make_path(self, X, codes, weights, levels, classes, choices, groups):
+    def _make_path(self, X, codes, weights, levels, classes, choices, groups, keys=None):
         X, selection = store(X), self._make_selection(choices)
+        keys = keys_of(X, weights) if keys is None else keys
         settings = self._settings(X, selection, levels)
         n_classes = len(classes)
         most = max(MOST_ROWS, _ROWS_PER_FEATURE * int(levels.max(initial=0)))
-        splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, most)
+        splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, most, keys)
         decisions = [
             fit_fold(X, codes, weights, n_classes, selection, levels, settings, groups, split)[1]
             for split in splits
@@ -290,7 +296,7 @@ class PanelClassifier(FittedPanel):
             np.repeat(np.arange(len(splits)), [test.size for _, test in splits]),
         )
         return make_path(
-            self, X, codes, weights, levels, classes, selection, settings, chosen, groups
+            self, X, codes, weights, levels, classes, selection, settings, chosen, groups, keys
         )
 
 
@@ -317,6 +323,7 @@ def make_path(
     settings: list[Setting],
     chosen: list[Chosen],
     groups: NDArray | None,
+    keys: NDArray,
 ) -> PanelPath:
     """Select on all rows, fit the chosen head of every level, and make the path.
 
@@ -324,7 +331,7 @@ def make_path(
     ----------
     estimator : PanelClassifier or PanelClassifierCV
         Its parameters and feature names are those of the classifiers of the path.
-    X, codes, weights, levels, classes, selection, groups
+    X, codes, weights, levels, classes, selection, groups, keys
         As in `tamis.panel.outer.fit_heads`.
     settings : list of Setting
     chosen : list of Chosen
@@ -343,6 +350,7 @@ def make_path(
         levels,
         [[settings[c.place]] for c in chosen],
         groups,
+        keys,
     )
     return path_of(estimator, X, weights, fitted, levels, classes, selection, settings, chosen)
 

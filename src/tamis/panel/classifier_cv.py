@@ -13,6 +13,7 @@ from sklearn.model_selection import BaseCrossValidator
 from tamis._base import steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
 from tamis.panel.classifier import check_levels, make_path, path_of
+from tamis.panel.forward import keys_of
 from tamis.panel.outer import (
     FittedHeads,
     check_groups,
@@ -97,7 +98,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
     >>> data = load_wine(as_frame=True)
     >>> model = PanelClassifierCV([1, 2, 3, 4], head="lda").fit(data.data, data.target)
     >>> model.path_["score"].round(3).tolist()
-    [0.815, 0.888, 0.913, 0.953]
+    [0.821, 0.913, 0.931, 0.954]
     >>> model.get_feature_names_out().tolist()
     ['alcohol', 'flavanoids', 'hue', 'proline']
     """
@@ -175,7 +176,8 @@ coef_, intercept_, n_features_in_, feature_names_in_
         levels = check_levels(self.levels, choices.n_choices)
         settings = self._settings(X, selection, levels)
         n_classes = len(self.classes_)
-        splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed)
+        keys = keys_of(X, weights)
+        splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, keys=keys)
 
         data = (X, codes, weights, n_classes, selection, levels, settings, groups)
         folds = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
@@ -246,6 +248,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
             settings,
             chosen[place : place + 1],
             groups,
+            keys,
         ).model(0)
         self._take_over(model)
         heads = np.array([settings[c.place].head for c in chosen])

@@ -39,6 +39,8 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse, take_columns
 from tamis.heads.head import Head, LinearHead, standardize
 from tamis.panel._forward_kernels import Candidates, Limits, Problems, forward_steps
+from tamis.paths.hashing import mix
+from tamis.paths.row_keys import row_keys
 
 __all__ = [
     "Choices",
@@ -47,15 +49,13 @@ __all__ = [
     "decide",
     "dense_columns",
     "judging_folds",
+    "keys_of",
     "lay_out_forward",
     "members",
     "sample_rows",
     "select_forward",
     "weigh_classes",
 ]
-
-# Values of dense rows that are hashed at a time.
-_HASHED = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -128,14 +128,29 @@ def weigh_classes(
     return weighed * (weights.sum() / weighed.sum())
 
 
+def keys_of(X: Matrix, weights: NDArray) -> NDArray[np.uint64]:
+    """Keys of rows (`tamis.paths.row_keys`) among those with a positive weight; 0 for others."""
+    used = weights > 0
+    if used.all():
+        return row_keys(X)
+    keys = np.zeros(weights.size, dtype=np.uint64)
+    keys[used] = row_keys(X[used])
+    return keys
+
+
 def content_folds(
-    X: Matrix, codes: NDArray, n_folds: int, groups: NDArray | None = None, seed: int = 0
+    X: Matrix,
+    codes: NDArray,
+    n_folds: int,
+    groups: NDArray | None = None,
+    seed: int = 0,
+    keys: NDArray | None = None,
 ) -> NDArray[np.int64]:
     """Fold of each row, from what the row holds.
 
-    Equal rows share a fold, and neither the order of the rows nor how often one is repeated
-    changes the folds, so a weight of 2 is the row twice. In each class the distinct rows go to the
-    folds in turn, in the order of a hash.
+    Equal rows share a fold, and neither the order of rows and columns, nor units, nor how often a
+    row is repeated changes the folds, so a weight of 2 is the row twice. In each class the
+    distinct rows go to the folds in turn, in the order of a hash of their keys.
 
     Parameters
     ----------
@@ -146,12 +161,15 @@ def content_folds(
     groups : ndarray of shape (n_rows,) or None
         Sample groups, which stay together.
     seed : int
+    keys : ndarray of uint64 of shape (n_rows,) or None
+        Keys of the rows, among these or more rows; None: found here.
 
     Returns
     -------
     folds : ndarray of int64 of shape (n_rows,)
     """
-    key = _hash_rows(X, seed)
+    key = row_keys(X) if keys is None else keys
+    key = mix(key ^ mix(np.array([seed], dtype=np.uint64)))
     if groups is not None:
         _, group = np.unique(groups, return_inverse=True)
         # A group has the smallest hash and the smallest class of its rows.
@@ -171,7 +189,12 @@ def content_folds(
 
 
 def judging_folds(
-    X: Matrix, codes: NDArray, n_folds: int, groups: NDArray | None = None, seed: int = 0
+    X: Matrix,
+    codes: NDArray,
+    n_folds: int,
+    groups: NDArray | None = None,
+    seed: int = 0,
+    keys: NDArray | None = None,
 ) -> NDArray[np.int64]:
     """Folds that judge models; the parameters are those of `content_folds`.
 
@@ -179,7 +202,7 @@ def judging_folds(
     distinct rows would train models that know nothing of most of the class. Equal rows are
     coincidences then, and go to the folds in turn, so here a weight of 2 is not the row twice.
     """
-    folds = content_folds(X, codes, n_folds, groups, seed)
+    folds = content_folds(X, codes, n_folds, groups, seed, keys)
     turn = 0
     for c in np.unique(codes) if groups is None else ():
         rows = np.flatnonzero(codes == c)
@@ -191,37 +214,18 @@ def judging_folds(
 
 
 def sample_rows(
-    X: Matrix, codes: NDArray, most: int, groups: NDArray | None = None, seed: int = 0
+    X: Matrix,
+    codes: NDArray,
+    most: int,
+    groups: NDArray | None = None,
+    seed: int = 0,
+    keys: NDArray | None = None,
 ) -> NDArray[np.intp]:
     """About `most` rows at most, chosen by what they hold: a share of each class, groups whole."""
     if codes.size <= most:
         return np.arange(codes.size)
-    return np.flatnonzero(content_folds(X, codes, -(-codes.size // most), groups, seed) == 0)
-
-
-def _hash_rows(X, seed):
-    """A 64-bit number for each row; equal rows have equal numbers, dense or sparse."""
-    rng = np.random.default_rng([seed, 29])
-    odd = rng.integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    total = np.zeros(X.shape[0], dtype=np.uint64)
-    if is_sparse(X):
-        filled = np.flatnonzero(np.diff(X.indptr))
-        if filled.size:
-            total[filled] = np.add.reduceat(_mix(X.data, odd[X.indices]), X.indptr[filled])
-    else:
-        n_rows = max(1, _HASHED // max(X.shape[1], 1))
-        for start in range(0, X.shape[0], n_rows):
-            rows = slice(start, start + n_rows)
-            total[rows] = _mix(X[rows], odd).sum(axis=1)
-    total *= np.uint64(0x9E3779B97F4A7C15)
-    return total ^ (total >> np.uint64(32))
-
-
-def _mix(values, odd):
-    """64 bits of each value and its column; 0 for 0, which sparse rows may store or not."""
-    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
-    mixed = (bits ^ (bits >> np.uint64(29))) * odd
-    return mixed ^ (mixed >> np.uint64(32))
+    n_parts = -(-codes.size // most)
+    return np.flatnonzero(content_folds(X, codes, n_parts, groups, seed, keys) == 0)
 
 
 def select_forward(
@@ -238,6 +242,7 @@ def select_forward(
     class_weight: str | NDArray | None = "balanced",
     groups: NDArray | None = None,
     seed: int = 0,
+    keys: NDArray | None = None,
 ) -> NDArray[np.int64]:
     """Order in which forward selection chooses groups of columns.
 
@@ -261,6 +266,8 @@ def select_forward(
     groups : ndarray of shape (n_rows,) or None
         Sample groups.
     seed : int
+    keys : ndarray of uint64 of shape (n_rows,) or None
+        As in `content_folds`.
 
     Returns
     -------
@@ -279,6 +286,7 @@ def select_forward(
         class_weight=class_weight,
         groups=groups,
         seed=seed,
+        keys=keys,
     )
     sets, set_of = np.unique(choices.set_of[screened], return_inverse=True)
     order, _ = forward_steps(
@@ -324,6 +332,7 @@ def lay_out_forward(
     class_weight: str | NDArray | None = "balanced",
     groups: NDArray | None = None,
     seed: int = 0,
+    keys: NDArray | None = None,
 ) -> ForwardData:
     """Folds and standardised columns of the forward steps; parameters as in `select_forward`."""
     blocks = members(choices.group_of, screened)
@@ -333,7 +342,8 @@ def lay_out_forward(
     if used.size < codes.size:
         X, codes, weights = X[used], codes[used], weights[used]
         groups = None if groups is None else groups[used]
-    folds = judging_folds(X, codes, n_folds, groups, seed)
+        keys = None if keys is None else keys[used]
+    folds = judging_folds(X, codes, n_folds, groups, seed, keys)
     rows = np.argsort(folds, kind="stable")
     fold_starts = np.searchsorted(folds[rows], np.arange(n_folds + 1))
     weighed = weigh_classes(codes[rows], weights[rows], n_classes, class_weight)

@@ -26,6 +26,7 @@ from tamis.panel.forward import (
     decide,
     dense_columns,
     judging_folds,
+    keys_of,
     sample_rows,
     weigh_classes,
 )
@@ -112,6 +113,7 @@ def outer_splits(
     groups: NDArray | None,
     seed: int,
     most: int | None = None,
+    keys: NDArray | None = None,
 ) -> list[tuple[NDArray, NDArray]]:
     """Training and test rows of the outer folds.
 
@@ -128,6 +130,8 @@ def outer_splits(
     seed : int
     most : int or None
         If `cv` is an integer: about so many rows at most are in the folds.
+    keys : ndarray of uint64 of shape (n_rows,) or None
+        As in `tamis.panel.forward.content_folds`.
 
     Returns
     -------
@@ -138,9 +142,11 @@ def outer_splits(
     if isinstance(cv, int | np.integer):
         if cv < 2:  # True too
             raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}.")
+        keys = keys_of(X, weights) if keys is None else keys
         if most is not None and used.size > most:
-            used = used[sample_rows(X[used], codes[used], most, _rows(groups, used), seed)]
-        folds = judging_folds(X[used], codes[used], int(cv), _rows(groups, used), seed + 1)
+            groups_used = _rows(groups, used)
+            used = used[sample_rows(X, codes[used], most, groups_used, seed, keys[used])]
+        folds = judging_folds(X, codes[used], int(cv), _rows(groups, used), seed + 1, keys[used])
         splits = [(used[folds != f], used[folds == f]) for f in range(int(cv))]
     else:
         splits = [
@@ -169,6 +175,7 @@ def fit_heads(
     levels: NDArray,
     settings: Sequence[Sequence[Setting]],
     groups: NDArray | None = None,
+    keys: NDArray | None = None,
 ) -> FittedHeads:
     """Select features and fit heads on some rows.
 
@@ -187,12 +194,15 @@ def fit_heads(
         Settings to fit at each level.
     groups : ndarray of shape (n_rows,) or None
         Sample groups.
+    keys : ndarray of uint64 of shape (n_rows,) or None
+        As in `tamis.panel.forward.content_folds`.
 
     Returns
     -------
     fitted : FittedHeads
     """
-    order = selection.order(X, codes, weights, n_classes, int(levels.max(initial=0)), groups)
+    n_steps = int(levels.max(initial=0))
+    order = selection.order(X, codes, weights, n_classes, n_steps, groups, keys)
     columns = [selection.columns(order[:k]) for k in levels]
     every = np.unique(np.concatenate(columns))
     keeps_sparse = any(setting.keeps_sparse for of_level in settings for setting in of_level)
@@ -288,14 +298,14 @@ def choose_heads(
     for of_level in decisions:
         losses = np.empty(of_level.shape[:2])
         temperatures = [
-            tempered_losses(match_folds(d, fold_of), codes, share, least, row)
+            tempered_losses(match_folds(d, fold_of, weights), codes, share, least, row)
             for d, row in zip(of_level, losses, strict=True)
         ]
         total = losses @ share
         best = _first_of_the_best(total)
         if linear.any() and not linear[best]:
             plain = int(np.flatnonzero(linear)[_first_of_the_best(total[linear])])
-            error = paired_error(losses[plain] - losses[best], share, groups)
+            error = paired_error(losses[plain] - losses[best], share, groups, weights)
             if total[plain] - total[best] <= error + _TIE:
                 best = plain
         found.append(Chosen(best, float(temperatures[best]), float(total[best])))
@@ -306,7 +316,7 @@ def _first_of_the_best(losses):
     return int(np.argmax(losses <= losses.min() + _TIE))
 
 
-def paired_error(gain: NDArray, share: NDArray, groups: NDArray | None) -> float:
+def paired_error(gain: NDArray, share: NDArray, groups: NDArray | None, weights: NDArray) -> float:
     """Standard error of a weighted mean over rows, or over groups of rows.
 
     Parameters
@@ -316,6 +326,8 @@ def paired_error(gain: NDArray, share: NDArray, groups: NDArray | None) -> float
     share : ndarray of shape (n_rows,)
         Weights; they sum to 1.
     groups : ndarray of shape (n_rows,) or None
+    weights : ndarray of shape (n_rows,)
+        Sample weights; whole numbers are counts of equal rows.
 
     Returns
     -------
@@ -324,5 +336,7 @@ def paired_error(gain: NDArray, share: NDArray, groups: NDArray | None) -> float
     parts = share * (gain - share @ gain)
     if groups is not None:
         parts = np.bincount(np.unique(groups, return_inverse=True)[1], weights=parts)
-    n = np.count_nonzero(parts)
-    return float(np.sqrt((parts**2).sum() * n / max(n - 1, 1)))
+    are_counts = groups is None and (weights == np.round(weights)).all()
+    times = np.maximum(weights, 1) if are_counts else np.ones(parts.size)
+    n = times[parts != 0].sum()
+    return float(np.sqrt((parts**2 / times).sum() * n / max(n - 1, 1)))

@@ -21,6 +21,7 @@ from tamis._base import order_by_score
 from tamis.centers import SparseCenterClassifier
 from tamis.panel.forward import Choices, members, sample_rows, select_forward, weigh_classes
 from tamis.panel.l1_path import follow_path
+from tamis.paths.row_keys import row_keys
 from tamis.primal_dual import PrimalDualClassifier
 
 __all__ = [
@@ -78,6 +79,7 @@ class Selection:
         n_classes: int,
         n_steps: int,
         groups: NDArray | None = None,
+        keys: NDArray | None = None,
     ) -> NDArray[np.int64]:
         """Groups of columns, first to last.
 
@@ -91,6 +93,8 @@ class Selection:
             How many groups are wanted at most.
         groups : ndarray of shape (n_rows,) or None
             Sample groups.
+        keys : ndarray of uint64 of shape (n_rows,) or None
+            As in `tamis.panel.forward.content_folds`.
 
         Returns
         -------
@@ -101,6 +105,7 @@ class Selection:
         if not used.all():
             X, codes, weights = X[used], codes[used], weights[used]
             groups = None if groups is None else groups[used]
+            keys = None if keys is None else keys[used]
         if self.kind == "primal-dual":
             return self._limited(self._along_the_path(X, codes, weights, n_steps), n_steps)
         screened = self.screen(X, codes, weights, n_steps)
@@ -111,7 +116,7 @@ class Selection:
         n_forward = 0 if is_rare(X) else min(n_steps, MOST_STEPS)
         order = screened[:0]
         if n_forward:
-            order = self._forward(X, codes, weights, n_classes, screened, n_forward, groups)
+            order = self._forward(X, codes, weights, n_classes, screened, n_forward, groups, keys)
         if n_forward < n_steps:
             order = self._lengthen(X, codes, weights, n_classes, screened, order, n_steps)
         return order
@@ -145,11 +150,12 @@ class Selection:
             return orders[0]
         return _in_turn(orders, max(self.n_screened, 2 * n_steps))
 
-    def _forward(self, X, codes, weights, n_classes, screened, n_steps, groups):
+    def _forward(self, X, codes, weights, n_classes, screened, n_steps, groups, keys):
         """Forward steps, on a sample of many rows."""
         if codes.size > MOST_ROWS:
-            rows = sample_rows(X, codes, MOST_ROWS, groups, self.seed)
-            X, codes, weights = X[rows], codes[rows], weights[rows]
+            keys = row_keys(X) if keys is None else keys
+            rows = sample_rows(X, codes, MOST_ROWS, groups, self.seed, keys)
+            X, codes, weights, keys = X[rows], codes[rows], weights[rows], keys[rows]
             groups = None if groups is None else groups[rows]
         return select_forward(
             X,
@@ -164,6 +170,7 @@ class Selection:
             class_weight=self.class_weight,
             groups=groups,
             seed=self.seed,
+            keys=keys,
         )
 
     def _lengthen(self, X, codes, weights, n_classes, screened, order, n_steps):

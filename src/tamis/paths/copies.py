@@ -81,7 +81,7 @@ def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
     """
     hashes = hash_rows(columns, n_rows)
     exact = np.unique(hashes, return_inverse=True)[1].astype(np.int64)
-    equal = round_rows(columns, exact)
+    equal = _in_order(round_rows(columns, exact))
     n_distinct = int(equal.max()) + 1
     if n_distinct == n_rows:  # the usual case, without the memory that the others need
         return Copies(np.arange(n_rows), None)
@@ -94,7 +94,7 @@ def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
         return Copies(equal, None)
     # Equal rows that are copies keep their number; every other row is a group of its own.
     groups = np.where(is_copy[equal], equal, equal.max() + 1 + np.arange(n_rows))
-    return Copies(equal, np.unique(groups, return_inverse=True)[1].astype(np.int64))
+    return Copies(equal, _in_order(groups))
 
 
 def expected_pairs(columns: Sequence[Matrix], n_pairs: float) -> float:
@@ -114,6 +114,12 @@ def expected_pairs(columns: Sequence[Matrix], n_pairs: float) -> float:
     n_rows = columns[0].shape[0]
     share = _look_at_columns(columns, np.arange(n_rows))[1] / (n_rows * (n_rows - 1) / 2)
     return n_pairs * share
+
+
+def _in_order(numbers):
+    """Numbers from 0 in the order of the rows, whatever the units and the order of columns."""
+    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse].astype(np.int64)
 
 
 def _are_too_many(parts, equal, n_expected):

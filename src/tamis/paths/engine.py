@@ -314,14 +314,14 @@ class PathScores:
             decisions.append(of_fold)
             tests.append(evaluation.test)
         rows = np.concatenate(tests)
-        mass = np.ones(rows.size) if cv.sample_weight is None else cv.sample_weight[rows]
-        n_rows = mass.sum()
+        weights = np.ones(rows.size) if cv.sample_weight is None else cv.sample_weight[rows]
+        mass, n_rows = weights, weights.sum()
         truth = cv.codes[rows]
         if class_mass is not None:
             of_class = np.bincount(truth, weights=mass, minlength=len(cv.classes))
             mass = mass * (class_mass / np.where(of_class > 0, of_class, 1.0))[truth]
         fold_of = np.repeat(np.arange(len(tests)), [test.size for test in tests])
-        matched = match_folds(np.concatenate(decisions), fold_of)
+        matched = match_folds(np.concatenate(decisions), fold_of, weights)
         return fit_temperature(matched, truth, mass, n_rows)
 
     def as_path(self, **more: NDArray) -> dict[str, NDArray]:

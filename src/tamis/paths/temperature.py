@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
+from tamis._base import weighted_median
+
 __all__ = ["fit_temperature", "least_loss", "match_folds"]
 
 # Decisions of a fold are typically at most so many times as large as those of the middle fold.
@@ -23,7 +25,7 @@ def least_loss(n_rows: float) -> float:
     return float(np.log1p(1.0 / (n_rows + 1.0)))
 
 
-def match_folds(decisions: NDArray, fold_of: NDArray) -> NDArray[np.float64]:
+def match_folds(decisions: NDArray, fold_of: NDArray, weights: NDArray) -> NDArray[np.float64]:
     """Decisions in which no fold is far surer than the others.
 
     The size of a fold is the median distance between its two largest decisions. Where it is more
@@ -35,6 +37,8 @@ def match_folds(decisions: NDArray, fold_of: NDArray) -> NDArray[np.float64]:
         Out-of-fold decisions.
     fold_of : ndarray of int of shape (n_samples,)
         Fold of each sample.
+    weights : ndarray of shape (n_samples,)
+        Sample weights, by which the median is taken.
 
     Returns
     -------
@@ -42,12 +46,13 @@ def match_folds(decisions: NDArray, fold_of: NDArray) -> NDArray[np.float64]:
         `decisions` itself where nothing is shrunk.
     """
     top = np.partition(decisions, -2, axis=1)[:, -2:]
-    usable = np.isfinite(top).all(axis=1)
+    usable = np.isfinite(top).all(axis=1) & (weights > 0)
     folds = np.unique(fold_of[usable])
     if folds.size < 2:
         return decisions
     margins = np.where(usable, top[:, 1] - np.where(usable, top[:, 0], 0.0), np.nan)
-    sizes = np.array([np.median(margins[usable & (fold_of == fold)]) for fold in folds])
+    of_folds = [usable & (fold_of == fold) for fold in folds]
+    sizes = np.array([weighted_median(margins[rows], weights[rows]) for rows in of_folds])
     most = _LARGEST_RATIO * np.sort(sizes)[(sizes.size - 1) // 2]
     if most == 0 or sizes.max() <= most:
         return decisions

@@ -32,7 +32,7 @@ _PARTS = 256
 _TOP = np.uint64(1 << 63)
 _LAST = 2**64 - 1
 _FEWEST_VALUES = 100
-# As in `tamis.tables.medians.weighted_median`.
+# As in `tamis._base.weighted_median`.
 _TIE = 1e-12
 
 #: Makes one pass: calls a task with values (n_rows, n_columns) and weights, merges the results.
