@@ -37,7 +37,7 @@ MAKERS = {
     "results": "tamis.cli.fit_command.show_results",
 }
 IN_MEMORY = sorted(PARTS.keys() - {"outside_sample"})
-WORDS = ["--target", "y", "--methods", "centers", "--folds", "2", "--repeats", "1"]
+WORDS = ["--target", "y", "--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1"]
 WORDS += ["--n-jobs", "1", "--batch", "lab", "--time", "day", "--subgroups", "sex"]
 WORDS += ["--misclassification", "ill:well=2", "--learning-curve", "--assay-cv", "0.1"]
 WORDS += ["--permutations", "1"]
@@ -165,7 +165,8 @@ def test_ctrl_c_in_a_description_keeps_the_model(part, data, finished, tamis, mo
 
 def test_a_failing_calibration_is_an_error(data, tmp_path, tamis, monkeypatch):
     monkeypatch.setattr("tamis.comparison.calibrated.SetCalibration.of", fail)
-    words = ["--target", "y", "--methods", "centers", "--folds", "2", "--repeats", "1"]
+    words = ["--target", "y", "--methods", "centers,most-frequent", "--folds", "2"]
+    words += ["--repeats", "1"]
     words += ["--n-jobs", "1", "--calibration-share", "0.3", "-o", tmp_path / "run"]
     code, _, err = tamis("fit", data, *words)
     assert code == 1 and "nothing today" in err

@@ -45,7 +45,16 @@ def test_warnings_in_the_middle_of_a_run_are_not_shown(small, tamis, monkeypatch
     monkeypatch.setattr("tamis.comparison.comparing.check_result", complain)
     monkeypatch.setattr(warnings, "showwarning", lambda m, *about: print(m, file=sys.stderr))
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    words = ("--methods", "centers", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+    words = (
+        "--methods",
+        "centers,most-frequent",
+        "--folds",
+        "2",
+        "--repeats",
+        "1",
+        "--n-jobs",
+        "1",
+    )
     code, out, err = tamis("fit", small, "--target", "y", *words)
     assert code == 0, err
     assert "Recommended" in out

@@ -259,7 +259,8 @@ def test_slow_methods_are_skipped_by_the_numbers_that_are_announced(monkeypatch)
     monkeypatch.setattr(centers, "train", lambda *a: trained.append(1) or train(centers, *a))
     monkeypatch.setattr(centers, "seconds", lambda *sizes: 190.0)
     monkeypatch.setattr(find_method("medians"), "seconds", lambda *sizes: 210.0)
-    for name in ("primal-dual", "panel", "landmarks", "datum-wise"):
+    slow = ("primal-dual", "panel", "landmarks", "datum-wise")
+    for name in (*slow, "l1-logistic", "relaxed-l1", "rfe", "random-forest"):
         monkeypatch.setattr(find_method(name), "seconds", lambda *sizes: 1e4)
     watcher = Watcher(10**6)
     result = compare(*make_frame(), cv=3, repeats=1, callbacks=[watcher])

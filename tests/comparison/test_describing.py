@@ -25,7 +25,7 @@ def test_compare_warns_about_what_fails_and_has_its_model(monkeypatch):
     monkeypatch.setattr("tamis.comparison.panel_guarantees.find_alternatives", fail)
     X, y = blobs(40, 3)
     with pytest.warns(UserWarning, match="the checks of the result could not be made: nothing"):
-        comparison = compare_data(X, y, methods=["centers"], cv=2, repeats=1)
+        comparison = compare_data(X, y, methods=["centers", "most-frequent"], cv=2, repeats=1)
     assert comparison.model.predict(X).shape == y.shape
     with pytest.warns(UserWarning, match="nearly as good could not be made: nothing today"):
         told = comparison.metrics["not_described"]
@@ -67,7 +67,7 @@ def test_ctrl_c_in_the_checks_keeps_the_comparison(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tamis.comparison.comparing.check_result", stop)
-    comparison = compare_data(*blobs(40, 3), methods=["centers"], cv=2, repeats=1)
+    comparison = compare_data(*blobs(40, 3), methods=["centers", "most-frequent"], cv=2, repeats=1)
     assert comparison.why_stopped == "stopped" and comparison.choice.method == "centers"
 
 
