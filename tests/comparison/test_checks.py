@@ -17,12 +17,14 @@ from tamis.comparison.checks import (
     check_rows,
 )
 from tamis.comparison.checks.events import rows_for_features
+from tamis.comparison.checks.limits import check_limits
 from tamis.comparison.checks.near_copies import split_columns
 from tamis.comparison.checks.result import chance_level, check_result
 from tamis.comparison.prepare import find_disguised, handle_duplicates
 from tamis.comparison.scores import area_under_curve
 from tamis.paths.copies import find_copies
 from tamis.tables import Columns, Table, lay_out
+from tamis.tables.missing import MissingWords
 from tests.comparison.problems import make
 
 
@@ -394,6 +396,38 @@ def test_categories_that_differ_by_case_spaces_or_punctuation_are_told():
 def test_categories_that_differ_are_not():
     assert categories(["A+", "A-", "1.5", "15", "male", "female", "-", "+"]) == []
     assert categories(["Male", "male"], kind="text") == []
+
+
+# Detection limits.
+
+
+def limited(share, rule="half", n=100):
+    rng = np.random.default_rng(0)
+    y, sites = (
+        np.array(["ill", "well"])[np.arange(n) % 2],
+        np.array(["A", "B"])[np.arange(n) // 50],
+    )
+    words = np.full(n, None, dtype=object)
+    words[: int(share * n)] = "<0.1"
+    words[1] = "< 0.5"
+    columns = Columns(rng.random((n, 1)), np.array(["crp"]), {})
+    limits, missing = {"crp": words}, MissingWords(below_detection=rule, limited=["crp"])
+    return check_limits(Table(columns, {}, y, batches=sites, limits=limits, missing=missing))
+
+
+def test_detection_limits_are_told_by_class_and_site():
+    (told,) = limited(0.3)
+    assert (told.code, told.level) == ("detection-limits", "note")
+    assert "read as half of the limit" in told.sentence
+    assert "crp 30 % (<0.1, <0.5); by class: ill 30 % (<0.1), well 30 % (<0.1, <0.5); " in (
+        told.sentence
+    )
+    assert "by site: A 60 % (<0.1, <0.5), B 0 %" in told.sentence
+
+
+def test_a_column_of_mostly_limits_is_a_warning():
+    (told,) = limited(0.51, "missing")
+    assert told.level == "warning" and "read as missing" in told.sentence
 
 
 # Results.

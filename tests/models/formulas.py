@@ -16,9 +16,13 @@ _FUNCTIONS = {
     "AND": lambda *values: all(values),
     "EXACT": lambda a, b: np.vectorize(str)(b) == str(a),
     "EXP": np.exp,
+    "LEFT": lambda text, n: str(text)[:n],
     "MAX": np.max,
+    "MID": lambda text, start, n: str(text)[start - 1 : start - 1 + n],
     "NA": lambda: math.nan,
+    "SUBSTITUTE": lambda text, old, new: text.replace(old, new),
     "SUMPRODUCT": np.sum,
+    "VALUE": float,
 }
 
 

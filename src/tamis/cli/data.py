@@ -55,6 +55,7 @@ READING = (
     "include",
     "missing",
     "missing_values",
+    "below_detection",
 )
 
 
@@ -261,7 +262,9 @@ def _embedded(words):
     """Breast cancer, from scikit-learn."""
     from sklearn.datasets import load_breast_cancer
 
-    given = [w for w in ("target", *READING) if words.get(w) and w != "missing"]
+    given = [
+        w for w in ("target", *READING) if words.get(w) and words[w] not in ("impute", "half")
+    ]
     given += ["stream"] if words.get("stream") == "on" else []
     if given:
         option = "id" if given[0] == "id_column" else given[0].replace("_", "-")

@@ -1,6 +1,7 @@
 """`tamis predict`: labels and probabilities of new rows, as CSV."""
 
 import math
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -10,7 +11,6 @@ from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
 from tamis.models.standalone.headings import headings, unused_names
 from tamis.tables.errors import EmptyTableError, InputError, listed
-from tamis.tables.missing import MissingWords
 from tamis.tables.prediction_sets import check_coverage, join_labels
 from tamis.tables.prevalence import find_prevalence, tell_shares
 from tamis.tables.unusual import Unusual
@@ -169,7 +169,7 @@ def missing_words(options, model):
     """Words that stand for missing values: those of the options, else those used in training."""
     if options.missing_values is None:
         return model.preparation.missing
-    return MissingWords(list(options.missing_values))
+    return replace(model.preparation.missing, words=list(options.missing_values), categories={})
 
 
 def _number(chunks, id_column, notes, tell):

@@ -1,6 +1,7 @@
 """Options that several commands share: how data are read, and how CSV is written."""
 
 from tamis.cli import argument_types
+from tamis.tables.missing import BELOW_DETECTION
 
 __all__ = ["DATA", "SEED", "add_guard", "add_prevalence", "add_reading"]
 
@@ -111,6 +112,13 @@ def add_reading(parser, *, training, labels=True):
         choices=("impute", "error"),
         default="impute",
         help="how to handle missing values: fill them, or stop with an error (default: impute)",
+    )
+    group.add_argument(
+        "--below-detection",
+        choices=BELOW_DETECTION,
+        default="half",
+        help='what "<0.1" is read as in a column of numbers: half of the limit, the limit, or '
+        'missing; ">100" is the limit, or missing (default: half)',
     )
     group.add_argument(
         "--features",

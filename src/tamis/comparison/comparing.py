@@ -74,6 +74,7 @@ def compare(
     drop: Sequence[str] = (),
     include: Sequence[str] = (),
     missing: str = "impute",
+    below_detection: str = "half",
     vectorizer: str = "counts",
     ngrams: tuple[int, int] = (1, 1),
     allow_baselines: bool = False,
@@ -151,6 +152,9 @@ def compare(
         like names of rows, dates or text.
     missing : {"impute", "error"}
         How to handle missing values.
+    below_detection : {"half", "limit", "missing"}
+        What "<0.1" is read as in a column of numbers: half of the limit, the limit, or a missing
+        value; ">100" is the limit, or missing.
     vectorizer : {"counts", "tfidf", "hashing"}
         How words are counted.
     ngrams : (int, int)
@@ -199,6 +203,7 @@ def compare(
             drop=drop,
             include=include,
             missing=missing,
+            below_detection=below_detection,
         )
         _check_choices(scoring, minimize, duplicates, vectorizer, categorical)
         options = Options(

@@ -15,6 +15,7 @@ from tamis.comparison.methods import METHODS
 from tamis.paths.folds import default_repeats, leave_one_batch_out
 from tamis.paths.rule import TOLERANCE
 from tamis.tables.errors import InputError
+from tamis.tables.spelling import hint_alike
 
 __all__ = ["Options", "Settings", "find_methods", "make_settings"]
 
@@ -278,6 +279,8 @@ def _refuse_one_group(problem, c):
     """Raise the error about a class all of whose rows belong together."""
     label, n_rows = problem.classes[c], int(np.count_nonzero(problem.codes == c))
     merge = "Collect other rows of this class, or merge it with another class"
+    labels, counts = map(str, problem.classes.tolist()), np.bincount(problem.codes).tolist()
+    merge += hint_alike(str(label), dict(zip(labels, counts, strict=True)))
     if problem.times is not None and (problem.times[problem.codes == c] >= n_rows).all():
         raise InputError(
             f"class {label}: its {n_rows} rows are copies of one row, so there is only one sample "

@@ -88,6 +88,8 @@ class Input:
     zeros : list of str, or None
         Words for which all columns are 0; None: every word that is not in `categories`. All other
         words are missing values.
+    below_detection : {"half", "limit", "missing"} or None
+        What values beyond a detection limit are, in a number that had some in training; else None.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Input:
     fill: list[float]
     columns: list[int]
     zeros: list[str] | None = None
+    below_detection: str | None = None
 
     @property
     def words(self) -> list[str] | None:
@@ -119,7 +122,10 @@ def inputs_of(model: Any, columns: NDArray) -> list[Input]:
     inputs, start = [], len(preparation.numbers)
     for j, name in enumerate(preparation.numbers):
         if j in wanted:
-            inputs.append(Input(name, None, [float(preparation.fill[j])], [j]))
+            missing = preparation.missing
+            rule = missing.below_detection if name in missing.limited else None
+            fill = [float(preparation.fill[j])]
+            inputs.append(Input(name, None, fill, [j], below_detection=rule))
     for name, known in preparation.categories.items():
         used = [c for c in range(len(known)) if start + c in wanted]
         if used:

@@ -129,6 +129,8 @@ class _Book:
                 if one.categories is not None:
                     value = f"IF(EXACT({raw},model!{column}${self.end + 1}),1,0)"
                 missing = f'{raw}=""'
+                if one.below_detection is not None:
+                    value = _limited(raw, one.below_detection, fill)
                 if one.words:
                     known = f"categories!$B${at + 1}:${_letter(len(one.words))}${at + 1}"
                     missing = f"SUMPRODUCT(EXACT({raw},{known})*1)=0"
@@ -187,6 +189,15 @@ def _write_line(sheet, row, values):
         cell.value = value
         if isinstance(value, str):
             cell.data_type = "s"
+
+
+def _limited(raw, rule, fill):
+    """Formula of a number that may be written as a value beyond a detection limit."""
+    limit = f'VALUE(SUBSTITUTE(MID({raw},2,99),"=",""))'
+    below = above = fill if rule == "missing" else limit
+    if rule == "half":
+        below = f"IF({limit}>0,{limit}/2,{limit})"
+    return f'IF(LEFT({raw},1)="<",{below},IF(LEFT({raw},1)=">",{above},{raw}))'
 
 
 def _column_names(inputs):

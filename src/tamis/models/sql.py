@@ -199,18 +199,38 @@ def _read(one: Input, source, missing, t):
     value = name
     if one.categories is None:
         value = f"CAST({name} AS DOUBLE PRECISION)"
+        if one.below_detection is not None:
+            value = _limited(name, one.below_detection, missing)
         # SQLite reads every word as 0, where others report an error.
         gone = f"{value} = 0.0 AND CAST({name} AS VARCHAR) NOT LIKE '%0%'"
-    elif missing.words is None:
-        gone = f"LOWER({name}) IN ({_joined(_literal(w.lower()) for w in ('', *USUAL))})"
     else:
-        gone = f"{name} IN ({_joined(map(_literal, ('', *missing.words)))})"
+        gone = _is_missing(name, missing)
     usual = missing.categories.get(one.name)
     if usual:
         gone = f"({gone} AND {name} NOT IN ({_joined(map(_literal, usual))}))"
     if one.words is not None:
         gone = f"{name} NOT IN ({_joined(map(_literal, one.words))})"
     return f"CASE WHEN {gone} THEN NULL ELSE {value} END AS {t}v{one.columns[0]}"
+
+
+def _is_missing(text, missing):
+    """Whether a word stands for a missing value."""
+    if missing.words is None:
+        return f"LOWER({text}) IN ({_joined(_literal(w.lower()) for w in ('', *USUAL))})"
+    return f"{text} IN ({_joined(map(_literal, ('', *missing.words)))})"
+
+
+def _limited(name, rule, missing):
+    """A number that may be written as a value beyond a detection limit."""
+    text = f"TRIM(CAST({name} AS VARCHAR))"
+    limit = f"CAST(LTRIM({text}, '<>= ') AS DOUBLE PRECISION)"
+    below = above = "NULL" if rule == "missing" else limit
+    if rule == "half":
+        below = f"CASE WHEN {limit} > 0.0 THEN {limit} / 2.0 ELSE {limit} END"
+    return (
+        f"CASE WHEN {_is_missing(text, missing)} THEN NULL WHEN {text} LIKE '<%' THEN {below} "
+        f"WHEN {text} LIKE '>%' THEN {above} ELSE CAST({name} AS DOUBLE PRECISION) END"
+    )
 
 
 def _prepare(one: Input, missing, t):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tamis.tables.errors import InputError, listed
+from tamis.tables.limits import read_limit
 from tamis.tables.rare import Pool
 from tamis.tables.table_model import TableModel
 
@@ -47,6 +48,8 @@ class Field:
         Smallest and largest value in training; answers beyond them are unusual.
     idf : float or None
         Weight of a word: a count n becomes ``(1 + log n) * idf``.
+    below_detection : {"half", "limit", "missing"}
+        Numbers: what values beyond a detection limit are; missing ones are unavailable.
     """
 
     name: str
@@ -64,13 +67,19 @@ class Field:
     low: float | None = None
     high: float | None = None
     idf: float | None = None
+    below_detection: str = "missing"
 
     def read(self, answer: Any) -> Any:
-        """The answer as a float, or as the name of a choice; ValueError if it is invalid."""
+        """The answer as a float, or as the name of a choice; ValueError if it is invalid.
+
+        A value beyond a detection limit ("<0.1") stays as it is written.
+        """
         if self.kind == "choice":
             if isinstance(answer, str) and answer.strip():
                 return answer.strip()
             raise ValueError(f"{self.name}: expected the name of a choice, got {answer!r}.")
+        if self.kind != "count" and self._limit(answer) is not None:
+            return answer.strip()
         try:
             number = float(answer) if not isinstance(answer, bool) else math.nan
         except (TypeError, ValueError, OverflowError):
@@ -85,9 +94,18 @@ class Field:
             raise ValueError(f"{self.name}: expected at most {self.most:g}, got {number:g}.")
         return number
 
+    def _limit(self, answer):
+        """What a value beyond a detection limit is read as; None if it is another answer."""
+        return read_limit(answer, self.below_detection) if isinstance(answer, str) else None
+
+    def _number(self, answer):
+        """A valid answer that is no choice, as a number."""
+        value = self.read(answer)
+        return self._limit(value) if isinstance(value, str) else value
+
     def unusual(self, answer: Any) -> str | None:
         """Say how a valid answer is unlike all training rows; None if it is not."""
-        value = self.read(answer)
+        value = self.read(answer) if self.kind == "choice" else self._number(answer)
         if self.kind == "choice":
             if value in self.choices:
                 return None
@@ -101,7 +119,9 @@ class Field:
 
     def is_missing(self, value: Any) -> bool:
         """Whether an answer, as `read` gives it, counts as unavailable."""
-        if self.kind != "choice" or self.zeros is None or value == self.other:
+        if self.kind != "choice":
+            return isinstance(value, str) and math.isnan(self._number(value))
+        if self.zeros is None or value == self.other:
             return False
         return value not in self.categories and value not in self.zeros
 
@@ -114,9 +134,10 @@ class Field:
 
     def encode(self, answer: Any) -> list[float]:
         """Values of the columns."""
-        value = self.read(answer)
         if self.kind == "choice":
+            value = self.read(answer)
             return [float(value == category) for category in self.categories]
+        value = self._number(answer)
         if self.idf is not None:
             value = (1 + math.log(value)) * self.idf if value else 0.0
         return [value]
@@ -189,6 +210,7 @@ def _described(model, name, kind, columns, fill, **more):
     if kind == "number":
         kind = "integer" if given.get("type") == "integer" else "number"
         more |= {"least": given.get("min"), "most": given.get("max")}
+        more["below_detection"] = model.preparation.missing.below_detection
     question, unit = str(given.get("question", "")), str(given.get("unit", ""))
     return Field(name, kind, columns, fill, question=question, unit=unit, **more)
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.errors import InputError
+from tamis.tables.limits import parse_limited
 from tamis.tables.text import Dialect, rows_of, split
 from tamis.tables.values import is_large_integer, to_number
 
@@ -74,7 +75,11 @@ class Batch:
 
 
 def read_batches(
-    dialect: Dialect, numbers: Sequence[int], words: Sequence[int], missing: frozenset[str]
+    dialect: Dialect,
+    numbers: Sequence[int],
+    words: Sequence[int],
+    missing: frozenset[str],
+    below_detection: str = "missing",
 ) -> Iterator[Batch]:
     """Read some columns of a delimited file.
 
@@ -86,6 +91,8 @@ def read_batches(
         Places of the columns to read as numbers, and as words.
     missing : frozenset of str
         Words that stand for a missing value among numbers.
+    below_detection : {"half", "limit", "missing"}
+        What values beyond a detection limit are read as; missing ones are odd words.
 
     Yields
     ------
@@ -105,7 +112,7 @@ def read_batches(
             return
         except (pa.ArrowInvalid, UnicodeError, _LargeNumbers):
             pass
-    for batch in _read_lines(dialect, numbers, words, missing):
+    for batch in _read_lines(dialect, numbers, words, missing, below_detection):
         if n_done < batch.n_rows:
             yield batch.take(n_done, batch.n_rows)
         n_done = max(0, n_done - batch.n_rows)
@@ -179,7 +186,7 @@ def _types_of_words(dialect, words):
     return types
 
 
-def _read_lines(dialect, numbers, words, missing):
+def _read_lines(dialect, numbers, words, missing, below_detection):
     """Batches of rows that are split here, and converted all at once."""
     import pyarrow as pa
 
@@ -196,7 +203,7 @@ def _read_lines(dialect, numbers, words, missing):
             if is_word.any():
                 skipped = pa.array(np.tile(is_word, n_rows))
                 written = pa.compute.if_else(skipped, pa.scalar(None, pa.string()), fields)
-            values, odd = parse_words(written, missing, dialect.decimal)
+            values, odd = parse_words(written, missing, dialect.decimal, below_detection)
             found.numeric = values.reshape(n_rows, width)[:, list(numbers)]
             for j in sorted(np.unique(odd % width).tolist(), key=order.__getitem__):
                 found.odd[j] = odd[odd % width == j] // width
@@ -241,7 +248,7 @@ def _fields(lines, dialect):
 
 
 def parse_words(
-    words: Any, missing: Collection[str], decimal: str = "."
+    words: Any, missing: Collection[str], decimal: str = ".", below_detection: str = "missing"
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Convert an array of words to numbers.
 
@@ -253,6 +260,8 @@ def parse_words(
         Words that stand for a missing value.
     decimal : {".", ","}
         Decimal mark.
+    below_detection : {"half", "limit", "missing"}
+        As in `read_batches`.
 
     Returns
     -------
@@ -290,6 +299,10 @@ def parse_words(
     is_plain = compute.fill_null(compute.match_substring_regex(words, pattern), True)
     values = np.array(converted(without(words, compute.invert(is_plain))))
     rest = np.flatnonzero(~is_plain.to_numpy(zero_copy_only=False))
-    found = [to_number(word, decimal) for word in words.take(pa.array(rest)).to_pylist()]
-    values[rest] = np.array(found, dtype=np.float64)  # None becomes NaN
-    return values, rest[np.array([value is None for value in found], dtype=bool)]
+    found, odd = parse_limited(words.take(pa.array(rest)).to_pylist(), below_detection, decimal)
+    values[rest] = found
+    if not odd:
+        return values, no_words
+    written = words.take(pa.array(rest)).to_pylist()
+    is_odd = np.isnan(found) & np.array([to_number(word, decimal) is None for word in written])
+    return values, rest[is_odd]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy import sparse
 from tamis._array import is_sparse
 from tamis.tables.coded import LONGEST_CATEGORY, Coded
 from tamis.tables.errors import InputError, listed
+from tamis.tables.limits import find_limits, parse_limits
 from tamis.tables.missing import MissingWords
 from tamis.tables.notes import note_left_out, note_numeric, note_words, option
 from tamis.tables.table import Columns
@@ -81,7 +82,9 @@ def decide_kinds(
         With the categories that look like missing values.
     """
     forced = {*text, *categorical}
-    others, kinds, numbers, odd, with_signs = {}, {}, {}, [], []
+    others, kinds, numbers, odd = {}, {}, {}, []
+    with_signs: dict[str, list[str]] = {}
+    limited: list[str] = []
     dropped: dict[str, list] = {}
     mixed: dict[tuple[str, ...], list[str]] = {}
     spotted = None
@@ -100,7 +103,7 @@ def decide_kinds(
                 )
             others[name], kinds[name] = strings(values).without(nothing), "categorical"
             continue
-        guess = _guess_words(values, decimal)
+        guess = _guess_limited(values, missing.below_detection, decimal)
         if guess.odd:
             mixed.setdefault(guess.odd, []).append(name)
         kind = guess.kind
@@ -112,8 +115,10 @@ def decide_kinds(
             kind = "categorical"
         if kind == "number":
             numbers[name] = guess.values
-            if guess.has_signs:
-                with_signs.append(name)
+            if guess.limited:
+                limited.append(name)
+            for sign in guess.signs:
+                with_signs.setdefault(sign, []).append(name)
             if guess.reason:
                 odd.append(f"{name} ({guess.reason})")
         elif kind == "categorical" or (kind == "text" and name in include):
@@ -152,11 +157,10 @@ def decide_kinds(
     note_left_out(dropped, notes)
     if odd:
         notes.append(f"odd words among numbers: {listed(odd)}")
-    if with_signs:
-        notes.append(
-            f"{listed(with_signs)}: separators between thousands are removed, and 12% is read as"
-            " 0.12"
-        )
+    if "%" in with_signs:
+        notes.append(f"{listed(with_signs['%'])}: percents are read as shares, 12% as 0.12")
+    if "," in with_signs:
+        notes.append(f"{listed(with_signs[','])}: separators between thousands are removed")
     for words, columns in mixed.items():
         notes.append(
             f"{listed(columns)}: not read as numbers because of {' and '.join(map(repr, words))};"
@@ -165,6 +169,7 @@ def decide_kinds(
     known = {n: set(v.counts) for n, v in others.items() if kinds[n] == "categorical"}
     hinted = {name for columns in mixed.values() for name in columns}
     missing = note_words(known, "category", missing, notes, hinted)
+    missing = replace(missing, limited=limited)
     note_numeric({key: [n for n in guessed[key] if n not in gone] for key in guessed}, notes)
     words = {name: np.asarray(column) for name, column in others.items()}
     return Columns(numeric, np.array(names, dtype=str), words), kinds, spotted, missing
@@ -196,15 +201,18 @@ class _Guess:
         The numbers, if it is a column of numbers.
     odd : tuple of str
         The few words that keep the column from being read as numbers.
-    has_signs : bool
-        Whether numbers have percent signs, or separators between thousands.
+    signs : set of str
+        "%" if numbers have percent signs, "," if they have separators between thousands.
+    limited : bool
+        Whether some values are beyond a detection limit.
     """
 
     kind: str
     reason: str = ""
     values: Any = None
     odd: tuple = ()
-    has_signs: bool = False
+    signs: set = field(default_factory=set)
+    limited: bool = False
 
 
 def looks_like_id(name: str) -> bool:
@@ -218,6 +226,19 @@ def looks_like_id(name: str) -> bool:
     return bool(_ID_NAME.search(name) or _CAMEL_ID.search(name))
 
 
+def _guess_limited(column, rule, decimal="."):
+    """Detect the kind of a column of words, of which some may be beyond a detection limit."""
+    words = find_limits(column, decimal)
+    if words:
+        guess = _guess_words(column.without(words), decimal)
+        if guess.kind == "number":
+            limits = parse_limits(column, words, rule, decimal)
+            guess.values = np.where(np.isnan(guess.values), limits, guess.values)
+            guess.limited = True
+            return guess
+    return _guess_words(column, decimal)
+
+
 def _guess_words(column, decimal="."):
     """Detect the kind of a column of words."""
     present = column.present()
@@ -229,7 +250,7 @@ def _guess_words(column, decimal="."):
     if len(odd) < 0.3 * len(sample):
         guess = _guess_numbers(column, decimal)
         if guess is not None:
-            guess.has_signs = any(_has_signs(word, decimal) for word in sample)
+            guess.signs = {sign for word in set(sample) for sign in _signs(word, decimal)}
             return guess
     guess = _guess_kind(column.some(present[:1000]), present.size, column.n_distinct)
     if guess.kind in ("categorical", "many") and column.longest > LONGEST_CATEGORY:
@@ -240,10 +261,15 @@ def _guess_words(column, decimal="."):
     return guess
 
 
-def _has_signs(word, decimal):
-    """Whether a word is a number only without its percent sign or separators of thousands."""
-    plain = word.replace(",", ".") if decimal == "," else word
-    return not is_number(plain) and to_number(word, decimal) is not None
+def _signs(word, decimal):
+    """Signs without which a word is a number: "%", or "," for separators between thousands."""
+    if to_number(word, decimal) is None:
+        return
+    plain = (word.replace(",", ".") if decimal == "," else word).strip()
+    if plain.endswith("%"):
+        yield "%"
+    if not is_number(plain.rstrip("% ")):
+        yield ","
 
 
 def _guess_kind(some, n, n_distinct):

@@ -266,7 +266,8 @@ def as_table(
     subgroups : mapping of str to array-like of shape (n_rows,), or sequence of str
         Values by name, or names of columns.
     **wishes : dict
-        What the user says about columns: `text`, `categorical`, `drop`, `include`, `missing`.
+        What the user says about columns: `text`, `categorical`, `drop`, `include`, `missing`,
+        `below_detection`.
 
     Returns
     -------
@@ -320,7 +321,7 @@ def _check_rows(values, n_rows, role):
 
 def _with_roles(table, roles, subgroups, wishes):
     """A table that was read, with given values in place of its own."""
-    unused = [name for name, value in wishes.items() if value and value != "impute"]
+    unused = [name for name, value in wishes.items() if value and value not in ("impute", "half")]
     if unused:
         raise InputError(
             f"{unused[0]} belongs to read_table: a Table has its columns chosen already"

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 
-__all__ = ["USUAL", "MissingWords"]
+__all__ = ["BELOW_DETECTION", "USUAL", "MissingWords"]
+
+#: What a value below a detection limit may be read as: half of the limit, the limit, missing.
+BELOW_DETECTION = ("half", "limit", "missing")
 
 #: What programs write for a missing value, in upper or lower case, and the empty field.
 USUAL = ("NA", "NaN", "NULL", "N/A", "#N/A", "<NA>")
@@ -27,6 +30,10 @@ class MissingWords:
         Columns with declared categories; all other words are missing there.
     refused : list of str
         Columns with declared categories in which another word is an error.
+    below_detection : {"half", "limit", "missing"}
+        What values beyond a detection limit ("<0.1") are read as: see `tamis.tables.limits`.
+    limited : list of str
+        Columns that have such values.
 
     Examples
     --------
@@ -41,6 +48,8 @@ class MissingWords:
     categories: dict[str, list[str]] = field(default_factory=dict)
     choices: dict[str, list[str]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
+    below_detection: str = "missing"
+    limited: list[str] = field(default_factory=list)
 
     @property
     def spellings(self) -> frozenset[str]:
@@ -58,7 +67,8 @@ class MissingWords:
 
     def restrict(self, columns: Collection[str]) -> MissingWords:
         """The same for some of the columns."""
-        return replace(self, categories={c: w for c, w in self.categories.items() if c in columns})
+        kept = {c: words for c, words in self.categories.items() if c in columns}
+        return replace(self, categories=kept, limited=[c for c in self.limited if c in columns])
 
 
 @cache

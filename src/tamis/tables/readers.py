@@ -43,6 +43,7 @@ def read_table(
     missing_values: Iterable[str] | None = None,
     choices: Mapping[str, Iterable[str]] | None = None,
     unlisted: Iterable[str] = (),
+    below_detection: str | None = "half",
     require_target: bool = True,
     max_size: int | None = None,
     keep_rows: "KeepRows | None" = None,
@@ -104,6 +105,9 @@ def read_table(
         Categories that columns may have; another value raises an error that names it.
     unlisted : list of str
         Columns of `choices` in which another value is missing instead.
+    below_detection : {"half", "limit", "missing"}, default="half"
+        What "<0.1" is read as among numbers: half of the limit, the limit, or a missing value;
+        ">100" is the limit, or missing.
     require_target : bool, default=True
         Whether a table without labels, or with too few for training, raises an error.
     max_size : int, optional
@@ -145,6 +149,7 @@ def read_table(
         require_target=require_target,
         choices=choices,
         unlisted=unlisted,
+        below_detection=below_detection,
     )
     in_words = [target, id_column, groups, batch, *wishes.text]
     raw = read_raw(

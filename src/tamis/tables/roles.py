@@ -9,9 +9,11 @@ from tamis.tables.choices import enforce_choices
 from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
 from tamis.tables.features import decide_kinds, keep_columns
+from tamis.tables.limits import read_limit
 from tamis.tables.notes import note_words
 from tamis.tables.raw import RawTable, find_column, refuse_repeated, tell_repeated
 from tamis.tables.sample_weights import parse_weights, scale_weights
+from tamis.tables.spelling import hint_alike
 from tamis.tables.table import Columns, Table
 from tamis.tables.times import read_times
 from tamis.tables.values import (
@@ -116,7 +118,12 @@ def assign_roles(
     if not table.numeric_names.size and not table.others:
         reason = notes[-1] if notes else "the table has no column except the target"
         raise InputError(f"no feature is left: {reason}")
-    known = (y, target, ids, groups, batches, weights, notes, missing, times, subgroups)
+    limits = {}
+    for name in missing.limited:
+        values = Coded.of(columns.values(name))
+        kept = values.map(lambda w: None if read_limit(w, "limit", raw.decimal) is None else w)
+        limits[name] = np.asarray(kept if rows is None else kept[rows])
+    known = (y, target, ids, groups, batches, weights, notes, missing, times, subgroups, limits)
     return Table(table, kinds, *known, places=None if rows is None else rows + 1)
 
 
@@ -267,9 +274,11 @@ def _check_classes(y, classes, counts, target):
     if counts.min() == 1:
         single = [str(label) for label in classes[counts == 1]]
         word = "class" if len(single) == 1 else "classes"
+        rows = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
+        hints = "".join(hint_alike(label, rows) for label in single[:3])
         raise InputError(
-            f"target {target!r}: {word} {listed(single)} with 1 row:"
-            " every class needs at least 2; drop such rows or merge classes"
+            f"target {target!r}: {word} {listed(single)} with 1 row{hints}:"
+            " every class needs at least 2; correct or drop such rows, or merge classes"
         )
 
 

@@ -161,7 +161,11 @@ def _delimited_rows(source, wanted, delimiter, encoding, chunk_rows):
     names = np.array(wanted.numbers, dtype=str)
     places = [position[name] for name in words]
     try:
-        for batch in read_batches(dialect, numbers, places, wanted.missing.spellings):
+        missing = wanted.missing
+        batches = read_batches(
+            dialect, numbers, places, missing.spellings, missing.below_detection
+        )
+        for batch in batches:
             for name in wanted.numbers:
                 wanted.refuse_large(name, position[name] in batch.large)
             for start in range(0, batch.n_rows, chunk_rows):

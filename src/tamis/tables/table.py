@@ -98,6 +98,9 @@ class Table:
         When each row was measured.
     subgroups : dict of str to ndarray of object of shape (n_rows,)
         Columns of which every value has its own score: words, None where one is missing.
+    limits : dict of str to ndarray of object of shape (n_rows,)
+        Columns of numbers with values beyond a detection limit: these as written ("<0.1"), None
+        for all other rows.
     places : ndarray of int of shape (n_rows,) or None
         Numbers of the rows in the file, from 1; None: all rows in order.
     """
@@ -114,6 +117,7 @@ class Table:
     missing: MissingWords = field(default_factory=MissingWords)
     times: np.ndarray | None = None
     subgroups: dict[str, NDArray] = field(default_factory=dict)
+    limits: dict[str, NDArray] = field(default_factory=dict)
     places: NDArray | None = None
 
     @property
@@ -151,6 +155,7 @@ class Table:
             weights=some(self.weights),
             times=some(self.times),
             subgroups={name: values[rows] for name, values in self.subgroups.items()},
+            limits={name: values[rows] for name, values in self.limits.items()},
             places=self.row_numbers[rows],
         )
 

@@ -51,6 +51,8 @@ def write_arrays(table: Table) -> dict[str, NDArray]:
         _write(arrays, f"other{at}", values)
     for at, values in enumerate(table.subgroups.values()):
         _write(arrays, f"subgroup{at}", values)
+    for at, values in enumerate(table.limits.values()):
+        _write(arrays, f"limit{at}", values)
     for name in _OF_ROWS:
         if getattr(table, name) is not None:
             _write(arrays, name, getattr(table, name))
@@ -64,6 +66,7 @@ def write_arrays(table: Table) -> dict[str, NDArray]:
             "notes": table.notes,
             "missing": asdict(table.missing),
             "subgroups": list(table.subgroups),
+            "limits": list(table.limits),
         }
     )
     return arrays
@@ -100,5 +103,6 @@ def read_arrays(arrays: dict[str, NDArray]) -> Table:
         notes=about["notes"],
         missing=MissingWords(**about["missing"]),
         subgroups={n: _read(arrays, f"subgroup{at}") for at, n in enumerate(about["subgroups"])},
+        limits={n: _read(arrays, f"limit{at}") for at, n in enumerate(about["limits"])},
         **{name: _read(arrays, name) for name in _OF_ROWS},
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tamis._base import Record, plain
-from tamis.tables.missing import MissingWords
+from tamis.tables.missing import BELOW_DETECTION, MissingWords
 from tamis.tables.preparation import Preparation
 from tamis.tables.rare import Pool
 from tamis.tables.words import N_HASHED, VECTORIZERS, TextColumns
@@ -65,6 +65,8 @@ def write_preparation(preparation: Preparation) -> dict[str, Any]:
         "missing": {
             "words": preparation.missing.words,
             "categories": preparation.missing.categories,
+            "below_detection": preparation.missing.below_detection,
+            "limited": list(preparation.missing.limited),
         },
     }
 
@@ -173,8 +175,12 @@ def _read_missing(record):
     columns = record.take("categories")
     record.require(type(columns) is dict, "categories", "an object")
     part = Record(columns, f"{record.where}categories.")
+    limits: dict[str, Any] = {}
+    if "below_detection" in record:  # models of earlier versions do not have it
+        limits["below_detection"] = record.choice("below_detection", BELOW_DETECTION)
+        limits["limited"] = record.strings("limited")
     record.finish()
-    return MissingWords(words, {name: part.strings(name) for name in columns})
+    return MissingWords(words, {name: part.strings(name) for name in columns}, **limits)
 
 
 def _read_text(record):

@@ -9,10 +9,11 @@ from scipy import sparse
 from tamis.tables.choices import enforce_choices
 from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed, nearest
+from tamis.tables.limits import parse_limited
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import refuse_repeated
 from tamis.tables.table import Columns
-from tamis.tables.values import TOO_LARGE, is_large_integer, parse_numbers, strings
+from tamis.tables.values import TOO_LARGE, is_large_integer, strings
 
 __all__ = ["Wanted"]
 
@@ -133,7 +134,7 @@ class Wanted:
             column = column.without(self.missing.spellings)
             counts = column.counts
             self.refuse_large(name, any(map(is_large_integer, counts)))
-            numbers, odd = parse_numbers(column.words, decimal)
+            numbers, odd = parse_limited(column.words, self.missing.below_detection, decimal)
             self.count_odd(name, sum(counts.get(word, 0) for word in odd))
             values = column.numbers(numbers)
         return self.refuse_infinite(name, values)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from tamis.tables.errors import InputError
-from tamis.tables.missing import MissingWords
+from tamis.tables.missing import BELOW_DETECTION, MissingWords
 from tamis.tables.values import canonical
 
 __all__ = ["Wishes"]
@@ -30,9 +30,16 @@ class Wishes:
         require_target: bool = True,
         choices: Mapping[str, Iterable[str]] | None = None,
         unlisted: Iterable[str] = (),
+        below_detection: str | None = "half",
     ):
         if missing not in ("impute", "error"):
             raise InputError(f"missing must be 'impute' or 'error', got {missing!r}")
+        # Runs of earlier versions have no rule.
+        rule = "missing" if below_detection is None else below_detection
+        if rule not in BELOW_DETECTION:
+            raise InputError(
+                f"below_detection must be one of {', '.join(BELOW_DETECTION)}; got {rule!r}"
+            )
         self.target = target
         self.id_column = id_column
         self.groups = groups
@@ -50,6 +57,7 @@ class Wishes:
             None if missing_values is None else _names(missing_values),
             choices=declared,
             refused=[name for name in declared if name not in {*unlisted}],
+            below_detection=rule,
         )
         self.require_target = require_target
 

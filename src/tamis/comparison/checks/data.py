@@ -6,9 +6,10 @@ import numpy as np
 
 from tamis.comparison.checks.check import Check, name_some
 from tamis.comparison.checks.leaks import check_leaks
+from tamis.comparison.checks.limits import check_limits
 from tamis.comparison.checks.near_copies import check_near_copies, split_columns
-from tamis.comparison.checks.spelling import alike_pairs, equal_pairs
 from tamis.tables.coded import Coded
+from tamis.tables.spelling import alike_pairs, equal_pairs
 
 __all__ = ["check_categories", "check_columns", "check_data", "check_labels", "check_rows"]
 
@@ -46,6 +47,7 @@ def check_data(table, problem, *, copies, duplicates, n_dropped, times, counters
         *check_rows(copies, problem.codes, *measured, duplicates, n_dropped, problem.groups),
         *check_labels(problem.codes, problem.classes, table.target, problem.groups),
         *check_categories(table),
+        *check_limits(table),
         *check_columns(table.columns, times, counters),
         *check_leaks(table.columns, problem),
     ]

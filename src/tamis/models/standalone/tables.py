@@ -13,6 +13,7 @@ def prepare_row(preparation, row, fill):
     """The columns of the matrix, NaN where missing unless filled."""
     words, kept = preparation["missing"]["words"], preparation["missing"]["categories"]
     numbers = [_as_number(word) for word in words or ()]
+    below = preparation["missing"].get("below_detection", "missing")
     x = []
     for at, column in enumerate(preparation["columns"]):
         name, kind = column["name"], column["kind"]
@@ -29,7 +30,7 @@ def prepare_row(preparation, row, fill):
             )
         )
         if kind == "number":
-            value = math.nan if missing else _as_number(value)
+            value = math.nan if missing else _as_number(value, below)
             missing = value != value or value in numbers
             x.append(column["fill"] if missing and fill else math.nan if missing else value)
         elif kind == "category":
@@ -53,11 +54,14 @@ def _is_unknown(column, value):
     return column.get("new_as") == "missing"
 
 
-def _as_number(value):
+def _as_number(value, below="missing"):
+    """A number; NaN for a word, unless it is a value beyond a detection limit: "<0.1"."""
     try:
         return float(value)
     except ValueError:
-        return math.nan
+        match = re.fullmatch(r"\s*([<>])\s*=?\s*(.*)", value)
+    limit = math.nan if match is None or below == "missing" else _as_number(match[2])
+    return limit / 2 if below == "half" and match and match[1] == "<" and limit > 0 else limit
 
 
 def _count_words(column, text):

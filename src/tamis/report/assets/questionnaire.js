@@ -46,6 +46,17 @@ function unpack(value) {
   return flat;
 }
 
+const isNumber = text => /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+
+// What a value beyond a detection limit, such as <0.1, is read as; null for another answer.
+function limit(one, text) {
+  const match = /^([<>])\s*=?\s*(.*)$/.exec(text);
+  if (match === null || !isNumber(match[2])) return null;
+  if (one.below_detection === "missing") return NaN;
+  const value = Number(match[2]);
+  return one.below_detection === "half" && match[1] === "<" && value > 0 ? value / 2 : value;
+}
+
 // What a field makes of an answer. Python: tamis.report.questionnaire_fields.Field.
 const field = {
   read(one, answer) {
@@ -55,8 +66,8 @@ const field = {
       return word;
     }
     const text = String(answer).trim();
-    const isNumber = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
-    const number = isNumber ? Number(text) : NaN;
+    if (one.kind !== "count" && limit(one, text) !== null) return text;
+    const number = isNumber(text) ? Number(text) : NaN;
     if (!(Math.abs(number) <= 1e300)) throw new Error("Enter a number, such as 3.5.");
     if (one.kind !== "number" && number !== Math.floor(number)) {
       throw new Error("Enter a whole number.");
@@ -65,8 +76,13 @@ const field = {
     if (one.most !== null && number > one.most) throw new Error(`Enter at most ${one.most}.`);
     return number;
   },
-  unusual(one, answer) {
+  // A valid answer that is no choice, as a number.
+  number(one, answer) {
     const value = field.read(one, answer);
+    return typeof value === "string" ? limit(one, value) : value;
+  },
+  unusual(one, answer) {
+    const value = one.kind === "choice" ? field.read(one, answer) : field.number(one, answer);
     if (one.kind === "choice") {
       if (one.choices.includes(value)) return null;
       const told = "This is none of the answers seen in training";
@@ -80,12 +96,16 @@ const field = {
   },
   // Whether an answer counts as unavailable.
   isMissing(one, value) {
-    if (one.kind !== "choice" || one.zeros === null || value === one.other) return false;
+    if (one.kind !== "choice") return Number.isNaN(field.number(one, value));
+    if (one.zeros === null || value === one.other) return false;
     return !one.categories.includes(value) && !one.zeros.includes(value);
   },
   encode(one, answer) {
-    const value = field.read(one, answer);
-    if (one.kind === "choice") return one.categories.map(c => (c === value ? 1 : 0));
+    if (one.kind === "choice") {
+      const word = field.read(one, answer);
+      return one.categories.map(c => (c === word ? 1 : 0));
+    }
+    const value = field.number(one, answer);
     if (one.idf !== null) return [value ? (1 + Math.log(value)) * one.idf : 0];
     return [value];
   },

@@ -63,7 +63,8 @@ function startPage(form) {
       input = element("select", "", { id: `f${at}` });
       input.append(element("option", "Choose", { value: "" }));
       one.choices.forEach((choice, k) => input.append(element("option", choice, { value: k })));
-      more.forEach(() => input.append(element("option", "None of these", { value: one.choices.length })));
+      more.forEach(() =>
+        input.append(element("option", "None of these", { value: one.choices.length })));
     } else {
       const mode = one.kind === "number" ? "decimal" : "numeric";
       input = element("input", "", { id: `f${at}`, type: "text", inputmode: mode });

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["alike_pairs", "equal_pairs", "folded"]
+__all__ = ["alike_pairs", "equal_pairs", "folded", "hint_alike"]
 
 # A word this much rarer than one it resembles may be a misspelling of it.
 _RARER = 0.2
@@ -49,6 +49,28 @@ def equal_pairs(rows: Mapping[str, int]) -> list[str]:
         if usual != word:
             pairs.append(f"{word!r} and {usual!r}")
     return pairs
+
+
+def hint_alike(word: str, rows: Mapping[str, int]) -> str:
+    """Name the more frequent word that a rare one may be a misspelling of; empty if there is none.
+
+    Parameters
+    ----------
+    word : str
+    rows : dict of str to int
+        Rows of all words.
+
+    Examples
+    --------
+    >>> hint_alike("Wel", {"Wel": 1, "well": 29, "ill": 30})
+    " ('Wel' may be meant to be 'well', which has 29 rows)"
+    """
+    more = [other for other in rows if rows[other] > rows[word]]
+    near = [o for o in more if _look_alike(word, o, (rows[word], rows[o]))]
+    if not near:
+        return ""
+    best = max(near, key=lambda other: rows[other])
+    return f" ({word!r} may be meant to be {best!r}, which has {rows[best]:,} rows)"
 
 
 def alike_pairs(words: Sequence[str], rows: NDArray[np.integer]) -> list[str]:
