@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from tamis import SparseCenterClassifier, TableClassifier, compare
 from tamis.cli import main
 from tamis.inspection import rebase
-from tamis.models import load_model, save_model
+from tamis.models import export_spreadsheet, load_model, save_model
 from tamis.models.saving import digest, make_document
 from tamis.report.card import make_card
 from tamis.report.card_page import make_card_page
@@ -253,3 +253,13 @@ def test_classes_that_are_not_named_share_the_rest_as_in_training():
     assert_allclose(find_prevalence(found, {"a": 0.4}).shares, [0.4, 0.24, 0.36])
     with pytest.raises(InputError, match=re.escape("3 classes, so name them: --prevalence a=0.4")):
         find_prevalence(found, 0.4)
+
+
+def test_a_spreadsheet_says_what_its_probabilities_are_for(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    export_spreadsheet(model(), tmp_path / "model.xlsx", n_rows=2)
+    (heading,) = (
+        cell for cell in openpyxl.load_workbook(tmp_path / "model.xlsx")["rows"][1] if cell.comment
+    )
+    assert heading.value == "p_ill"
+    assert "equally frequent classes (in training: ill" in heading.comment.text

@@ -12,7 +12,7 @@ from tamis.comparison.folder import find_model
 from tamis.models.standalone.headings import headings, unused_names
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.prediction_sets import check_coverage, join_labels
-from tamis.tables.prevalence import find_prevalence, tell_shares
+from tamis.tables.prevalence import find_prevalence, tell_assumed, tell_shares
 from tamis.tables.unusual import Unusual
 
 __all__ = ["missing_words", "read_new", "read_prevalence", "read_priors", "run"]
@@ -71,14 +71,7 @@ def _tell_probabilities(model, priors, prevalence):
         return f"{told[0].lower()}{told[1:]}; labels are {decided}"
     if priors is not None:
         return f"probabilities and labels are for --priors, {tell_shares(priors, labels)}"
-    if np.ptp(model.priors) > 1e-9:
-        told = f"class frequencies of {tell_shares(model.priors, labels)}"
-    else:
-        told = "equally frequent classes"
-    known = ""
-    if model.frequencies is not None and np.abs(model.frequencies - model.priors).max() > 1e-9:
-        known = f" (in training: {tell_shares(model.frequencies, labels)})"
-    return f"probabilities are for {told}{known}; --prevalence gives them for others"
+    return f"{tell_assumed(model)}; --prevalence gives them for others"
 
 
 def _predict(model, chunks, priors, prevalence, options, unusual):

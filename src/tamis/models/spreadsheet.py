@@ -12,6 +12,7 @@ from tamis.models.files import write_atomically
 from tamis.models.linear_form import inputs_of, linear_form, total_temperature
 from tamis.models.standalone.headings import headings, unused_names
 from tamis.tables.errors import InputError
+from tamis.tables.prevalence import tell_assumed
 from tamis.tables.table_model import TableModel
 
 __all__ = ["export_spreadsheet"]
@@ -74,6 +75,7 @@ class _Book:
         self.threshold = model.threshold if is_table else None
         self.positive = model.positive_index if is_table else None
         self.costs = model.decision_costs if is_table else None
+        self.note = tell_assumed(model) if is_table else None
         self.place = {j: k for k, j in enumerate(form.columns.tolist())}
         self.names = _column_names(inputs)
         self.n_inputs, self.n_columns, self.n_classes = len(inputs), len(self.place), len(labels)
@@ -81,6 +83,8 @@ class _Book:
 
     def make(self, workbook, n_rows):
         """Fill a new workbook."""
+        from openpyxl.comments import Comment
+
         rows, columns = workbook.active, workbook.create_sheet("columns")
         rows.title = "rows"
         self._write_model(workbook.create_sheet("model"))
@@ -90,6 +94,9 @@ class _Book:
                 _write_line(words, at, [one.name, *(one.words or ())])
         asked = [one.name for one in self.inputs]
         _write_line(rows, 1, [*asked, *unused_names(headings(self.labels), asked)])
+        if self.note is not None:
+            first = rows.cell(1, self.n_inputs + 2)  # after the prediction
+            first.comment = Comment(_UNWRITABLE.sub(" ", self.note), "tamis")
         titles = [f"decision {label}" for label in self.labels]
         again = [f"decision here {label}" for label in self.labels if self.site is not None]
         _write_line(columns, 1, [*(self.names[j] for j in self.place), *titles, *again])

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from tamis.tables.errors import InputError, listed
 from tamis.tables.table_model import TableModel
 
-__all__ = ["Prevalence", "find_prevalence", "percent", "tell_shares", "why_not_likeliest"]
+__all__ = [
+    "Prevalence",
+    "find_prevalence",
+    "percent",
+    "tell_assumed",
+    "tell_shares",
+    "why_not_likeliest",
+]
 
 # A class whose rows all have the weight 0 still has a frequency.
 _SMALLEST = 1e-9
@@ -127,6 +134,16 @@ def _tell(shares, labels, positive):
         told = [f"{percent(p)} are {one}" for one, p in zip(labels, shares, strict=True)]
         return " and ".join(told) if positive is None else told[positive]
     return f"the classes have these shares: {tell_shares(shares, labels)}"
+
+
+def tell_assumed(model: TableModel) -> str:
+    """What the probabilities of a model stand for if no prevalence is stated."""
+    labels, told = [str(label) for label in model.classes_.tolist()], "equally frequent classes"
+    if np.ptp(model.priors) > 1e-9:
+        told = f"class frequencies of {tell_shares(model.priors, labels)}"
+    if model.frequencies is not None and np.abs(model.frequencies - model.priors).max() > 1e-9:
+        told += f" (in training: {tell_shares(model.frequencies, labels)})"
+    return f"probabilities are for {told}"
 
 
 def tell_shares(shares: NDArray, labels: list[str]) -> str:
