@@ -30,6 +30,7 @@ def unpacked(value):
     if "base64" in value:
         rows, *columns = value["shape"]
         codes = {"float64": "d", "float32": "f", "int64": "q", "int32": "i", "bool": "?"}
+        codes |= {"int16": "h", "int8": "b"}
         width = columns[0] if columns else 1
         flat = struct.unpack(
             f"<{rows * width}{codes[value['$array']]}", b64decode(value["base64"])
@@ -37,6 +38,9 @@ def unpacked(value):
         if not columns:
             return list(flat)
         return [list(flat[i * width : (i + 1) * width]) for i in range(rows)]
+    if "$array" in value and "of" in value:
+        rows = unpacked(value["of"])
+        return [rows[i] for i in unpacked(value["at"])]
     return {key: unpacked(item) for key, item in value.items()}
 
 

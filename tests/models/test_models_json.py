@@ -12,12 +12,14 @@ from sklearn.metrics import make_scorer, recall_score
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 from tamis import (
+    DatumWiseClassifier,
     LandmarkClassifier,
     LandmarkTransformer,
     PrimalDualClassifier,
     SparseCenterClassifier,
     SparseCenterClassifierCV,
 )
+from tamis._base.records import Record, plain
 from tamis.models import PrivacyWarning, holds_training_rows, save_model
 from tamis.models.saving import digest, read_model
 from tamis.tables import InputError
@@ -129,6 +131,51 @@ def test_forests_that_levels_share_are_written_once(path):
     again = read_model(path)
     assert len(document(path)["record"]["forests"]) == len({id(f) for f in forests_of(model)})
     assert len({id(f) for f in forests_of(again)}) == len({id(f) for f in forests_of(model)})
+
+
+def test_trees_are_written_in_few_bytes(path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int)
+    model = DatumWiseClassifier(n_trees=20, n_sets=4, random_state=0).fit(X, y)
+    save_model(model, path)
+    assert_array_equal(read_model(path).predict_proba(X), model.predict_proba(X))
+    forests = {id(stage.forest): stage.forest.forest for stage in model.policy_.stages}
+    n_nodes = sum(forest.n_nodes for forest in forests.values() if forest is not None)
+    assert n_nodes > 10_000
+    assert path.stat().st_size < 32 * n_nodes  # 44 with a full number for everything
+
+
+@pytest.mark.parametrize("values", [np.zeros((200, 2)), np.array([-0.0, 0.0, np.inf] * 70)])
+def test_rows_that_repeat_are_written_once_and_come_back(values):
+    written = plain(values, 100, compact=True)
+    assert list(written) == ["$array", "shape", "of", "at"]
+    found = Record({"x": written}).numbers("x", values.shape, finite=False)
+    assert found.tobytes() == values.tobytes()
+    numbers = np.array([-128, 127] * 100)
+    assert plain(numbers, 100, compact=True)["$array"] == "int8"
+    assert plain(numbers + 1, 100, compact=True)["$array"] == "int16"
+    distinct = np.arange(200.0)
+    assert "base64" in plain(distinct, 100, compact=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": [10**12, 2]},
+        {"shape": [200, 3]},
+        {"$array": "float32"},
+        {"at": [0] * 200},
+        {"at": plain(np.full(200, 1, dtype=np.int8), 100)},
+        {"at": plain(np.full(200, -1, dtype=np.int8), 100)},
+        {"at": plain(np.zeros(200), 100)},
+        {"of": plain(np.zeros((1, 200)), 100), "shape": [200, 200]},
+    ],
+)
+def test_rows_that_are_not_there_are_refused(change):
+    written = plain(np.zeros((200, 2)), 100, compact=True) | change
+    with pytest.raises(ValueError, match=r"x must be (rows|numbers)"):
+        Record({"x": written}).numbers("x", (None, None))
 
 
 def forests_of(model):

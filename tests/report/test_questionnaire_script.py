@@ -1,5 +1,7 @@
 """The script of the page and Python hold the same conversations."""
 
+import json
+
 import pytest
 
 from tests.report.forms import ESTIMATORS, conversations, replay_all
@@ -40,3 +42,10 @@ def test_a_flip_risk_stops_both_at_the_same_question(tmp_path):
     check(replay_all([pair], tmp_path)[0], 40)
     lengths = {len(actions) for actions, _ in pair[1]}
     assert min(lengths) < len(pair[0]["questions"])
+
+
+def test_the_script_reads_trees_that_are_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("tamis.datumwise.record._MOST_NODES", 8)
+    pair = conversations("forest", 12)
+    assert '"of"' in json.dumps(pair[0]) and '"int8"' in json.dumps(pair[0])
+    check(replay_all([pair], tmp_path)[0], 12)

@@ -3,6 +3,8 @@
 A record holds numbers, strings, lists and dicts only, so it can be written as JSON. NaN is None,
 and infinities are "inf" and "-inf". Arrays are nested lists; one of more than `LONGEST` numbers is
 ``{"$array": "float64", "shape": [...], "base64": "..."}``, its bytes, little-endian, row by row.
+Rows that repeat can be ``{"$array": "float64", "shape": [...], "of": ..., "at": ...}``: the i-th
+row is row ``at[i]`` of ``of``, two such arrays.
 
 Kernels index without bounds checks, so whoever reads a record checks all indices.
 """
@@ -25,23 +27,47 @@ LONGEST = 1 << 16
 _SPECIAL = {None: math.nan, "inf": math.inf, "-inf": -math.inf}
 _PACKED = {
     name: np.dtype(name).newbyteorder("<")
-    for name in ("float64", "float32", "int64", "int32", "bool")
+    for name in ("float64", "float32", "int64", "int32", "int16", "int8", "bool")
 }
+# A row has at most so many times the bytes of its index, so that short files stay short in memory.
+_MOST_TIMES = 64
 
 
-def plain(value: ArrayLike | None, longest: int = LONGEST) -> Any:
-    """Numbers as a record holds them: as bytes if there are more than `longest`."""
+def plain(value: ArrayLike | None, longest: int = LONGEST, *, compact: bool = False) -> Any:
+    """Numbers as a record holds them: as bytes if there are more than `longest`.
+
+    If `compact`, integers have as few bytes as they need, and rows that repeat are written once.
+    """
     if value is None:
         return None
     array = np.asarray(value)
     if array.size > longest:
-        kind = array.dtype.name if array.dtype.name in _PACKED else "float64"
-        raw = np.ascontiguousarray(array, dtype=_PACKED[kind])
-        text = base64.b64encode(raw.data).decode("ascii")
-        return {"$array": kind, "shape": list(array.shape), "base64": text}
+        return _compact(array) if compact else _packed(array)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return _spelled(array.tolist())
     return array.tolist()
+
+
+def _packed(array):
+    kind = array.dtype.name if array.dtype.name in _PACKED else "float64"
+    raw = np.ascontiguousarray(array, dtype=_PACKED[kind])
+    text = base64.b64encode(raw.data).decode("ascii")
+    return {"$array": kind, "shape": list(array.shape), "base64": text}
+
+
+def _compact(array):
+    if array.dtype.kind == "i":
+        largest = max(int(array.max()), -1 - int(array.min()))
+        return _packed(array.astype(np.min_scalar_type(-1 - largest)))
+    # Compared as bits, so that every number comes back as it was.
+    bits = np.ascontiguousarray(array).view(f"u{array.itemsize}")
+    rows, at = np.unique(bits, axis=0, return_inverse=True)
+    at = at.reshape(-1).astype(np.min_scalar_type(-len(rows)))
+    n_bytes = array.nbytes // len(array)
+    if rows.nbytes + at.nbytes > 0.8 * array.nbytes or n_bytes > _MOST_TIMES * at.itemsize:
+        return _packed(array)
+    of = _packed(rows.view(array.dtype))
+    return {"$array": of["$array"], "shape": list(array.shape), "of": of, "at": _packed(at)}
 
 
 def _spelled(value):
@@ -238,6 +264,8 @@ class Record:
         return found
 
     def _unpack(self, key, value):
+        if set(value) == {"$array", "shape", "of", "at"}:
+            return self._repeat(key, **{k.strip("$"): v for k, v in value.items()})
         shape, text = value.get("shape"), value.get("base64")
         kind = _PACKED.get(value.get("$array")) if isinstance(value.get("$array"), str) else None
         fits = (
@@ -259,6 +287,23 @@ class Record:
             self.require(not raw or max(raw) < 2, key, "an array of 0 and 1")
             return found.astype(np.int64)
         return found.astype(kind.newbyteorder("="))
+
+    def _repeat(self, key, array, shape, of, at):
+        both = all(isinstance(part, dict) and "base64" in part for part in (of, at))
+        self.require(both, key, "rows and which of them")
+        rows, places = self._unpack(key, of), self._unpack(key, at)
+        fits = (
+            of["$array"] == array
+            and places.ndim == 1
+            and places.dtype.kind == "i"
+            and rows.ndim > 0
+            and shape == [places.size, *rows.shape[1:]]
+            and rows.nbytes <= _MOST_TIMES * places.itemsize * rows.shape[0]
+        )
+        self.require(fits, key, "rows and which of them")
+        inside = not places.size or (places.min() >= 0 and places.max() < rows.shape[0])
+        self.require(inside, key, "rows that there are")
+        return rows[places]
 
     def indices(
         self,

@@ -90,8 +90,8 @@ def _write_policy(policy, forests):
                 "targets": plain(stage.targets),
                 "new": [plain(new) for new in stage.new],
                 "means": plain(stage.means),
-                "row_of": plain(stage.row_of, _MOST_NODES),
-                "table": plain(stage.table, _MOST_NODES),
+                "row_of": plain(stage.row_of, _MOST_NODES, compact=True),
+                "table": plain(stage.table, _MOST_NODES, compact=True),
             }
             for stage in policy.stages
         ],
@@ -116,7 +116,9 @@ def _write_forest(one):
             "threshold": forest.threshold,
             "shares": forest.shares,
         }
-        record["trees"] = {name: plain(one, _MOST_NODES) for name, one in columns.items()}
+        record["trees"] = {
+            name: plain(one, _MOST_NODES, compact=True) for name, one in columns.items()
+        }
     return record
 
 

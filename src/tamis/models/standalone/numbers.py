@@ -33,11 +33,13 @@ def unpack(value):
         )
     if not isinstance(value, dict):
         return value
+    if "$array" in value and "of" in value:
+        rows = unpack(value["of"])
+        return [rows[at] for at in unpack(value["at"])]
     if "base64" not in value:
         return {key: unpack(item) for key, item in value.items()}
-    letter = {"float64": "d", "float32": "f", "int64": "q", "int32": "i", "bool": "?"}[
-        value["$array"]
-    ]
+    letters = {"float64": "d", "float32": "f", "int64": "q", "int32": "i", "int16": "h"}
+    letter = (letters | {"int8": "b", "bool": "?"})[value["$array"]]
     flat = [one for (one,) in struct.iter_unpack(f"<{letter}", base64.b64decode(value["base64"]))]
     for size in reversed(value["shape"][1:]):
         flat = [flat[at : at + size] for at in range(0, len(flat), size)]

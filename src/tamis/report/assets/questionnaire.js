@@ -29,13 +29,17 @@ function unpack(value) {
   if (value === "-inf") return -Infinity;
   if (Array.isArray(value)) return value.map(unpack);
   if (value === null || typeof value !== "object") return value;
+  if ("$array" in value && "of" in value) {
+    const rows = unpack(value.of);
+    return unpack(value.at).map(at => rows[at]);
+  }
   if (!("base64" in value)) {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unpack(item)]));
   }
   const bytes = Uint8Array.from(atob(value.base64), c => c.charCodeAt(0)).buffer;
   const kinds = {
     float64: Float64Array, float32: Float32Array, int64: BigInt64Array, int32: Int32Array,
-    bool: Uint8Array,
+    int16: Int16Array, int8: Int8Array, bool: Uint8Array,
   };
   let flat = Array.from(new kinds[value.$array](bytes), Number);
   for (const size of value.shape.slice(1).reverse()) {
