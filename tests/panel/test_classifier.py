@@ -181,16 +181,25 @@ def test_max_per_group_limits_every_group(cancer, selection):
     assert np.unique(kinds[loose.support_], return_counts=True)[1].max() > 1
 
 
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+@pytest.mark.parametrize("k", [3, 5])
+def test_single_precision_makes_the_same_panel(load, k):
+    X, y = load(return_X_y=True)
+    double, single = (PanelClassifier(k).fit(X.astype(t), y) for t in (np.float64, np.float32))
+    assert single.head_ == double.head_
+    assert_array_equal(single.support_, double.support_)
+    assert_allclose(single.predict_proba(X), double.predict_proba(X), atol=1e-4)
+
+
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_kept_features_count_in_their_group(cancer, selection):
     X, y = cancer
     kinds = kinds_of(X.columns)
     keep = np.flatnonzero(kinds == kinds[27])[:2].tolist()
     options = {"feature_groups": kinds, "selection": selection, "head": "lda", "keep": keep}
-    for most, n_of_kind in ((1, 2), (2, 2), (3, 3)):
-        path = PanelClassifier(max_per_group=most, **options).fit_path(X, y)
-        sizes = np.unique(kinds[path.features(len(path) - 1)], return_counts=True)
-        of_kind = dict(zip(*sizes, strict=True))
+    for most, n_of_kind in ((1, 2), (3, 3)):
+        model = PanelClassifier(4, max_per_group=most, **options).fit(X, y)
+        of_kind = dict(zip(*np.unique(kinds[model.support_], return_counts=True), strict=True))
         assert of_kind.pop(kinds[27]) == n_of_kind
         assert max(of_kind.values()) <= most
 
