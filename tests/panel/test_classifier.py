@@ -200,7 +200,7 @@ def test_kept_features_count_in_their_group(cancer, selection):
     model = PanelClassifier(4, max_per_group=1, **options).fit(X, y)
     of_kind = dict(zip(*np.unique(kinds[model.support_], return_counts=True), strict=True))
     assert of_kind.pop(kinds[27]) == 2
-    assert list(of_kind.values()) == [1, 1, 1, 1]
+    assert set(of_kind.values()) == {1}
 
 
 def test_costs_make_dear_features_rare(cancer):
