@@ -96,7 +96,8 @@ def pooled_whitening(
     rows = _CenteredRows(X, codes, offset, means, scale, weights)
     total = weights.sum()
     wide = n_features > n_samples
-    eigenvalues, vectors = linalg.eigh(rows.gram() if wide else rows.scatter())
+    matrix = rows.gram() if wide else rows.scatter()
+    eigenvalues, vectors = linalg.eigh(matrix)
     eigenvalues = np.maximum(eigenvalues / total, 0.0)
     tolerance = eigenvalues.max(initial=0.0) * max(X.shape) * np.finfo(np.float64).eps
     spanned = eigenvalues > tolerance
@@ -117,7 +118,10 @@ def pooled_whitening(
             "features or more samples."
         )
     vectors = vectors[:, spanned]
-    if wide:
+    if not wide:
+        # A constant column has no part in what varies; some processors leave 1e-17 there.
+        vectors[~matrix.any(axis=0)] = 0.0
+    else:
         vectors = rows.transposed_product(vectors) / np.sqrt(eigenvalues * total)
     roots = np.sqrt((1 - shrinkage) * eigenvalues + rest)
     return Whitening(vectors, roots, np.sqrt(rest) if rank < n_features else 1.0, shrinkage)
