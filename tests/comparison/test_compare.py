@@ -268,7 +268,7 @@ def test_slow_methods_are_skipped_by_the_numbers_that_are_announced(monkeypatch)
     assert n_tasks == 6 and trained and result.choice.method == "centers"
     assert watcher.start.seconds["centers"] == 190.0
     assert result.left_out["medians"] == n_tasks * 210.0 / 2  # 630 s, more than ten minutes
-    told = "medians is not run: it would take about 10 min (--methods all runs it)"
+    told = "medians is not run: it would take about 10 min (methods=all runs it)"
     assert told in watcher.start.notes and "medians" not in watcher.start.seconds
 
 

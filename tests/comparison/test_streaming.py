@@ -324,6 +324,6 @@ def test_what_cannot_be_streamed_is_said(name, reading, reason, tmp_path, data):
         np.savez(path, X=np.eye(4), y=np.arange(4))
     else:
         path.write_bytes(data.read_bytes())
-    with pytest.raises(InputError, match=f"--stream on: .*{reason}"):
+    with pytest.raises(InputError, match=f"stream=on: .*{reason}"):
         decide(path, reading, "on")
     assert not decide(path, reading).streams and reason in decide(path, reading).reason

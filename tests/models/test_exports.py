@@ -211,7 +211,7 @@ def advised(export, made, path):
     try:
         export(made, path)
     except InputError as error:
-        return re.findall("--to ([a-z]+)", str(error)) or ["no advice"]
+        return re.findall("export_([a-z]+)", str(error)) or ["no advice"]
     return []
 
 

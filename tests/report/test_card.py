@@ -152,9 +152,9 @@ def test_models_without_a_card_are_refused():
     )
     with pytest.raises(InputError, match=r"at most 12 features, and this model uses 15.*pick"):
         make_card(model.model_, Columns(wide, names, {}), labels)
-    with pytest.raises(InputError, match="name it with --positive"):
+    with pytest.raises(InputError, match="name it with positive"):
         find_positive(np.array(["a", "b", "c"]), None)
-    with pytest.raises(InputError, match="--positive d"):
+    with pytest.raises(InputError, match="positive=d"):
         find_positive(np.array(["a", "b", "c"]), "d")
     assert find_positive(np.array([0, 1, 2]), "2") == 2
 

@@ -251,7 +251,7 @@ def test_classes_that_are_not_named_share_the_rest_as_in_training():
     y = np.repeat(["a", "b", "c"], [50, 100, 150])
     found = TableClassifier(SparseCenterClassifier(1)).fit(X, y).model_
     assert_allclose(find_prevalence(found, {"a": 0.4}).shares, [0.4, 0.24, 0.36])
-    with pytest.raises(InputError, match=re.escape("3 classes, so name them: --prevalence a=0.4")):
+    with pytest.raises(InputError, match=re.escape("3 classes, so name them: prevalence=a=0.4")):
         find_prevalence(found, 0.4)
 
 

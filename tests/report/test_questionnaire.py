@@ -237,5 +237,5 @@ def test_models_that_compare_whole_rows_are_refused():
 
 @pytest.mark.parametrize("name", ["centers", "forest"])
 def test_a_flip_risk_is_refused_where_it_is_not_needed(name):
-    with pytest.raises(InputError, match="--flip-risk"):
+    with pytest.raises(InputError, match="flip_risk"):
         Questionnaire(model(name), flip_risk=0.1)

@@ -49,7 +49,7 @@ def test_npz_says_which_columns_hold_codes(tmp_path):
 def test_sparse_npz_needs_a_file_of_labels(tmp_path, kind):
     S = sparse.random_array((12, 5), density=0.4, rng=rng).asformat(kind)
     sparse.save_npz(tmp_path / "t.npz", S)
-    with pytest.raises(InputError, match="--target"):
+    with pytest.raises(InputError, match="with target"):
         read_table(tmp_path / "t.npz")
     (tmp_path / "y.txt").write_text("\n".join(Y))
     data = read_table(tmp_path / "t.npz", target_file=tmp_path / "y.txt")

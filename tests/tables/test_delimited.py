@@ -162,7 +162,7 @@ def test_unicode_is_found_by_its_mark(tmp_path, encoding):
 
 def test_other_encodings_are_asked_for(tmp_path):
     path = write(tmp_path / "t.csv", lines(",", header=("ü", "v", "y")), "latin-1")
-    with pytest.raises(InputError, match="--encoding latin-1"):
+    with pytest.raises(InputError, match="encoding=latin-1"):
         read_table(path, "y")
     assert read_table(path, "y", encoding="latin-1").columns.names == ["ü", "v"]
     with pytest.raises(InputError, match="no encoding"):

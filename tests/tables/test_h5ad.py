@@ -67,7 +67,7 @@ def test_layers_and_nullable_labels(tmp_path):
 
 
 def test_targets_are_columns_of_obs(tmp_path):
-    with pytest.raises(InputError, match="--target, such as"):
+    with pytest.raises(InputError, match="with target, such as"):
         read_table(write(tmp_path))
     with pytest.raises(InputError, match="nearest: type"):
         read_table(tmp_path / "t.h5ad", "typ")

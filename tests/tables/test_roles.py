@@ -24,7 +24,7 @@ def noted(data, *words):
 
 
 def test_without_target_the_candidates_are_listed(tmp_path):
-    with pytest.raises(InputError, match=r"--target, such as y"):
+    with pytest.raises(InputError, match=r"with target, such as y"):
         read_table(table(tmp_path))
 
 

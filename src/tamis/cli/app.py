@@ -60,7 +60,7 @@ def _run(options):
         sys.stdout.flush()
         return code
     except InputError as error:
-        return _say(f"error: {error}", _WRONG)
+        return _say(f"error: {error.for_command}", _WRONG)
     except Failure as error:
         return _say(f"error: {error}", _FAILED)
     except BrokenPipeError:

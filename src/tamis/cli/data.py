@@ -236,7 +236,7 @@ def _read(words, descriptions, folder, force, tell):
         try:
             recorded = folder.recorded
         except InputError as error:
-            tell(f"{error}; it is decided again whether to stream")
+            tell(f"{error.for_command}; it is decided again whether to stream")
     decision = decide(words["data"], options, mode, words["max_size"], recorded)
     if decision.sentence is not None:
         tell(decision.sentence)
@@ -294,7 +294,7 @@ def read_features_file(path, max_size=None):
     try:
         size = check_path(path).stat().st_size
     except InputError as error:
-        raise InputError(f"cannot read the features file: {error}") from error
+        raise InputError(f"cannot read the features file: {error.for_command}") from error
     Budget(f"the features file {path}", max_size).spend(WORD * size, is_all=True)
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:

@@ -22,6 +22,7 @@ from tamis.comparison.comparison import Comparison
 from tamis.comparison.error_costs import cost_matrix
 from tamis.comparison.metrics import versions
 from tamis.comparison.options import Options, make_settings
+from tamis.comparison.parameters import PARAMETERS, name_parameters
 from tamis.comparison.prepare import prepare, set_aside
 from tamis.comparison.promises import ASKING, check_promises
 from tamis.comparison.run import drop_slow, plan, run
@@ -249,8 +250,9 @@ def compare(
             n_jobs=n_jobs,
         )
     except InputError as error:
-        raise ValueError(in_python(error)) from error
+        raise ValueError(in_python(error.for_command, PARAMETERS)) from error
     comparison.backend = backend
+    name_parameters(comparison)
     return comparison
 
 

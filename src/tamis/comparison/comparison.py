@@ -30,7 +30,6 @@ from tamis.comparison.promises import ASKING
 from tamis.comparison.restricted import exclude_features
 from tamis.comparison.results import MethodResult
 from tamis.paths.folds import Fold
-from tamis.tables.errors import InputError, in_python
 from tamis.tables.table import Table
 from tamis.tables.table_classifier import TableClassifier
 from tamis.tables.table_model import TableModel
@@ -238,17 +237,14 @@ class Comparison:
         -------
         model : TableClassifier
         """
-        try:
-            if method is None or n_features is None:
-                result, place = self.result(self.final_choice.method), self.final_choice.place
-                assert result is not None
-                sizes = result.per_sample if result.method.asks else result.overall
-                own = result.method.name, float(sizes[place])
-                method, n_features = complete(method, n_features, own)
-            found = self.excluding(method, without) if without else self
-            choice = found.find(method, n_features)
-        except InputError as error:
-            raise ValueError(in_python(error)) from error
+        if method is None or n_features is None:
+            result, place = self.result(self.final_choice.method), self.final_choice.place
+            assert result is not None
+            sizes = result.per_sample if result.method.asks else result.overall
+            own = result.method.name, float(sizes[place])
+            method, n_features = complete(method, n_features, own)
+        found = self.excluding(method, without) if without else self
+        choice = found.find(method, n_features)
         return TableClassifier.from_model(found.table_model(choice))
 
     def excluding(self, method: str, without: Sequence[str]) -> Comparison:

@@ -85,7 +85,8 @@ def make_document(model: TableModel | BaseEstimator) -> dict[str, Any]:
     try:
         _build(type(model).__name__, record)  # what cannot be read is not written
     except InputError as error:
-        raise InputError(f"this {type(model).__name__} cannot be saved: {error}.") from error
+        why = error.for_command
+        raise InputError(f"this {type(model).__name__} cannot be saved: {why}.") from error
     document = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -139,7 +140,7 @@ def read_model(path: str | os.PathLike[str], max_bytes: int = LARGEST) -> Any:
             return read_skops(path, max_bytes)
         return _from_document(read_json(path, max_bytes))
     except InputError as error:
-        text = str(error)
+        text = error.for_command
         if text.startswith(("reading ", path)):
             raise
         raise InputError(f"{path} is not a usable tamis model: {text}.") from error

@@ -1,7 +1,7 @@
 """The error for bad input, and what its messages share."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from errno import ENOMEM
 
@@ -24,11 +24,38 @@ __all__ = [
 _LACK = ("bad_alloc", "cannot allocate memory", "unable to allocate", "malloc of size")
 
 
+# An option with the word after it; or a whole command.
+_OPTION = re.compile(
+    r"tamis [a-z]+(?: RUN)?(?: --[a-z]+(?:-[a-z]+)*(?: [^\s-][^\s;:)]*)?)+"
+    r"|--(?P<option>[a-z]+(?:-[a-z]+)*)(?P<space> ?)(?P<word>[^\s.,;:()=]*)"
+)
+_FLAGS = ("allow-baselines", "force", "learning-curve", "transpose")
+# Words after an option that go on with the sentence.
+_NO_VALUES = re.compile(
+    "and|are|at|before|both|cannot|for|if|in|instead|is|must|names|needs?|of|or|raises|states|to"
+    "|when|with"
+)
+_NAMES = {"id": "id_column"}
+
+
 class InputError(ValueError):
-    """Input that cannot be used; the message is one line."""
+    """Input that cannot be used; the message is one line.
+
+    Parameters
+    ----------
+    message : object
+        With options of the command, such as ``--max-size``; as a string, the error names the
+        parameters of functions instead.
+
+    Attributes
+    ----------
+    for_command : str
+        The message as it was given.
+    """
 
     def __init__(self, message: object):
-        super().__init__(" ".join(str(message).split()))
+        self.for_command = " ".join(str(message).split())
+        super().__init__(in_python(self.for_command))
 
 
 class Failure(RuntimeError):
@@ -91,16 +118,35 @@ def require_names(wanted: Iterable[object], names: Collection[str], role: str) -
     raise InputError(f"{role}: no column {listed(map(repr, absent))}; {advice}")
 
 
-def in_python(message: object) -> str:
+def in_python(message: object, names: Mapping[str, str] = _NAMES) -> str:
     """Rewrite a message about an option of the command for a parameter of a function.
+
+    Whole commands stay as they are.
+
+    Parameters
+    ----------
+    message : object
+    names : mapping of str to str
+        Parameters that are called differently, by the name of the option.
 
     Examples
     --------
     >>> in_python("use its words with --text note; or --missing-values: NA is a word")
     'use its words with text=note; or missing_values: NA is a word'
+    >>> in_python("--confidence is about --max-error; see tamis fit --help, or use --force.")
+    'confidence is about max_error; see tamis fit --help, or use force=True.'
     """
-    return re.sub(
-        r"--([a-z]+(?:-[a-z]+)*)( ?)",
-        lambda match: match[1].replace("-", "_") + ("=" if match[2] else ""),
-        str(message),
-    )
+
+    def rewrite(match):
+        if match["option"] is None:
+            return match[0]
+        if match["option"] == "to":
+            return f"export_{match['word']}"
+        name = names.get(match["option"], match["option"].replace("-", "_"))
+        if match["option"] in _FLAGS:
+            name += "=True"
+        elif match["space"] and match["word"] and not _NO_VALUES.fullmatch(match["word"]):
+            return f"{name}={match['word']}"
+        return f"{name}{match['space']}{match['word']}"
+
+    return _OPTION.sub(rewrite, str(message))

@@ -30,7 +30,7 @@ from tamis._base import (
     require_two_classes,
 )
 from tamis.tables.deciding import assumed_frequencies
-from tamis.tables.errors import InputError, in_python
+from tamis.tables.errors import in_python
 from tamis.tables.frames import as_raw, is_frame, read_columns
 from tamis.tables.layout import lay_out
 from tamis.tables.narrow import narrow
@@ -174,10 +174,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
             raise ValueError(
                 f"categorical must be 'auto' or a list of columns, got {self.categorical!r}."
             )
-        try:
-            table = assign_roles(raw, wishes)
-        except InputError as error:
-            raise ValueError(in_python(error)) from error
+        table = assign_roles(raw, wishes)
         self.notes_ = [in_python(note) for note in table.notes]
         preparation, encoded = lay_out(table.columns, table.kinds, missing=table.missing)
         preparation = preparation.learn(encoded, weights=weights)
@@ -310,10 +307,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
             promised.
         """
         columns = self._read(X)
-        try:
-            return self.model_.predict_set(columns, coverage)
-        except InputError as error:
-            raise ValueError(in_python(error)) from error
+        return self.model_.predict_set(columns, coverage)
 
     def coverage(self, coverage: float = 0.95) -> Coverage:
         """What prediction sets of this coverage promise; print it to read it.
@@ -328,10 +322,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         coverage : Coverage
         """
         check_is_fitted(self)
-        try:
-            coverage = check_coverage(self.model_, coverage)
-        except InputError as error:
-            raise ValueError(in_python(error)) from error
+        coverage = check_coverage(self.model_, coverage)
         assert self.model_.calibration is not None
         return self.model_.calibration.coverage(self.classes_, coverage)
 
