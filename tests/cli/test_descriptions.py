@@ -32,6 +32,7 @@ MAKERS = {
     "tells_batch": f"{COMPARISON}.final.find_batch_features",
     "centers": f"{COMPARISON}.final.class_centers",
     "outside_sample": f"{COMPARISON}.stream_description.verify",
+    "predictions": f"{COMPARISON}.describing.tabulate",
     "pictures": f"{REPORT}.page.draw_pictures",
     "report": f"{REPORT}.page.make_content",
     "results": "tamis.cli.fit_command.show_results",
@@ -40,7 +41,7 @@ IN_MEMORY = sorted(PARTS.keys() - {"outside_sample"})
 WORDS = ["--target", "y", "--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1"]
 WORDS += ["--n-jobs", "1", "--batch", "lab", "--time", "day", "--subgroups", "sex"]
 WORDS += ["--misclassification", "ill:well=2", "--learning-curve", "--assay-cv", "0.1"]
-WORDS += ["--permutations", "1"]
+WORDS += ["--permutations", "1", "--save-predictions"]
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from tamis.report.page import write_report
@@ -70,8 +71,15 @@ def page(tmp_path_factory):
     pytest.importorskip("matplotlib")
     from tamis import compare
 
+    X, y = make_table()
     comparison = compare(
-        *make_table(), methods=["centers", "medians", "most-frequent"], cv=3, repeats=1
+        X,
+        y,
+        methods=["centers", "medians", "most-frequent"],
+        subgroups={"sex": np.where(np.arange(len(y)) % 4 < 2, "f", "m")},
+        learning_curve=True,
+        cv=3,
+        repeats=1,
     )
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_report(comparison, path, run="run", command="tamis fit x.csv", about="For us.")

@@ -38,6 +38,7 @@ PARTS = {
     "tells_batch": "which features differ between batches",
     "centers": "the class centers of the features",
     "outside_sample": "the score outside the sample",
+    "predictions": "the table of honest predictions",
     "pictures": "the pictures of the report",
     "report": "the report",
     "results": "the printed results",

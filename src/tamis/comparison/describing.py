@@ -157,7 +157,11 @@ def save_first(
     columns = comparison.data.columns
     told = folder.write_results(fitted.model, fitted.records, fitted.metrics, columns, guard)
     if predictions and comparison.honest_score is not None:
-        folder.write_predictions(tabulate(comparison), guard)
+
+        def write():
+            folder.write_predictions(tabulate(comparison), guard)
+
+        attempt(comparison.not_described, "predictions", write)
     return told
 
 

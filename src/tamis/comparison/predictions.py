@@ -67,7 +67,7 @@ def tabulate(comparison: Comparison) -> dict[str, Any]:
     """
     honest, table, problem = comparison.honest_score, comparison.data, comparison.problem
     if honest is None or honest.predictions is None or table is None:
-        raise InputError("there are no honest predictions, because no model is recommended.")
+        raise InputError("there are no honest predictions, because there is no honest score.")
     made, labels = honest.predictions, problem.classes.tolist()
     folds = np.zeros(problem.n_rows, dtype=np.intp)
     for fold in comparison.folds:
