@@ -94,16 +94,16 @@ def _copies(copies, duplicates, n_dropped):
         yield Check(
             "copies",
             "warning",
-            f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row; copies of a row stay "
-            "together in every fold and count as one sample.",
+            f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row, exactly or up to "
+            "rounding; copies of a row stay together in every fold and count as one sample.",
             "If they are different samples, use --duplicates keep; to remove copies, drop.",
         )
     elif n:
         yield Check(
             "copies",
             "warning",
-            f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row and may be in training "
-            "and test at once, so scores are optimistic.",
+            f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row, exactly or up to "
+            "rounding, and may be in training and test at once, so scores are optimistic.",
             "Use --duplicates group.",
         )
 

@@ -34,7 +34,9 @@ _FAR_MORE = 10
 # Distances are counted in quarters of a decade, from 1e-8 to 1e4.
 _PER_DECADE, _LOWEST, _DECADES = 4, -8, 12
 # Differences that are computed at once, and in all.
-_BLOCK, _MOST_DIFFERENCES = 4_000_000, 4_000_000_000
+_BLOCK, _MOST_DIFFERENCES = 4_000_000, 1_000_000_000
+# Numbers of the rows that others are compared with.
+_MOST_VALUES = 10_000_000
 
 
 def split_columns(table, preparation, encoded):
@@ -78,6 +80,10 @@ def check_near_copies(
     n_rows, n_columns = numbers.shape
     if n_rows < 3 or (is_sparse(numbers) and n_rows > _MOST_ROWS):
         return []
+    some = _some_rows(n_rows, max(_MOST_ROWS, _MOST_VALUES // max(n_columns, 1)))
+    if some.size < n_rows:
+        numbers = numbers[some]
+        categories, together = [c[some] for c in categories], [ids[some] for ids in together]
     X = numbers[:, :: -(-n_columns // _MOST_COLUMNS) or 1]
     U = _scaled(X.toarray() if is_sparse(X) else X)
     if n_columns >= _WIDE and n_rows <= _MOST_ROWS:
@@ -87,7 +93,15 @@ def check_near_copies(
         if near.any():
             pair = np.argwhere(near)[0]
             return [_tell(near.any(axis=0), n_rows, pair, f" (correlation above {_NEAR})")]
-    return _look_at_distances(U, categories, together)
+    found = _look_at_distances(U, categories, together)
+    return [] if found is None else [_tell(found[0], n_rows, some[found[1]], "")]
+
+
+def _some_rows(n_rows, most):
+    """At most so many of the rows, ascending."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(37).choice(n_rows, most, replace=False))
 
 
 def _tell(is_near, n_rows, pair, how):
@@ -129,11 +143,10 @@ def _scaled(X):
 
 
 def _look_at_distances(U, categories, together):
+    """Which of some rows are near another one, and an example; None if chance explains it."""
     n_rows, n_columns = U.shape[0], U.shape[1] + len(categories)
-    queries = np.arange(n_rows)
     n_queries = max(50, min(_MOST_ROWS, _MOST_DIFFERENCES // (n_rows * max(n_columns, 1))))
-    if n_queries < n_rows:
-        queries = np.sort(np.random.default_rng(37).choice(n_rows, n_queries, replace=False))
+    queries = _some_rows(n_rows, n_queries)
     counts = np.zeros((queries.size, _DECADES * _PER_DECADE), dtype=np.int64)
     height = max(1, _BLOCK // n_rows)
     for start in range(0, queries.size, height):
@@ -156,8 +169,8 @@ def _look_at_distances(U, categories, together):
         is_near = counted & (near > 0)
         query = int(queries[np.argmax(is_near)])
         bins = _bins(U, categories, together, np.array([query]))[0]
-        return [_tell(is_near, n_rows, np.array([query, int(np.argmin(bins))]), "")]
-    return []
+        return is_near, np.array([query, int(np.argmin(bins))])
+    return None
 
 
 def _bins(U, categories, together, queries):
