@@ -321,6 +321,9 @@ def test_a_model_is_recalibrated_from_its_own_probabilities(models, new, tmp_pat
     first, _ = evaluate(models["panel"], new, "--recalibrate", tmp_path / "a.json")
     second, _ = evaluate(tmp_path / "a.json", new, "--recalibrate", tmp_path / "b.json")
     assert second["recalibration"]["intercept"] == first["recalibration"]["intercept"]
+    # What the second is compared with are the probabilities of the first.
+    plain, _ = evaluate(tmp_path / "a.json", new)
+    assert second["recalibration"]["brier"] == plain["calibration"]["brier"]
 
 
 def test_recalibration_replaces_no_input_and_takes_no_priors(models, new, tmp_path, refuses):

@@ -47,10 +47,8 @@ def run(options):
         )
     if options.prevalence != _HERE:
         prevalence = read_prevalence(options.prevalence, model)
-    if new_file is not None:
-        if priors is not None:
-            raise InputError("--recalibrate fits the class frequencies itself: omit --priors.")
-        model = replace(model, recalibration=None)
+    if new_file is not None and priors is not None:
+        raise InputError("--recalibrate fits the class frequencies itself: omit --priors.")
     notes = []
     seen = _predict(options, model, priors, notes)
     codes, rows = _find_codes(seen.values, model, options, notes)
@@ -78,7 +76,8 @@ def run(options):
     }
     report["moved"] = seen.moved
     if new_file is not None:
-        report["recalibration"] = _recalibrate(model, own, shown, codes, report, new_file, digest)
+        base = own if model.recalibration is None else seen.base[rows]
+        report["recalibration"] = _recalibrate(model, base, shown, codes, report, new_file, digest)
     if output is not None:
         write_json(output, report)
     if options.json:
@@ -137,15 +136,15 @@ def _note_same_rows(model, digest, notes):
         )
 
 
-def _recalibrate(model, own, shown, codes, report, path, digest):
+def _recalibrate(model, base, shown, codes, report, path, digest):
     """Write the recalibrated model; returns its scores here, by cross-validation."""
     from tamis.models import save_model
     from tamis.models.recalibration import cross_fit, log_loss, recalibrate
 
     seed, scoring = report["seed"], report["scoring"]
-    after = cross_fit(own, codes, seed)
+    after = cross_fit(base, codes, seed)
     positive = model.positive_index
-    shares = after if model.threshold is None else own
+    shares = after if model.threshold is None else base
     predicted = decide(shares, positive, model.threshold)
     if model.misclassification is not None:
         # The recalibrated probabilities stand for the class frequencies here.
@@ -163,7 +162,7 @@ def _recalibrate(model, own, shown, codes, report, path, digest):
         "brier": report["calibration"]["brier"],
         "recalibrated_brier": results["calibration"]["brier"],
     }
-    new = recalibrate(model, own, codes, about)
+    new = recalibrate(model, base, codes, about)
     format = "skops" if path.suffix == ".skops" else "json"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the file reveals was said when it was made
@@ -180,6 +179,7 @@ class _Seen:
     values: np.ndarray  # labels as written
     labels: np.ndarray  # predicted classes
     probabilities: np.ndarray
+    base: np.ndarray  # probabilities before a recalibration, if the model has one
     n_asked: np.ndarray
     hashes: np.ndarray
     moved: list
@@ -189,7 +189,8 @@ def _predict(options, model, priors, notes):
     """Labels as written, predicted classes and probabilities, features used by each row."""
     target = options.target or model.target
     wanted = [] if options.target_file else [target]
-    parts = {name: [] for name in ("values", "labels", "probabilities", "n_asked", "hashes")}
+    names = ("values", "labels", "probabilities", "base", "n_asked", "hashes")
+    parts = {name: [] for name in names}
     _, chunks = read_new(options, model, extra=wanted, allow_empty=False, tell=notes.append)
     n_needed = len(set(model.preparation.features))
     order = np.argsort(model.classes_, kind="stable")
@@ -210,6 +211,9 @@ def _predict(options, model, priors, notes):
             order[np.searchsorted(model.classes_, predicted.labels, sorter=order)]
         )
         parts["probabilities"].append(predicted.probabilities)
+        if model.recalibration is not None:
+            before = replace(model, recalibration=None).predict_rows(table)
+            parts["base"].append(before.probabilities)
         parts["n_asked"].append(
             np.full(table.n_rows, n_needed) if asked is None else [len(row) for row in asked]
         )
@@ -217,7 +221,7 @@ def _predict(options, model, priors, notes):
     notes += [*unusual.messages(), *moved.messages()]
     if not wanted:
         parts["values"].append(_read_target_file(options, target, notes))
-    joined = {name: np.concatenate(found) for name, found in parts.items()}
+    joined = {name: np.concatenate(found or [[]]) for name, found in parts.items()}
     return _Seen(**joined, moved=moved.found())
 
 
