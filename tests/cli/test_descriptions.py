@@ -122,7 +122,7 @@ def test_a_description_fails_alone(part, data, finished, tamis, monkeypatch):
 def test_without_an_honest_score_the_rest_is_there(data, finished, tamis, monkeypatch):
     start_again(finished)
     break_part(monkeypatch, "honest_score")
-    code, told, err = tamis("fit", data, *WORDS, "--save-predictions", "-o", finished)
+    code, told, err = tamis("fit", data, *WORDS, "-o", finished)
     assert code == 0, err
     assert tell_failure("honest_score", "nothing today (ValueError)") in err
     assert "in the folds that selected it" in told and "learning curve" in told

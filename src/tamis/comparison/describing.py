@@ -156,6 +156,9 @@ def save_first(
     assert comparison.data is not None
     columns = comparison.data.columns
     told = folder.write_results(fitted.model, fitted.records, fitted.metrics, columns, guard)
+    if predictions:
+        # Those of an earlier run would not belong to this model.
+        (folder.path / "predictions.csv").unlink(missing_ok=True)
     if predictions and comparison.honest_score is not None:
 
         def write():
