@@ -96,6 +96,18 @@ def test_risks_are_calibrated_and_nearly_as_good_as_the_model(card):
     assert roc_auc_score(truth, risk) > model_area - 0.04
 
 
+@pytest.mark.parametrize(
+    ("n_typos", "told"), [(1, {"red", "green", "blue"}), (3, {"red", "green", "blue", "other"})]
+)
+def test_rare_categories_are_no_lines_of_a_card(n_typos, told):
+    table, y = rows()
+    table.others["color"][:n_typos], table.others["color"][-n_typos:] = "Red", "gren"
+    model = fit(PanelClassifier(4, head="logistic", cv=3), table, y)
+    card = make_card(model, table, y, positive="ill")
+    (levels,) = [one for one in card.levels if one.field.kind == "choice"]
+    assert set(levels.texts) == told
+
+
 def test_lines_with_equal_points_are_one(card):
     number = make_levels(Field("n", "number", [0], [3.0], unit="mm"), np.arange(100.0)[:, None])
     assert number.texts == [

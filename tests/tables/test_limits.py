@@ -45,6 +45,11 @@ def learned(table):
     return preparation.learn(encoded)
 
 
+def test_a_subgroup_of_numbers_is_read_as_the_feature(tmp_path):
+    table = read_table(write(tmp_path / "data.csv"), "ill", subgroups=["crp"])
+    assert table.subgroups["crp"].tolist()[:3] == ["0.05", "0.5", "2"]
+
+
 def test_the_default_is_half_of_the_limit(tmp_path):
     table = read_table(write(tmp_path / "data.csv"), "ill")
     assert_array_equal(column(table.columns), 4 * READ_AS["half"])

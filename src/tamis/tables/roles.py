@@ -112,6 +112,11 @@ def assign_roles(
             times = np.asarray(Coded.of(times).without(missing_in(times, missing)))
         times = read_times(times, str(wishes.time))
     for name, values in subgroups.items():
+        if name in missing.limited:  # as the feature is read
+            column = table.select([name]).numeric
+            column = column.toarray() if is_sparse(column) else np.asarray(column)
+            subgroups[name] = np.asarray(strings(column.ravel()))
+            continue
         values = strings(values if rows is None else values[rows])
         subgroups[name] = np.asarray(values.without(missing_in(values, missing)))
     _check_values(table, wishes.missing, notes)

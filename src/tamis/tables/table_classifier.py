@@ -57,7 +57,8 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
 
     Columns of strings become one column per category, texts one per word; a missing number is
     replaced by the median of its column, a missing category by the most frequent one. Categories
-    with fewer than 5 training rows are "other", or missing if they are few together. All of
+    with fewer than 5 training rows are "other", or missing if they are few together. A number
+    written as "<0.1" is half of that limit. All of
     this is learned in `fit`, from the training rows alone. Columns are found by their names, so
     new frames may have them in any order, with others.
 
