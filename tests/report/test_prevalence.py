@@ -20,6 +20,7 @@ from tamis.models.saving import digest, make_document
 from tamis.report.card import make_card
 from tamis.report.card_page import make_card_page
 from tamis.report.content import make_content
+from tamis.report.content_clinical import describe_classes
 from tamis.report.questionnaire import Questionnaire
 from tamis.report.questionnaire_form import make_form
 from tamis.tables import InputError
@@ -263,3 +264,13 @@ def test_a_spreadsheet_says_what_its_probabilities_are_for(tmp_path):
     )
     assert heading.value == "p_ill"
     assert "equally frequent classes (in training: ill" in heading.comment.text
+
+
+def test_the_threshold_of_the_report_begins_where_the_model_decides():
+    found = replace(model(), misclassification=np.array([[0.0, 3.0], [1.0, 0.0]]))
+    told = describe_classes(
+        comparison(), comparison().final_choice, found, find_prevalence(found)
+    )["classes"][0]
+    # At the frequencies of the data, a risk of 1 in 4 makes both errors cost the same.
+    expected = rebase([0.25], found.frequencies[0], 0.5)[0]
+    assert told["label"] == "ill" and told["threshold"] == pytest.approx(expected)

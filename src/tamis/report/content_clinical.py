@@ -118,7 +118,7 @@ def describe_classes(
         shown = [int(settings.positive)]
     elif classes.size == 2:
         shown = [1, 0]
-    assumed = model.priors
+    assumed, by_cost = model.priors, model.misclassification is not None
     same = np.allclose(prevalence.shares, rows.shares, rtol=1e-9, atol=0)
     described = []
     briers = _brier_scores(comparison, rows, shown)
@@ -130,7 +130,7 @@ def describe_classes(
         parts = (np.flatnonzero(is_positive), np.flatnonzero(~is_positive))
         sizes = [scored.take(some).size_of_all for some in parts]
         low, high = cautious_area(area, sizes)
-        threshold = model.threshold if c == settings.positive else None
+        threshold = _threshold(model, c) if c == settings.positive or by_cost else None
         described.append(
             {
                 "label": str(classes[c]),
@@ -163,7 +163,7 @@ def describe_classes(
         "is_honest": rows.is_honest,
         "is_nested": bool(comparison.honest_score and comparison.honest_score.is_nested),
         "is_balanced": problem.balanced,
-        "by_cost": model.misclassification is not None,
+        "by_cost": by_cost,
     }
 
 
@@ -176,6 +176,19 @@ def _brier_scores(comparison, rows, shown):
     limits = np.percentile(np.concatenate(drawn), [2.5, 97.5], axis=0)
     scores = np.average(squares, axis=0, weights=rows.weights)
     return list(zip(scores.tolist(), limits.T.tolist(), strict=True))
+
+
+def _threshold(model, c):
+    """The model's own probability of a class from which on it decides for it; None: a half."""
+    if model.misclassification is None:
+        return model.threshold
+    if model.classes_.size > 2:  # then it depends on the other classes, too
+        return None
+    missed, alarm = model.misclassification[[c, 1 - c], [1 - c, c]]
+    share = alarm / (missed + alarm)
+    if not 0 < share < 1:
+        return share
+    return float(rebase([share], model.frequencies[c], model.priors[c])[0])
 
 
 def _above(probabilities, weights):
