@@ -5,6 +5,7 @@ import pandas as pd
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis import compare
+from tamis.comparison.checks.events import _count_parameters
 from tests.comparison.problems import make
 
 
@@ -38,3 +39,16 @@ def test_a_fold_learns_its_own_rare_categories():
     assert [problem.preparation.columns[j] for j in fold.columns[1:]] == ["kind=b"]
     imputed, missing = fold.test_rows(np.arange(2))
     assert np.isnan(missing[:, 1]).all() and not np.isnan(imputed).any()
+
+
+def test_rare_categories_are_no_parameters_of_a_regression():
+    words = {
+        "sex": ["male"] * 30 + ["female"] * 28 + ["M", "Male"],  # 1
+        "site": ["A"] * 20 + ["B"] * 18 + ["C"] * 16 + ["D", "E", "F"] * 2,  # 3 and "other"
+        "kind": ["a", "b", "c"] * 20,  # 2
+        "smoker": ["yes", "no"] * 30,  # 1
+    }
+    others = {name: np.array(values, dtype=object) for name, values in words.items()}
+    kinds = dict.fromkeys(others, "categorical")
+    problem = make(np.zeros((60, 1)), np.arange(60) % 2, kinds=kinds, others=others)
+    assert _count_parameters(problem) == 1 + 1 + 3 + 2 + 1

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ from tamis.comparison.checks.check import Check
 from tamis.comparison.decisions import at_frequencies
 from tamis.comparison.scores import effective_sizes
 from tamis.tables.errors import counted
+from tamis.tables.rare import Pool
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
@@ -114,9 +116,13 @@ def check_events(comparison: Comparison) -> Iterator[Check]:
 
 def _count_parameters(problem: Problem) -> int:
     """Columns that a regression would weigh: one fewer than its categories for a category."""
-    preparation = problem.preparation
-    many = [known for known in preparation.categories.values() if len(known) > 1]
-    return len(preparation.sources) - len(many)
+    layout = problem.preparation
+    pools = layout.find_pools(problem.encoded, problem.weights)
+    preparation = replace(layout, pools=pools)
+    sources = np.array(preparation.sources)[~preparation.unused]
+    # The columns of a source add up to 1, unless rare categories are "other".
+    full = [name for name in layout.categories if not pools.get(name, Pool()).is_other]
+    return sources.size - sum(np.count_nonzero(sources == name) > 1 for name in full)
 
 
 def _r_squared(problem, probabilities, c):
