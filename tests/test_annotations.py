@@ -123,3 +123,32 @@ def test_every_room_that_loads_on_first_use_is_tested():
 
 def test_type_checkers_are_told():
     assert (Path(tamis.__file__).parent / "py.typed").exists()
+
+
+EXAMPLE = """
+import numpy as np
+
+from tamis import PanelClassifier, compare, load_model
+
+X, y = np.zeros((40, 3)), np.arange(40) % 2
+comparison = compare(X, y, methods=["centers"])
+method: str = comparison.choice.method
+score: float = comparison.honest_score.score
+labels = comparison.model.predict(X).tolist()
+model = load_model("run")
+required: list[str] = model.required_
+sets = model.predict_set(X, 0.9)
+panel = load_model("panel.json", kind=PanelClassifier)
+support: np.ndarray = panel.support_
+"""
+
+
+@pytest.mark.slow
+def test_documented_examples_pass_a_type_checker(tmp_path, monkeypatch):
+    api = pytest.importorskip("mypy.api")
+    path = tmp_path / "example.py"
+    path.write_text(EXAMPLE, encoding="utf-8")
+    monkeypatch.setenv("MYPYPATH", str(Path(tamis.__file__).parents[1]))
+    words = ["--config-file=", "--follow-imports=silent", "--no-error-summary"]
+    out, err, code = api.run([*words, "--cache-dir", str(tmp_path / "cache"), str(path)])
+    assert (out, err, code) == ("", "", 0)

@@ -449,8 +449,8 @@ def result(right, codes, fold_of, honest, groups=None):
         ),
         folds=folds,
         results=[found],
-        choice=SimpleNamespace(method="centers", place=0),
-        honest_score=honest,
+        recommended=SimpleNamespace(method="centers", place=0),
+        honest=honest,
     )
 
 

@@ -1,6 +1,7 @@
 """`tamis.compare`: the comparison as a function."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -343,3 +344,12 @@ def test_wrong_calls(options, message):
 def test_labels_are_needed():
     with pytest.raises(ValueError, match="y is missing"):
         compare(make_frame()[0])
+
+
+def test_without_a_finished_method_the_recommendation_says_why():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    comparison = compare(X, y, methods=["centers", "most-frequent"], cv=2, repeats=1)
+    nothing = replace(comparison, recommended=None, honest=None, unfinished=["centers"])
+    for name in ("choice", "honest_score", "final_choice", "clinical"):
+        with pytest.raises(ValueError, match=r"not finished: \['centers'\]"):
+            getattr(nothing, name)

@@ -77,7 +77,7 @@ def test_ctrl_c_in_the_honest_score_keeps_the_model(monkeypatch):
 
     monkeypatch.setattr("tamis.comparison.run.estimate", stop)
     comparison = compare(make(*blobs(40, 3)), Settings(("centers",), n_folds=2))
-    assert comparison.why_stopped == "stopped" and comparison.honest_score is None
+    assert comparison.why_stopped == "stopped" and comparison.honest is None
     assert comparison.metrics["not_described"]["honest_score"] == "stopped before it was done"
     assert comparison.table_model(comparison.choice).method == "centers"
     assert "without an honest score" in repr(comparison)

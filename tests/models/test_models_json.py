@@ -20,7 +20,7 @@ from tamis import (
     SparseCenterClassifierCV,
 )
 from tamis._base.records import Record, plain
-from tamis.models import PrivacyWarning, holds_training_rows, save_model
+from tamis.models import PrivacyWarning, holds_training_rows, load_model, save_model
 from tamis.models.saving import digest, read_model
 from tamis.tables import InputError
 from tests.models.families import MODELS, assert_predict_alike, assert_same, data, fitted
@@ -45,6 +45,14 @@ def rewritten(path, change):
         content["digest"] = digest(content)
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
+
+
+def test_a_model_of_another_class_than_was_asked_for_is_refused(path):
+    model = SparseCenterClassifier(2).fit(*data())
+    save_model(model, path)
+    assert isinstance(load_model(path, kind=SparseCenterClassifier), SparseCenterClassifier)
+    with pytest.raises(InputError, match="holds a SparseCenterClassifier, not a Landmark"):
+        load_model(path, kind=LandmarkClassifier)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -66,7 +66,7 @@ def run(options):
         )
     for name, message in comparison.failed.items():
         say(f"{name} failed on these data: {message}")
-    if comparison.choice is None:
+    if comparison.recommended is None:
         say("No method was finished, so there is nothing to recommend yet.")
     elif not conclude(comparison, comparison.final_choice, folder, options, start, about=about):
         comparison.why_stopped = "stopped"
@@ -74,7 +74,7 @@ def run(options):
         _say_how_to_resume(comparison, folder)
     if folder is None:
         say("Nothing was saved because -o RUN was not given.")
-    return 1 if comparison.why_stopped or comparison.choice is None else 0
+    return 1 if comparison.why_stopped or comparison.recommended is None else 0
 
 
 class _Reporter(Callback):

@@ -31,7 +31,7 @@ def run(options):
     path = check_output(options.output, *read) or folder.path / "report.html"
     about = read_about(options.about)
     comparison = compare_again(folder, words)
-    if comparison.choice is None:
+    if comparison.recommended is None:
         raise InputError(
             f"{folder.path} has no finished method yet, so there is nothing to report; repeat its "
             "tamis fit to finish it."

@@ -71,7 +71,7 @@ def describe_clinical(comparison: Comparison) -> dict[str, Any]:
     if "time" in comparison.held_out:
         later = comparison.held_out["time"]
         add("time_order", lambda: _time_order(comparison, rows, later))
-    made = None if comparison.honest_score is None else comparison.honest_score.predictions
+    made = None if comparison.honest is None else comparison.honest.predictions
     if made is not None:
         if settings.misclassification is not None:
             costs = np.array(settings.misclassification)
@@ -210,7 +210,7 @@ def _time_order(comparison: Comparison, rows: Rows, held_out: HeldOut) -> dict[s
         "is": "each block is predicted by a model that was chosen and trained on earlier rows; "
         "the interval takes rows as independent",
     }
-    honest = comparison.honest_score.predictions if comparison.honest_score else None
+    honest = comparison.honest.predictions if comparison.honest else None
     if honest is not None and described["score"] is not None:
         labels, p = honest.labels[held_out.rows], honest.probabilities[held_out.rows]
         lost = some.drawn_scores(labels, p) - some.drawn_scores(made.labels, made.probabilities)

@@ -350,7 +350,7 @@ def compare_table(
     comparison.streamed = streamed
     failed = comparison.not_described
     failed |= prepared.not_described
-    if comparison.choice is not None:
+    if comparison.recommended is not None:
         if kept is not None and kept.limits_questions and not only_finished:
             comparison.find_questions()
         try:

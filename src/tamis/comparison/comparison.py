@@ -61,10 +61,10 @@ class Comparison:
         Methods that were not run because they would take too long, with estimated seconds.
     candidates : Candidates or None
         All levels of the finished methods.
-    choice : Choice or None
-        The recommended method and level; None where no method was finished.
-    honest_score : Honest or None
-        Score of the whole procedure, with its 95 % interval.
+    recommended : Choice or None
+        As `choice`; None where no method was finished.
+    honest : Honest or None
+        As `honest_score`; None where there is none.
     held_out : dict of str to HeldOut
         Predictions of "batch", one held out at a time, and of "time", by earlier rows.
     learning_curve, assay : dict or None
@@ -107,8 +107,8 @@ class Comparison:
     failed: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, float] = field(default_factory=dict)
     candidates: Candidates | None = None
-    choice: Choice | None = None
-    honest_score: Honest | None = None
+    recommended: Choice | None = None
+    honest: Honest | None = None
     held_out: dict[str, HeldOut] = field(default_factory=dict)
     learning_curve: dict[str, Any] | None = None
     assay: dict[str, Any] | None = None
@@ -140,15 +140,32 @@ class Comparison:
     @property
     def chosen(self) -> tuple[MethodResult, int]:
         """Result and place of the choice."""
-        choice = self._require_choice()
+        choice = self.choice
         result = self.result(choice.method)
         assert result is not None
         return result, choice.place
 
     @property
+    def choice(self) -> Choice:
+        """The recommended method and level; ValueError where no method was finished."""
+        if self.recommended is None:
+            raise ValueError(
+                "No method was finished, so there is no recommendation. Failed: "
+                f"{self.failed or 'none'}; not finished: {self.unfinished or 'none'}."
+            )
+        return self.recommended
+
+    @property
+    def honest_score(self) -> Honest:
+        """Score of the whole procedure, with its 95 % interval; ValueError where there is none."""
+        if self.honest is None:
+            raise ValueError(f"There is no honest score of the {self.choice.method} models.")
+        return self.honest
+
+    @property
     def final_choice(self) -> Choice:
         """The choice of the calibration rows, if they made one; otherwise `choice`."""
-        choice = self._require_choice()
+        choice = self.choice
         questions = None if self.kept is None else self.kept.questions
         return choice if questions is None or questions.choice is None else questions.choice
 
@@ -179,7 +196,7 @@ class Comparison:
         With "score" and "standard_error", and "added" with its "added_standard_error", from paired
         predictions; None where no columns are kept. Scores were used to select the model.
         """
-        return None if self.choice is None else kept_alone(self, self.choice)
+        return None if self.recommended is None else kept_alone(self, self.recommended)
 
     @property
     def features(self) -> Any:
@@ -299,20 +316,12 @@ class Comparison:
         }
         self.kept.test_questions(models, result, names)
 
-    def _require_choice(self) -> Choice:
-        if self.choice is None:
-            raise ValueError(
-                "No method was finished, so there is no recommendation. Failed: "
-                f"{self.failed or 'none'}; not finished: {self.unfinished or 'none'}."
-            )
-        return self.choice
-
     # Reports.
 
     @property
     def metrics(self) -> dict:
         """All results as plain values: the content of `metrics.json`."""
-        if self.choice is None:
+        if self.recommended is None:
             metrics = summarise(self, None, [])
             if self.kept is not None:
                 self.kept.conclude(metrics)
@@ -348,14 +357,14 @@ class Comparison:
         return import_module("tamis.report.page").write_report(self, path, **options)
 
     def __repr__(self):
-        if self.choice is None:
+        if self.recommended is None:
             return f"Comparison({self.name}: no method was finished)"
-        choice, honest = self.final_choice, self.honest_score
+        choice, honest = self.final_choice, self.honest
         told = f"{self.name}: {choice.method}, {choice.n_features:.3g} feature"
         told += "" if choice.n_features == 1 else "s"
         if honest is None:
             return f"Comparison({told}, without an honest score)"
-        if choice != self.choice:  # the honest score is of another model
+        if choice != self.recommended:  # the honest score is of another model
             return f"Comparison({told}, chosen by the calibration rows)"
         score = f"{honest.score:.3f} [{honest.low:.3f}, {honest.high:.3f}]"
         return f"Comparison({told}, {self.settings.scoring} {score})"
@@ -373,7 +382,7 @@ class Comparison:
         Plain values under "left_out_batches", "time_order", "subgroups", "misclassification",
         "learning_curve" and "assay", as far as they were asked for.
         """
-        self._require_choice()
+        assert self.chosen  # raises without a recommendation
         return describe_clinical(self)
 
     @cached_property

@@ -84,7 +84,7 @@ def fit_model(comparison: Comparison, choice: Choice) -> Fitted:
     metrics = summarise(comparison, choice, records)
     metrics["not_described"] = dict(_PENDING)
     if comparison.kept is not None:
-        comparison.kept.conclude(metrics, model, choice, comparison.choice)
+        comparison.kept.conclude(metrics, model, choice, comparison.recommended)
     model.scores = {
         name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
     }
@@ -159,7 +159,7 @@ def save_first(
     if predictions:
         # Those of an earlier run would not belong to this model.
         (folder.path / "predictions.csv").unlink(missing_ok=True)
-    if predictions and comparison.honest_score is not None:
+    if predictions and comparison.honest is not None:
 
         def write():
             folder.write_predictions(tabulate(comparison), guard)

@@ -101,7 +101,7 @@ def summarise(comparison, choice, records):
         "checks": [
             check.as_dict()
             for check in comparison.checks
-            if check.about == "data" or choice in (None, comparison.choice)
+            if check.about == "data" or choice in (None, comparison.recommended)
         ],
         "left_out": {
             name: {"estimated_seconds": float(t)} for name, t in comparison.left_out.items()
@@ -129,7 +129,7 @@ def describe_model(comparison, choice, point):
     """How good one level of a method is; `point` is its row of the path."""
     problem, settings = comparison.problem, comparison.settings
     result = next(r for r in comparison.results if r.method.name == choice.method)
-    at, recommended = choice.place, choice == comparison.choice
+    at, recommended = choice.place, choice == comparison.recommended
     classes, weights = problem.classes, problem.weights
     # Each repeat predicts every row once; the predictions of all repeats are pooled.
     n_repeats = result.labels.shape[1]
@@ -167,8 +167,8 @@ def describe_model(comparison, choice, point):
     for row in described["per_class"].values():
         row["rows"] //= n_repeats
     if recommended:
-        if comparison.honest_score is not None:  # otherwise "not_described" says why
-            described["honest_score"] = _honest(comparison.honest_score, settings)
+        if comparison.honest is not None:  # otherwise "not_described" says why
+            described["honest_score"] = _honest(comparison.honest, settings)
     elif comparison.without:
         described["without"] = list(comparison.without)
         described["selection_score"]["is"] = (
@@ -287,7 +287,7 @@ def _threshold(comparison, result, at, described):
 
 def tabulate_paths(comparison):
     """One row per method and level, as columns: see `Comparison.table`."""
-    choice = comparison.choice
+    choice = comparison.recommended
     chosen = None if choice is None else (choice.method, choice.place)
     told = ("level", "features_overall", "features_per_sample", "cost_per_sample")
     rows = [

@@ -65,7 +65,7 @@ def tabulate(comparison: Comparison) -> dict[str, Any]:
     columns : dict of str to list
         See `Comparison.honest_predictions`.
     """
-    honest, table, problem = comparison.honest_score, comparison.data, comparison.problem
+    honest, table, problem = comparison.honest, comparison.data, comparison.problem
     if honest is None or honest.predictions is None or table is None:
         raise InputError("there are no honest predictions, because there is no honest score.")
     made, labels = honest.predictions, problem.classes.tolist()

@@ -251,14 +251,14 @@ def run(
     ]
     if any(not result.method.is_baseline for result in comparison.results):
         comparison.candidates = Candidates.of(comparison.results, problem, settings)
-        comparison.choice = comparison.candidates.choice()
+        comparison.recommended = comparison.candidates.choice()
         try:
             _add_scores(comparison, planned, done)
             if why_stopped is None:
                 _ask_more(comparison, do, done, is_over=lambda: not start(None))
         except KeyboardInterrupt:
             comparison.why_stopped = "stopped"
-            if comparison.honest_score is None:
+            if comparison.honest is None:
                 comparison.not_described["honest_score"] = "stopped before it was done"
         wants_assay = settings.assay_cv is not None or settings.assay_cvs
         lacks_assay = comparison.assay is None and "assay" not in comparison.not_described
@@ -308,7 +308,7 @@ def _score_honestly(comparison, tasks, done):
 def _add_scores(comparison, planned, done):
     """Honest score, batches, times and permutations, each of which may fail alone."""
     failed = comparison.not_described
-    comparison.honest_score = attempt(
+    comparison.honest = attempt(
         failed, "honest_score", partial(_score_honestly, comparison, planned.tasks, done)
     )
     for stage in dict.fromkeys(split.stage for split in planned.splits):

@@ -151,7 +151,7 @@ class Binary:
 
         Copies of a row count once together.
         """
-        honest, problem = comparison.honest_score, comparison.problem
+        honest, problem = comparison.honest, comparison.problem
         if honest is None or honest.predictions is None:
             raise ValueError("The comparison has no honest predictions: no method was finished.")
         classes = np.asarray(problem.classes)

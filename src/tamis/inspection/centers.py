@@ -150,7 +150,7 @@ class CentersDisplay:
         -------
         display : CentersDisplay
         """
-        choice = comparison.choice
+        choice = comparison.recommended
         if choice is None:
             raise ValueError("No method was finished, so there is no model to show.")
         records, problem = comparison.fitted(choice)[1], comparison.problem

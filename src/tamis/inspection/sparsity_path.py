@@ -143,7 +143,7 @@ class SparsityPathDisplay:
             curves.append(
                 Curve.of(method.title, sizes, result.scores, result.errors, method.is_baseline)
             )
-            choice = comparison.choice
+            choice = comparison.recommended
             if choice is not None and choice.method == method.name:
                 chosen = float(sizes[choice.place]), float(result.scores[choice.place])
         display = cls(

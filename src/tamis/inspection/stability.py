@@ -148,7 +148,7 @@ class StabilityDisplay:
         -------
         display : StabilityDisplay
         """
-        choice = comparison.choice
+        choice = comparison.recommended
         if choice is None:
             raise ValueError("No method was finished, so there are no frequencies to show.")
         result, place = comparison.chosen

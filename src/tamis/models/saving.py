@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import warnings
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,6 +19,8 @@ from tamis.tables.table_classifier import TableClassifier
 from tamis.tables.table_model import TableModel
 
 __all__ = ["load_model", "make_document", "read_model", "save_model"]
+
+Kind = TypeVar("Kind")
 
 FORMAT, FORMAT_VERSION = "tamis-model", 2
 _EXTENSIONS = {".json": "json", ".json.gz": "json", ".skops": "skops"}
@@ -98,7 +100,17 @@ def make_document(model: TableModel | BaseEstimator) -> dict[str, Any]:
     return document | {"digest": digest(document)}
 
 
-def load_model(path: str | os.PathLike[str], max_bytes: int = LARGEST) -> Any:
+@overload
+def load_model(
+    path: str | os.PathLike[str], max_bytes: int = ..., *, kind: None = ...
+) -> TableClassifier: ...
+@overload
+def load_model(
+    path: str | os.PathLike[str], max_bytes: int = ..., *, kind: type[Kind]
+) -> Kind: ...
+def load_model(
+    path: str | os.PathLike[str], max_bytes: int = LARGEST, *, kind: type | None = None
+) -> Any:
     """Read a model that `save_model`, `tamis fit` or `Comparison.save` wrote.
 
     Nothing in the file is executed. It can only name classes of tamis, each of which checks the
@@ -111,6 +123,9 @@ def load_model(path: str | os.PathLike[str], max_bytes: int = LARGEST) -> Any:
         not from its name.
     max_bytes : int, default=4 GiB
         A file larger than this, after decompression, raises an error.
+    kind : class or None
+        Class of the model, such as `PanelClassifier`; another one raises an error. None: of any
+        class. Type checkers then expect a `TableClassifier`, as a run has.
 
     Returns
     -------
@@ -126,7 +141,10 @@ def load_model(path: str | os.PathLike[str], max_bytes: int = LARGEST) -> Any:
             )
         path = os.path.join(path, "model.json")
     model = read_model(path, max_bytes)
-    return TableClassifier.from_model(model) if isinstance(model, TableModel) else model
+    model = TableClassifier.from_model(model) if isinstance(model, TableModel) else model
+    if kind is not None and not isinstance(model, kind):
+        raise InputError(f"{path} holds a {type(model).__name__}, not a {kind.__name__}.")
+    return model
 
 
 def read_model(path: str | os.PathLike[str], max_bytes: int = LARGEST) -> Any:

@@ -73,8 +73,8 @@ def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
     -------
     rows : Rows
     """
-    problem, honest = comparison.problem, comparison.honest_score
-    found = None if honest is None or choice != comparison.choice else honest.predictions
+    problem, honest = comparison.problem, comparison.honest
+    found = None if honest is None or choice != comparison.recommended else honest.predictions
     if found is not None:
         probabilities, labels = found.probabilities, found.labels
     else:
@@ -161,7 +161,7 @@ def describe_classes(
         "thresholds": _THRESHOLDS.tolist(),
         "has_groups": problem.groups is not None,
         "is_honest": rows.is_honest,
-        "is_nested": bool(comparison.honest_score and comparison.honest_score.is_nested),
+        "is_nested": bool(comparison.honest and comparison.honest.is_nested),
         "is_balanced": problem.balanced,
         "by_cost": by_cost,
     }

@@ -79,7 +79,7 @@ def _describe_level(comparison, result, at, run, place_of):
     band = comparison.lower_band[comparison.candidates.place(result.method.name, at)]
     low = None if np.isnan(band) else round(float(band), 6)
     sizes = result.per_sample if result.method.asks else result.overall
-    chosen = comparison.choice
+    chosen = comparison.recommended
     is_chosen = chosen is not None and (chosen.method, chosen.place) == (result.method.name, at)
     return {
         "label": count(float(sizes[at])),

@@ -82,7 +82,7 @@ def check_events(comparison: Comparison) -> Iterator[Check]:
     ------
     check : Check
     """
-    problem, honest = comparison.problem, comparison.honest_score
+    problem, honest = comparison.problem, comparison.honest
     if honest is None or honest.predictions is None:
         return
     n_parameters = _count_parameters(problem)

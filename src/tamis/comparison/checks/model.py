@@ -50,7 +50,7 @@ def check_model(comparison):
     panel = panel[np.argsort(-shares[panel], kind="stable")][:_MOST_FEATURES]
     checks = [*redundant_panel(problem, panel)]
     checks += edge_of_path(result, place, problem.n_features, settings.tolerance)
-    honest = comparison.honest_score
+    honest = comparison.honest
     if honest is not None and honest.predictions is not None:
         checks += miscalibration(problem, honest.predictions.probabilities)
     held_out = comparison.clinical.get("left_out_batches")

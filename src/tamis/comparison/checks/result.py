@@ -63,7 +63,7 @@ def _chance(comparison):
     model to those of a constant. So where one of them is at work, the ranking of the rows by their
     probabilities is tested, which no threshold changes.
     """
-    problem, settings, honest = comparison.problem, comparison.settings, comparison.honest_score
+    problem, settings, honest = comparison.problem, comparison.settings, comparison.honest
     if honest is None:
         return
     level = chance_level(problem.codes, settings.scoring, problem.weights)
@@ -129,7 +129,7 @@ def _disagreement(comparison):
 
     A sample group is in one fold: it counts as one row, correct if most of its rows are.
     """
-    problem, choice = comparison.problem, comparison.choice
+    problem, choice = comparison.problem, comparison.recommended
     result = next(r for r in comparison.results if r.method.name == choice.method)
     folds = [fold for fold in comparison.folds if fold.repeat == 0]
     right = result.labels[choice.place, 0] == problem.codes
