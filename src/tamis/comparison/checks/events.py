@@ -122,7 +122,7 @@ def _count_parameters(problem: Problem) -> int:
     sources = np.array(preparation.sources)[~preparation.unused]
     # The columns of a source add up to 1, unless rare categories are "other".
     full = [name for name in layout.categories if not pools.get(name, Pool()).is_other]
-    return sources.size - sum(np.count_nonzero(sources == name) > 1 for name in full)
+    return int(sources.size) - sum(bool((sources == name).sum() > 1) for name in full)
 
 
 def _r_squared(problem, probabilities, c):
