@@ -198,18 +198,16 @@ def judging_folds(
 ) -> NDArray[np.int64]:
     """Folds that judge models; the parameters are those of `content_folds`.
 
-    Where a class has fewer distinct rows than there are folds (a single yes/no question), folds of
-    distinct rows would train models that know nothing of most of the class. Equal rows are
-    coincidences then, and go to the folds in turn, so here a weight of 2 is not the row twice.
+    Where there are no more distinct rows than folds (a single yes/no question), folds of distinct
+    rows would train models that know nothing of most of a class. Equal rows are coincidences
+    then, and go to the folds in turn, so here a weight of 2 is not the row twice.
     """
-    folds = content_folds(X, codes, n_folds, groups, seed, keys)
-    turn = 0
-    for c in np.unique(codes) if groups is None else ():
-        rows = np.flatnonzero(codes == c)
-        if np.unique(folds[rows]).size < min(n_folds, rows.size):
-            rows = rows[np.argsort(folds[rows], kind="stable")]  # equal rows side by side
-            folds[rows] = (turn + np.arange(rows.size)) % n_folds
-            turn += rows.size
+    keys = row_keys(X) if keys is None else keys
+    n_distinct = np.unique(keys).size
+    if groups is not None or n_distinct > n_folds or n_distinct == codes.size:
+        return content_folds(X, codes, n_folds, groups, seed, keys)
+    folds = np.empty(codes.size, dtype=np.int64)
+    folds[np.lexsort((keys, codes))] = np.arange(codes.size) % n_folds
     return folds
 
 
