@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.datasets import load_wine
 from sklearn.feature_selection import RFE
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -181,3 +182,16 @@ def test_words_get_long_panels_that_stay_sparse(monkeypatch):
         probabilities = trained.predict(X, X)[0]
         assert probabilities.shape == (len(levels), 300, 2)
         assert trained.model(len(levels) - 1).n_features_ >= 50
+
+
+@pytest.mark.slow
+def test_neither_units_nor_the_order_of_columns_change_a_comparison_of_panels():
+    X, y = load_wine(return_X_y=True)
+    rng = np.random.default_rng(3)
+    columns, units = rng.permutation(13), np.exp(3 * rng.normal(size=13))
+    scores = []
+    for values in (X, (X * units)[:, columns]):
+        table = compare(values, y, methods=["panel"], repeats=1, max_features=3).table
+        # The random forest, which is compared too, draws columns by their places.
+        scores.append(np.asarray(table["score"])[np.asarray(table["method"]) == "panel"])
+    assert_allclose(scores[0], scores[1])
