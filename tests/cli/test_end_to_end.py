@@ -114,7 +114,9 @@ def plain(tmp_path_factory):
 def test_the_commands_after_the_fit_as_processes(plain, tmp_path, tamis):
     file, run = plain
     output = tmp_path / "predictions.csv"
-    assert call("predict", run, file.path, "-o", output) == (0, "", "")
+    code, out, err = call("predict", run, file.path, "-o", output)
+    assert (code, out) == (0, "") and err.startswith("tamis: probabilities are for")
+    assert err.count("\n") == 1
     assert output.read_text(encoding="utf-8") == tamis("predict", run, file.path)[1]
     code, out, err = call("evaluate", run, file.path)
     assert code == 0 and "balanced accuracy" in out and "Traceback" not in err
@@ -122,7 +124,8 @@ def test_the_commands_after_the_fit_as_processes(plain, tmp_path, tamis):
     told = (tmp_path / "told.json").read_text(encoding="utf-8")
     assert code == 0 and json.loads(out) == json.loads(told)
     code, out, err = call("explain", run, file.path)
-    assert (code, err) == (0, "") and out.startswith("row,prediction,probability,runner_up")
+    assert code == 0 and out.startswith("row,prediction,probability,runner_up")
+    assert err.startswith("tamis: Probabilities hold where") and err.count("\n") == 1
     code, _, err = call("export", run, "--to", "json", "-o", tmp_path / "model.json")
     assert (code, err) == (0, "")
     assert tamis("predict", tmp_path / "model.json", file.path)[1] == output.read_text()
