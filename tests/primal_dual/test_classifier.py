@@ -128,8 +128,10 @@ def test_auto_rho_is_twice_the_mean_class_size():
     X, y = make_data(sizes=[30, 10, 5])
     assert fit(X, y).rho_ == pytest.approx(30.0)
     assert fit(X, y, class_weight=None).rho_ == pytest.approx(30.0)
-    weight = np.linspace(0.5, 2, y.size)
-    assert fit(X, y, weight).rho_ == pytest.approx(2 * weight.sum() / 3)
+    counts = np.arange(y.size) % 4
+    assert fit(X, y, counts).rho_ == pytest.approx(2 * counts.sum() / 3)
+    relative = np.linspace(0.5, 2, y.size)
+    assert fit(X, y, relative).rho_ == pytest.approx(30.0)
 
 
 def test_a_number_is_the_rho_of_the_paper():

@@ -20,6 +20,7 @@ from tests.oracles.selectors import (
     multinomial_log_likelihood,
     multinomial_parameters,
 )
+from tests.oracles.weights import as_read
 
 BOTH = pytest.mark.parametrize("likelihood", ["multinomial", "bernoulli"])
 
@@ -96,8 +97,8 @@ def test_bernoulli_parameters_of_the_oracle_are_feasible_and_the_most_likely(n_c
 def test_bernoulli_support_is_globally_optimal(problem):
     X, y, weight, k = problem
     found = SparseNaiveBayesSelector(k, likelihood="bernoulli").fit(X, y, sample_weight=weight)
-    best = best_log_likelihood(X, y, k, "bernoulli", weight)
-    achieved = log_likelihood(X, y, np.flatnonzero(found.support_), "bernoulli", weight)
+    best = best_log_likelihood(X, y, k, "bernoulli", as_read(weight))
+    achieved = log_likelihood(X, y, np.flatnonzero(found.support_), "bernoulli", as_read(weight))
     assert_allclose(achieved, best, atol=1e-9)
     assert_allclose(found.log_likelihood_, best, atol=1e-9)
     assert found.upper_bound_ == found.log_likelihood_
@@ -110,8 +111,8 @@ def test_multinomial_support_is_globally_optimal_on_counts_and_on_binary_data(pr
     X, y, weight, k = problem
     X[0, 0] = 1.0  # at least one count
     found = SparseNaiveBayesSelector(k).fit(X, y, sample_weight=weight)
-    best = best_log_likelihood(X, y, k, "multinomial", weight)
-    achieved = log_likelihood(X, y, np.flatnonzero(found.support_), "multinomial", weight)
+    best = best_log_likelihood(X, y, k, "multinomial", as_read(weight))
+    achieved = log_likelihood(X, y, np.flatnonzero(found.support_), "multinomial", as_read(weight))
     assert_allclose(achieved, best, atol=1e-9)
     assert_allclose(found.log_likelihood_, best, atol=1e-9)
     assert found.gap_ == 0
@@ -124,8 +125,8 @@ def test_the_dual_alone_brackets_the_optimum(problem):
     X, y, weight, k = problem
     X[0, 0] = 1.0
     found = SparseNaiveBayesSelector(k, max_nodes=0).fit(X, y, sample_weight=weight)
-    best = best_log_likelihood(X, y, k, "multinomial", weight)
-    achieved = log_likelihood(X, y, np.flatnonzero(found.support_), "multinomial", weight)
+    best = best_log_likelihood(X, y, k, "multinomial", as_read(weight))
+    achieved = log_likelihood(X, y, np.flatnonzero(found.support_), "multinomial", as_read(weight))
     assert_allclose(found.log_likelihood_, achieved, atol=1e-9)
     assert achieved <= best + 1e-9
     assert best <= found.upper_bound_ + 1e-9
@@ -159,7 +160,7 @@ def test_bound_of_two_classes_is_the_minimum_of_the_one_dimensional_dual(k, seed
     bound = SparseNaiveBayesSelector(k, max_nodes=0).fit(X, y, sample_weight=weight).upper_bound_
 
     def dual(a):
-        return multinomial_dual(X, y, k, (1 - a, a), weight)
+        return multinomial_dual(X, y, k, (1 - a, a), as_read(weight))
 
     least = minimize_scalar(dual, bounds=(0, 1), method="bounded", options={"xatol": 1e-12}).fun
     assert_allclose(bound, least, atol=1e-6)
