@@ -62,6 +62,19 @@ def test_the_intercept_tells_the_prevalence_from_the_rest():
     assert moved["slope"]["value"] == pytest.approx(usual["slope"]["value"])
 
 
+def test_probabilities_very_near_0_and_1_count_as_they_are_at_every_prevalence():
+    y, p = rows()
+    odds = np.append(logit(p), [-24.0, -20.0, 18.0, 24.0])
+    y = np.append(y, [True, False, False, True])
+    free = LogisticRegression(C=np.inf, tol=1e-10).fit(odds[:, None], y)
+    fixed = brentq(lambda a: (expit(a + odds) - y).sum(), -5, 5)
+    for prevalence in (y.mean(), 0.02, 0.9):
+        shifted = expit(odds + logit(prevalence) - logit(y.mean()))
+        found = measure_class(y, shifted, name="ill", prevalence=prevalence)
+        assert found["slope"]["value"] == pytest.approx(free.coef_[0, 0], abs=1e-4)
+        assert found["intercept_at_share"]["value"] == pytest.approx(fixed, abs=1e-4)
+
+
 def test_few_events_have_no_smooth_curve():
     y, p = rows(150)
     few = measure_class(y, p, name="ill", prevalence=0.3)

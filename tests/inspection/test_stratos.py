@@ -38,7 +38,7 @@ def net_benefit(y, p, threshold, prevalence):
 
 
 def log_odds(p):
-    p = np.clip(p, 1e-6, 1 - 1e-6)
+    p = np.clip(p, 1e-15, 1 - 1e-15)
     return np.log(p / (1 - p))
 
 

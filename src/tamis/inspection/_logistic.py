@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "SmoothCurve", "log_odds", "recalibrate", "smooth"]
 
 _NORMAL_95 = 1.959963984540054
-_SMALLEST = 1e-6  # probabilities nearer to 0 or 1 count as this one
+# Probabilities nearer to 0 or 1 count as this one: double precision has no more of them near 1.
+_SMALLEST = 1e-15
 _KNOTS = (0.05, 0.35, 0.65, 0.95)
 
 
