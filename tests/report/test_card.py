@@ -8,18 +8,21 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from tamis import DatumWiseClassifier, PanelClassifier, SparseCenterClassifier, TableClassifier
 from tamis.comparison.comparing import compare_table
+from tamis.comparison.decisions import decide_level
 from tamis.comparison.options import Options
 from tamis.report.card import find_positive, make_card
 from tamis.report.card_levels import make_levels
 from tamis.report.card_page import make_card_page
 from tamis.report.card_run import find_experiment, score_card
+from tamis.report.decision_limit import limit_at
 from tamis.report.questionnaire_fields import Field
 from tamis.tables import InputError
 from tamis.tables.frames import as_table
+from tamis.tables.prevalence import find_prevalence
 from tamis.tables.table import Columns, Table
 from tests.report.browser import Browser, needs_browser
 from tests.report.forms import FOREST
@@ -193,6 +196,49 @@ def test_the_card_is_cross_validated_with_its_model(run):
     assert scores.model_area - 0.08 < scores.card_area < 1
     assert scores.card_interval[0] < scores.card_area < scores.card_interval[1]
     assert 0.5 < scores.card_accuracy < 1 and 0.5 < scores.model_accuracy < 1
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"misclassification": {("ill", "well"): 10}},
+        {"min_sensitivity": 0.95},
+        {"scoring": "accuracy"},
+    ],
+    ids=["costs", "threshold", "accuracy"],
+)
+def test_the_scores_of_a_card_are_of_the_decisions_of_the_saved_model(run, asked):
+    data = run[0]
+    options = replace(run[1], positive="ill", **asked)
+    comparison = compare_table(data, options)
+    choice = comparison.find("centers", 3)
+    model = comparison.table_model(choice)
+    scores = score_card(find_experiment(data, options, model), "ill")
+    result = comparison.result("centers")
+    codes = decide_level(result, choice.place, comparison.problem, comparison.settings)
+    labels = comparison.problem.classes[codes[0]]
+    assert scores.model_accuracy == pytest.approx(
+        balanced_accuracy_score(data.y, labels), abs=1e-6
+    )
+    card = make_card(model, data.columns, data.y, positive="ill")
+    told = re.search(
+        r"decides for ill at a risk of ([\d.]+) % or more, which is from (\d+) points on: (.*)\.",
+        make_card_page(card, scores),
+    )
+    limit, points = float(told[1]) / 100, int(told[2])
+    assert card.risk(points - 1) < limit + 5e-3 and card.risk(points) > limit - 5e-3
+
+
+def test_the_limit_of_a_card_moves_with_the_prevalence_unless_it_is_a_cost(card):
+    model, prevalence = card.model, find_prevalence(card.model, {"ill": 0.02})
+    assert limit_at(model, 0, card.prevalence) == pytest.approx(card.prevalence)
+    assert limit_at(model, 0, 0.02) == pytest.approx(0.02)
+    points = [one.split(" points on")[0].rsplit(" ", 1)[1] for one in
+              (make_card_page(card), make_card_page(card.at(prevalence)))]  # fmt: skip
+    assert points[0] == points[1]  # the same rows are called ill
+    costs = np.array([[0.0, 9.0], [1.0, 0.0]])
+    model = replace(model, misclassification=costs, frequencies=np.array([0.4, 0.6]))
+    assert limit_at(model, 0, 0.4) == limit_at(model, 0, 0.02) == pytest.approx(0.1)
 
 
 def test_shuffled_labels_give_no_score(run):

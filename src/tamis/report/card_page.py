@@ -7,10 +7,14 @@ from html import escape
 from string import Template
 from typing import Any
 
+import numpy as np
+
 import tamis
 from tamis.report.card import Card
 from tamis.report.card_run import CardScores
+from tamis.report.decision_limit import limit_at
 from tamis.report.questionnaire_page import asset, security_policy
+from tamis.tables.prevalence import percent, why_not_likeliest
 
 __all__ = ["make_card_page"]
 
@@ -55,6 +59,7 @@ def make_card_page(
         largest=card.largest,
         line=_line(card),
         told=escape(card.told),
+        decides=escape(_decides(card)),
         n_rows=f"{card.n_rows:,}",
         scores="" if scores is None else _scores(scores),
         digest=escape(digest or "without a digest"),
@@ -102,6 +107,28 @@ def _percent(share):
     return f"{100 * share:.0f} %"
 
 
+def _decides(card):
+    """From how many points on the model's decision is for the class, and why there."""
+    model = card.model
+    at = int(np.flatnonzero(model.classes_ == card.positive)[0])
+    limit = limit_at(model, at, card.prevalence)
+    if limit is None:
+        return (
+            f"The model decides between {model.classes_.size} classes, which a card does not; its "
+            "balanced accuracy here is of deciding from the share of the class in training on."
+        )
+    risks = card.risk(np.arange(card.largest + 1))
+    reached = np.flatnonzero(risks >= limit)
+    points = "no sum of points is as much"
+    if reached.size:
+        points = f"from {reached[0]} points on" if reached[0] else "whatever the points"
+    other = 1 - at if model.classes_.size == 2 else at
+    return (
+        f"The model decides for {card.positive} at a risk of {percent(limit)} or more, which is "
+        f"{points}: {why_not_likeliest(model, at, other)}."
+    )
+
+
 def _scores(scores):
     def area(value, interval):
         return f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"
@@ -119,7 +146,8 @@ def _scores(scores):
         '<th scope="col">AUROC (95 % interval)</th>'
         '<th scope="col">Balanced accuracy</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
-        '<p class="faint">AUROC is the area under the ROC curve. Cross-validated on the same '
+        '<p class="faint">AUROC is the area under the ROC curve; balanced accuracy is that of the '
+        "decisions described above. Cross-validated on the same "
         f"{scores.n_folds} folds: features, ranges, "
         "points and rounding were found again in each. The method and the number of features "
         "were chosen on all rows, so both scores are slightly optimistic.</p>"

@@ -19,12 +19,16 @@ from tamis.comparison.run import plan
 from tamis.comparison.scores import area_under_curve, cautious_area
 from tamis.paths.folds import Fold
 from tamis.report.card import learn_card
+from tamis.report.decision_limit import limit_at, own_limit
 from tamis.tables.errors import InputError
 from tamis.tables.table import Table
 from tamis.tables.table_model import TableModel
 from tamis.tables.unusual import observe
 
 __all__ = ["CardScores", "Experiment", "find_experiment", "score_card"]
+
+# A threshold is the probability of a row, which the run keeps in single precision.
+_ROUNDED = 1 - 1e-6
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,9 @@ class CardScores:
     card_interval, model_interval : tuple of float
         Their 95 % confidence intervals.
     card_accuracy, model_accuracy : float
-        Balanced accuracy, if the positive class is predicted from its share in training on.
+        Balanced accuracy of deciding for the positive class where the saved model does: by its
+        threshold, by costs of errors, or by probability. Of several classes, from the share of the
+        class in training on, unless it has a threshold.
     n_folds : int
         Folds times repeats.
     """
@@ -72,6 +78,8 @@ class Experiment:
         Levels of its path.
     place : int
         Which of them is the model's.
+    model : TableModel
+        The saved one.
     """
 
     table: Table
@@ -80,6 +88,7 @@ class Experiment:
     method: Any
     levels: tuple[float, ...]
     place: int
+    model: TableModel
 
 
 def find_experiment(table: Table, options: Options, model: TableModel) -> Experiment:
@@ -106,7 +115,7 @@ def find_experiment(table: Table, options: Options, model: TableModel) -> Experi
             method = next(m for m in (*METHODS, *BASELINES) if m.name == model.method)
             place = task.levels.index(model.level)
             return Experiment(
-                prepared.table, prepared.problem, planned.folds, method, task.levels, place
+                prepared.table, prepared.problem, planned.folds, method, task.levels, place, model
             )
     raise InputError(
         f"these data and options do not give {model.method} at the level of this model; are they "
@@ -126,7 +135,9 @@ def score_card(experiment: Experiment, positive: Any) -> CardScores:
     -------
     scores : CardScores
     """
-    problem, folds = experiment.problem, experiment.folds
+    problem, folds, saved = experiment.problem, experiment.folds, experiment.model
+    at = int(np.flatnonzero(saved.classes_ == positive)[0])
+    limit = own_limit(saved, at)
     y = problem.classes[problem.codes] == positive
     shape = (1 + max(fold.repeat for fold in folds), y.size)
     # The card, then the model.
@@ -137,14 +148,16 @@ def score_card(experiment: Experiment, positive: Any) -> CardScores:
         train, test = (_values(encoded, rows, used) for rows in (fold.train, fold.test))
         card = learn_card(model, train, y[fold.train], positive, weights)
         is_positive = model.classes_ == positive
-        shares = _model_shares(model, test)[:, is_positive].sum(axis=1)
+        shares = saved.tempered(_model_shares(model, test))[:, is_positive].sum(axis=1)
         found = (
-            (card.risk(card.score_values(test)), card.prevalence),
-            (shares, model.priors[is_positive].sum()),
+            (card.risk(card.score_values(test)), limit_at(saved, at, card.prevalence)),
+            (shares, limit),
         )
-        for k, (risk, limit) in enumerate(found):
+        own = card.prevalence, model.priors[is_positive].sum()
+        for k, (risk, least) in enumerate(found):
             risks[k, fold.repeat, fold.test] = risk
-            said[k, fold.repeat, fold.test] = risk >= limit
+            least = own[k] if least is None else least
+            said[k, fold.repeat, fold.test] = risk >= least * _ROUNDED
     weights = np.ones(y.size) if problem.weights is None else problem.weights
     areas = [float(np.mean([_area(y, one, weights) for one in risk])) for risk in risks]
     n_independent = y.size if problem.groups is None else np.unique(problem.groups).size

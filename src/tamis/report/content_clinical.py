@@ -14,6 +14,7 @@ from tamis.comparison.results import calibrate
 from tamis.comparison.scores import area_under_curve, cautious_area, class_table
 from tamis.comparison.spread import Rows as ScoredRows
 from tamis.inspection import rebase
+from tamis.report.decision_limit import own_limit
 
 if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
@@ -130,7 +131,7 @@ def describe_classes(
         parts = (np.flatnonzero(is_positive), np.flatnonzero(~is_positive))
         sizes = [scored.take(some).size_of_all for some in parts]
         low, high = cautious_area(area, sizes)
-        threshold = _threshold(model, c) if c == settings.positive or by_cost else None
+        threshold = own_limit(model, c)
         described.append(
             {
                 "label": str(classes[c]),
@@ -176,19 +177,6 @@ def _brier_scores(comparison, rows, shown):
     limits = np.percentile(np.concatenate(drawn), [2.5, 97.5], axis=0)
     scores = np.average(squares, axis=0, weights=rows.weights)
     return list(zip(scores.tolist(), limits.T.tolist(), strict=True))
-
-
-def _threshold(model, c):
-    """The model's own probability of a class from which on it decides for it; None: a half."""
-    if model.misclassification is None:
-        return model.threshold
-    if model.classes_.size > 2:  # then it depends on the other classes, too
-        return None
-    missed, alarm = model.misclassification[[c, 1 - c], [1 - c, c]]
-    share = alarm / (missed + alarm)
-    if not 0 < share < 1:
-        return share
-    return float(rebase([share], model.frequencies[c], model.priors[c])[0])
 
 
 def _above(probabilities, weights):
