@@ -2,11 +2,15 @@
 
 import io
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tamis.models.saving import digest
+from tamis.models import save_model
+from tamis.models.saving import digest, read_model
+from tamis.tables.table_model import Recalibration
 from tests.cli.conftest import write_csv
 
 
@@ -41,6 +45,40 @@ def test_predict_at_a_prevalence_changes_probabilities_and_no_label(rare, new, t
     np.testing.assert_allclose(shown, np.array(odds) / 9, rtol=1e-6)
     _, _, err = tamis("predict", rare, new, "--prevalence", "0.9")
     assert "10 % are ill and 90 % are well, as stated; labels are not changed" in err
+
+
+def careful(path, saved, **changed):
+    """The file of a model that finds ill rows by a threshold."""
+    save_model(replace(read_model(path), positive="ill", threshold=0.3, **changed), saved)
+    return saved
+
+
+SITE = Recalibration(2.0, np.array([0.4, -0.4]))
+
+
+@pytest.mark.parametrize("words", [[], ["--prevalence", "0.05"], ["--priors", "ill=0.2,well=0.8"]])
+@pytest.mark.parametrize("changed", [{}, {"recalibration": SITE}])
+def test_predict_says_its_threshold_for_the_probabilities_it_writes(
+    rare, new, table, tamis, tmp_path, words, changed
+):
+    model = careful(rare, tmp_path / "careful.json", **changed)
+    rows = table("predict", model, new, *words)
+    _, _, err = tamis("predict", model, new, *words)
+    threshold = float(re.search(r"labels are ill .* at least ([\d.]+), the threshold", err)[1])
+    found = [float(row["p_ill"]) for row in rows if row["prediction"] == "ill"]
+    others = [float(row["p_ill"]) for row in rows if row["prediction"] == "well"]
+    assert max(others) < threshold * 1.005 and min(found) > threshold * 0.995
+    assert ("(0.3 before it is converted)" in err) == bool(words or changed)
+
+
+def test_a_threshold_among_three_classes_is_of_the_model_s_own_probability(three, tamis, tmp_path):
+    data, models = three
+    model = careful(models["centers"], tmp_path / "careful.json")
+    assert (
+        "labels are ill where its probability is at least 0.3" in tamis("predict", model, data)[2]
+    )
+    _, _, err = tamis("predict", model, data, "--prevalence", "ill=0.05")
+    assert re.search(r"its probability for class frequencies of .*33.3 %.* is at least 0.3", err)
 
 
 @pytest.mark.parametrize(

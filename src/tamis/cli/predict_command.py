@@ -12,7 +12,7 @@ from tamis.comparison.folder import find_model
 from tamis.models.standalone.headings import headings, unused_names
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.prediction_sets import check_coverage, join_labels
-from tamis.tables.prevalence import find_prevalence, tell_assumed, tell_shares
+from tamis.tables.prevalence import decides_from, find_prevalence, tell_assumed, tell_shares
 from tamis.tables.unusual import Unusual
 
 __all__ = ["missing_words", "read_new", "read_prevalence", "read_priors", "run"]
@@ -37,10 +37,7 @@ def run(options):
         prevalence = read_prevalence(options.prevalence, model)
     name, chunks = read_new(options, model)
     if model.threshold is not None:
-        say(
-            f"labels are {model.positive} where its probability is at least "
-            f"{model.threshold:.3g}, the threshold of --min-sensitivity"
-        )
+        say(_tell_threshold(model, priors if prevalence is None else prevalence.shares))
     if model.misclassification is not None:
         say("labels are those of the smallest expected cost, by the costs of --misclassification")
     header = headings(model.classes_.tolist())
@@ -60,6 +57,20 @@ def run(options):
     for message in unusual.messages():
         say(message)
     return 0
+
+
+def _tell_threshold(model, shares):
+    """From which probability on a row has the positive class, as the probabilities are shown."""
+    shares = model.priors if shares is None else shares
+    shown = decides_from(model, model.positive_index, shares)
+    told, own = f"labels are {model.positive} where its probability", f"{model.threshold:.3g}"
+    if shown is not None:
+        told += f" is at least {shown:.3g}, the threshold of --min-sensitivity"
+        return told if f"{shown:.3g}" == own else f"{told} ({own} before it is converted)"
+    labels = [str(label) for label in model.classes_.tolist()]
+    if np.abs(shares - model.priors).max() > 1e-9 or model.recalibration is not None:
+        told += f" for class frequencies of {tell_shares(model.priors, labels)}"
+    return f"{told} is at least {own}, the threshold of --min-sensitivity"
 
 
 def _tell_probabilities(model, priors, prevalence):
