@@ -332,3 +332,12 @@ def test_recalibration_replaces_no_input_and_takes_no_priors(models, new, tmp_pa
     words = ["--recalibrate", path, "--priors", "ill=0.5,well=0.5"]
     refuses("evaluate", models["panel"], new, *words, match="omit --priors")
     assert not path.exists()
+
+
+def test_the_notes_of_the_report_point_to_no_single_row(run_folder, tmp_path, evaluate):
+    rows = make_rows(41, 1)
+    rows[3][2] = "1234.5"
+    told, _ = evaluate(run_folder, write_csv(tmp_path / "far.csv", HEADER, rows))
+    assert any("dose (1; " in note for note in told["data"]["notes"])
+    assert any(note.endswith("dose (fewer than 5)") for note in told["data"]["notes_without_rows"])
+    assert not any("dose (1" in note for note in told["data"]["notes_without_rows"])

@@ -419,10 +419,20 @@ def test_detection_limits_are_told_by_class_and_site():
     (told,) = limited(0.3)
     assert (told.code, told.level) == ("detection-limits", "note")
     assert "read as half of the limit" in told.sentence
-    assert "crp 30 % (<0.1, <0.5); by class: ill 30 % (<0.1), well 30 % (<0.1, <0.5); " in (
-        told.sentence
-    )
-    assert "by site: A 60 % (<0.1, <0.5), B 0 %" in told.sentence
+    assert "crp 30 % (<0.1); by class: ill 30 % (<0.1), well 30 % (<0.1); " in told.sentence
+    assert "by site: A 60 % (<0.1), B 0 %" in told.sentence
+
+
+def test_detection_limits_of_few_rows_are_not_told():
+    words = np.full(100, None, dtype=object)
+    words[:20], words[20:23], words[98:] = "<0.1", ">10", ">90"
+    sites = np.array(["A"] * 20 + ["B"] * 78 + ["C"] * 2)
+    columns = Columns(np.random.default_rng(0).random((100, 1)), np.array(["crp"]), {})
+    missing = MissingWords(below_detection="half", limited=["crp"])
+    table = Table(columns, {}, sites, batches=sites, limits={"crp": words}, missing=missing)
+    (told,) = check_limits(table)
+    assert "crp 25 % (<0.1); " in told.sentence
+    assert "by site: A 100 % (<0.1), B fewer than 5 values." in told.sentence
 
 
 def test_a_column_of_mostly_limits_is_a_warning():

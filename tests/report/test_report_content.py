@@ -249,7 +249,7 @@ def test_an_external_validation_stands_beside_the_internal_one(comparison, conte
     )
     scored = {"score": 0.7, "interval_95": [0.6, 0.8]}
     report = {
-        "data": {"name": "b.csv", "rows": half, "classes": {"ill": 15}, "notes": ["age moved"]},
+        "data": {"name": "b.csv", "rows": half, "classes": {"ill": 15}, "notes": []},
         "model": {"digest": content["reproduce"]["model_digest"]},
         "scoring": "balanced_accuracy",
         "scores": {"balanced_accuracy": scored, "roc_auc": scored},
@@ -257,6 +257,7 @@ def test_an_external_validation_stands_beside_the_internal_one(comparison, conte
         "cross_validated": None,
         "by_class": {"ill": measured},
     }
+    report["data"]["notes_without_rows"] = ["age moved"]
     told = make_content(comparison, evaluations=[report])
     (one,) = told["evaluations"]
     (ill,) = one["measured"]

@@ -7,7 +7,7 @@ from sklearn.metrics import brier_score_loss, recall_score
 from tamis import compare
 from tamis.report.content import make_content
 from tamis.report.content_clinical import predicted_rows
-from tamis.report.content_parts import describe_parts, hide_few
+from tamis.report.content_parts import describe_parts, hide_counts, hide_few
 from tamis.report.page import render
 from tamis.report.page_pictures import NONE, draw_pictures
 from tests.report.test_report_content import NO_PICTURES
@@ -62,8 +62,8 @@ def test_sites_periods_and_subgroups_have_scores_and_rates(comparison, content):
     assert [row["name"] for row in sexes["rows"]] == ["all rows", "M", "female", "male"]
     assert {table["positive"] for table in content["by_part"]} == {"well"}
     made, patients = comparison.honest_predictions, make_patients()
-    some = made[patients["sex"].to_numpy() == "female"]
-    row = sexes["rows"][2]
+    some = made[patients["sex"].to_numpy() == "male"]
+    row = sexes["rows"][3]
     for name, label in (("sensitivity", "well"), ("specificity", "ill")):
         found = recall_score(some["label"], some["prediction"], pos_label=label)
         assert row[name][0] == pytest.approx(found)
@@ -125,6 +125,35 @@ def test_two_small_counts_hide_each_other():
     found = {"subgroups": {"all": scored | {"rows": 46}, "columns": {"x": values}}}
     rows = describe_parts(found, include_rows=False)[0]["rows"]
     assert [row["rows"] for row in rows] == [46, "fewer than 5", "fewer than 5", 40]
+
+
+def test_a_hidden_count_cannot_be_computed_from_intervals():
+    rate = {"share": 0.9, "interval_95": [0.7, 0.98]}
+    scored = {"not_scored": None, "score": 0.9, "interval_95": [0.8, 0.97]}
+    scored |= {"sensitivity": rate, "specificity": rate, "positive": "ill"}
+    few = {"not_scored": "fewer than 10 rows", "rows": 4}
+    values = {"a": few, "b": few, "c": scored | {"rows": 20}, "d": scored | {"rows": 40}}
+    found = {"subgroups": {"all": scored | {"rows": 68}, "columns": {"x": values}}}
+    rows = describe_parts(found, include_rows=False)[0]["rows"]
+    # Eight rows are left for two: each has 4, the most that is hidden.
+    assert [row["rows"] for row in rows] == [68, "fewer than 5", "fewer than 5", "not shown", 40]
+    hidden = rows[3]
+    assert (hidden["interval"], hidden["sensitivity"], hidden["specificity"]) == (None, None, None)
+    assert hidden["score"] == 0.9 and hidden["why"] == "not shown"
+    assert rows[4]["interval"] and rows[4]["sensitivity"]
+
+
+@pytest.mark.parametrize(
+    ("note", "told"),
+    [
+        ("values missing: dose (1), age (20)", "values missing: dose (fewer than 5), age (20)"),
+        ("1 row without a label: ignored", "fewer than 5 rows without a label: ignored"),
+        ("3 of 250 rows are alike", "fewer than 5 of 250 rows are alike"),
+        ("13 rows of x3 and 0.3 values", "13 rows of x3 and 0.3 values"),
+    ],
+)
+def test_small_counts_in_sentences_are_hidden(note, told):
+    assert hide_counts(note) == told
 
 
 @pytest.mark.parametrize(("n", "told"), [(0, 0), (1, "fewer than 5"), (4, "fewer than 5"), (5, 5)])

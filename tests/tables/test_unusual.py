@@ -57,6 +57,16 @@ def test_rows_outside_and_new_categories_are_counted(preparation):
     assert "color 'violet' (2), 'pink' (1)" in categories and "sex" not in categories
 
 
+def test_without_rows_nothing_points_to_a_single_one(preparation):
+    unusual = Unusual(preparation)
+    colors = ["violet"] * 6 + ["pink"] * 2
+    unusual.add(make_table([70] + [40] * 7, colors, ["m"] * 8))
+    first, ranges, categories = unusual.messages(with_rows=False)
+    assert first.startswith("8 of 8 rows")
+    assert ranges.endswith("age (fewer than 5)")
+    assert categories.endswith("color 'violet' (6), categories of fewer than 5 rows each")
+
+
 def test_usual_rows_need_no_message(preparation):
     unusual = Unusual(preparation)
     unusual.add(make_table([30, 50], ["red", "green"], ["m", "f"]))

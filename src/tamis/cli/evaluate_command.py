@@ -75,6 +75,11 @@ def run(options):
         "is": "stated with --priors" if priors is not None else prevalence.source,
     }
     report["moved"] = seen.moved
+    detailed = seen.unusual.messages()
+    report["data"]["notes_without_rows"] = [
+        *seen.unusual.messages(with_rows=False),
+        *(note for note in notes if note not in detailed),
+    ]
     if new_file is not None:
         base = own if model.recalibration is None else seen.base[rows]
         report["recalibration"] = _recalibrate(model, base, shown, codes, report, new_file, digest)
@@ -183,6 +188,7 @@ class _Seen:
     n_asked: np.ndarray
     hashes: np.ndarray
     moved: list
+    unusual: Unusual
 
 
 def _predict(options, model, priors, notes):
@@ -222,7 +228,7 @@ def _predict(options, model, priors, notes):
     if not wanted:
         parts["values"].append(_read_target_file(options, target, notes))
     joined = {name: np.concatenate(found or [[]]) for name, found in parts.items()}
-    return _Seen(**joined, moved=moved.found())
+    return _Seen(**joined, moved=moved.found(), unusual=unusual)
 
 
 def _read_target_file(options, target, notes):

@@ -16,7 +16,7 @@ from tamis.report.content_curve import describe_curve
 from tamis.report.content_external import describe_evaluations
 from tamis.report.content_family import describe_family, describe_model, worked_example
 from tamis.report.content_panel import describe_panel
-from tamis.report.content_parts import FEWEST, describe_parts, hide_few
+from tamis.report.content_parts import FEWEST, describe_parts, hide_counts, hide_few
 from tamis.report.content_words import (
     SCORES,
     SCORES_WITHOUT_CHOICE,
@@ -100,7 +100,7 @@ def make_content(
         "further": _further(metrics["model"]),
         "promises": [line.strip() for line in tell_promises(metrics)],
         "by_part": describe_parts(metrics["model"], include_rows),
-        "evaluations": describe_evaluations(comparison, choice, evaluations, digest),
+        "evaluations": describe_evaluations(comparison, choice, evaluations, digest, include_rows),
         "checks": metrics["checks"],
         "data": _data(comparison, metrics, include_rows),
         "methods": _methods(metrics),
@@ -213,7 +213,7 @@ def _data(comparison, metrics, include_rows):
         "has_weights": data["has_weights"],
         "has_costs": data["has_costs"],
         "kept": [n for n, kept in zip(problem.names, problem.kept, strict=True) if kept],
-        "notes": data["notes"],
+        "notes": [note if include_rows else hide_counts(note) for note in data["notes"]],
         "missing": _missing(problem, include_rows),
     }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamis.comparison.external import measure_class
 from tamis.report.content_clinical import predicted_rows
+from tamis.report.content_parts import hide_counts
 from tamis.report.content_words import SCORES
 
 if TYPE_CHECKING:
@@ -20,7 +21,11 @@ _MOST_CLASSES = 3
 
 
 def describe_evaluations(
-    comparison: Comparison, choice: Choice, reports: Sequence[dict[str, Any]], digest: str
+    comparison: Comparison,
+    choice: Choice,
+    reports: Sequence[dict[str, Any]],
+    digest: str,
+    include_rows: bool = False,
 ) -> list[dict[str, Any]]:
     """What `tamis evaluate -o FILE` wrote, beside the same of the internal predictions.
 
@@ -31,6 +36,8 @@ def describe_evaluations(
     reports : sequence of dict
     digest : str
         Of the model of the report.
+    include_rows : bool
+        Whether small counts and single values may be shown.
 
     Returns
     -------
@@ -42,7 +49,7 @@ def describe_evaluations(
     internal: dict[str, Any] = {}
     told = []
     for report in reports:
-        one = _evaluation(report, digest)
+        one = _evaluation(report, digest, include_rows)
         names = list(report.get("by_class", {}))[:_MOST_CLASSES]
         for name in names:
             if name not in internal:
@@ -107,12 +114,15 @@ def _told(value, interval, digits=2):
     return f"{value:.{digits}f} ({interval[0]:.{digits}f} to {interval[1]:.{digits}f})"
 
 
-def _evaluation(report, digest):
+def _evaluation(report, digest, include_rows):
     """One external validation beside the internal score."""
     scoring = report["scoring"]
     here = report["scores"][scoring]
     area = report["scores"]["roc_auc"]
     known = report["model"].get("digest")
+    notes = report["data"]["notes"]
+    if not include_rows:
+        notes = [hide_counts(note) for note in report["data"].get("notes_without_rows", [])]
     return {
         "data": report["data"]["name"],
         "rows": report["data"]["rows"],
@@ -126,5 +136,5 @@ def _evaluation(report, digest):
         "compared": report["cross_validated"],
         "digest": known,
         "is_this_model": known == digest,
-        "notes": report["data"]["notes"],
+        "notes": notes,
     }

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-__all__ = ["FEWEST", "describe_parts", "hide_few"]
+__all__ = ["FEWEST", "describe_parts", "hide_counts", "hide_few"]
 
 #: Counts below this would point to single rows.
 FEWEST = 5
+# "(2)", "2 rows", "2 of 80 rows" and "2 values".
+_SMALL_COUNT = re.compile(
+    rf"(?<=\()[1-{FEWEST - 1}](?=[);])"
+    rf"|(?<![\w.,:=-])[1-{FEWEST - 1}](?= (?:of [\d,]+ )?(?:row|value)s?\b)"
+)
 
 
 def hide_few(n: int, include_rows: bool = False) -> int | str:
     """A number of rows, unless it is so small that it points to single rows."""
     return n if include_rows or n >= FEWEST or n == 0 else f"fewer than {FEWEST}"
+
+
+def hide_counts(sentence: str) -> str:
+    """A sentence about columns without its small numbers of rows and values."""
+    hidden = _SMALL_COUNT.sub(f"fewer than {FEWEST}", sentence)
+    return re.sub(rf"(fewer than {FEWEST} (?:row|value))\b", r"\1s", hidden)
 
 
 def describe_parts(model: dict[str, Any], include_rows: bool) -> list[dict[str, Any]]:
@@ -81,13 +93,20 @@ def _row(name, one):
 
 
 def _hide(rows):
-    """Replace small counts, and one more if a single one would follow from the total."""
+    """Replace small counts, and one more if they would follow from the total.
+
+    That one has no intervals and rates either: its count could be computed from them.
+    """
     known = sorted((row for row in rows if row["rows"]), key=lambda row: row["rows"])
-    n_few = sum(row["rows"] < FEWEST for row in known)
-    for row in known[:n_few]:
+    few = [row["rows"] for row in known if row["rows"] < FEWEST]
+    # One alone is what is left; several are known if all must be 1, or as large as they can be.
+    follows = len(few) == 1 or (few and sum(few) in (len(few), len(few) * (FEWEST - 1)))
+    for row in known[: len(few)]:
         row["rows"] = hide_few(row["rows"])
-    if n_few == 1 and len(known) > 1:
-        known[1]["rows"] = "not shown"
+    if follows and len(few) < len(known):
+        one = known[len(few)]
+        one |= {"rows": "not shown", "interval": None, "sensitivity": None, "specificity": None}
+        one["why"] = one["why"] or "not shown"
 
 
 def _time(value):

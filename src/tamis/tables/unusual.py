@@ -135,17 +135,27 @@ class Unusual:
         self.n_rows += table.n_rows
         self.n_unusual += int(np.count_nonzero(unusual))
 
-    def messages(self) -> list[str]:
-        """What was found, in sentences; nothing if every row is usual."""
+    def messages(self, with_rows: bool = True) -> list[str]:
+        """What was found, in sentences; nothing if every row is usual.
+
+        Without rows, nothing points to single ones: neither small counts nor rare categories, nor
+        the smallest and the largest training value.
+        """
         if self.n_unusual == 0:
             return []
-        rows = f"{self.n_unusual:,} of {self.n_rows:,} rows"
-        are = "is" if self.n_unusual == 1 else "are"
+
+        def tell(n):
+            return f"{n:,}" if with_rows or n >= FEWEST_ROWS else f"fewer than {FEWEST_ROWS}"
+
+        rows = f"{tell(self.n_unusual)} of {self.n_rows:,} rows"
+        are = "is" if self.n_unusual == 1 and with_rows else "are"
         told = [f"{rows} {are} unlike any row in training, so predictions may be wrong there"]
         if self.outside:
             ranges = dict(zip(self.preparation.numbers, self.preparation.ranges, strict=True))
             columns = [
-                f"{name} ({n:,}; {ranges[name][0]:.6g} to {ranges[name][1]:.6g})"
+                f"{name} ({tell(n)}; {ranges[name][0]:.6g} to {ranges[name][1]:.6g})"
+                if with_rows
+                else f"{name} ({tell(n)})"
                 for name, n in self.outside.most_common()
             ]
             told.append(f"outside the range of the training rows: {listed(columns)}")
@@ -156,7 +166,13 @@ class Unusual:
                 columns = []
                 for name, counts in self.new.items():
                     if (name in are_other) == (read_as == "other"):
-                        most = [f"{word!r} ({n:,})" for word, n in counts.most_common()]
+                        most = [
+                            f"{word!r} ({n:,})"
+                            for word, n in counts.most_common()
+                            if with_rows or n >= FEWEST_ROWS
+                        ]
+                        if len(most) < len(counts):
+                            most.append(f"categories of {tell(1)} rows each")
                         columns.append(f"{name} {listed(most, 3)}")
                 if columns:
                     told.append(

@@ -1,8 +1,11 @@
 """Checks of values beyond a detection limit."""
 
+from collections import Counter
+
 import numpy as np
 
 from tamis.comparison.checks.check import Check, name_some
+from tamis.tables.rare import FEWEST_ROWS
 
 __all__ = ["check_limits"]
 
@@ -38,8 +41,8 @@ def check_limits(table):
             continue
         parts = [f"{name} {_share(words, is_limit, known)}"]
         for kind, values in (("class", table.y), ("site", table.batches)):
-            if values is not None:
-                parts.append(f"by {kind}: {_by_part(values, words, is_limit, known)}")
+            if values is not None and (told := _by_part(values, words, is_limit, known)):
+                parts.append(f"by {kind}: {told}")
         is_most = is_limit.sum() > _MOST * known.sum()
         (many if is_most else few).append("; ".join(parts))
     read_as = _READ_AS[table.missing.below_detection]
@@ -69,16 +72,20 @@ def check_limits(table):
 
 
 def _share(words, is_limit, known):
-    """The share of values beyond a limit, and the limits."""
-    n_known = int(known.sum())
-    if not n_known:
-        return "no value"
-    share = f"{100 * is_limit[known].sum() / n_known:.0f} %"
-    limits = sorted({word.replace(" ", "") for word in words[is_limit & known].tolist()})
+    """The share of values beyond a limit, and the limits; nothing that points to single rows."""
+    n_known, n_limits = int(known.sum()), int(is_limit[known].sum())
+    if 0 < n_limits < FEWEST_ROWS:
+        return f"fewer than {FEWEST_ROWS} values"
+    share = f"{100 * n_limits / n_known:.0f} %"
+    counts = Counter(word.replace(" ", "") for word in words[is_limit & known].tolist())
+    limits = sorted(word for word, n in counts.items() if n >= FEWEST_ROWS)
     return f"{share} ({name_some(limits)})" if limits else share
 
 
 def _by_part(values, words, is_limit, known):
-    parts = np.unique(values)
-    told = [f"{part} {_share(words, is_limit, known & (values == part))}" for part in parts]
+    told = []
+    for part in np.unique(values):
+        there = known & (values == part)
+        if there.sum() >= FEWEST_ROWS:
+            told.append(f"{part} {_share(words, is_limit, there)}")
     return name_some(told, _MOST_PARTS)
