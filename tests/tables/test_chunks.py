@@ -181,3 +181,29 @@ def test_kept_features_by_name(rows, tmp_path):
         model = SparseCenterClassifier(1, metric=metric, keep=["c d"])
         model.fit_chunks(read_chunks(source, **options, chunk_rows=7))
         assert "c d" in model.get_feature_names_out()
+
+
+def test_integer_labels_of_parquet_stay_integers(tmp_path):
+    table = pa.table({"x": [0.0, 1.0, 0.1, 0.9], "y": [0, 1, 0, 1]})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    model = SparseCenterClassifier(1).fit_chunks(read_chunks(tmp_path / "t.parquet", "y"))
+    assert model.classes_.dtype.kind == "i"
+    large = pa.table({"x": [2**60, 1, 2, 3], "y": [0, 1, 0, 1]})
+    with pytest.raises(InputError, match="column 'x' holds integers beyond"):
+        next(iter(read_chunks(large, "y")))
+
+
+@pytest.mark.parametrize("kind", ["categorical", "masked"])
+def test_missing_labels_of_h5ad_are_an_error(tmp_path, kind):
+    with h5py.File(tmp_path / "t.h5ad", "w") as file:
+        file["X"] = np.eye(4)
+        file["obs/_index"] = np.arange(4).astype("S2")
+        labels = file.create_group("obs/y")
+        parts = {
+            "categorical": {"codes": [0, 1, -1, 1], "categories": [b"p", b"q"]},
+            "masked": {"values": [0, 1, 0, 1], "mask": [False, False, True, False]},
+        }
+        for name, values in parts[kind].items():
+            labels[name] = np.array(values)
+    with pytest.raises(InputError, match="column 'y' has missing labels"):
+        list(read_chunks(tmp_path / "t.h5ad", "y"))

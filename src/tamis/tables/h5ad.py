@@ -210,7 +210,10 @@ class open_h5ad(AbstractContextManager):
                 f"{listed(self.side) or 'none'}"
             )
         values = self.obs(target, rows)
-        return values.astype(str) if values.dtype == object else values
+        is_object = values.dtype == object
+        if any(v is None for v in values) if is_object else np.any(values != values):
+            raise InputError(f"column {target!r} has missing labels; drop these rows")
+        return values.astype(str) if is_object else values
 
     def rows(self, rows: slice) -> Matrix:
         """Some rows, as an array or a CSR array."""

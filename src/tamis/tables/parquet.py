@@ -64,15 +64,22 @@ def _kind(dtype):
     return "word" if types.is_null(dtype) or types.is_string_view(dtype) else None
 
 
+def _is_integer(dtype):
+    """Whether all values of a type are integers."""
+    from pyarrow import types
+
+    dtype = dtype.value_type if types.is_dictionary(dtype) else dtype
+    return types.is_integer(dtype) or (types.is_decimal(dtype) and dtype.scale == 0)
+
+
 def _is_large(column):
     """Whether a column of integers has one beyond 2**53."""
     from pyarrow import compute, types
 
-    dtype = column.type.value_type if types.is_dictionary(column.type) else column.type
-    is_decimal = types.is_decimal(dtype) and dtype.scale == 0
-    if not types.is_integer(dtype) and not is_decimal:
+    if not _is_integer(column.type):
         return False
-    column = column.cast(dtype)
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     ends = compute.min_max(column).as_py().values()
     return any(end is not None and abs(end) > LARGEST_INTEGER for end in ends)
 
@@ -327,7 +334,12 @@ def _numbers_and_labels(batch, target, features, name):
     X = np.empty((batch.num_rows, len(features)))
     for j, feature in enumerate(features):
         column = batch.column(feature)
-        if _kind(column.type) != "number" or _is_large(column):
+        if _is_large(column):
+            raise InputError(
+                f"{name}: column {feature!r} holds integers beyond {LARGEST_INTEGER}, which are "
+                "not exact as numbers; name the columns to use with columns=."
+            )
+        if _kind(column.type) != "number":
             raise InputError(
                 f"{name}: column {feature!r} has values that are not numbers; name the columns to "
                 "use with columns=."
@@ -340,4 +352,6 @@ def _labels(column, target):
     if column.null_count:
         raise InputError(f"column {target!r} has missing labels; drop these rows")
     values = _values(_exact(column))
-    return values.astype(str) if values.dtype == object else values
+    if values.dtype == object:
+        return values.astype(str)
+    return values.astype(np.int64) if _is_integer(column.type) else values
