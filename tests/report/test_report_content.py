@@ -130,7 +130,7 @@ def test_the_four_items_come_from_honest_predictions_at_the_prevalence_of_the_da
     assert_allclose(rows.risks, expected / expected.sum(axis=1, keepdims=True))
     one = content["clinical"]["classes"][1]
     positive = comparison.problem.codes == 1
-    t = content["clinical"]["thresholds"].index(0.5)
+    t = one["thresholds"].index(0.5)
     assert one["found"][t] == (p[positive, 1] >= 0.5).sum()
     assert one["alarms"][t] == (p[~positive, 1] >= 0.5).sum()
     risk = rows.risks[:, 1]
@@ -305,12 +305,17 @@ def test_an_evaluation_of_another_model_is_marked(comparison, tmp_path):
         read_evaluation(path)
 
 
+def sick_rows(n=200, n_ill=60):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["ill", "well"], [n_ill, n - n_ill])
+    X = rng.normal(size=(n, 4))
+    X[:n_ill, 0] += 1.5
+    return X, y
+
+
 def test_costs_of_errors_are_in_the_decisions_that_are_shown():
     """Sensitivity and the score of the page are those of the decisions that the model makes."""
-    rng = np.random.default_rng(0)
-    y = np.repeat(["ill", "well"], [60, 140])
-    X = rng.normal(size=(200, 4))
-    X[:60, 0] += 1.5
+    X, y = sick_rows()
     options = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}
     plain = make_content(compare(X, y, **options))
     costly = compare(X, y, misclassification={("ill", "well"): 20}, **options)
@@ -322,6 +327,32 @@ def test_costs_of_errors_are_in_the_decisions_that_are_shown():
     assert told["score"] == costly.honest_score.score < plain["recommendation"]["score"]
     assert f"cost of errors, which is {paid['mean_cost']:.3f} per case" in told["sentence"]
     assert any("Compared with always deciding ill" in line for line in told["details"])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"min_sensitivity": 0.95}, {"misclassification": {("ill", "well"): 7}}],
+    ids=["probability", "threshold", "costs"],
+)
+def test_the_thresholds_begin_with_the_numbers_of_the_table(asked):
+    options = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}
+    clinical = make_content(compare(*sick_rows(), positive="ill", **options, **asked))["clinical"]
+    (one,) = clinical["classes"]
+    sensitivity, specificity = (share for share, _ in clinical["table"][0]["ratios"][:2])
+    assert one["decides"] and len(one["thresholds"]) == len(one["found"]) == len(one["alarms"])
+    assert one["found"][one["start"]] / one["totals"][0] == pytest.approx(sensitivity)
+    assert 1 - one["alarms"][one["start"]] / one["totals"][1] == pytest.approx(specificity)
+
+
+def test_the_curve_says_what_the_decisions_of_its_confusion_matrix_score():
+    options = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}
+    costly = compare(*sick_rows(), misclassification={("ill", "well"): 20}, **options)
+    for level in make_content(costly)["curve"]["methods"][0]["levels"]:
+        matrix = np.zeros((2, 2))
+        for true, said, n in level["cells"]:
+            matrix[true, said] = n
+        assert level["decided"] == pytest.approx((np.diag(matrix) / matrix.sum(axis=1)).mean())
+        assert level["decided"] != pytest.approx(level["score"])
 
 
 def test_promises_of_calibration_rows_are_on_the_page():

@@ -107,8 +107,7 @@ def describe_classes(
     Returns
     -------
     clinical : dict
-        "classes", one per class that is shown, "table" of all classes, "thresholds",
-        "prevalences", "is_honest".
+        "classes", one per class that is shown, "table" of all classes, "is_honest".
     """
     problem, settings = comparison.problem, comparison.settings
     rows, classes = predicted_rows(comparison, choice), problem.classes
@@ -131,7 +130,8 @@ def describe_classes(
         parts = (np.flatnonzero(is_positive), np.flatnonzero(~is_positive))
         sizes = [scored.take(some).size_of_all for some in parts]
         low, high = cautious_area(area, sizes)
-        threshold = own_limit(model, c)
+        limit = own_limit(model, c)
+        thresholds, counts = _at_thresholds(rows, c, limit)
         described.append(
             {
                 "label": str(classes[c]),
@@ -147,9 +147,11 @@ def describe_classes(
                 "prevalence": float(rows.shares[c]),
                 "shown": float(rows.shares[c] if same else prevalence.shares[c]),
                 "assumed": float(assumed[c]),
-                "threshold": 0.5 if threshold is None else float(threshold),
-                "found": _above(rows.probabilities[is_positive, c], weights[is_positive]),
-                "alarms": _above(rows.probabilities[~is_positive, c], weights[~is_positive]),
+                "thresholds": thresholds.tolist(),
+                "start": int(np.searchsorted(thresholds, 0.5 if limit is None else limit)),
+                "decides": limit is not None,
+                "found": counts[0],
+                "alarms": counts[1],
                 "totals": totals.round(3).tolist(),
                 "sizes": sizes,
             }
@@ -159,7 +161,6 @@ def describe_classes(
         "n_not_shown": classes.size - len(shown) if settings.positive is None else 0,
         "is_two_class": classes.size == 2,
         "table": _table(rows, problem.classes, scored),
-        "thresholds": _THRESHOLDS.tolist(),
         "has_groups": problem.groups is not None,
         "is_honest": rows.is_honest,
         "is_nested": bool(comparison.honest and comparison.honest.is_nested),
@@ -179,12 +180,22 @@ def _brier_scores(comparison, rows, shown):
     return list(zip(scores.tolist(), limits.T.tolist(), strict=True))
 
 
-def _above(probabilities, weights):
-    """Weight of the rows whose probability is at least each threshold."""
-    order = np.argsort(probabilities, kind="stable")
-    sums = np.append(0.0, np.cumsum(weights[order]))
-    below = np.searchsorted(probabilities[order], _THRESHOLDS, side="left")
-    return (sums[-1] - sums[below]).round(3).tolist()
+def _at_thresholds(rows, c, limit):
+    """Thresholds, and the weight of the rows of a class, and of others, that are called so there.
+
+    Where the model decides, these are its decisions: a threshold was set without the row.
+    """
+    thresholds = _THRESHOLDS if limit is None else np.union1d(_THRESHOLDS, limit)
+    counts = []
+    for some in (rows.codes == c, rows.codes != c):
+        p, weights = rows.probabilities[some, c], rows.weights[some]
+        order = np.argsort(p, kind="stable")
+        sums = np.append(0.0, np.cumsum(weights[order]))
+        above = sums[-1] - sums[np.searchsorted(p[order], thresholds, side="left")]
+        if limit is not None:
+            above[thresholds == limit] = weights[rows.labels[some] == c].sum()
+        counts.append(above.round(3).tolist())
+    return thresholds, counts
 
 
 def _table(rows, classes, scored):

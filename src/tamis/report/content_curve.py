@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamis.comparison.decisions import decide_level
+from tamis.comparison.results import score_rows
 from tamis.comparison.scores import confusion
 from tamis.report.content_words import count
 from tamis.tables.errors import InputError
@@ -89,6 +90,7 @@ def _describe_level(comparison, result, at, run, place_of):
         "score": round(float(result.scores[at]), 6),
         "error": round(float(result.errors[at]), 6),
         "low": low,
+        "decided": _decided(comparison, result, at),
         "cells": _cells(comparison, result, at),
         "features": [[place_of.setdefault(f, len(place_of)), round(s, 3)] for f, s in listed],
         "n_features": total,
@@ -117,6 +119,19 @@ def _features(comparison, result, at):
         order = np.lexsort((-shares[used], [entry[f] for f in used.tolist()]))
     best = used[order][:MOST_LISTED].tolist()
     return [(f, float(shares[f])) for f in best], int(used.size)
+
+
+def _decided(comparison, result, at):
+    """The score of decisions by expected cost; None where the score is of the same decisions."""
+    problem, settings = comparison.problem, comparison.settings
+    if settings.misclassification is None or settings.scoring == "roc_auc":
+        return None
+    labels = decide_level(result, at, problem, settings)
+    scores = [
+        score_rows(problem.codes, one, p, settings.scoring, problem.weights)
+        for one, p in zip(labels, result.probabilities[at], strict=True)
+    ]
+    return round(float(np.mean(scores)), 6)
 
 
 def _cells(comparison, result, at):

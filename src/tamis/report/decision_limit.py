@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from scipy.special import expit, logit
 
 from tamis.tables.table_model import TableModel
 
 __all__ = ["limit_at", "own_limit"]
+
+# An error that costs nothing.
+_SMALLEST = 1e-9
 
 
 def own_limit(model: TableModel, c: int) -> float | None:
@@ -43,7 +47,7 @@ def _cost_share(model, c):
     if model.misclassification is None or model.classes_.size > 2:
         return None
     missed, alarm = model.misclassification[[c, 1 - c], [1 - c, c]]
-    return float(alarm / (missed + alarm))
+    return float(np.clip(alarm / (missed + alarm), _SMALLEST, 1 - _SMALLEST))
 
 
 def _rebased(share, old, new):

@@ -54,6 +54,9 @@
     level.setAttribute("aria-valuetext", label + " features, score " + one.score.toFixed(3));
     let text = "Score " + one.score.toFixed(3) + " ± " + one.error.toFixed(3) + " (standard error)";
     if (one.low !== null) text += ", above " + one.low.toFixed(3) + " with 95 % confidence for all points of the curve together.";
+    if (one.decided !== null)
+      text += " Models are compared deciding by probability; by expected cost, as the saved model and the confusion matrix decide, the score is "
+        + one.decided.toFixed(3) + ".";
     at("level-score").textContent = text;
     at("level-is").className = one.is_recommended ? "label good" : "label";
     at("level-is").textContent = one.is_recommended
@@ -113,15 +116,17 @@
   }
 
   function showThreshold() {
-    const one = clinical.classes[positive.value], t = clinical.thresholds[threshold.value], pi = shares[prevalence.value];
+    const one = clinical.classes[positive.value], t = one.thresholds[threshold.value], pi = shares[prevalence.value];
     const [n, m] = one.totals, hits = one.found[threshold.value], alarms = one.alarms[threshold.value];
     const se = hits / n, sp = 1 - alarms / m;
     // The threshold as a risk at this prevalence, by Bayes' rule.
     const odds = t / (1 - t) * pi / (1 - pi) / (one.assumed / (1 - one.assumed)), risk = odds / (1 + odds);
-    let limit = t.toFixed(2);
+    const decides = one.decides && Number(threshold.value) === one.start;
+    let limit = (decides ? String(Number(t.toPrecision(2))) : t.toFixed(2));
     if (clinical.is_two_class && Math.abs(pi - one.assumed) > 1e-9)
       limit += clinical.is_balanced ? " at equal class frequencies, a risk of " + percent(risk, 1) + " here"
         : " at the model's class frequencies, a risk of " + percent(risk, 1) + " here";
+    if (decides) limit += ", as the model decides";
     at("threshold-label").textContent = limit;
     threshold.setAttribute("aria-valuetext", "probability " + limit);
     const told = percent(pi, pi < 0.1 ? 1 : 0) + (Math.abs(pi - one.prevalence) < 1e-9 ? " (as in these data)" : "");
@@ -149,8 +154,8 @@
     shares = [...new Set([...usual, one.prevalence, one.shown])].sort((a, b) => a - b);
     prevalence.max = shares.length - 1;
     prevalence.value = shares.indexOf(one.shown);
-    const nearest = clinical.thresholds.map((t) => Math.abs(t - one.threshold));
-    threshold.value = nearest.indexOf(Math.min(...nearest));
+    threshold.max = one.thresholds.length - 1;
+    threshold.value = one.start;
     showThreshold();
   }
 
