@@ -18,9 +18,9 @@ from tamis.report.card import find_positive, make_card
 from tamis.report.card_levels import make_levels
 from tamis.report.card_page import make_card_page
 from tamis.report.card_run import find_experiment, score_card
-from tamis.report.decision_limit import limit_at
 from tamis.report.questionnaire_fields import Field
 from tamis.tables import InputError
+from tamis.tables.decision_limit import limit_at
 from tamis.tables.frames import as_table
 from tamis.tables.prevalence import find_prevalence
 from tamis.tables.table import Columns, Table

@@ -10,9 +10,10 @@ from tamis.cli.output import check_output, write_columns
 from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
 from tamis.models.standalone.headings import headings, unused_names
+from tamis.tables.decision_limit import limit_at
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.prediction_sets import check_coverage, join_labels
-from tamis.tables.prevalence import decides_from, find_prevalence, tell_assumed, tell_shares
+from tamis.tables.prevalence import find_prevalence, tell_assumed, tell_shares
 from tamis.tables.unusual import Unusual
 
 __all__ = ["missing_words", "read_new", "read_prevalence", "read_priors", "run"]
@@ -62,9 +63,9 @@ def run(options):
 def _tell_threshold(model, shares):
     """From which probability on a row has the positive class, as the probabilities are shown."""
     shares = model.priors if shares is None else shares
-    shown = decides_from(model, model.positive_index, shares)
     told, own = f"labels are {model.positive} where its probability", f"{model.threshold:.3g}"
-    if shown is not None:
+    if model.classes_.size == 2:
+        shown = limit_at(model, model.positive_index, shares[model.positive_index])
         told += f" is at least {shown:.3g}, the threshold of --min-sensitivity"
         return told if f"{shown:.3g}" == own else f"{told} ({own} before it is converted)"
     labels = [str(label) for label in model.classes_.tolist()]

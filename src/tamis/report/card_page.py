@@ -12,8 +12,8 @@ import numpy as np
 import tamis
 from tamis.report.card import Card
 from tamis.report.card_run import CardScores
-from tamis.report.decision_limit import limit_at
 from tamis.report.questionnaire_page import asset, security_policy
+from tamis.tables.decision_limit import limit_at
 from tamis.tables.prevalence import percent, why_not_likeliest
 
 __all__ = ["make_card_page"]

@@ -19,7 +19,7 @@ from tamis.comparison.run import plan
 from tamis.comparison.scores import area_under_curve, cautious_area
 from tamis.paths.folds import Fold
 from tamis.report.card import learn_card
-from tamis.report.decision_limit import limit_at, own_limit
+from tamis.tables.decision_limit import limit_at, own_limit
 from tamis.tables.errors import InputError
 from tamis.tables.table import Table
 from tamis.tables.table_model import TableModel

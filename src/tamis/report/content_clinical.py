@@ -14,7 +14,7 @@ from tamis.comparison.results import calibrate
 from tamis.comparison.scores import area_under_curve, cautious_area, class_table
 from tamis.comparison.spread import Rows as ScoredRows
 from tamis.inspection import rebase
-from tamis.report.decision_limit import own_limit
+from tamis.tables.decision_limit import own_limit
 
 if TYPE_CHECKING:
     from tamis.comparison.choice import Choice

@@ -15,13 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._base import adjust
 from tamis.tables.errors import InputError, listed
 from tamis.tables.table_model import TableModel
 
 __all__ = [
     "Prevalence",
-    "decides_from",
     "find_prevalence",
     "percent",
     "tell_assumed",
@@ -156,44 +154,6 @@ def tell_shares(shares: NDArray, labels: list[str]) -> str:
 def percent(share: float) -> str:
     """A share in percent, with three digits."""
     return f"{100 * share:.3g} %"
-
-
-def decides_from(
-    model: TableModel, label: int, shares: NDArray, *, is_decided: bool = False
-) -> float | None:
-    """The shown probability of a class of two from which on a model decides for it.
-
-    Parameters
-    ----------
-    model : TableModel
-    label : int
-        Index of the class.
-    shares : ndarray of shape (n_classes,)
-        Class frequencies that probabilities are shown for.
-    is_decided : bool
-        Whether the model also decides by these frequencies. A threshold never does.
-
-    Returns
-    -------
-    threshold : float or None
-        None with more than two classes: then it depends on the other probabilities, too.
-    """
-    if model.classes_.size > 2:
-        return None
-    threshold, decided = 0.5, model.priors
-    if model.threshold is not None:
-        is_decided = False
-        at = model.threshold
-        threshold = at if label == model.positive_index else 1 - at
-    elif model.misclassification is not None:
-        missed, alarm = model.misclassification[[label, 1 - label], [1 - label, label]]
-        threshold, decided = alarm / (missed + alarm), model.frequencies
-    if is_decided:
-        return float(threshold)
-    limit = np.array([1 - threshold, threshold])[None, :: 1 if label else -1]
-    if model.threshold is not None and model.recalibration is not None:
-        limit = model.recalibration.apply(limit)
-    return float(adjust(limit, 1.0, decided, shares)[0, label])
 
 
 def why_not_likeliest(model: TableModel, label: int, likeliest: int) -> str:

@@ -32,13 +32,19 @@ def own_limit(model: TableModel, c: int) -> float | None:
 
 
 def limit_at(model: TableModel, c: int, prevalence: float) -> float | None:
-    """As `own_limit`, where the class has another prevalence.
+    """As `own_limit`, for the probabilities that are shown where the class has a prevalence.
 
-    The limit of an expected cost is the same risk everywhere; others move with the risks.
+    The limit of an expected cost is the same risk everywhere; others move with the risks. A
+    threshold is one of the probabilities before a recalibration.
     """
     share, limit = _cost_share(model, c), own_limit(model, c)
     if share is not None or limit is None:
         return share
+    if model.threshold is not None and model.recalibration is not None:
+        if model.classes_.size > 2:
+            return None
+        pair = np.where(np.arange(2) == c, limit, 1 - limit)
+        limit = float(model.recalibration.apply(pair[None])[0, c])
     return _rebased(limit, model.priors[c], prevalence)
 
 
