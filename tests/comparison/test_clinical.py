@@ -285,7 +285,9 @@ def test_scores_of_subgroups_are_those_of_their_honest_predictions(scoring):
     few, single = found["columns"]["sex"]["x"], found["columns"]["only"]["b"]
     assert few["score"] is None and few["not_scored"] == "fewer than 10 rows"
     assert single["score"] is None and single["not_scored"] == "no row of class 1"
-    assert found["all"]["rows"] == 150
+    honest, together = comparison.honest_score, found["all"]
+    assert together["rows"] == 150 and together["score"] == honest.score
+    assert together["interval_95"] == [honest.low, honest.high]
 
 
 def test_a_subgroup_column_stays_a_feature_unless_dropped():

@@ -309,11 +309,15 @@ def _subgroups(comparison, rows, labels, probabilities):
         name: {value: describe(some) for value, some in subgroup_rows(values).items()}
         for name, values in comparison.data.subgroups.items()
     }
+    together, honest = describe(np.arange(problem.n_rows)), comparison.honest
+    if together["score"] is not None:  # of one number, there is one interval
+        together |= {"score": honest.score, "interval_95": [honest.low, honest.high]}
     return {
         "scoring": settings.scoring,
         "labels": decides_by(settings),
-        "all": describe(np.arange(problem.n_rows)),
+        "all": together,
         "columns": columns,
         "is": "honest predictions, descriptive: each interval is of one subgroup alone, and among "
-        "many subgroups some differ by chance",
+        "many subgroups some differ by chance; all rows have the honest score and its interval, "
+        "which includes the choice of the model",
     }
