@@ -115,6 +115,22 @@ def test_equal_weights_are_no_weights(name):
     assert_allclose(answers(ESTIMATORS[name], np.full(90, 1 / 90)), expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name.endswith("CV")])
+def test_a_row_of_weight_0_is_in_no_fold(name, grouped):
+    X, y, weights = data()
+    groups = np.arange(90) // 3
+    weights = np.where(np.random.default_rng(1).random(90) < 0.1, 0.0, weights)
+    used = weights > 0
+    found = []
+    for rows in (slice(None), used):
+        given = {"groups": groups[rows]} if grouped else {}
+        model = clone(ESTIMATORS[name]).fit(X[rows], y[rows], weights[rows], **given)
+        found.append((model.predict_proba(X), model.path_["score"]))
+    assert_allclose(found[0][0], found[1][0], rtol=1e-9)
+    assert_allclose(found[0][1], found[1][1], rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     "selector", [OddsRatioSelector(2), SparseNaiveBayesSelector(2, smoothing=1.0)], ids=type
 )

@@ -18,7 +18,7 @@ from tamis.centers.path import check_levels
 from tamis.paths.engine import CrossValidation, check_rule, tabulate_folds
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.scoring import ScoringMixin, check_scoring, is_counted
-from tamis.paths.splits import make_splits, weighted_splits
+from tamis.paths.splits import weighted_splits
 
 __all__ = ["SparseCenterClassifierCV"]
 
@@ -161,7 +161,7 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
         levels = check_levels(
             self.levels, self._n_choices, many=not is_sparse(X) and is_counted(scoring)
         )
-        splits = weighted_splits(make_splits(self.cv, X, self.classes_[codes], groups), weights)
+        splits = weighted_splits(self.cv, X, self.classes_[codes], groups, weights)
         cross_validation = CrossValidation(
             X,
             codes,

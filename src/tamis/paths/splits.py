@@ -15,7 +15,7 @@ __all__ = ["make_splits", "weighted_splits"]
 
 
 def make_splits(
-    cv: int | BaseCrossValidator | Iterable,
+    cv: int | BaseCrossValidator | Iterable | None,
     X: Matrix,
     y: NDArray,
     groups: ArrayLike | None = None,
@@ -25,9 +25,9 @@ def make_splits(
 
     Parameters
     ----------
-    cv : int, splitter or iterable of (train, test)
+    cv : int, splitter, iterable of (train, test) or None
         A number means stratified folds, which keep sample groups together if given; a splitter is
-        used unchanged.
+        used unchanged; None means scikit-learn's own folds.
     X : array of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
         Labels.
@@ -58,11 +58,26 @@ def make_splits(
 
 
 def weighted_splits(
-    splits: list[tuple[NDArray, NDArray]], weights: NDArray | None
+    cv: int | BaseCrossValidator | Iterable | None,
+    X: Matrix,
+    y: NDArray,
+    groups: ArrayLike | None,
+    weights: NDArray | None,
 ) -> list[tuple[NDArray, NDArray]]:
-    """Drop splits whose test rows have no weight; training rows must have some."""
+    """Splits of rows with sample weights: those of `make_splits` if `weights` is None.
+
+    If `cv` is a number, rows of weight 0 are in no fold. A splitter and given splits see all rows;
+    splits whose test rows have no weight are dropped, and training rows must have some.
+    """
     if weights is None:
-        return splits
+        return make_splits(cv, X, y, groups)
+    used = np.flatnonzero(weights > 0)
+    if used.size < y.size and (cv is None or isinstance(cv, Integral)):
+        check_consistent_length(X, groups)
+        groups = None if groups is None else np.asarray(groups)[used]
+        inner = make_splits(cv, used[:, None], y[used], groups)  # of X, only its length matters
+        return [(used[train], used[test]) for train, test in inner]
+    splits = make_splits(cv, X, y, groups)
     for f, (train, _) in enumerate(splits):
         if not weights[train].any():
             raise ValueError(f"All training rows of split {f} have zero weight.")

@@ -17,7 +17,7 @@ from tamis._base import resolve_n_features, steps, with_callbacks
 from tamis.paths.engine import CrossValidation, check_rule, tabulate_folds
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.scoring import ScoringMixin, check_scoring
-from tamis.paths.splits import make_splits, weighted_splits
+from tamis.paths.splits import weighted_splits
 from tamis.primal_dual._fitted import FittedPrimalDual
 from tamis.primal_dual._parameters import check_radii
 from tamis.primal_dual.head import fit_head
@@ -197,7 +197,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self._forget()
         X, codes, weights = self._validate(X, y, sample_weight)
         given = None if sample_weight is None else weights
-        splits = weighted_splits(make_splits(self.cv, X, self.classes_[codes], groups), given)
+        splits = weighted_splits(self.cv, X, self.classes_[codes], groups, given)
         cross_validation = CrossValidation(
             X,
             codes,
