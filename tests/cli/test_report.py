@@ -48,6 +48,24 @@ def test_a_report_that_fails_costs_no_other_result(small, tmp_path, tamis, monke
     assert "Recommended" in told and (out / "model.json").exists()
 
 
+def test_folders_in_the_way_of_files_cost_only_these_files(small, tmp_path, tamis, monkeypatch):
+    monkeypatch.delenv("TAMIS_DEBUG", raising=False)
+    out = tmp_path / "run"
+    names = ("report.html", "model.skops", "predictions.csv")
+    for name in names:
+        (out / name).mkdir(parents=True)
+    code, told, err = tamis("fit", small, "--target", "y", *FAST, "--save-predictions", "-o", out)
+    assert code == 0, err
+    for name in names:
+        assert f"{out / name} cannot be written: it is a folder" in err
+    assert ".part" not in err and "model.json holds the same model" in err
+    assert told.rstrip().endswith(f"written to {out}: model.json, features.csv, metrics.json")
+    assert json.loads((out / "metrics.json").read_text())["not_described"].keys() == {
+        "report",
+        "predictions",
+    }
+
+
 def test_pick_writes_its_own_report_and_takes_the_use_along(run, tmp_path, tamis, refuses):
     (run / "about.txt").write_text("For us.")
     words = ["--method", "centers", "--n-features", "1", "-o", tmp_path / "one"]

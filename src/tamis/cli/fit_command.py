@@ -220,10 +220,8 @@ def _describe(comparison, choice, folder, options, run):
     failed = metrics["not_described"]
     in_batch = [r["feature"] for r in records if r.get("tells_batch")]
     if in_batch:
-        say(
-            "these features differ between batches and may not generalise: "
-            f"{', '.join(in_batch[:10])}"
-        )
+        names = ", ".join(in_batch[:10])
+        say(f"these features differ between batches and may not generalise: {names}")
     lines, known = [], dict(failed)
     if folder is not None and options.report:
         write = partial(write_page, comparison, choice, folder, run=run, argv=options.argv)
@@ -240,7 +238,9 @@ def _describe(comparison, choice, folder, options, run):
     if lines:
         print_lines(lines)
     if folder is not None:
-        print_lines(["", f"written to {folder.path}: {', '.join(folder.results)}"])
+        has_page = options.report and "report" not in failed
+        names = [name for name in folder.results if has_page or name != "report.html"]
+        print_lines(["", f"written to {folder.path}: {', '.join(names)}"])
 
 
 def _say_how_to_resume(comparison, folder):

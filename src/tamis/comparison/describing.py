@@ -156,9 +156,9 @@ def save_first(
     assert comparison.data is not None
     columns = comparison.data.columns
     told = folder.write_results(fitted.model, fitted.records, fitted.metrics, columns, guard)
-    if predictions:
+    if predictions and (folder.path / "predictions.csv").is_file():
         # Those of an earlier run would not belong to this model.
-        (folder.path / "predictions.csv").unlink(missing_ok=True)
+        (folder.path / "predictions.csv").unlink()
     if predictions and comparison.honest is not None:
 
         def write():

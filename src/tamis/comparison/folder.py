@@ -43,7 +43,7 @@ class RunFolder:
     @property
     def results(self):
         """Names of the existing result files."""
-        return [name for name in _RESULTS if (self.path / name).exists()]
+        return [name for name in _RESULTS if (self.path / name).is_file()]
 
     def check(self, *read):
         """Raise InputError if the path is not a folder, or an input file would be replaced."""
@@ -172,16 +172,25 @@ class RunFolder:
             save_model(model, self.path / "model.json")
             try:
                 save_model(model, self.path / "model.skops")
-            except InputError as error:
-                said.append(str(error))
+            except (InputError, OSError) as error:
+                said.append(_tell_unwritten("model.skops", error))
                 # A file of an earlier run would hold a different model from model.json.
-                (self.path / "model.skops").unlink(missing_ok=True)
+                if (self.path / "model.skops").is_file():
+                    (self.path / "model.skops").unlink()
         try:
-            _check_saved(sorted(self.path.glob("model.*")), model, table)
+            written = [name for name in self.results if name.startswith("model.")]
+            _check_saved([self.path / name for name in written], model, table)
         except Failure:
             self.clear()
             raise
         return said + privacy_sentences(caught)
+
+
+def _tell_unwritten(name, error):
+    """One line about a file that could not be written, while the model is in another."""
+    why = f"{name} cannot be written: {getattr(error, 'strerror', None) or error}"
+    why = error.for_command if isinstance(error, InputError) else why
+    return f"{why.rstrip('.')}; model.json holds the same model"
 
 
 def _flatten(record):

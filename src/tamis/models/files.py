@@ -53,6 +53,8 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     power cut; after an error, the previous file is unchanged.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} cannot be written: it is a folder. Rename or remove it.")
     name = path.with_name(f".{path.name[:80]}.{secrets.token_hex(8)}.part")
     try:
         # In the same folder, so that it can be renamed in one step.
