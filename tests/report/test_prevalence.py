@@ -21,6 +21,8 @@ from tamis.report.card import make_card
 from tamis.report.card_page import make_card_page
 from tamis.report.content import make_content
 from tamis.report.content_clinical import describe_classes
+from tamis.report.page import render
+from tamis.report.page_pictures import NONE
 from tamis.report.questionnaire import Questionnaire
 from tamis.report.questionnaire_form import make_form
 from tamis.tables import InputError
@@ -234,6 +236,30 @@ def test_the_report_states_the_prevalence_and_explains_the_example():
     assert content["clinical"]["classes"][0]["shown"] == pytest.approx(0.1)
 
 
+def page(content):
+    """The text of the report's page, without pictures."""
+    return " ".join(render(content, NONE | {"missing": "none"}).split())
+
+
+def test_the_report_says_which_prevalence_its_scores_and_its_formula_are_for():
+    share = f"{100 * model().frequencies[0]:.3g} %"
+    stated, usual = (page(make_content(comparison(), prevalence=p)) for p in (0.1, None))
+    told = f"Brier score is for the prevalence in these data, {share}, and not for the stated one"
+    assert told in stated and "not for the stated one" not in usual
+    assert "The probabilities are for equally frequent classes (in training: ill" in usual
+
+
+def test_the_report_of_a_threshold_says_that_the_model_decides_by_it():
+    usual, content = page(make_content(comparison())), make_content(comparison())
+    content["model"] |= {"positive": "ill", "threshold": 0.19}
+    told = (
+        "The model predicts <bdi>ill</bdi> where its probability for equally frequent classes is "
+        "at least 0.19"
+    )
+    assert told in page(content) and "the same say: it decides" not in page(content)
+    assert "the same say: it decides" in usual and "a threshold chosen" not in usual
+
+
 @pytest.mark.parametrize(
     ("given", "match"),
     [
@@ -273,4 +299,4 @@ def test_the_threshold_of_the_report_begins_where_the_model_decides():
     )["classes"][0]
     # At the frequencies of the data, a risk of 1 in 4 makes both errors cost the same.
     expected = rebase([0.25], found.frequencies[0], 0.5)[0]
-    assert told["label"] == "ill" and told["threshold"] == pytest.approx(expected)
+    assert told["label"] == "ill" and told["thresholds"][told["start"]] == pytest.approx(expected)

@@ -13,7 +13,7 @@ from tamis.models.privacy import holds_training_rows
 from tamis.report.content_curve import MOST_LISTED
 from tamis.tables.errors import InputError
 from tamis.tables.explanations import Values, explain_margins, explain_sequences
-from tamis.tables.prevalence import Prevalence, why_not_likeliest
+from tamis.tables.prevalence import Prevalence, tell_assumed, why_not_likeliest
 from tamis.tables.table import Columns
 
 if TYPE_CHECKING:
@@ -273,6 +273,7 @@ def describe_model(model: TableModel, include_rows: bool) -> dict[str, Any]:
         "classes": labels,
         "temperature": float(model.temperature),
         "priors": list(zip(labels, model.priors.tolist(), strict=True)),
+        "assumed": tell_assumed(model),
         "positive": None if model.positive is None else str(model.positive),
         "threshold": None if threshold is None else float(threshold),
         "privacy": holds_training_rows(model),
