@@ -389,8 +389,9 @@ def test_honest_predictions_are_written_if_they_are_asked_for(tamis, small, tmp_
     run = tmp_path / "run"
     words = ["fit", small, "--target", "y", "--methods", "centers,most-frequent", "--no-report"]
     words += ["--folds", "3", "--repeats", "1", "--n-jobs", "1", "-o", run]
-    code, out, _ = tamis(*words, "--save-predictions")
+    code, out, err = tamis(*words, "--save-predictions")
     assert code == 0 and "predictions.csv" in out
+    assert "predictions.csv: probabilities are for equally frequent classes" in err
     with open(run / "predictions.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["row", "id", "fold", "label", "prediction", "p_ill", "p_well"]

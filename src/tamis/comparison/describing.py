@@ -19,6 +19,7 @@ from tamis.comparison.folder import RunFolder
 from tamis.comparison.method import Trained
 from tamis.comparison.metrics import summarise
 from tamis.comparison.predictions import tabulate
+from tamis.tables.prevalence import tell_assumed
 from tamis.tables.table_model import TableModel
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ def save_first(
 
         def write():
             folder.write_predictions(tabulate(comparison), guard)
+            told.append(f"predictions.csv: {tell_assumed(fitted.model)}")
 
         attempt(comparison.not_described, "predictions", write)
     return told
