@@ -11,11 +11,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tamis import compare
+from tamis.cli.show import show_results
 from tamis.comparison.external import measure_class
 from tamis.comparison.scores import confusion
 from tamis.report.content import make_content
 from tamis.report.content_clinical import predicted_rows
-from tamis.report.content_words import TRIPOD
+from tamis.report.content_words import TRIPOD, recommend
 from tamis.report.page import read_evaluation, render
 from tamis.report.page_pictures import NONE, draw_pictures
 from tamis.tables.errors import InputError
@@ -353,6 +354,42 @@ def test_the_curve_says_what_the_decisions_of_its_confusion_matrix_score():
             matrix[true, said] = n
         assert level["decided"] == pytest.approx((np.diag(matrix) / matrix.sum(axis=1)).mean())
         assert level["decided"] != pytest.approx(level["score"])
+
+
+def test_a_model_that_decides_one_class_says_so_first():
+    X, y = sick_rows()
+    rng = np.random.default_rng(1)
+    options = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}
+    found = compare(
+        rng.normal(size=X.shape), y, misclassification={("ill", "well"): 1000}, **options
+    )
+    told = make_content(found)["recommendation"]
+    assert told["sentence"].startswith(
+        "The model decides ill for every row: it does not tell ill and well apart. It has "
+    )
+    metrics = found.fitted(found.choice)[2]
+    shown = show_results(metrics, [])
+    assert any(line.endswith("(it decides ill for every row)") for line in shown)
+
+
+def test_comparisons_say_what_the_decisions_are_and_which_models_are_meant():
+    X, y = sick_rows()
+    found = compare(
+        X, y, misclassification={("ill", "well"): 20}, methods=["centers", "most-frequent"],
+        cv=3, repeats=1,
+    )  # fmt: skip
+    metrics = found.fitted(found.choice)[2]
+    metrics["model"]["best_baseline"] |= {
+        "is_better": True,
+        "is_sparser": False,
+        "difference": 0.05,
+    }
+    lines = "\n".join(show_results(metrics, []))
+    best = "behind the best model that may be recommended (upper 95 % limit, deciding by expected "
+    assert f"{best}cost)" in lines
+    assert re.search(r"is better: score \+0\.050 ± [\d.]+, deciding by probability, with", lines)
+    details = " ".join(recommend(metrics, found)["details"])
+    assert f"{best}cost)" in details and "both deciding by probability)" in details
 
 
 def test_promises_of_calibration_rows_are_on_the_page():

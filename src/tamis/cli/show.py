@@ -2,6 +2,7 @@
 
 from tamis.cli.show_clinical import show_clinical, show_costs
 from tamis.cli.show_features import count, plural, show_features, show_table
+from tamis.comparison.decisions import only_class, what_is_best
 from tamis.comparison.promise_words import tell_promises
 
 __all__ = ["count", "plural", "show_results", "show_table"]
@@ -103,6 +104,9 @@ def _show_model(metrics):
     lines = [f"{what}: {model['title']}, {counted}"]
     if "without" in model:
         lines[0] += f", without {', '.join(model['without'])}"
+    always = only_class(model)
+    if always is not None:
+        lines[0] += f" (it decides {always} for every row)"
     if "total_cost" in model:
         lines[0] += f", total cost {model['total_cost']:.4g}"
     name, chosen = _name(settings), model["selection_score"]
@@ -122,9 +126,10 @@ def _show_model(metrics):
         elif honest["decides_by"] != "probability":
             told += f", deciding by {honest['decides_by']}"
         lines.append(f"{told} (honest: includes the choice of method and number of features)")
+        by = "" if honest["decides_by"] != "expected cost" else ", deciding by expected cost"
         lines.append(
-            f"  at most {max(honest['behind_best_95'], 0):.3f} behind the best model compared "
-            "(upper 95 % limit)"
+            f"  at most {max(honest['behind_best_95'], 0):.3f} behind the best model "
+            f"{what_is_best(model)} (upper 95 % limit{by})"
         )
         lines.append(
             f"  {name} {score(chosen)} in the folds that selected it{how} (do not report)"
@@ -146,7 +151,7 @@ def _show_model(metrics):
         )
     lines += _show_threshold(model)
     lines += _show_kept(model)
-    lines += _show_baseline(model)
+    lines += _show_baseline(model, how)
     lines += show_clinical(model, name)
     if model.get("permutations"):
         p = model["permutations"]
@@ -195,13 +200,13 @@ def _show_kept(model):
     )
 
 
-def _show_baseline(model):
+def _show_baseline(model, how):
     baseline = model.get("best_baseline")
     if baseline is None:
         return
     title = f"{baseline['title']} (baseline)"
     size = plural(baseline["features_overall"], "feature")
-    gain = f"{baseline['difference']:+.3f} ± {baseline['standard_error']:.3f}"
+    gain = f"{baseline['difference']:+.3f} ± {baseline['standard_error']:.3f}{how}"
     if baseline["is_better"] and baseline["is_sparser"]:
         yield f"  {title} is sparser and better: {size}, score {gain}"
     elif baseline["is_better"]:

@@ -6,7 +6,7 @@ probability, or by threshold: costs of errors only decide between classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from tamis.comparison.problem import Problem
     from tamis.comparison.results import MethodResult
 
-__all__ = ["at_frequencies", "decide_level", "decide_rows", "decides_by"]
+__all__ = [
+    "at_frequencies",
+    "decide_level",
+    "decide_rows",
+    "decides_by",
+    "only_class",
+    "what_is_best",
+]
 
 
 def decides_by(settings: Settings) -> str:
@@ -79,3 +86,16 @@ def decide_level(
         [decide_rows(p, problem, settings, temperature=temperature)
          for p in result.probabilities[at]]
     )  # fmt: skip
+
+
+def only_class(model: dict[str, Any]) -> str | None:
+    """The class that a model of `metrics.json` decides for all rows; None if there are several."""
+    counts = np.array(model["confusion"]["true_in_rows"])
+    decided = np.flatnonzero(counts.sum(axis=0))
+    return model["confusion"]["classes"][decided[0]] if decided.size == 1 else None
+
+
+def what_is_best(model: dict[str, Any]) -> str:
+    """Which best model a recommended one is compared with, in words: no better baseline."""
+    baseline = model.get("best_baseline")
+    return "that may be recommended" if baseline and baseline["is_better"] else "compared"

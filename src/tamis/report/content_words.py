@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tamis.comparison.checks.result import chance_level
+from tamis.comparison.decisions import only_class, what_is_best
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
@@ -75,7 +76,12 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         needs += f", chosen case by case from {count(model['features'])},"
     else:
         needs = f"{count(model['features'])} of {plural(data['features'], 'feature')}"
-    told = f"To tell {told} apart, the model needs {needs}"
+    always = only_class(model)
+    if always is None:
+        told = f"To tell {told} apart, the model needs {needs}"
+    else:
+        told = f"The model decides {always} for every row: it does not tell {told} apart. "
+        told += f"It has {needs}"
     chance = chance_level(comparison.problem.codes, scoring, comparison.problem.weights)
     found = {"chance": chance, "details": []}
     honest = model.get("honest_score")
@@ -85,11 +91,12 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         found["sentence"] = f"{told} and {_expect(scoring, honest['score'], low, high)}."
         found["sentence"] += _tell_decisions(metrics)
         kind = honest["is"].split(":")[0]
+        by = ", deciding by expected cost" if honest["decides_by"] == "expected cost" else ""
         found["details"] = [
             f"Honest score: {SCORES[scoring]} {honest['score']:.3f}, 95 % interval {low:.3f} to "
             f"{high:.3f} ({kind}: the choice of method and number of features is included).",
-            f"It is at most {max(honest['behind_best_95'], 0):.3f} behind the best model that was "
-            "compared (upper 95 % limit).",
+            f"It is at most {max(honest['behind_best_95'], 0):.3f} behind the best model "
+            f"{what_is_best(model)} (upper 95 % limit{by}).",
         ]
     else:
         chosen = model["selection_score"]
@@ -113,7 +120,7 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
     found["details"].append(
         f"Always predicting the same class would give {chance:.3f} ({SCORES[scoring]})."
     )
-    found["details"] += _beside_baseline(model.get("best_baseline"))
+    found["details"] += _beside_baseline(model.get("best_baseline"), bool(costs))
     return found
 
 
@@ -184,7 +191,7 @@ def _tell_costs(costs, name):
     yield f"Rows of each class that it finds: {told}."
 
 
-def _beside_baseline(baseline):
+def _beside_baseline(baseline, by_cost):
     if baseline is None:
         return
     gap = f"{abs(baseline['difference']):.3f} ± {baseline['standard_error']:.3f}"
@@ -192,7 +199,8 @@ def _beside_baseline(baseline):
     size = plural(baseline["features_overall"], "feature")
     yield (
         f"The baseline that compares best, {baseline['title']}, uses {size} and scores {gap} "
-        f"{side} this model on the same folds (paired difference and its standard error)."
+        f"{side} this model on the same folds (paired difference and its standard error"
+        f"{', both deciding by probability' if by_cost else ''})."
     )
 
 
