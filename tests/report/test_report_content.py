@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.metrics import roc_auc_score
 
 from tamis import compare
 from tamis.cli.show import show_results
@@ -273,6 +274,49 @@ def test_an_external_validation_stands_beside_the_internal_one(comparison, conte
         f"b.csv: {what}" for what in ("Calibration", "Net benefit", "ROC curve")
     ]
     assert len(internal) == 3 and "<svg" in internal[0][1]
+
+
+def evaluation(measured):
+    """An evaluation in which one class was measured."""
+    scored = {"score": 0.7, "interval_95": [0.6, 0.8]}
+    return {
+        "data": {"name": "b.csv", "rows": 9, "classes": {"ill": 5}, "notes": []},
+        "model": {},
+        "scoring": "balanced_accuracy",
+        "scores": {"balanced_accuracy": scored, "roc_auc": scored},
+        "calibration": {"brier": 0.2},
+        "cross_validated": None,
+        "by_class": {measured["class"]: measured},
+    }
+
+
+def test_internal_scores_beside_external_ones_are_those_of_the_diagnostic_performance():
+    rng = np.random.default_rng(0)
+    y = np.array(["ill", "well"])[(np.arange(60) >= 20).astype(int)]
+    X = rng.normal(size=(60, 2)) + (y == "ill")[:, None]
+    times = np.where(np.arange(60) % 4, 1, 4)  # copies of rows
+    found = compare(
+        np.repeat(X, times, axis=0),
+        np.repeat(y, times),
+        methods=["centers"],
+        cv=3,
+        repeats=1,
+        positive="ill",
+    )
+    assert found.problem.times is not None
+    measured = measure_class(y == "ill", rng.random(60), name="ill", prevalence=1 / 3)
+    content = make_content(found, evaluations=[evaluation(measured)])
+    (one,), (told,) = content["clinical"]["classes"], content["evaluations"]
+    beside = told["measured"][0]["internal"]
+    predicted = found.honest_predictions
+    area = roc_auc_score(predicted["label"] == "ill", predicted["p_ill"])
+    assert one["area"] == beside["roc"]["area"] == told["internal"]["area"] == pytest.approx(area)
+    assert one["area_interval"] == beside["roc"]["interval_95"]
+    assert one["brier"] == beside["brier"]["score"] == pytest.approx(told["internal"]["brier"])
+    assert one["brier_interval"] == beside["brier"]["interval_95"]
+    page = render(content, NO_PICTURES)
+    row = re.search(r"internal, honest</th>(.*?)</tr>", page, re.DOTALL)[1]
+    assert f"{one['area']:.3f}" in row and f"{one['brier']:.3f}" in row
 
 
 def test_without_matplotlib_the_page_says_how_to_get_the_pictures(comparison, monkeypatch):

@@ -86,6 +86,7 @@ def make_content(
     digest = make_document(model)["digest"]
     settings = metrics["settings"]
     shown = find_prevalence(model, prevalence)
+    clinical = describe_classes(comparison, choice, model, shown)
     content = {
         "name": comparison.name,
         "target": metrics["data"]["target"] or "target",
@@ -96,11 +97,13 @@ def make_content(
         "curve": describe_curve(comparison, choice, run),
         "panel": describe_panel(comparison, records, metrics["model"], include_rows),
         "family": describe_family(comparison, choice, model, include_rows),
-        "clinical": describe_classes(comparison, choice, model, shown),
+        "clinical": clinical,
         "further": _further(metrics["model"]),
         "promises": [line.strip() for line in tell_promises(metrics)],
         "by_part": describe_parts(metrics["model"], include_rows),
-        "evaluations": describe_evaluations(comparison, choice, evaluations, digest, include_rows),
+        "evaluations": describe_evaluations(
+            comparison, choice, evaluations, digest, clinical, include_rows
+        ),
         "checks": metrics["checks"],
         "data": _data(comparison, metrics, include_rows),
         "methods": _methods(metrics),

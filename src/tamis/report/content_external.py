@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tamis.comparison.external import measure_class
+from tamis.comparison.scores import area_under_curve
 from tamis.report.content_clinical import predicted_rows
 from tamis.report.content_parts import hide_counts
 from tamis.report.content_words import SCORES
@@ -25,6 +29,7 @@ def describe_evaluations(
     choice: Choice,
     reports: Sequence[dict[str, Any]],
     digest: str,
+    clinical: dict[str, Any],
     include_rows: bool = False,
 ) -> list[dict[str, Any]]:
     """What `tamis evaluate -o FILE` wrote, beside the same of the internal predictions.
@@ -36,48 +41,77 @@ def describe_evaluations(
     reports : sequence of dict
     digest : str
         Of the model of the report.
+    clinical : dict
+        Of `describe_classes`.
     include_rows : bool
         Whether small counts and single values may be shown.
 
     Returns
     -------
     told : list of dict
-        "measured" has, for some classes, "internal" and "external" values of `measure_class`.
+        "measured" has, for some classes, "internal" and "external" values of `measure_class`;
+        "internal" has the area under the ROC curve and the Brier score of all classes.
     """
     if not reports:
         return []
     internal: dict[str, Any] = {}
-    told = []
+    told, scored = [], _score(predicted_rows(comparison, choice), clinical)
     for report in reports:
         one = _evaluation(report, digest, include_rows)
         names = list(report.get("by_class", {}))[:_MOST_CLASSES]
         for name in names:
             if name not in internal:
-                internal[name] = _measure(comparison, choice, name)
+                internal[name] = _measure(comparison, choice, name, clinical)
         one["measured"] = [
             _beside(name, internal[name], report["by_class"][name]) for name in names
         ]
-        told.append(one)
+        told.append(one | {"internal": scored})
     return told
 
 
-def _measure(comparison, choice, name):
+def _score(rows, clinical):
+    """Area and Brier score of the internal predictions, as those of an evaluation."""
+    area = area_under_curve(rows.codes, rows.risks, rows.weights)
+    happened = rows.codes[:, None] == np.arange(rows.shares.size)
+    squares = ((rows.risks - happened) ** 2).sum(axis=1) / (1 + (rows.shares.size == 2))
+    interval = clinical["classes"][0]["area_interval"] if rows.shares.size == 2 else None
+    return {
+        "area": float(area),
+        "area_interval": interval,
+        "brier": float(np.average(squares, weights=rows.weights)),
+    }
+
+
+def _measure(comparison, choice, name, clinical):
     """The internal predictions of a class, at the class frequencies of the data."""
     problem, rows = comparison.problem, predicted_rows(comparison, choice)
     labels = [str(label) for label in problem.classes.tolist()]
     if name not in labels:
         return None
     c = labels.index(name)
-    return measure_class(
+    measure = partial(
+        measure_class,
         rows.codes == c,
         rows.risks[:, c],
         name=name,
         prevalence=float(rows.shares[c]),
-        # Copies of a row count once together.
-        weights=rows.weights if problem.times is None else rows.weights / problem.times,
         groups=problem.groups,
         seed=comparison.settings.seed,
     )
+    measured = measure(weights=rows.weights)
+    if measured is not None and problem.times is not None:
+        # For calibration and net benefit, copies of a row count once together.
+        once = measure(weights=rows.weights / problem.times)
+        measured = once | {key: measured[key] for key in ("roc", "brier")}
+    for one in clinical["classes"]:
+        if measured is not None and one["code"] == c:  # as in Diagnostic performance
+            measured["roc"] |= {"area": one["area"], "interval_95": one["area_interval"]}
+            measured["brier"] = {
+                "score": one["brier"],
+                "interval_95": one["brier_interval"],
+                "of_share": one["brier_of_share"],
+            }
+    return measured
 
 
 def _beside(name, internal, external):
