@@ -49,7 +49,8 @@ def test_a_typing_error_is_told_and_predicted_as_missing(data, tamis, tmp_path):
     _, out, err = tamis("predict", run, new)
     shares = [line.split(",")[-1] for line in out.splitlines()[1:]]
     assert len(set(shares[1:])) == 1 and len(shares) == 5
-    assert "read as missing: sex 'M' (1), 'Male' (1), 'unheard of' (1)" in err
+    told = "read as missing: sex 'M' (1), 'Male' (1; training had 'male'), 'unheard of' (1)"
+    assert told in err and "most frequent one of training: sex by male" in err
 
 
 def test_declared_choices_are_enforced(data, refuses, tmp_path):

@@ -99,6 +99,12 @@ def test_there_are_roc_and_learning_curves(comparison, content):
     assert "Learning curve" in page and "training rows</text>" in page
 
 
+def test_the_page_says_what_replaces_a_missing_category(comparison, content):
+    (_, fill), (name, word) = content["model"]["fills"]
+    assert name == "pregnant" and word == "no" and isinstance(fill, float)
+    assert "<bdi>no</bdi>" in render(content, NO_PICTURES)
+
+
 def test_no_learning_curve_is_drawn_if_none_was_computed(content):
     assert NONE["learning"] is None
     assert "Learning curve" not in render(content, NO_PICTURES)

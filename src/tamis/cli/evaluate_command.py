@@ -200,7 +200,7 @@ def _predict(options, model, priors, notes):
     _, chunks = read_new(options, model, extra=wanted, allow_empty=False, tell=notes.append)
     n_needed = len(set(model.preparation.features))
     order = np.argsort(model.classes_, kind="stable")
-    unusual, moved = Unusual(model.preparation), Moved(model.preparation)
+    unusual, moved = Unusual(model.preparation, fills=not model.asks), Moved(model.preparation)
     for table, _, extras in chunks:
         if wanted and target not in extras:
             raise InputError(

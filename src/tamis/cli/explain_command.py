@@ -54,7 +54,7 @@ def run(options):
 def _contributions(model, chunks, top, prevalence):
     for table, names, _ in chunks:
         explained = explain_margins(model, table, prevalence)
-        values = Values(model.preparation, table)
+        values = Values(model.preparation, table, fills=not model.asks)
         # Stable: of equal contributions, the first feature is written first.
         order = np.argsort(-np.abs(explained.values), axis=1, kind="stable")
         for row, name in enumerate(names):

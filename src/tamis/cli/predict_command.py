@@ -50,7 +50,7 @@ def run(options):
             say(sentence)
     header += ["n_asked", "asked"] if model.asks else []
     header = [name, *unused_names(header, [name])]
-    unusual = Unusual(model.preparation)
+    unusual = Unusual(model.preparation, fills=not model.asks)
     shares = None if prevalence is None else prevalence.shares
     columns = _predict(model, chunks, priors, shares, options, unusual)
     write_columns(output, header, columns, options.guard)

@@ -277,15 +277,18 @@ def describe_model(model: TableModel, include_rows: bool) -> dict[str, Any]:
         "positive": None if model.positive is None else str(model.positive),
         "threshold": None if threshold is None else float(threshold),
         "privacy": holds_training_rows(model),
-        "fills": _fills(model.preparation),
+        "fills": _fills(model),
         "weights": _weights(model, labels),
     }
 
 
-def _fills(preparation):
-    """What replaces a missing value, for each raw column that is a number."""
-    pairs = zip(preparation.numbers, preparation.fill, strict=False)
-    return [(name, float(fill)) for name, fill in list(pairs)[:MOST_LISTED]]
+def _fills(model):
+    """What replaces a missing value, for each raw column that is a number or a category."""
+    if model.asks:
+        return []
+    preparation = model.preparation
+    pairs = list(zip(preparation.numbers, preparation.fill.tolist(), strict=False))
+    return [*pairs, *preparation.replacements().items()][:MOST_LISTED]
 
 
 def _weights(model, labels):

@@ -231,10 +231,17 @@ class Values:
     ----------
     preparation : Preparation
     table : Columns
+    fills : bool
+        Whether missing values were replaced: then by what is shown.
     """
 
-    def __init__(self, preparation: Preparation, table: Columns) -> None:
-        self.table = table
+    def __init__(self, preparation: Preparation, table: Columns, fills: bool = False) -> None:
+        self.table, self.preparation = table, preparation
+        self.fills: dict[str, str] = {}
+        if fills:
+            pairs = zip(preparation.numbers, preparation.fill, strict=False)
+            self.fills = {name: _short(fill) for name, fill in pairs}
+            self.fills |= preparation.replacements()
         self.sources: dict[str, dict[str, None]] = {}
         self.words: dict[str, Any] = {}
         n_words = sum(len(text.words) for text in preparation.texts.values())
@@ -248,7 +255,7 @@ class Values:
         self.places = {name: j for j, name in enumerate(table.numeric_names.tolist())}
 
     def tell(self, row: int, feature: str) -> str:
-        """The value of a feature in a row; "" where it is missing.
+        """The value of a feature in a row; what replaced it, or "", where it is missing.
 
         The value of a word is how often it occurs; a feature of several columns shows all of them,
         with their names.
@@ -263,9 +270,15 @@ class Values:
     def _one(self, row, name):
         if name in self.table.others:
             value = self.table.others[name][row]
-            return "" if value is None else str(value)
-        value = self.table.numeric[row, self.places[name]]
-        return "" if np.isnan(value) else _short(value)
+            if value is not None and not self.preparation.reads_as_missing(name, value):
+                return str(value)
+            value = "" if value is None else str(value)
+        else:
+            value = self.table.numeric[row, self.places[name]]
+            if not np.isnan(value):
+                return _short(value)
+            value = ""
+        return f"{value} (missing, {self.fills[name]})".lstrip() if name in self.fills else value
 
 
 def _second(predicted, probabilities):

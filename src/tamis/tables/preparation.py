@@ -30,6 +30,9 @@ from tamis.tables.words import TextColumns, count_words
 
 __all__ = ["Preparation"]
 
+# Categories that are named one by one.
+_MOST_NAMED = 3
+
 _MEDIAN_VALUES = 1_000_000
 
 
@@ -274,6 +277,28 @@ class Preparation:
         both = zip(self.texts.items(), n_with, strict=True)
         texts = {name: text.weighted(found, total) for (name, text), found in both}
         return replace(self, fill=fill, texts=texts)
+
+    def reads_as_missing(self, name: str, word: str) -> bool:
+        """Whether a category counts as missing, because training had none or few of it."""
+        pool = self.pools.get(name, Pool())
+        if name not in self.others or pool.is_open:
+            return False
+        is_known = word in self.categories[name] or word in self.others[name]
+        return not pool.is_other if word in pool.rare else not is_known
+
+    def replacements(self) -> dict[str, str]:
+        """The category that replaces a missing one, for each categorical source column.
+
+        Categories that the matrix does not tell apart are named together.
+        """
+        told, start = {}, len(self.numbers)
+        for name, known in self.categories.items() if self.fill.size else ():
+            usual = [word for word, one in zip(known, self.fill[start:], strict=False) if one]
+            usual = usual or self.others.get(name) or ["other"]
+            is_long = len(usual) > _MOST_NAMED
+            told[name] = f"any but {' or '.join(known)}" if is_long else " or ".join(usual)
+            start += len(known)
+        return told
 
     def finish(self, encoded: Matrix, impute: bool = True) -> Matrix:
         """Make the matrix that a classifier sees: missing values filled, words weighted.

@@ -16,6 +16,7 @@ from tamis.tables.coded import Coded
 from tamis.tables.errors import listed
 from tamis.tables.preparation import Preparation
 from tamis.tables.rare import FEWEST_ROWS, Pool
+from tamis.tables.spelling import folded
 from tamis.tables.table import Columns
 
 __all__ = ["Unusual", "observe"]
@@ -102,6 +103,8 @@ class Unusual:
         Rows outside the range, for each number.
     new : dict of str to Counter
         Rows of each new category, for each categorical column.
+    fills : bool
+        Whether the model replaces missing values.
     """
 
     preparation: Preparation
@@ -109,6 +112,7 @@ class Unusual:
     n_unusual: int = 0
     outside: Counter = field(default_factory=Counter)
     new: dict[str, Counter] = field(default_factory=dict)
+    fills: bool = True
 
     def add(self, table: Columns) -> None:
         """Count the rows of a table with all columns of the preparation."""
@@ -167,7 +171,7 @@ class Unusual:
                 for name, counts in self.new.items():
                     if (name in are_other) == (read_as == "other"):
                         most = [
-                            f"{word!r} ({n:,})"
+                            f"{word!r} ({n:,}{self._hint(name, word)})"
                             for word, n in counts.most_common()
                             if with_rows or n >= FEWEST_ROWS
                         ]
@@ -179,4 +183,17 @@ class Unusual:
                         f"categories with fewer than {FEWEST_ROWS} training rows or none, read as "
                         f"{read_as}: {listed(columns)}"
                     )
+            usual = self.preparation.replacements() if self.fills else {}
+            columns = [f"{n} by {usual[n]}" for n in self.new if n in usual and n not in are_other]
+            if columns:
+                told.append(
+                    "missing categories are replaced by the most frequent one of training: "
+                    f"{listed(columns)}"
+                )
         return told
+
+    def _hint(self, name, word):
+        """The known category that differs by case, spaces or punctuation only."""
+        known = [*self.preparation.categories[name], *self.preparation.others[name]]
+        alike = [one for one in known if folded(one) == folded(word)]
+        return f"; training had {alike[0]!r}" if alike else ""
