@@ -261,6 +261,24 @@ def test_weights_of_a_sample_are_read_as_those_of_all_rows(tmp_path, rare):
     assert [n for n in table.notes if "weights" in n] == [n for n in whole.notes if "weights" in n]
 
 
+def test_rows_of_weight_0_are_absent_from_a_stream(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.normal() + i % 2},{i},{int(i % 3 > 0)},{i % 2}" for i in range(900)]
+    rows += ["9,900,0,gone"] * 5
+    (tmp_path / "t.csv").write_text("\n".join(["x,z,w,y", *rows]))
+    reading = {"target": "y", "weights": "w", "include": ["z"], "max_size": None}
+    decision = Decision("on", True, "t.csv", 0, sample_rows=100)
+    path, options = tmp_path / "t.csv", make_options("centers")
+    table, streamed = open_stream(path, reading, options, decision, folder=tmp_path)
+    whole = read_table(path, **reading)
+    assert "305 rows of weight 0 ignored" in whole.notes and whole.n_rows == 600
+    assert "rows of weight 0 ignored" in table.notes
+    assert any(f"sample of {table.n_rows} of 600 rows" in note for note in table.notes)
+    assert (table.weights == 1).all() and streamed.n_rows == 600
+    found = np.concatenate([chunk.table.numeric for chunk in streamed.stream])
+    np.testing.assert_allclose(found, whole.columns.numeric)
+
+
 def test_large_groups_are_sampled_by_row(tmp_path):
     rng = np.random.default_rng(0)
     rows = [f"{rng.normal() + i % 2},{rng.normal()},{'abc'[i % 3]},{i % 2}" for i in range(3000)]

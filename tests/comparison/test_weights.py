@@ -91,6 +91,41 @@ def test_a_table_says_how_its_weights_are_read(form, tmp_path):
         read(-1.0 * counts)
 
 
+@pytest.mark.parametrize("form", ["array", "column", "table", "file"])
+def test_rows_of_weight_0_are_not_in_the_table(form, tmp_path):
+    X, y, color, weights = data()
+    weights[[0, 7, 31]] = 0
+    used = np.flatnonzero(weights)
+    frame = pd.DataFrame(np.nan_to_num(X), columns=list("abcde"))
+    frame.assign(y=y, w=weights, site=color).to_csv(tmp_path / "t.csv", index=False)
+
+    def read_file():
+        return read_table(tmp_path / "t.csv", "y", weights="w", drop=["site"])
+
+    read = {
+        "array": lambda: as_table(frame.to_numpy(), y, weights=weights, drop=[])[0],
+        "column": lambda: as_table(frame.assign(y=y, w=weights), "y", weights="w", drop=[])[0],
+        "table": lambda: as_table(
+            read_table(tmp_path / "t.csv", "y", drop=["w", "site"]), weights=weights, drop=[]
+        )[0],
+        "file": read_file,
+    }
+    table = read[form]()
+    assert "3 rows of weight 0 ignored" in table.notes
+    assert_allclose(table.columns.numeric, frame.to_numpy()[used])
+    assert_allclose(table.weights, weights[used])
+    assert table.y.astype(int).tolist() == y[used].tolist()
+    assert table.row_numbers.tolist() == (used + 1).tolist()
+
+
+def test_a_class_whose_rows_all_have_weight_0_is_absent():
+    X, y, _, _ = data()
+    table = as_table(np.nan_to_num(X), y, weights=(y != 2).astype(float), drop=[])[0]
+    assert np.unique(table.y).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="has only one class"):
+        as_table(np.nan_to_num(X), y, weights=(y == 2).astype(float), drop=[])
+
+
 def test_what_stands_for_a_missing_value_is_that_of_the_rows_repeated():
     X, y, color, weights = data()
     again = np.repeat(np.arange(60), weights)

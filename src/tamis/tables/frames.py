@@ -22,7 +22,7 @@ from tamis.tables.errors import InputError, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import RawTable, unique_names
 from tamis.tables.roles import Wishes, assign_roles
-from tamis.tables.sample_weights import parse_weights, scale_weights
+from tamis.tables.sample_weights import parse_weights, scale_weights, used_rows
 from tamis.tables.table import Columns, Table
 from tamis.tables.times import read_times
 from tamis.tables.values import strings
@@ -335,7 +335,7 @@ def _with_roles(table, roles, subgroups, wishes):
     notes = list(table.notes)
     if "weights" in given:
         weights = parse_weights(given["weights"], "sample_weight")
-        given["weights"] = scale_weights(weights, "sample_weight", notes)
+        given["weights"] = weights = scale_weights(weights, "sample_weight", notes)
     if "times" in given:
         given["times"] = read_times(given["times"], "time")
     if subgroups and not isinstance(subgroups, Mapping):
@@ -348,6 +348,9 @@ def _with_roles(table, roles, subgroups, wishes):
     table = replace(table, notes=notes, **given)
     if table.y is None:
         raise InputError("the table has no labels: give y, or name the target in read_table")
+    if "weights" in given:
+        used = used_rows(weights, notes)
+        table = table if used.size == table.n_rows else table.take(used)
     return table
 
 

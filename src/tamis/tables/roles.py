@@ -12,7 +12,7 @@ from tamis.tables.features import decide_kinds, keep_columns
 from tamis.tables.limits import read_limit
 from tamis.tables.notes import note_words
 from tamis.tables.raw import RawTable, find_column, refuse_repeated, tell_repeated
-from tamis.tables.sample_weights import parse_weights, scale_weights
+from tamis.tables.sample_weights import parse_weights, scale_weights, used_rows
 from tamis.tables.spelling import hint_alike
 from tamis.tables.table import Columns, Table
 from tamis.tables.times import read_times
@@ -77,6 +77,15 @@ def assign_roles(
             n_lost = counted(y.size - rows.size, "row")
             notes.append(f"{n_lost} without a label in {target!r} ignored")
             y = y[rows]
+    if weights is not None:
+        name = str(wishes.weights)
+        weights = parse_weights(weights if rows is None else weights[rows], name)
+        weights = scale_weights(weights, name, notes, all_weights)
+        used = used_rows(weights, notes, is_sample=all_weights is not None)
+        if used.size < weights.size:
+            rows = used if rows is None else rows[used]
+            weights, y = weights[used], None if y is None else y[used]
+    if y is not None:
         classes, counts = np.unique(y, return_counts=True)
         note_words({target: classes.tolist()}, "class", missing, notes)
         if wishes.require_target:
@@ -102,10 +111,6 @@ def assign_roles(
         ids = row_names(ids if rows is None else ids[rows])
     groups = _check_groups(groups, rows, missing, wishes.groups, "groups")
     batches = _check_groups(batches, rows, missing, wishes.batch, "batch")
-    if weights is not None:
-        name = str(wishes.weights)
-        weights = parse_weights(weights if rows is None else weights[rows], name)
-        weights = scale_weights(weights, name, notes, all_weights)
     if times is not None:
         times = times if rows is None else times[rows]
         if times.dtype == object:

@@ -291,6 +291,7 @@ class RowStream:
                 weights = parse_weights(extras[header.weights][rows], header.weights)
                 assert self.sample.weights is not None
                 chunk = replace(chunk, weights=weights / self.sample.weights.unit)
+                chunk = chunk if weights.all() else chunk.take(np.flatnonzero(weights))
             yield chunk
         self.notes = notes
         release_unused()

@@ -8,19 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import WeightSummary
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, counted
 from tamis.tables.values import parse_numbers
 
-__all__ = ["parse_weights", "scale_weights", "summarise_weights"]
+__all__ = ["numbers", "parse_weights", "scale_weights", "summarise_weights", "used_rows"]
 
 
 def summarise_weights(values: Any) -> WeightSummary:
     """How the weights of some rows are to be read; values that are no weights are left out."""
-    weights = _numbers(np.asarray(values))
+    weights = numbers(values)
     return WeightSummary.of(weights[np.isfinite(weights)])
 
 
-def _numbers(values):
+def numbers(values: Any) -> NDArray[np.float64]:
+    """A column of any kind as numbers; NaN where one is none."""
+    values = np.asarray(values)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     return parse_numbers([None if v is None else str(v) for v in values.tolist()])[0]
@@ -29,7 +31,7 @@ def _numbers(values):
 def parse_weights(values: Any, name: str) -> NDArray[np.float64]:
     """Numbers of at least 0 from a column of any kind."""
     values = np.asarray(values)
-    weights = _numbers(values)
+    weights = numbers(values)
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if wrong.size:
         value = values[wrong[0]]
@@ -69,3 +71,12 @@ def scale_weights(
         raise InputError(f"weights: {error}") from error
     notes.append(f"the sample weights in {name!r} are {whole.words()}")
     return weights / whole.unit
+
+
+def used_rows(weights: NDArray, notes: list[str], *, is_sample: bool = False) -> NDArray[np.intp]:
+    """Rows with a weight above 0; a note says how many others there are."""
+    used = np.flatnonzero(weights)
+    if used.size < weights.size:
+        lost = "rows" if is_sample else counted(weights.size - used.size, "row")
+        notes.append(f"{lost} of weight 0 ignored")
+    return used

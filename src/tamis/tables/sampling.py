@@ -32,7 +32,7 @@ from tamis._base import WeightSummary
 from tamis.paths.hashing import mix
 from tamis.tables.coded import Coded
 from tamis.tables.missing import MissingWords
-from tamis.tables.sample_weights import summarise_weights
+from tamis.tables.sample_weights import numbers, summarise_weights
 from tamis.tables.values import missing_in, strings
 
 __all__ = ["KeptRows", "RowSample", "Sketch", "Survey", "hash_words"]
@@ -185,12 +185,14 @@ class Survey:
         Words that may stand for a missing label.
     n_rows : int
         Rows of the file.
+    n_unused : int
+        Rows with a label but of weight 0: they count towards the size, but are not used.
     labels : Counter
-        Rows of each label, as categories are written.
+        Rows of each label, as categories are written, without those of weight 0.
     units : Sketch
-        Rows of each unit that have a label.
+        Rows of each unit that have a label, of any weight.
     units_of : dict of str to Sketch
-        Rows of each unit that have this label.
+        Rows of each unit that have this label, without those of weight 0.
     weights_of : dict of str to WeightSummary
         Sample weights of the rows of each label; empty without sample weights.
     """
@@ -199,6 +201,7 @@ class Survey:
     seed: int
     missing: MissingWords
     n_rows: int = 0
+    n_unused: int = 0
     labels: Counter = field(default_factory=Counter)
     units: Sketch = field(init=False)
     units_of: dict[str, Sketch] = field(default_factory=dict)
@@ -212,9 +215,13 @@ class Survey:
         labels = strings(labels)
         hashes = hash_units(self.n_rows, len(labels), groups, self.seed)
         self.n_rows += len(labels)
-        self.labels.update(labels.counts)
         known = labels.without(self.missing.spellings).codes >= 0
         self.units = self.units.add(hashes[known])
+        if weights is not None:
+            is_used = numbers(weights) != 0  # what is no number is refused later
+            self.n_unused += int((known & ~is_used).sum())
+            labels, hashes, weights = labels[is_used], hashes[is_used], weights[is_used]
+        self.labels.update(labels.counts)
         if len(self.labels) > MOST_LABELS:
             return
         for code, word in enumerate(labels.words):
@@ -255,7 +262,7 @@ class Survey:
     def draw(self, target: str, groups: str | None) -> RowSample | None:
         """The sample; None if it has all rows."""
         classes = self.classes
-        if sum(classes.values()) <= self.size:
+        if not classes or sum(classes.values()) + self.n_unused <= self.size:
             return None
         n_units = max(1, self._n_units)
         extra = []
