@@ -84,7 +84,20 @@ def test_unavailable_undone_unusual_and_wrong_answers(described, answers, tamis,
     assert [step["value"] for step in record["answers"]] == [None] * 3
     assert record["status"] == "settled"
     answers("95", "y")
-    assert "No other answer within the training range can change this." in tamis("ask", folder)[1]
+    out = tamis("ask", folder)[1]
+    assert "No other answer within the training range can change this decision." in out
+    assert "Probabilities could still change" in out and "Nothing was answered" not in out
+
+
+def test_probabilities_without_answers_are_those_of_a_typical_row(described, answers, tamis):
+    folder, _ = described
+    answers("?", "?", "?", "?")
+    _, out, _ = tamis("ask", folder)
+    typical = r"A typical row \(medians and most frequent answers\): (.+)\n"
+    first = re.search(typical, out)[1]
+    assert f"({first})" in out
+    assert "This is: a typical row (medians and most frequent answers)." in out
+    assert "Before any answer" not in out
 
 
 def test_the_end_of_input_ends_kindly(described, answers, tamis, tmp_path):

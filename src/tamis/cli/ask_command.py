@@ -15,8 +15,10 @@ __all__ = ["run"]
 # Classes shown after each answer, and choices of a question.
 _MOST_CLASSES, _MOST_CHOICES = 4, 12
 _WHY = {
-    "settled": "No other answer within the training range can change this.",
-    "flip": "Few typical answers to the other questions would change this.",
+    "settled": "No other answer within the training range can change this decision. Probabilities "
+    "could still change: they are for typical answers to what was not asked.",
+    "flip": "Few typical answers to the other questions would change this decision. Probabilities "
+    "are for typical answers to what was not asked.",
     "policy": "The model needs no more answers.",
     "complete": "All questions were asked.",
     "budget": "The number of --max-questions is reached.",
@@ -56,7 +58,7 @@ class _Conversation:
         lines += self.opened.about.splitlines() if self.opened.about else []
         lines.append(self.talk.prevalence.sentence())
         lines.append("Answers: a value, ? if it is not available, u to undo, q to quit.")
-        print_lines([*lines, f"Before any answer: {self._shares()}"])
+        print_lines([*lines, f"{self.talk.without_answers}: {self._shares()}"])
         ended = None
         try:
             while (question := self.talk.next_question()) is not None:
@@ -142,8 +144,13 @@ class _Conversation:
                 why = f"It decides for {now.label} at {_percent(share)}: {now.reason}."
                 words = f"{words}\n{why}"
         words = f"With the answers so far: {words}" if ended else words
-        why = "" if ended else _WHY[self._reason(now.status)]
-        print_lines(["", *words.splitlines(), *([why] if why else [])])
+        lines = (
+            words.splitlines() if ended else [*words.splitlines(), _WHY[self._reason(now.status)]]
+        )
+        is_typical = not self.talk.model.asks
+        if is_typical and all(step.value is None for step in self.talk.history):
+            lines.append(f"Nothing was answered. This is: {self.talk.without_answers.lower()}.")
+        print_lines(["", *lines])
 
     def _reason(self, status):
         if status != "settled":

@@ -206,6 +206,13 @@ class Questionnaire:
         return Outcome(self._status, model.classes_.tolist()[code], shown, refer, best, reason)
 
     @property
+    def without_answers(self) -> str:
+        """What the probabilities stand for as long as nothing is answered, in words."""
+        if isinstance(self.engine, Policy):
+            return "Before any answer"
+        return "A typical row (medians and most frequent answers)"
+
+    @property
     def reject_where(self) -> str:
         """At which class frequencies probabilities are compared with `reject`, in words."""
         if self.prevalence.is_stated or np.allclose(self.prevalence.shares, self.model.priors):

@@ -54,6 +54,7 @@ def make_form(
             "reject_where": questionnaire.reject_where,
             "flip_risk": questionnaire.flip_risk,
         },
+        "without_answers": questionnaire.without_answers,
         "prevalence": questionnaire.prevalence.sentence(on_page=True),
         "reasons": _reasons(model),
         "after": asdict(After.of(model, questionnaire.prevalence)),

@@ -119,9 +119,12 @@ function startPage(form) {
 
   function showResult(now) {
     const label = form.classes[now.label], share = percent(now.probabilities[now.label]);
+    const unanswered = ["sum", "distance"].includes(form.model.kind)
+      && talk.history.every(step => step.answers.every(answer => answer === null));
     const why = {
       settled: form.model.kind === "sum"
-        ? "No other answer within the range of the training data can change this."
+        ? "No other answer within the range of the training data can change this decision. "
+          + "Probabilities could still change: they are for typical answers to what was not asked."
         : "The model needs no more answers.",
       complete: "All questions were asked.",
       budget: "The largest number of answers is reached.",
@@ -132,6 +135,7 @@ function startPage(form) {
         + `${form.settings.reject_where}; the largest is ${percent(now.largest)}.`, why]
       : [now.reason === null ? `Probability ${share}.`
         : `It decides for ${label} at ${share}: ${now.reason}.`, why];
+    if (unanswered) lines.push(`Nothing was answered. This is: ${form.without_answers.toLowerCase()}.`);
     get("result").replaceChildren(element("h2", heading), ...lines.map(line => element("p", line)));
   }
 
@@ -146,7 +150,8 @@ function startPage(form) {
       row.append(element("span", percent(now.probabilities[c]), { class: "share" }));
       return row;
     });
-    get("now").textContent = talk.question === null ? "Probabilities" : "Probabilities so far";
+    const soFar = talk.question === null ? "Probabilities" : "Probabilities so far";
+    get("now").textContent = talk.history.length ? soFar : form.without_answers;
     get("classes").replaceChildren(...rows);
     const best = now.probabilities.indexOf(Math.max(...now.probabilities));
     get("spoken").textContent = talk.history.length
