@@ -149,6 +149,11 @@ def test_scores_are_of_labels_by_cost_and_say_so(run, data, tamis):
     assert cost["mean_cost"] == pytest.approx((counts * costs).sum() / counts.sum())
     assert cost["interval_95"][0] < cost["mean_cost"] < cost["interval_95"][1]
     assert f"mean cost of errors {cost['mean_cost']:.3f} per row" in out
+    always = counts.sum(axis=1) @ costs / counts.sum()
+    assert cost["constant"]["mean_cost"] == pytest.approx(always.min())
+    assert f"; {always.min():.3f} always deciding {cost['constant']['class']}" in out
+    limit = costs[1, 0] / costs.sum()
+    assert f"net benefit at {limit:.2f}, where the model decides" in out
 
 
 def test_errors_of_single_features_from_the_features_file(data, tamis, tmp_path):

@@ -1,11 +1,14 @@
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from tamis.comparison.validation import calibration, compare_scores, score_intervals, wilson
+from tamis.models import save_model
+from tamis.models.saving import read_model
 from tests.cli.conftest import HEADER, make_rows, write_csv
 
 
@@ -176,6 +179,39 @@ def test_the_positive_class_is_the_one_that_is_judged(run_folder, new, evaluate,
         assert words in out
 
 
+COSTS = np.array([[0.0, 3.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("changed", "words", "limit"),
+    [
+        ({}, [], 0.1),
+        ({}, ["--priors", "ill=0.2,well=0.8"], 0.5),
+        ({"positive": "ill", "threshold": 0.3}, [], 1 / 22),
+        ({"misclassification": COSTS}, [], 0.25),
+        (
+            {"misclassification": COSTS},
+            ["--prevalence", "here"],
+            0.25,
+        ),
+    ],
+)
+def test_net_benefit_is_that_of_the_decisions_of_the_model(
+    models, new, tmp_path, evaluate, changed, words, limit
+):
+    model = replace(read_model(models["centers"]), frequencies=np.array([0.1, 0.9]), **changed)
+    save_model(model, tmp_path / "model.json")
+    words = ["--positive", "ill", *words]
+    told, _ = evaluate(tmp_path / "model.json", new, *words)
+    measured, counts = told["by_class"]["ill"], np.array(told["confusion"]["true_in_rows"])
+    assert measured["decides_from"] == pytest.approx(limit)
+    place = round(100 * limit) - 1
+    at = measured["net_benefit"]["thresholds"][place]
+    assert at == pytest.approx(limit, abs=0.005)
+    expected = (counts[0, 0] - counts[1, 0] * at / (1 - at)) / counts.sum()
+    assert measured["net_benefit"]["model"][place] == pytest.approx(expected, abs=0.03)
+
+
 def test_every_class_of_more_than_two_is_judged(three, evaluate):
     data, models = three
     told, _ = evaluate(models["centers"], data)
@@ -203,7 +239,8 @@ def test_rows_that_recalibrated_a_model_do_not_validate_it(
         header, *rows = csv.reader(file)
     backwards = write_csv(tmp_path / "backwards.csv", header, rows[::-1])
     said = "these are the rows that the model was recalibrated on"
-    assert said in tamis("evaluate", site, new)[2]
+    err = tamis("evaluate", site, new)[2]
+    assert said in err and f"{site}, under record.scores.recalibration" in err
     assert said in tamis("evaluate", site, backwards)[2]
     other = write_csv(tmp_path / "other.csv", HEADER, make_rows(41, 9))
     assert said not in tamis("evaluate", site, other)[2]

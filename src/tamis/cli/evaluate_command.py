@@ -18,6 +18,7 @@ from tamis.comparison.folder import find_model
 from tamis.comparison.validation import compare_scores, error_cost, validate
 from tamis.models.saving import make_document
 from tamis.tables.deciding import decide, decide_by_cost
+from tamis.tables.decision_limit import limit_at
 from tamis.tables.errors import InputError, listed
 from tamis.tables.moved import Moved
 from tamis.tables.prevalence import find_prevalence, tell_shares
@@ -63,9 +64,11 @@ def run(options):
         labels = decide_by_cost(shown, model.misclassification)
     results = validate(codes, labels, shown, model.classes_, positive=positive, seed=options.seed)
     results["by_class"] = _measure(codes, shown, shares, model, positive, options.seed)
+    for label, measured in results["by_class"].items():
+        measured["decides_from"] = _limit(model, label, shares, priors is not None)
     _note_frequencies(codes, model, shares, notes)
     digest = _digest(seen.hashes[rows], codes)
-    _note_same_rows(model, digest, notes)
+    _note_same_rows(model, digest, notes, options.run)
     for note in notes:
         say(note)
     report = _tell(results, model, codes, options, seen.n_asked[rows], notes, priors)
@@ -124,20 +127,30 @@ def _measure(codes, shown, shares, model, positive, seed):
     return found
 
 
+def _limit(model, label, shares, is_decided_by_them):
+    """The shown probability of a class of two from which on the labels are of this class."""
+    if model.classes_.size > 2:
+        return None
+    if is_decided_by_them and model.threshold is None and model.misclassification is None:
+        return 0.5
+    c = [str(one) for one in model.classes_.tolist()].index(label)
+    return limit_at(model, c, shares[c])
+
+
 def _digest(hashes, codes):
     """A digest of rows and their labels, whatever their order."""
     keys = np.sort(hashes * np.uint64(2 * _MOST_LABELS + 1) + codes.astype(np.uint64))
     return hashlib.sha256(keys.tobytes()).hexdigest()
 
 
-def _note_same_rows(model, digest, notes):
+def _note_same_rows(model, digest, notes, path):
     """Warn if the model was recalibrated on these rows."""
     about = model.scores.get("recalibration") or {}
     if model.recalibration is not None and about.get("rows_digest") == digest:
         notes.append(
             f"these are the rows that the model was recalibrated on ({about.get('data')}), so its "
-            "calibration here does not show how well it fits new rows; the recalibrated model has "
-            "its cross-validated scores in scores.recalibration"
+            "calibration here does not show how well it fits new rows; its cross-validated scores "
+            f"are in {path}, under record.scores.recalibration"
         )
 
 
@@ -338,7 +351,7 @@ def _tell(results, model, codes, options, n_asked, notes, priors):
         "cost_of_errors": None
         if model.misclassification is None
         else error_cost(
-            results["confusion"]["true_in_rows"], model.misclassification, options.seed
+            results["confusion"]["true_in_rows"], model.misclassification, labels, options.seed
         ),
         "priors": None if priors is None else dict(zip(labels, priors.tolist(), strict=True)),
         "scoring": scoring,

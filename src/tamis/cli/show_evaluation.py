@@ -43,10 +43,10 @@ def show_evaluation(report):
         lines += ["", "the model has no cross-validated score to compare with"]
     cost = report["cost_of_errors"]
     if cost:
-        low, high = cost["interval_95"]
+        (low, high), constant = cost["interval_95"], cost["constant"]
         lines.append(
             f"mean cost of errors {cost['mean_cost']:.3f} per row, 95 % interval {low:.3f} to "
-            f"{high:.3f}"
+            f"{high:.3f}; {constant['mean_cost']:.3f} always deciding {constant['class']}"
         )
     matrix = report["confusion"]
     if len(matrix["classes"]) <= 12:
@@ -108,8 +108,12 @@ def show_evaluation(report):
 def _show_class(measured):
     """Calibration, Brier score, net benefit and area of one class."""
     benefit, prevalence = measured["net_benefit"], measured["prevalence"]
-    at = int(np.abs(np.array(benefit["thresholds"]) - prevalence).argmin())
-    threshold = benefit["thresholds"][at]
+    limit = measured["decides_from"]
+    wanted = prevalence if limit is None else limit
+    at = int(np.abs(np.array(benefit["thresholds"]) - wanted).argmin())
+    threshold = f"{benefit['thresholds'][at]:.2f}"
+    if limit is not None and f"{limit:.2f}" == threshold:
+        threshold += ", where the model decides"
     brier = measured["brier"]
     rows = [
         ("calibration slope (1 is perfect)", *_estimated(measured["slope"])),
@@ -121,7 +125,7 @@ def _show_class(measured):
             _interval(brier["interval_95"]),
         ),
         (
-            f"net benefit at {threshold:.2f} ({benefit['treat_all'][at]:.3f} to treat all)",
+            f"net benefit at {threshold} ({benefit['treat_all'][at]:.3f} to treat all)",
             f"{benefit['model'][at]:.3f}",
             _interval([benefit["low"][at], benefit["high"][at]]),
         ),

@@ -103,7 +103,7 @@ def score_intervals(codes, labels, probabilities, seed=0):
     return scores
 
 
-def error_cost(counts, costs, seed=0):
+def error_cost(counts, costs, labels, seed=0):
     """Mean cost of errors per row, with a 95 % interval.
 
     Parameters
@@ -111,13 +111,16 @@ def error_cost(counts, costs, seed=0):
     counts : array-like of shape (n_classes, n_classes)
         Rows by true and predicted class.
     costs : ndarray of shape (n_classes, n_classes)
+    labels : list of str
+        Names of the classes.
     seed : int
 
     Returns
     -------
     cost : dict
         "mean_cost" and "interval_95": the bootstrap's; without any error, its upper end is that
-        of Wilson's interval for the error rate, times the largest cost.
+        of Wilson's interval for the error rate, times the largest cost. "constant": the "class"
+        that costs least if it is decided for every row, and its "mean_cost".
     """
     counts = np.asarray(counts)
     n_rows = int(counts.sum())
@@ -127,7 +130,13 @@ def error_cost(counts, costs, seed=0):
     if counts.trace() == n_rows:
         high = wilson(0, n_rows)[1] * costs.max()
     mean = float((counts * costs).sum() / n_rows)
-    return {"mean_cost": mean, "interval_95": [float(low), float(high)]}
+    always = counts.sum(axis=1) @ costs / n_rows
+    best = int(always.argmin())
+    return {
+        "mean_cost": mean,
+        "interval_95": [float(low), float(high)],
+        "constant": {"class": labels[best], "mean_cost": float(always[best])},
+    }
 
 
 def _area_interval(codes, probabilities, generator):
