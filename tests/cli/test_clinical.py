@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from tamis.cli.show_clinical import _told
 from tests.cli.conftest import write_csv
 
 HEADER = ["marker", "age", "sex", "site", "date", "color", "y"]
@@ -201,3 +202,9 @@ def test_nonsense_is_refused_in_one_line(words, told, data, refuses, tmp_path):
 def test_few_rows_have_no_learning_curve(tmp_path, refuses):
     path = write_csv(tmp_path / "few.csv", HEADER, make_rows(36))
     refuses("fit", path, "--target", "y", *WORDS, "--learning-curve", match="at least 40 rows")
+
+
+def test_the_number_of_rows_agrees_with_its_noun():
+    few = {"not_scored": "fewer than 10 rows", "rows": 1, "classes": {"ill": 0, "well": 1}}
+    assert _told(few) == "not scored (fewer than 10 rows); 1 row: ill 0, well 1"
+    assert _told(few | {"rows": 2}).endswith("; 2 rows: ill 0, well 1")

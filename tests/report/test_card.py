@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from tamis.comparison.decisions import decide_level
 from tamis.comparison.options import Options
 from tamis.report.card import find_positive, make_card
 from tamis.report.card_levels import make_levels
-from tamis.report.card_page import make_card_page
+from tamis.report.card_page import _line, make_card_page
 from tamis.report.card_run import find_experiment, score_card
 from tamis.report.questionnaire_fields import Field
 from tamis.tables import InputError
@@ -239,6 +240,21 @@ def test_the_limit_of_a_card_moves_with_the_prevalence_unless_it_is_a_cost(card)
     costs = np.array([[0.0, 9.0], [1.0, 0.0]])
     model = replace(model, misclassification=costs, frequencies=np.array([0.4, 0.6]))
     assert limit_at(model, 0, 0.4) == limit_at(model, 0, 0.02) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("risks", "told"),
+    [
+        ((0.99, 0.999), "99 % or more"),
+        ((0.001, 0.02), "up to 2 %"),
+        ((0.3, 0.45), "30 to 45 %"),
+        ((0.001, 0.999), "any"),
+    ],
+)
+def test_a_range_of_risks_reads_as_a_person_writes_it(risks, told):
+    # 25 sums of points are 13 steps of two sums each; the last has one.
+    card = SimpleNamespace(largest=24, risk=lambda score: risks[score % 2])
+    assert f"<li><b>0 to 1</b> <span>{told}</span></li>" in _line(card)
 
 
 def test_shuffled_labels_give_no_score(run):

@@ -48,6 +48,15 @@ def test_a_file_without_any_of_the_columns_is_refused(tmp_path, name):
         list(read_rows(path, WANTED, KINDS))
 
 
+def test_only_names_that_look_alike_are_suggested(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("patient id,site,Age in years\nP1,Lyon,60\n")
+    with pytest.raises(InputError, match=r"prediction; it has patient id, site, Age in years$"):
+        list(read_rows(path, ["prediction"]))
+    with pytest.raises(InputError, match=r"nearest: Age, years \(Age in years\)$"):
+        list(read_rows(path, ["prediction", "Age, years"]))
+
+
 def test_sparse_columns_are_missing_in_every_row(tmp_path):
     X = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 2.0]]))
     np.savez(

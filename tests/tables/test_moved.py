@@ -60,6 +60,14 @@ def test_new_rows_of_the_same_kind_move_nothing():
         assert found(training(seed=seed)).messages() == []
 
 
+def test_another_unit_is_named_instead_of_hundreds_of_standard_deviations():
+    new = training(seed=1)
+    new[:, 0] *= 100
+    (told,) = found(new).messages()
+    assert "more than 10 standard deviations higher, " in told and "times the value" in told
+    assert "is it in another unit?" in told and "+" not in told
+
+
 def test_few_rows_are_not_taken_for_a_move():
     new = training(12, seed=1)
     new[:, 0] += 3

@@ -47,6 +47,10 @@ def _scored(entry):
     return f"{entry['score']:.3f} ({low:.3f} to {high:.3f})"
 
 
+def _rows(n):
+    return "1 row" if n == 1 else f"{n:,} rows"
+
+
 def _counts(entry):
     return ", ".join(f"{label} {n:,}" for label, n in entry["classes"].items())
 
@@ -59,7 +63,7 @@ def _told(entry):
             low, high = entry[rate]["interval_95"]
             of = f"{rate} for {entry['positive']}"
             what += f", {of} {entry[rate]['share']:.3f} ({low:.3f} to {high:.3f})"
-    return f"{what}; {entry['rows']:,} rows: {_counts(entry)}"
+    return f"{what}; {_rows(entry['rows'])}: {_counts(entry)}"
 
 
 def _first(items):
@@ -104,7 +108,7 @@ def _show_time(found, name):
     for block in found["blocks"]:
         what = f"not scored ({block['not_scored']})" if block["not_scored"] else _scored(block)
         yield (
-            f"    {_time(block['from'])} to {_time(block['to'])}: {what}; {block['rows']:,} rows, "
+            f"    {_time(block['from'])} to {_time(block['to'])}: {what}; {_rows(block['rows'])}, "
             f"trained on {block['training_rows']:,}"
         )
 

@@ -20,6 +20,7 @@ __all__ = ["make_card_page"]
 
 # Most steps of the line from points to risks.
 _MOST_STEPS = 24
+_LOWEST, _HIGHEST = "< 0.5 %", "> 99.5 %"
 
 
 def make_card_page(
@@ -93,17 +94,24 @@ def _line(card):
     items = []
     for low, high, first, last in steps:
         points = str(low) if low == high else f"{low} to {high}"
-        risk = first if first == last else f"{first.removesuffix(' %')} to {last}"
+        risk = first if first == last else _range(first, last)
         items.append(f"<li><b>{points}</b> <span>{escape(risk)}</span></li>")
     return "\n".join(items)
+
+
+def _range(first, last):
+    """Risks of one step, which may begin or end beyond what is told."""
+    if first == _LOWEST:
+        return "any" if last == _HIGHEST else f"up to {last}"
+    return f"{first} or more" if last == _HIGHEST else f"{first.removesuffix(' %')} to {last}"
 
 
 def _percent(share):
     share = float(share)
     if share < 0.005:
-        return "< 0.5 %"
+        return _LOWEST
     if share > 0.995:
-        return "> 99.5 %"
+        return _HIGHEST
     return f"{100 * share:.0f} %"
 
 

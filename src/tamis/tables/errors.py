@@ -91,12 +91,14 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     return shown if len(words) <= most else f"{shown} and {len(words) - most:,} more"
 
 
-def nearest(name: object, names: Iterable[object], most: int = 3) -> list[str]:
-    """Find the names that look most like `name`, ignoring case."""
+def nearest(
+    name: object, names: Iterable[object], most: int = 3, cutoff: float = 0.4
+) -> list[str]:
+    """Find the names that look most like `name`, ignoring case; 1 is the cutoff of equal ones."""
     spelled: dict[str, str] = {}
     for known in names:
         spelled.setdefault(str(known).lower(), str(known))
-    matches = get_close_matches(str(name).lower(), list(spelled), n=most, cutoff=0.4)
+    matches = get_close_matches(str(name).lower(), list(spelled), n=most, cutoff=cutoff)
     return [spelled[match] for match in matches]
 
 

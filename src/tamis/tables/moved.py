@@ -20,7 +20,7 @@ from tamis.tables.table import Columns
 
 __all__ = ["Moved"]
 
-_FAR = 0.5
+_FAR, _VERY_FAR = 0.5, 10
 # Standard error of a median of normal values, in standard deviations over the root of the rows;
 # and how many of them chance exceeds in 1 % of the columns.
 _MEDIAN_ERROR, _CHANCE = 1.2533, 2.5758
@@ -108,7 +108,7 @@ class Moved:
         counts = [one["column"] for one in found if one["is_counts"]]
         moved = [
             f"{one['column']} ({one['median']:.4g}, in training {one['median_in_training']:.4g}: "
-            f"{one['shift']:+.1f} standard deviations)"
+            f"{_tell_shift(one)})"
             for one in found
             if abs(one["shift"]) >= _FAR
         ]
@@ -122,3 +122,15 @@ class Moved:
                 "which had other numbers: are these counts, and the model's values logarithms?"
             )
         return told
+
+
+def _tell_shift(one):
+    """How far a median moved; if very far, that its unit may be another one."""
+    shift = one["shift"]
+    if abs(shift) <= _VERY_FAR:
+        return f"{shift:+.1f} standard deviations"
+    told = f"more than {_VERY_FAR} standard deviations {'higher' if shift > 0 else 'lower'}"
+    median, usual = one["median"], one["median_in_training"]
+    if median * usual > 0:
+        told += f", {median / usual:.3g} times the value"
+    return f"{told}; is it in another unit?"

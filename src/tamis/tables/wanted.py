@@ -17,6 +17,9 @@ from tamis.tables.values import TOO_LARGE, is_large_integer, strings
 
 __all__ = ["Wanted"]
 
+# Names of columns that are less alike are not suggested: see `nearest`.
+_ALIKE = 0.45
+
 
 class Wanted:
     """Columns that a model needs, and how they are read.
@@ -93,7 +96,7 @@ class Wanted:
             self.words = [name for name in self.words if name in known]
             return
         near = [f"{name} ({', '.join(found)})" for name in absent[:3]
-                if (found := nearest(name, present, most=2))]  # fmt: skip
+                if (found := nearest(name, present, most=2, cutoff=_ALIKE))]  # fmt: skip
         advice = f"; nearest: {listed(near)}" if near else f"; it has {listed(present)}"
         raise InputError(
             f"{self.source} lacks {len(absent)} of the {len(self.columns)} columns needed:"
