@@ -90,6 +90,8 @@ class Input:
         words are missing values.
     below_detection : {"half", "limit", "missing"} or None
         What values beyond a detection limit are, in a number that had some in training; else None.
+    is_percent : bool
+        Whether numbers had percent signs in training: 93 % is 0.93.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Input:
     columns: list[int]
     zeros: list[str] | None = None
     below_detection: str | None = None
+    is_percent: bool = False
 
     @property
     def words(self) -> list[str] | None:
@@ -125,7 +128,8 @@ def inputs_of(model: Any, columns: NDArray) -> list[Input]:
             missing = preparation.missing
             rule = missing.below_detection if name in missing.limited else None
             fill = [float(preparation.fill[j])]
-            inputs.append(Input(name, None, fill, [j], below_detection=rule))
+            percent = name in missing.percents
+            inputs.append(Input(name, None, fill, [j], None, rule, percent))
     for name, known in preparation.categories.items():
         used = [c for c in range(len(known)) if start + c in wanted]
         if used:

@@ -103,6 +103,9 @@ class _Book:
         for row in range(2, n_rows + 2):
             self._write_columns(columns, row)
             self._write_results(rows, row)
+            for at, one in enumerate(self.inputs, start=1):
+                if one.is_percent:  # so that 93 becomes 93 %, which is 0.93
+                    rows.cell(row, at).number_format = "0.0%"
         rows.freeze_panes = "A2"
         return workbook
 

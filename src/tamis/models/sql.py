@@ -30,14 +30,16 @@ def export_sql(model: Any, path: str | os.PathLike[str], table: str = "data") ->
 def make_sql(model: Any, table: str = "data") -> str:
     """A SELECT that adds the label and the probabilities to the rows of a table.
 
-    It uses standard SQL (common table expressions, CASE, CAST, ABS, EXP, LOWER), and works in
-    SQLite, PostgreSQL, DuckDB and others. Sparse centers, primal-dual classifiers and panels with
-    a linear head can be written, also behind a preparation without free text.
+    It uses common SQL (common table expressions, CASE, CAST, ABS, EXP, LOWER, TRIM, LTRIM,
+    REPLACE), and works in SQLite, PostgreSQL, DuckDB and others. Sparse centers, primal-dual
+    classifiers and panels with a linear head can be written, also behind a preparation without
+    free text.
 
-    NULL, NaN and infinite numbers are missing, as are the words for missing values among
-    categories: they are replaced as in training, or give NULL if the classifier was fitted
-    without a table. Names that the query adds differ from those of the features: a feature called
-    prediction makes the label tamis_prediction.
+    NULL, NaN and infinite numbers are missing, as are the words for missing values, and words
+    among numbers; 93% is 0.93, and <0.1 is read as in training. Missing values are replaced as in
+    training, or give NULL if the classifier was fitted without a table. Names that
+    the query adds differ from those of the features: a feature called prediction makes the label
+    tamis_prediction.
 
     Parameters
     ----------
@@ -70,9 +72,15 @@ def make_sql(model: Any, table: str = "data") -> str:
         raise InputError("the model uses no column, so there is nothing to query.")
     source = _name(table)
     missing = model.preparation.missing if is_table else MissingWords()
-    read = [_read(one, source, missing, t) for one in inputs]
+    texts = [_text(one, source, t) for one in inputs if one.fill]
+    digits = [_digits(one, t) for one in inputs if one.fill and one.categories is None]
     prepared = [line for one in inputs for line in _prepare(one, missing, t)]
-    stages = [(f"{t}v", _select(source, read))]
+    stages: list[tuple[str, str]] = []
+    for name, expressions in [(f"{t}t", texts), (f"{t}n", digits)]:
+        if expressions:
+            stages.append((name, _select(stages[-1][0] if stages else source, expressions)))
+    before = stages[-1][0] if stages else source
+    stages.append((f"{t}v", _select(before, [_read(one, before, missing, t) for one in inputs])))
     for name, expressions in [(f"{t}x", prepared), *steps]:
         stages.append((name, _select(stages[-1][0], expressions)))
     classes = estimator.classes_.tolist()
@@ -193,24 +201,35 @@ def _projection(estimator, t):
     return columns, [(f"{t}projected", projected), (f"{t}d", decisions)]
 
 
-def _read(one: Input, source, missing, t):
+def _text(one: Input, source, t):
+    """Expression of a raw column as text, without spaces around it."""
+    return f"TRIM(CAST({source}.{_name(one.name)} AS VARCHAR)) AS {t}t{one.columns[0]}"
+
+
+def _digits(one: Input, t):
+    """Expression of the number in a text: without the sign of a detection limit, and percent."""
+    text = f"{t}t{one.columns[0]}"
+    return f"LOWER(TRIM(REPLACE(LTRIM({text}, '<>=≤≥ '), '%', ''))) AS {t}n{one.columns[0]}"
+
+
+def _read(one: Input, before, missing, t):
     """Expression of a raw column; NULL where a word stands for a missing value."""
-    name = f"{source}.{_name(one.name)}"
-    value = name
-    if one.categories is None:
-        value = f"CAST({name} AS DOUBLE PRECISION)"
-        if one.below_detection is not None:
-            value = _limited(name, one.below_detection, missing)
+    at, name = one.columns[0], f"{before}.{_name(one.name)}"
+    if one.categories is None and not one.fill:
         # SQLite reads every word as 0, where others report an error.
+        value = f"CAST({name} AS DOUBLE PRECISION)"
         gone = f"{value} = 0.0 AND CAST({name} AS VARCHAR) NOT LIKE '%0%'"
-    else:
-        gone = _is_missing(name, missing)
+        return f"CASE WHEN {gone} THEN NULL ELSE {value} END AS {t}v{at}"
+    value = f"{t}t{at}"
+    gone = _is_missing(value, missing)
     usual = missing.categories.get(one.name)
     if usual:
-        gone = f"({gone} AND {name} NOT IN ({_joined(map(_literal, usual))}))"
+        gone = f"({gone} AND {value} NOT IN ({_joined(map(_literal, usual))}))"
+    if one.categories is None:
+        return f"CASE WHEN {gone} THEN NULL {_number_in(one, name, missing, t)} END AS {t}v{at}"
     if one.words is not None:
-        gone = f"{name} NOT IN ({_joined(map(_literal, one.words))})"
-    return f"CASE WHEN {gone} THEN NULL ELSE {value} END AS {t}v{one.columns[0]}"
+        gone = f"{value} NOT IN ({_joined(_spellings(one.words))})"
+    return f"CASE WHEN {gone} THEN NULL ELSE {value} END AS {t}v{at}"
 
 
 def _is_missing(text, missing):
@@ -220,17 +239,42 @@ def _is_missing(text, missing):
     return f"{text} IN ({_joined(map(_literal, ('', *missing.words)))})"
 
 
-def _limited(name, rule, missing):
-    """A number that may be written as a value beyond a detection limit."""
-    text = f"TRIM(CAST({name} AS VARCHAR))"
-    limit = f"CAST(LTRIM({text}, '<>= ') AS DOUBLE PRECISION)"
-    below = above = "NULL" if rule == "missing" else limit
-    if rule == "half":
-        below = f"CASE WHEN {limit} > 0.0 THEN {limit} / 2.0 ELSE {limit} END"
+def _number_in(one, name, missing, t):
+    """Cases of a number that may be a percent, or a value beyond a detection limit.
+
+    Databases disagree about words that are not numbers (SQLite reads what they begin with, others
+    report an error), so only what all of them read is converted; the rest is NULL.
+    """
+    text, digits = f"{t}t{one.columns[0]}", f"{t}n{one.columns[0]}"
+    whole = f"REPLACE(REPLACE({digits}, 'e-', 'e'), 'e+', 'e')"
+    rest = f"LTRIM(LTRIM({whole}, '+-'), '0123456789.e')"
+    odd = ("%.%.%", "%e%e%", "%e%.%", "%e", "e%", "_-%", "_+%")
+    unlike = "".join(f" OR {digits} LIKE '{pattern}'" for pattern in odd)
+    no_number = f"{rest} <> '' OR {digits} IN ('', '.', '-', '+', '-.', '+.'){unlike}"
+    value = f"CAST({digits} AS DOUBLE PRECISION)"
+    is_percent = f"REPLACE({text}, '%', '') <> {text}"
+    value = f"CASE WHEN {is_percent} THEN {value} / 100.0 ELSE {value} END"
+    below = above = "NULL" if missing.below_detection == "missing" else value
+    if missing.below_detection == "half":
+        below = f"CASE WHEN {digits} LIKE '-%' THEN {value} ELSE ({value}) / 2.0 END"
     return (
-        f"CASE WHEN {_is_missing(text, missing)} THEN NULL WHEN {text} LIKE '<%' THEN {below} "
-        f"WHEN {text} LIKE '>%' THEN {above} ELSE CAST({name} AS DOUBLE PRECISION) END"
+        f"WHEN {text} = 'true' THEN 1.0 WHEN {text} = 'false' THEN 0.0 "  # a boolean column
+        f"WHEN {no_number} THEN NULL "
+        f"WHEN {text} LIKE '<%' OR {text} LIKE '≤%' THEN {below} "
+        f"WHEN {text} LIKE '>%' OR {text} LIKE '≥%' THEN {above} "
+        f"WHEN {is_percent} THEN {value} "
+        f"ELSE CAST({name} AS DOUBLE PRECISION)"
     )
+
+
+def _spellings(words, known=()):
+    """Literals of categories, also as a numeric or boolean column becomes text."""
+    known = {*words, *known}
+    for word in words:
+        yield _literal(word)
+        also = f"{word}.0" if word.lstrip("-").isdecimal() else word.lower()
+        if also not in known and (also[-2:] == ".0" or word in ("True", "False")):
+            yield _literal(also)
 
 
 def _prepare(one: Input, missing, t):
@@ -246,7 +290,8 @@ def _prepare(one: Input, missing, t):
         return [f"CASE WHEN {known} THEN {value} ELSE {fill} END AS {t}x{one.columns[0]}"]
     return [
         f"CASE WHEN {value} IS NULL THEN {_number(fill)} "
-        f"WHEN {value} = {_literal(category)} THEN 1.0 ELSE 0.0 END AS {t}x{j}"
+        f"WHEN {value} IN ({_joined(_spellings([category], one.words or one.categories))}) "
+        f"THEN 1.0 ELSE 0.0 END AS {t}x{j}"
         for category, fill, j in zip(one.categories, one.fill, one.columns, strict=True)
     ]
 

@@ -169,7 +169,7 @@ def decide_kinds(
     known = {n: set(v.counts) for n, v in others.items() if kinds[n] == "categorical"}
     hinted = {name for columns in mixed.values() for name in columns}
     missing = note_words(known, "category", missing, notes, hinted)
-    missing = replace(missing, limited=limited)
+    missing = replace(missing, limited=limited, percents=with_signs.get("%", []))
     note_numeric({key: [n for n in guessed[key] if n not in gone] for key in guessed}, notes)
     words = {name: np.asarray(column) for name, column in others.items()}
     return Columns(numeric, np.array(names, dtype=str), words), kinds, spotted, missing

@@ -18,7 +18,8 @@ from tamis.tables.values import parse_numbers, to_number
 
 __all__ = ["find_limits", "parse_limited", "parse_limits", "read_limit"]
 
-_LIMIT = re.compile(r"\s*([<>])\s*=?\s*(.*)")
+_SIGNS = ("<", ">", "≤", "≥")
+_LIMIT = re.compile(r"\s*([<>≤≥])\s*=?\s*(.*)")
 # Distinct numbers that a column with limits has at least; without them, "<30" is a category.
 _FEWEST_NUMBERS = 3
 
@@ -36,7 +37,7 @@ def read_limit(word: str, rule: str, decimal: str = ".") -> float | None:
 
     Examples
     --------
-    >>> [read_limit(word, "half") for word in ("<0.1", "> 100", "<=-2", "0.1", "<low")]
+    >>> [read_limit(word, "half") for word in ("<0.1", "> 100", "≤-2", "0.1", "<low")]
     [0.05, 100.0, -2.0, None, None]
     """
     match = _LIMIT.fullmatch(word)
@@ -45,7 +46,7 @@ def read_limit(word: str, rule: str, decimal: str = ".") -> float | None:
         return None
     if rule == "missing":
         return math.nan
-    is_halved = rule == "half" and match[1] == "<" and limit > 0
+    is_halved = rule == "half" and match[1] in "<≤" and limit > 0
     return limit / 2 if is_halved else limit
 
 
@@ -62,7 +63,7 @@ def find_limits(column: Coded, decimal: str = ".") -> list[str]:
     words : list of str
         Those that occur; none if there are fewer than three different numbers.
     """
-    some = [word for word in column.counts if word[:1] in ("<", ">")]
+    some = [word for word in column.counts if word[:1] in _SIGNS]
     some = [word for word in some if read_limit(word, "limit", decimal) is not None]
     if not some:
         return []
@@ -89,7 +90,7 @@ def parse_limited(
     ([0.05, 3.0, nan, nan], ['no'])
     """
     values, odd = parse_numbers(words, decimal)
-    if rule == "missing" or not any(word[:1] in ("<", ">") for word in odd):
+    if rule == "missing" or not any(word[:1] in _SIGNS for word in odd):
         return values, odd
     odd = []
     for at in np.flatnonzero(np.isnan(values)).tolist():

@@ -34,6 +34,8 @@ class MissingWords:
         What values beyond a detection limit ("<0.1") are read as: see `tamis.tables.limits`.
     limited : list of str
         Columns that have such values.
+    percents : list of str
+        Columns of numbers with percent signs: 93 % is 0.93 in the table, and shown as 93 %.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class MissingWords:
     refused: list[str] = field(default_factory=list)
     below_detection: str = "missing"
     limited: list[str] = field(default_factory=list)
+    percents: list[str] = field(default_factory=list)
 
     @property
     def spellings(self) -> frozenset[str]:
@@ -68,7 +71,12 @@ class MissingWords:
     def restrict(self, columns: Collection[str]) -> MissingWords:
         """The same for some of the columns."""
         kept = {c: words for c, words in self.categories.items() if c in columns}
-        return replace(self, categories=kept, limited=[c for c in self.limited if c in columns])
+        return replace(
+            self,
+            categories=kept,
+            limited=[c for c in self.limited if c in columns],
+            percents=[c for c in self.percents if c in columns],
+        )
 
 
 @cache

@@ -67,6 +67,7 @@ def write_preparation(preparation: Preparation) -> dict[str, Any]:
             "categories": preparation.missing.categories,
             "below_detection": preparation.missing.below_detection,
             "limited": list(preparation.missing.limited),
+            "percents": list(getattr(preparation.missing, "percents", ())),  # older skops files
         },
     }
 
@@ -179,6 +180,8 @@ def _read_missing(record):
     if "below_detection" in record:  # models of earlier versions do not have it
         limits["below_detection"] = record.choice("below_detection", BELOW_DETECTION)
         limits["limited"] = record.strings("limited")
+    if "percents" in record:
+        limits["percents"] = record.strings("percents")
     record.finish()
     return MissingWords(words, {name: part.strings(name) for name in columns}, **limits)
 

@@ -7,6 +7,10 @@ import struct
 __all__ = ["prepare_row"]
 
 _USUAL = ("na", "nan", "null", "n/a", "#n/a", "<na>")
+# Numbers with separators between thousands.
+_GROUPED = re.compile(
+    r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:['\u00a0\u2009\u202f]\d{3})+)(?:\.\d*)?"
+)
 
 
 def prepare_row(preparation, row, fill):
@@ -18,6 +22,8 @@ def prepare_row(preparation, row, fill):
     for at, column in enumerate(preparation["columns"]):
         name, kind = column["name"], column["kind"]
         value = row[name] if isinstance(row, dict) else row[at]
+        if isinstance(value, str) and kind != "text":
+            value = value.strip()
         missing = (
             value is None
             or value != value
@@ -55,13 +61,20 @@ def _is_unknown(column, value):
 
 
 def _as_number(value, below="missing"):
-    """A number; NaN for a word, unless it is a value beyond a detection limit: "<0.1"."""
+    """A number, also as "93 %" or "1,234"; NaN for a word; what "<0.1" is read as."""
+    if isinstance(value, str) and "_" in value:  # which float() would accept
+        return math.nan
     try:
         return float(value)
     except ValueError:
-        match = re.fullmatch(r"\s*([<>])\s*=?\s*(.*)", value)
-    limit = math.nan if match is None or below == "missing" else _as_number(match[2])
-    return limit / 2 if below == "half" and match and match[1] == "<" and limit > 0 else limit
+        text = value.strip()
+    if _GROUPED.fullmatch(text):
+        return float(re.sub("[^-+.0-9]", "", text))
+    match = re.fullmatch(r"([<>≤≥])\s*=?\s*(.*)", text)
+    if match is None:
+        return _as_number(text[:-1]) / 100 if text.endswith("%") else math.nan
+    limit = math.nan if below == "missing" else _as_number(match[2])
+    return limit / 2 if below == "half" and match[1] in "<≤" and limit > 0 else limit
 
 
 def _count_words(column, text):
