@@ -1,5 +1,6 @@
 """Values as people write them in files are the same in `predict` and in every export."""
 
+import re
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -11,9 +12,15 @@ from numpy.testing import assert_allclose
 
 from tamis import PanelClassifier, TableClassifier
 from tamis._base import Record
+from tamis.cli.ask_command import _wording
 from tamis.models import export_spreadsheet
+from tamis.report.card_levels import make_levels
+from tamis.report.questionnaire import Questionnaire
+from tamis.report.questionnaire_fields import Field, fields_of
+from tamis.report.questionnaire_form import make_form
 from tamis.tables.table_record import read_preparation, write_preparation
 from tests.models.test_detection_limits import of_duckdb, of_python, of_sqlite, shares_of
+from tests.report.forms import look, replay_all
 
 EXPORTS = [of_python, of_sqlite, of_duckdb]
 
@@ -108,3 +115,62 @@ def test_preparations_of_earlier_versions_have_no_percents():
     assert read_preparation(Record(deepcopy(record), "")).missing.percents == ["SpO2 %"]
     del record["missing"]["percents"]
     assert read_preparation(Record(record, "")).missing.percents == []
+
+
+def percent_field(**more):
+    return Field("SpO2 %", "number", [0], [0.95], low=0.864, high=1.0, is_percent=True, **more)
+
+
+def test_answers_to_a_percent_question_are_percents():
+    one = percent_field()
+    assert [one.read(text) for text in ("92.4%", "92.4 %", " 92.4", "0.5%", "0")] == pytest.approx(
+        [0.924, 0.924, 0.924, 0.005, 0]
+    )
+    assert one.read(0.924) == 0.924  # of a program
+    assert one.range == "86.4 to 100 %"
+    assert one.unusual("80") == "80 % is below all training values (86.4 to 100 %)"
+    assert one.encode("<90") == [pytest.approx(np.nan, nan_ok=True)]
+    assert percent_field(below_detection="limit").encode("< 90") == [0.9]
+
+
+@pytest.mark.parametrize("text", ["0.92", "1", "-0.5", "<0.9"])
+def test_an_answer_that_may_be_a_share_or_a_percent_is_refused(text):
+    with pytest.raises(ValueError, match="percent sign"):
+        percent_field().read(text)
+
+
+def test_limits_of_the_features_file_are_percents_or_shares():
+    for described in ({"min": 50, "max": 100}, {"min": 0.5, "max": 1}):
+        model = replace(fitted(), descriptions={"SpO2 %": described})
+        one = fields_of(model, range(3))[0]
+        assert (one.is_percent, one.unit, one.least, one.most) == (True, "%", 0.5, 1)
+        with pytest.raises(ValueError, match="expected at least 50 %, got 40 %"):
+            one.read("40")
+
+
+def test_the_terminal_says_that_answers_are_in_percent():
+    (one, *_) = fields_of(fitted(), range(3))
+    assert re.fullmatch(r"SpO2 % \(in %; [89][.\d]+ to [.\d]+ % in training\)", _wording(one))
+
+
+def test_cards_show_percents():
+    values = np.linspace(0.85, 1, 151)[:, None]
+    levels = make_levels(percent_field(unit="%"), values)
+    assert levels.texts[0].startswith("below 8") and levels.texts[0].endswith(" %")
+    assert max(levels.cuts) < 1
+    assert levels.merged(np.array([3, 2, 1, 0]))[-1] == (f"{100 * levels.cuts[-1]:g} % or more", 0)
+
+
+def test_the_script_reads_percents_as_python_does(tmp_path):
+    model, told = fitted(), []
+    for answers in ["92.4%", "93", "<90", "96.5 %"]:
+        talk, actions = Questionnaire(model), []
+        seen = [look(talk)]
+        while (question := talk.next_question()) is not None:
+            answer = {"SpO2 %": answers, "age": "55", "sex": "male"}[question.name]
+            actions.append([answer])
+            talk.answer(answer)
+            seen.append(look(talk))
+        told.append([actions, seen])
+    (found,) = replay_all([[make_form(Questionnaire(model)), told]], tmp_path)
+    assert found["wrong"] == [] and found["worst"] < 1e-9

@@ -189,9 +189,14 @@ def _wording(one):
             shown = [f"{at} {choice}" for at, choice in enumerate(shown, 1)]
         more = len(one.choices) - len(shown)
         return f"{wording} [{', '.join(shown)}{f' and {more} more' if more else ''}]"
-    limits = [f"at least {one.least:g}"] if one.least is not None and one.kind != "count" else []
-    limits += [f"at most {one.most:g}"] if one.most is not None else []
-    parts = [one.unit, ", ".join(limits), f"{one.range} in training" if one.range else ""]
+    limits = (
+        [f"at least {one.show(one.least)}"]
+        if one.least is not None and one.kind != "count"
+        else []
+    )
+    limits += [f"at most {one.show(one.most)}"] if one.most is not None else []
+    unit = "in %" if one.is_percent else one.unit
+    parts = [unit, ", ".join(limits), f"{one.range} in training" if one.range else ""]
     about = "; ".join(part for part in parts if part)
     return f"{wording} ({about})" if about else wording
 

@@ -179,6 +179,8 @@ def _round_between(low, middle, high):
 def _tell(field, cuts):
     whole = field.kind in ("integer", "count")
     unit = f" {field.unit}" if field.unit else ""
+    if field.is_percent:
+        cuts = [round(100 * cut, 9) for cut in cuts]
     if not cuts:
         return ["any value"]
     texts = [f"below {cuts[0]:.12g}{unit}"]

@@ -11,6 +11,7 @@ from tamis.tables.errors import InputError, listed
 from tamis.tables.limits import read_limit
 from tamis.tables.rare import Pool
 from tamis.tables.table_model import TableModel
+from tamis.tables.values import to_number
 
 __all__ = ["Field", "fields_of"]
 
@@ -50,6 +51,9 @@ class Field:
         Weight of a word: a count n becomes ``(1 + log n) * idf``.
     below_detection : {"half", "limit", "missing"}
         Numbers: what values beyond a detection limit are; missing ones are unavailable.
+    is_percent : bool
+        Whether people see and enter percents: 93 is 0.93. A text of at most 1 without a percent
+        sign is refused, because it may be a share; numbers, which programs give, are shares.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Field:
     high: float | None = None
     idf: float | None = None
     below_detection: str = "missing"
+    is_percent: bool = False
 
     def read(self, answer: Any) -> Any:
         """The answer as a float, or as the name of a choice; ValueError if it is invalid.
@@ -79,24 +84,51 @@ class Field:
                 return answer.strip()
             raise ValueError(f"{self.name}: expected the name of a choice, got {answer!r}.")
         if self.kind != "count" and self._limit(answer) is not None:
-            return answer.strip()
+            return self._signed(answer)
+        given: Any = answer
+        if self.is_percent and isinstance(answer, str):
+            given = to_number(self._signed(answer))
         try:
-            number = float(answer) if not isinstance(answer, bool) else math.nan
+            number = float(given) if not isinstance(answer, bool) else math.nan
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not abs(number) <= _LARGEST:
             raise ValueError(f"{self.name}: expected a number, got {answer!r}.")
-        if self.kind != "number" and number != math.floor(number):
+        size = round(100 * number, 9) if self.is_percent else number
+        if self.kind != "number" and size != math.floor(size):
             raise ValueError(f"{self.name}: expected a whole number, got {answer!r}.")
         if self.least is not None and number < self.least:
-            raise ValueError(f"{self.name}: expected at least {self.least:g}, got {number:g}.")
+            raise ValueError(
+                f"{self.name}: expected at least {self.show(self.least)}, got {self.show(number)}."
+            )
         if self.most is not None and number > self.most:
-            raise ValueError(f"{self.name}: expected at most {self.most:g}, got {number:g}.")
+            raise ValueError(
+                f"{self.name}: expected at most {self.show(self.most)}, got {self.show(number)}."
+            )
         return number
 
     def _limit(self, answer):
         """What a value beyond a detection limit is read as; None if it is another answer."""
-        return read_limit(answer, self.below_detection) if isinstance(answer, str) else None
+        if not isinstance(answer, str):
+            return None
+        return read_limit(self._signed(answer), self.below_detection)
+
+    def _signed(self, answer):
+        """A text as it is, or with the percent sign that it lacks; an error if that is unsafe."""
+        text = answer.strip()
+        number = to_number(text.lstrip("<>=≤≥ ")) if self.is_percent else None
+        if number is None or text.endswith("%"):
+            return text
+        if 0 < abs(number) <= 1:
+            raise ValueError(
+                f"{self.name}: {text} may mean {number:g} % or {100 * number:g} %; "
+                "write it with a percent sign."
+            )
+        return f"{text}%"
+
+    def show(self, value: float) -> str:
+        """A number for people: in percent where they enter percents."""
+        return f"{round(100 * value, 9):.12g} %" if self.is_percent else f"{value:g}"
 
     def _number(self, answer):
         """A valid answer that is no choice, as a number."""
@@ -115,7 +147,8 @@ class Field:
         above = self.high is not None and value > self.high
         if not below and not above:
             return None
-        return f"{value:g} is {'below' if below else 'above'} all training values ({self.range})"
+        side = "below" if below else "above"
+        return f"{self.show(value)} is {side} all training values ({self.range})"
 
     def is_missing(self, value: Any) -> bool:
         """Whether an answer, as `read` gives it, counts as unavailable."""
@@ -130,7 +163,7 @@ class Field:
         """The training range, for people; empty if it is not known."""
         if self.low is None or self.high is None:
             return ""
-        return f"{self.low:g} to {self.high:g}"
+        return f"{self.show(self.low).removesuffix(' %')} to {self.show(self.high)}"
 
     def encode(self, answer: Any) -> list[float]:
         """Values of the columns."""
@@ -212,6 +245,11 @@ def _described(model, name, kind, columns, fill, **more):
         more |= {"least": given.get("min"), "most": given.get("max")}
         more["below_detection"] = model.preparation.missing.below_detection
     question, unit = str(given.get("question", "")), str(given.get("unit", ""))
+    if name in model.preparation.missing.percents:
+        more["is_percent"], unit = True, "%"
+        limits = [one for one in (more["least"], more["most"]) if one is not None]
+        if any(abs(one) > 1 for one in limits):  # written in percent
+            more |= {k: None if more[k] is None else more[k] / 100 for k in ("least", "most")}
     return Field(name, kind, columns, fill, question=question, unit=unit, **more)
 
 

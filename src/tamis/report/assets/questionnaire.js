@@ -52,13 +52,32 @@ function unpack(value) {
 
 const isNumber = text => /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
 
+// The number of a text; in a field of percents, 93 and 93 % are 0.93, and 0.93 may be either.
+function parse(one, text) {
+  const digits = one.is_percent ? text.replace(/\s*%$/, "") : text;
+  if (!isNumber(digits)) return NaN;
+  const value = Number(digits);
+  if (!one.is_percent) return value;
+  if (digits === text && value !== 0 && Math.abs(value) <= 1) {
+    throw new Error(
+      `${text} may mean ${value} % or ${shown(one, value)}: write it with a percent sign.`);
+  }
+  return value / 100;
+}
+
+// A number for people: in percent where they enter percents.
+function shown(one, value) {
+  return one.is_percent ? `${+(100 * value).toPrecision(12)} %` : String(value);
+}
+
 // What a value beyond a detection limit, such as <0.1, is read as; null for another answer.
 function limit(one, text) {
-  const match = /^([<>])\s*=?\s*(.*)$/.exec(text);
-  if (match === null || !isNumber(match[2])) return null;
+  const match = /^([<>≤≥])\s*=?\s*(.*)$/.exec(text);
+  const value = match === null ? NaN : parse(one, match[2]);
+  if (isNaN(value)) return null;
   if (one.below_detection === "missing") return NaN;
-  const value = Number(match[2]);
-  return one.below_detection === "half" && match[1] === "<" && value > 0 ? value / 2 : value;
+  return one.below_detection === "half" && "<≤".includes(match[1]) && value > 0
+    ? value / 2 : value;
 }
 
 // What a field makes of an answer. Python: tamis.report.questionnaire_fields.Field.
@@ -71,13 +90,18 @@ const field = {
     }
     const text = String(answer).trim();
     if (one.kind !== "count" && limit(one, text) !== null) return text;
-    const number = isNumber(text) ? Number(text) : NaN;
+    const number = typeof answer === "number" ? answer : parse(one, text);
     if (!(Math.abs(number) <= 1e300)) throw new Error("Enter a number, such as 3.5.");
-    if (one.kind !== "number" && number !== Math.floor(number)) {
+    const size = one.is_percent ? +(100 * number).toPrecision(12) : number;
+    if (one.kind !== "number" && size !== Math.floor(size)) {
       throw new Error("Enter a whole number.");
     }
-    if (one.least !== null && number < one.least) throw new Error(`Enter at least ${one.least}.`);
-    if (one.most !== null && number > one.most) throw new Error(`Enter at most ${one.most}.`);
+    if (one.least !== null && number < one.least) {
+      throw new Error(`Enter at least ${shown(one, one.least)}.`);
+    }
+    if (one.most !== null && number > one.most) {
+      throw new Error(`Enter at most ${shown(one, one.most)}.`);
+    }
     return number;
   },
   // A valid answer that is no choice, as a number.
@@ -96,7 +120,8 @@ const field = {
     const above = one.high !== null && value > one.high;
     if (!below && !above) return null;
     const side = below ? "below" : "above";
-    return `${value} is ${side} all values seen in training (${one.low} to ${one.high}).`;
+    const range = `${shown(one, one.low)} to ${shown(one, one.high)}`;
+    return `${shown(one, value)} is ${side} all values seen in training (${range}).`;
   },
   // Whether an answer counts as unavailable.
   isMissing(one, value) {

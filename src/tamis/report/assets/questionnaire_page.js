@@ -26,11 +26,12 @@ function startPage(form) {
   function hint(one) {
     const parts = [];
     if (one.least !== null || one.most !== null) {
-      parts.push([one.least === null ? "" : `at least ${one.least}`,
-        one.most === null ? "" : `at most ${one.most}`].filter(Boolean).join(", "));
+      parts.push([one.least === null ? "" : `at least ${shown(one, one.least)}`,
+        one.most === null ? "" : `at most ${shown(one, one.most)}`].filter(Boolean).join(", "));
     }
     if (one.low !== null && one.high !== null) {
-      parts.push(`in training ${+one.low.toPrecision(6)} to ${+one.high.toPrecision(6)}`);
+      const [low, high] = [one.low, one.high].map(end => shown(one, +end.toPrecision(6)));
+      parts.push(`in training ${low} to ${high}`);
     }
     return parts.join("; ");
   }
