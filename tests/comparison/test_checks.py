@@ -256,6 +256,60 @@ def test_rows_closer_than_chance_makes_likely_are_told(n_columns, size):
     assert "scores are unreliable" in told[0].sentence and "--groups" in told[0].advice
 
 
+def a_visit(rng, X):
+    return np.column_stack([X, np.tile(np.arange(6), 20)])
+
+
+def a_yes_or_no(rng, X):
+    return np.column_stack([X, rng.integers(0, 2, size=120)])
+
+
+def a_whole_number(rng, X):
+    return np.column_stack([X, rng.integers(0, 50, size=120)])
+
+
+def a_measurement(rng, X):
+    return np.column_stack([X, rng.normal(size=120)])
+
+
+def an_age_at_each_visit(rng, X):
+    return np.column_stack([X, np.repeat(rng.integers(20, 80, size=20), 6) + np.arange(120) % 6])
+
+
+def some_gaps(rng, X):
+    return np.where(rng.random(X.shape) < 0.05, np.nan, X)
+
+
+@pytest.mark.parametrize("size", [0, 1e-7])
+@pytest.mark.parametrize(
+    "change",
+    [a_visit, a_yes_or_no, a_whole_number, a_measurement, an_age_at_each_visit, some_gaps],
+)
+def test_rows_that_are_equal_but_for_a_few_cells_are_told(change, size):
+    X, y = measured_six_times(8, size)
+    X = change(np.random.default_rng(1), X)
+    told = [check for check in rows(X, y) if check.code == "near-copies"]
+    assert len(told) == 1 and "in most columns, such as rows 1 and " in told[0].sentence
+    assert codes_of(rows(X, y, groups=np.arange(120) // 6)) == []
+
+
+def test_rows_that_are_equal_but_for_a_category_are_told():
+    X, y = measured_six_times(8, 1e-7)
+    raters = np.array(list("abc"), dtype=object)[np.random.default_rng(1).integers(0, 3, size=120)]
+    assert "near-copies" in codes_of(rows(X, y, others={"rater": raters}))
+
+
+def test_of_many_rows_some_are_searched_for_equal_cells():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(1500, 60)), 2, axis=0)
+    X[:, 0] = rng.normal(size=3000)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    told = rows(X, np.arange(3000) % 2)
+    assert "1,000 rows that were compared" in told[0].sentence
+    one, other = map(int, re.findall(r"rows (\d+) and (\d+)", told[0].sentence)[0])
+    assert other == one + 1 and one % 2 == 1
+
+
 def test_of_many_rows_some_are_compared_with_all():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 10))
@@ -297,7 +351,51 @@ def two_states(rng):
     return rng.integers(0, 2, size=(200, 1)) + 1e-3 * rng.normal(size=(200, 6))
 
 
-@pytest.mark.parametrize("draw", [one_line, long_tails, mostly_zeros, two_states])
+def one_age(rng):
+    """Columns that depend on a rounded age, and one that does not."""
+    age = rng.integers(20, 90, size=200)
+    age = np.where(rng.random(200) < 0.5, age // 5 * 5, age)
+    return np.column_stack([age, 2020 - age, age**2, np.log(age), rng.normal(size=200)])
+
+
+def whole_numbers(rng):
+    return rng.integers(0, 15, size=(200, 4)).astype(float)
+
+
+def answers(rng):
+    """Answers from 1 to 5 that have much in common."""
+    return np.clip(
+        np.round(3 + rng.normal(size=(200, 1)) + 0.5 * rng.normal(size=(200, 12))), 1, 5
+    )
+
+
+def dummies(rng):
+    return np.hstack(
+        [np.eye(30)[rng.integers(0, 30, size=200)], rng.normal(size=(200, 5)).round(1)]
+    )
+
+
+def below_a_limit(rng):
+    X = rng.normal(size=(200, 1)) + 0.2 * rng.normal(size=(200, 10))
+    return np.column_stack([np.maximum(X, -1.4), rng.normal(size=200)])
+
+
+def two_factors(rng):
+    return rng.normal(size=(200, 2)) @ rng.normal(size=(2, 12))
+
+
+def rounded_with_gaps(rng):
+    X = (rng.normal(size=(200, 1)) + 0.3 * rng.normal(size=(200, 10))).round(1)
+    return np.where(rng.random(X.shape) < 0.5, np.nan, X)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        *(one_line, long_tails, mostly_zeros, two_states, one_age, whole_numbers, answers),
+        *(dummies, below_a_limit, two_factors, rounded_with_gaps),
+    ],
+)
 def test_rows_that_are_close_by_chance_are_not_told(draw):
     for seed in range(5):
         X = draw(np.random.default_rng(seed))
@@ -579,13 +677,14 @@ def test_shuffled_labels_raise_no_alarm(n_rows):
     X[:, 8:12][rng.random((n_rows, 4)) < 0.3] = np.nan
     words = {f"c{j}": rng.choice(["a", "b", "c"], size=n_rows).astype(object) for j in range(3)}
     table = table_of(X, words)
+    coded = [np.unique(column, return_inverse=True)[1] for column in words.values()]
     copies = find_copies([X], n_rows)
     alarms = 0
     for _ in range(100):
         y = rng.permutation(np.arange(n_rows) % 2)
         problem = make(X, y, kinds=dict.fromkeys(words, "categorical"), others=words)
         found = check_leaks(table, problem)
-        found += check_rows(copies, problem.codes, X, [*words.values()], "group")
+        found += check_rows(copies, problem.codes, X, coded, "group")
         found += check_labels(problem.codes, problem.classes, "y")
         alarms += bool(found)
     assert alarms <= 1

@@ -10,7 +10,8 @@ dimensions. Rows are near-copies if E(r) > 10 (A(r) + 1) for some r, and E(r) is
 what independent columns make likely. A row with more than a tenth of all rows within r is in a
 cluster and not counted.
 
-In wide tables, rows that correlate above 0.99 are near-copies too, even a single pair.
+In wide tables, rows that correlate above 0.99 are near-copies too, even a single pair. So are rows
+that agree in all but a few columns (`tamis.comparison.checks.agreement`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
+from tamis.comparison.checks.agreement import find_agreeing
 from tamis.comparison.checks.check import Check
 from tamis.tables.coded import Coded
 
@@ -37,6 +39,8 @@ _PER_DECADE, _LOWEST, _DECADES = 4, -8, 12
 _BLOCK, _MOST_DIFFERENCES = 4_000_000, 1_000_000_000
 # Numbers of the rows that others are compared with.
 _MOST_VALUES = 10_000_000
+# Rows that are put in the order of each column.
+_MOST_SORTED = 200_000
 
 
 def split_columns(table, preparation, encoded):
@@ -85,7 +89,8 @@ def check_near_copies(
         numbers = numbers[some]
         categories, together = [c[some] for c in categories], [ids[some] for ids in together]
     X = numbers[:, :: -(-n_columns // _MOST_COLUMNS) or 1]
-    U = _scaled(X.toarray() if is_sparse(X) else X)
+    X = X.toarray() if is_sparse(X) else X
+    U = _scaled(X)
     if n_columns >= _WIDE and n_rows <= _MOST_ROWS:
         near = _correlated(U)
         for ids in together:
@@ -93,8 +98,15 @@ def check_near_copies(
         if near.any():
             pair = np.argwhere(near)[0]
             return [_tell(near.any(axis=0), n_rows, pair, f" (correlation above {_NEAR})")]
-    found = _look_at_distances(U, categories, together)
-    return [] if found is None else [_tell(found[0], n_rows, some[found[1]], "")]
+    found, how = _look_at_distances(U, categories, together), ""
+    if found is None:
+        fewer = _some_rows(some.size, _MOST_SORTED)
+        found = find_agreeing(
+            *(U[fewer], np.isfinite(X[fewer])),
+            *([codes[fewer] for codes in some_codes] for some_codes in (categories, together)),
+        )
+        some, how = some[fewer], " in most columns"
+    return [] if found is None else [_tell(found[0], n_rows, some[np.array(found[1])], how)]
 
 
 def _some_rows(n_rows, most):
