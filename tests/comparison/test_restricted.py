@@ -50,6 +50,22 @@ def test_models_that_use_the_feature_are_no_longer_compared():
     assert told["model"]["best_baseline"]["method"] == "most-frequent"
 
 
+def test_findings_about_excluded_columns_are_gone_and_features_are_counted_again():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    frame = pd.DataFrame(rng.normal(size=(60, 6)) + y[:, None], columns=list("abcdef"))
+    frame["sex"] = np.array(["male", "Male", "female"])[rng.integers(3, size=60)]
+    full = compare_frames(frame, y, methods=["centers", "most-frequent"], cv=3, repeats=1)
+    assert {"similar-categories", "few-events"} <= {check.code for check in full.checks}
+    found = full.excluding("centers", ["sex", "a"])
+    told = {check.code: check.sentence for check in found.checks}
+    assert "similar-categories" not in told
+    assert told["few-events"].startswith("Before features were left out: 30 rows of class ")
+    metrics = found.fitted(found.find("centers", 1))[2]
+    assert metrics["data"]["features"] == 5 and "columns" not in metrics["checks"][0]
+
+
 def test_what_is_not_named_is_that_of_the_recommended_model():
     X, y = blobs(60, 6)
     comparison = compare_frames(X, y, methods=["centers"], cv=2)

@@ -76,7 +76,7 @@ def summarise(comparison, choice, records):
             "name": comparison.name,
             "target": comparison.data.target,
             "rows": int(problem.n_rows),
-            "features": len(problem.names),
+            "features": int(np.count_nonzero(~problem.excluded)),
             "has_costs": bool((problem.costs != 1).any()),
             "has_weights": problem.weights is not None,
             "sample_groups": None

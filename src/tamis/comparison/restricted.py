@@ -23,6 +23,7 @@ from tamis.paths.folds import Fold
 from tamis.tables.errors import InputError, listed, require_names
 
 if TYPE_CHECKING:
+    from tamis.comparison.checks.check import Check
     from tamis.comparison.comparison import Comparison
 
 __all__ = ["exclude_features"]
@@ -81,8 +82,23 @@ def exclude_features(comparison: Comparison, method: str, names: Sequence[str]) 
         shuffled_scores=[],
         without=(*comparison.without, *names),
         not_described={},
-        checks=[check for check in comparison.checks if check.about == "data"],
+        checks=_checks(comparison, problem),
     )
+
+
+def _checks(comparison: Comparison, problem: Problem) -> list[Check]:
+    """The findings about the data, without those about excluded columns alone."""
+    sources, excluded = problem.preparation.sources, problem.excluded
+    gone = {name for name, is_gone in zip(problem.names, excluded, strict=True) if is_gone}
+    gone |= set(sources) - {sources[j] for j in np.flatnonzero(~excluded[problem.feature_of])}
+    left: list[Check] = []
+    for check in comparison.checks:
+        if check.code == "few-events" and not comparison.without:  # it counts the features
+            told = f"Before features were left out: {check.sentence}"
+            left.append(replace(check, sentence=told))
+        elif check.about == "data" and not (check.columns and gone.issuperset(check.columns)):
+            left.append(check)
+    return left
 
 
 def _find_features(problem: Problem, names: Sequence[str]) -> np.ndarray:

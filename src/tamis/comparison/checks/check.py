@@ -24,6 +24,8 @@ class Check:
         What to do about it.
     about : {"data", "model"}
         Whether it holds for the data and all models, or for the recommended model alone.
+    columns : tuple of str
+        Columns or features that it is about; empty: all of them.
     """
 
     code: str
@@ -31,13 +33,14 @@ class Check:
     sentence: str
     advice: str
     about: str = "data"
+    columns: tuple[str, ...] = ()
 
     def __str__(self):
         return f"{self.level} ({self.code}): {self.sentence} {self.advice}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "columns"}
 
 
 def name_some(names, most=3):

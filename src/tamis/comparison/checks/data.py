@@ -216,10 +216,12 @@ def check_categories(table):
     -------
     checks : list of Check
     """
-    pairs = []
+    pairs, of = [], []
     for name, values in table.columns.others.items():
         if table.kinds[name] == "categorical":
-            pairs += [f"{name} {pair}" for pair in equal_pairs(Coded.of(values).counts)]
+            found = [f"{name} {pair}" for pair in equal_pairs(Coded.of(values).counts)]
+            pairs += found
+            of += [name] * bool(found)
     if not pairs:
         return []
     return [
@@ -228,6 +230,7 @@ def check_categories(table):
             "warning",
             f"Categories that may mean the same: {name_some(pairs)}.",
             "Spell each category in one way; a features file can declare the choices.",
+            columns=tuple(of),
         )
     ]
 
@@ -259,6 +262,7 @@ def _identifiers(times, counters):
             f"{name_some(times)} look{'s' if len(times) == 1 else ''} like a date or time "
             "written as a number.",
             f"Unless the class depends on the time, remove it with --drop {','.join(times)}.",
+            columns=tuple(times),
         )
     if counters:
         yield Check(
@@ -268,6 +272,7 @@ def _identifiers(times, counters):
             "table.",
             "Rows are often sorted by class, and then their number reveals it; remove it with "
             f"--drop {','.join(counters)}.",
+            columns=tuple(counters),
         )
 
 
@@ -289,4 +294,5 @@ def _weights(table):
             "note",
             f"{name_some(names)} look{'s' if len(names) == 1 else ''} like survey weights.",
             f"If so, use --weights {names[0]}; they are treated as a feature now.",
+            columns=tuple(names),
         )

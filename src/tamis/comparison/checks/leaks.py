@@ -97,6 +97,7 @@ def _separating(X, codes, feature_of, names):
                 f"classes (out of fold {_percent(1 - errors[r])} right; the next feature "
                 f"{_percent(1 - errors[r + 1])}).",
                 f"{_KNOWN_BEFORE}; otherwise remove it with --drop {','.join(leaks)}.",
+                columns=tuple(leaks),
             )
             return
 
@@ -208,6 +209,7 @@ def _one_sided(X, codes, names):
             "warning",
             f"{name_some(leaks)} {'is' if len(leaks) == 1 else 'are'} zero except in one class.",
             f"{_KNOWN_BEFORE}; otherwise remove it with --drop {','.join(leaks)}.",
+            columns=tuple(leaks),
         )
 
 
@@ -282,12 +284,14 @@ def _revealing_missing(table, rows, codes):
             "the class.",
             "Unless values will be missing for the same reason later, remove "
             f"{'it' if len(leaks) == 1 else 'them'} with --drop {','.join(leaks[:3])}.",
+            columns=tuple(leaks),
         )
 
 
 def _revealing_categories(table, rows, codes):
     """Categories that occur in only one class, and in most of it."""
-    leaks = []
+    leaks: list[str] = []
+    of: list[str] = []
     for name, values in table.others.items():
         known = np.array(["" if v is None else v for v in values[rows].tolist()])
         categories, inverse = np.unique(known, return_inverse=True)
@@ -302,6 +306,7 @@ def _revealing_categories(table, rows, codes):
         for j in _exclusive(counts, codes, n_looked_at, _COVERED_BY_CATEGORY):
             if categories[j]:
                 leaks.append(f"{name} = {categories[j]}")
+                of.append(name)
     if leaks:
         is_one = len(leaks) == 1
         yield Check(
@@ -310,4 +315,5 @@ def _revealing_categories(table, rows, codes):
             f"{name_some(leaks)} {'occurs' if is_one else 'each occur'} in one class only and "
             f"{'covers' if is_one else 'cover'} most of it.",
             f"{_KNOWN_BEFORE}.",
+            columns=tuple(of),
         )
