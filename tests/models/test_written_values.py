@@ -18,7 +18,9 @@ from tamis.report.card_levels import make_levels
 from tamis.report.questionnaire import Questionnaire
 from tamis.report.questionnaire_fields import Field, fields_of
 from tamis.report.questionnaire_form import make_form
+from tamis.tables.table import Columns
 from tamis.tables.table_record import read_preparation, write_preparation
+from tamis.tables.unusual import Unusual
 from tests.models.test_detection_limits import of_duckdb, of_python, of_sqlite, shares_of
 from tests.report.forms import look, replay_all
 
@@ -56,7 +58,11 @@ def agrees(of_export, frame, tmp_path, rule="half"):
 
 
 def test_columns_with_percent_signs_are_known():
-    assert fitted().preparation.missing.percents == ["SpO2 %"]
+    missing = fitted().preparation.missing
+    assert missing.percents == ["SpO2 %"] == missing.restrict(["SpO2 %", "age"]).percents
+    older = replace(missing)
+    del older.__dict__["percents"]  # as skops files of earlier versions have it
+    assert older.restrict(["age"]).percents == []
 
 
 @pytest.mark.parametrize("of_export", EXPORTS)
@@ -114,7 +120,7 @@ def test_preparations_of_earlier_versions_have_no_percents():
     record = write_preparation(fitted().preparation)
     assert read_preparation(Record(deepcopy(record), "")).missing.percents == ["SpO2 %"]
     del record["missing"]["percents"]
-    assert read_preparation(Record(record, "")).missing.percents == []
+    assert read_preparation(Record(record, "")).missing.percents == ()
 
 
 def percent_field(**more):
@@ -146,6 +152,13 @@ def test_limits_of_the_features_file_are_percents_or_shares():
         assert (one.is_percent, one.unit, one.least, one.most) == (True, "%", 0.5, 1)
         with pytest.raises(ValueError, match="expected at least 50 %, got 40 %"):
             one.read("40")
+
+
+def test_ranges_of_percents_are_told_in_percent():
+    unusual = Unusual(fitted().preparation)
+    words = {"sex": np.array(["male"], dtype=object)}
+    unusual.add(Columns(np.array([[0.3, 50.0]]), np.array(["SpO2 %", "age"], dtype=object), words))
+    assert re.search(r"SpO2 % \(1; [89][.\d]+ to 9[.\d]+ %\)", unusual.messages()[1])
 
 
 def test_the_terminal_says_that_answers_are_in_percent():

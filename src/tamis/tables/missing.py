@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -34,7 +34,7 @@ class MissingWords:
         What values beyond a detection limit ("<0.1") are read as: see `tamis.tables.limits`.
     limited : list of str
         Columns that have such values.
-    percents : list of str
+    percents : sequence of str
         Columns of numbers with percent signs: 93 % is 0.93 in the table, and shown as 93 %.
 
     Examples
@@ -52,7 +52,7 @@ class MissingWords:
     refused: list[str] = field(default_factory=list)
     below_detection: str = "missing"
     limited: list[str] = field(default_factory=list)
-    percents: list[str] = field(default_factory=list)
+    percents: Sequence[str] = ()  # so that older skops files have it
 
     @property
     def spellings(self) -> frozenset[str]:

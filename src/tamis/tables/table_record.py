@@ -67,7 +67,7 @@ def write_preparation(preparation: Preparation) -> dict[str, Any]:
             "categories": preparation.missing.categories,
             "below_detection": preparation.missing.below_detection,
             "limited": list(preparation.missing.limited),
-            "percents": list(getattr(preparation.missing, "percents", ())),  # older skops files
+            "percents": list(preparation.missing.percents),
         },
     }
 

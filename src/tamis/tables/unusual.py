@@ -157,7 +157,7 @@ class Unusual:
         if self.outside:
             ranges = dict(zip(self.preparation.numbers, self.preparation.ranges, strict=True))
             columns = [
-                f"{name} ({tell(n)}; {ranges[name][0]:.6g} to {ranges[name][1]:.6g})"
+                f"{name} ({tell(n)}; {self._range(name, *ranges[name])})"
                 if with_rows
                 else f"{name} ({tell(n)})"
                 for name, n in self.outside.most_common()
@@ -191,6 +191,12 @@ class Unusual:
                     f"{listed(columns)}"
                 )
         return told
+
+    def _range(self, name, low, high):
+        """The training range of a number, in percent if it was written in percent."""
+        if name in self.preparation.missing.percents:
+            return f"{100 * low:.6g} to {100 * high:.6g} %"
+        return f"{low:.6g} to {high:.6g}"
 
     def _hint(self, name, word):
         """The known category that differs by case, spaces or punctuation only."""
