@@ -15,6 +15,7 @@ from tamis._base import Record
 from tamis.cli.ask_command import _wording
 from tamis.models import export_spreadsheet
 from tamis.report.card_levels import make_levels
+from tamis.report.content_family import _fills, _weights
 from tamis.report.questionnaire import Questionnaire
 from tamis.report.questionnaire_fields import Field, fields_of
 from tamis.report.questionnaire_form import make_form
@@ -159,6 +160,12 @@ def test_ranges_of_percents_are_told_in_percent():
     words = {"sex": np.array(["male"], dtype=object)}
     unusual.add(Columns(np.array([[0.3, 50.0]]), np.array(["SpO2 %", "age"], dtype=object), words))
     assert re.search(r"SpO2 % \(1; [89][.\d]+ to 9[.\d]+ %\)", unusual.messages()[1])
+
+
+def test_the_report_says_which_numbers_are_percents():
+    fills, weights = dict(_fills(fitted())), _weights(fitted(), ["no", "yes"])
+    assert re.fullmatch(r"9[.\d]+ %", fills["SpO2 %"]) and 40 < fills["age"] < 70
+    assert weights["rows"][0][0] == "SpO2 % (a share: 93 % is 0.93)"
 
 
 def test_the_terminal_says_that_answers_are_in_percent():

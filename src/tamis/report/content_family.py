@@ -287,7 +287,10 @@ def _fills(model):
     if model.asks:
         return []
     preparation = model.preparation
-    pairs = list(zip(preparation.numbers, preparation.fill.tolist(), strict=False))
+    pairs = [
+        (name, f"{100 * fill:.6g} %" if name in preparation.missing.percents else fill)
+        for name, fill in zip(preparation.numbers, preparation.fill.tolist(), strict=False)
+    ]
     return [*pairs, *preparation.replacements().items()][:MOST_LISTED]
 
 
@@ -305,7 +308,11 @@ def _weights(model, labels):
     if len(labels) == 2:
         weights, bias = weights[1:] - weights[:1], bias[1:] - bias[:1]
         labels = labels[1:]
-    names = model.preparation.columns
+    percents = model.preparation.missing.percents
+    names = [
+        f"{name} (a share: 93 % is 0.93)" if name in percents else name
+        for name in model.preparation.columns
+    ]
     return {
         "classes": labels,
         "bias": bias.tolist(),
