@@ -82,3 +82,29 @@ def test_two_rows_of_each_class_say_something_but_not_much(name, noise, n_column
 def test_a_single_column_of_zeros_and_ones_is_learned_from(name, n_wrong):
     p = given_to_the_truth(name, 100, n_wrong, 0.0, n_columns=1)
     assert 0.98 < np.median(p) < 0.9999
+
+
+@functools.cache
+def fit_few(k, head, n, seed, shift=10.0):
+    """A panel of a few rows with one marker among six columns."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, 6))
+    X[:, 2] += shift * y
+    return PanelClassifier(k, head=head).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("head", ["auto", "lda", "logistic"])
+@pytest.mark.parametrize(
+    ("k", "n", "seed"), [(1, 4, 3), (3, 4, 1), (3, 4, 2), (3, 5, 1), (3, 6, 0), (3, 6, 1)]
+)
+def test_folds_of_a_handful_of_rows_do_not_hide_a_clear_marker(k, n, seed, head):
+    model, X, y = fit_few(k, head, n, seed)
+    p = model.predict_proba(X)[np.arange(n), y]
+    assert np.median(p) > 0.7
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+def test_folds_of_a_handful_of_rows_still_hide_noise(seed):
+    model, X, _ = fit_few(1, "lda", 6, seed, shift=0.0)
+    assert np.median(model.predict_proba(X).max(axis=1)) < 0.6

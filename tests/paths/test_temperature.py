@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from tamis.paths.temperature import fit_temperature, match_folds
+from tamis.paths.temperature import fit_temperature, hottest, match_folds
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 40.0])
@@ -72,3 +72,20 @@ def test_a_weight_of_two_in_a_fold_that_is_shrunk_is_the_row_twice():
     repeated = match_folds(decisions[again], fold_of[again], np.ones(again.size))
     weighed = match_folds(decisions, fold_of, weights.astype(float))
     np.testing.assert_allclose(weighed[again], repeated)
+
+
+def test_a_handful_of_rows_bounds_the_temperature_if_a_feature_stands_out():
+    codes = np.array([0, 1, 0, 1])
+    marker = np.array([[0.0], [10.0], [0.4], [10.3]])
+    decisions = np.hstack([-marker, marker]) - [0.0, 10.0]
+    weights = np.array([1.0, 2.0, 1.0, 1.0])
+    most = hottest(decisions, codes, weights, marker, 6)
+    typical = softmax(decisions / most, axis=1)[np.arange(4), codes]
+    assert np.isclose(typical, 3.5 / 4.5).any() and np.sort(typical)[2] >= 3.5 / 4.5
+    again = np.repeat(np.arange(4), weights.astype(int))
+    repeated = hottest(decisions[again], codes[again], np.ones(5), marker[again], 6)
+    assert repeated == pytest.approx(most)
+    # Among many features, one like this is found in noise; and more rows are for folds to judge.
+    assert hottest(decisions, codes, weights, marker, 10_000) == np.inf
+    assert hottest(decisions, codes, 4 * weights, marker, 6) == np.inf
+    assert hottest(-decisions, codes, weights, marker, 6) == np.inf

@@ -17,6 +17,7 @@ from tamis.panel.forward import keys_of
 from tamis.panel.outer import (
     Chosen,
     FittedHeads,
+    bound_temperatures,
     check_groups,
     choose_heads,
     fit_fold,
@@ -352,6 +353,7 @@ def make_path(
         groups,
         keys,
     )
+    chosen = bound_temperatures(chosen, fitted, X, codes, weights)
     return path_of(estimator, X, weights, fitted, levels, classes, selection, settings, chosen)
 
 

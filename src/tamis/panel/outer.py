@@ -12,7 +12,7 @@ difference. Shapes: L levels, H settings, n rows, C classes; decisions (L, H, n,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,11 +33,12 @@ from tamis.panel.forward import (
 from tamis.panel.selection import Selection
 from tamis.panel.settings import Setting, fit_settings
 from tamis.paths.splits import make_splits
-from tamis.paths.temperature import least_loss, match_folds
+from tamis.paths.temperature import hottest, is_handful, least_loss, match_folds
 
 __all__ = [
     "Chosen",
     "FittedHeads",
+    "bound_temperatures",
     "check_groups",
     "choose_heads",
     "fit_fold",
@@ -310,6 +311,20 @@ def choose_heads(
                 best = plain
         found.append(Chosen(best, float(temperatures[best]), float(total[best])))
     return found
+
+
+def bound_temperatures(
+    chosen: list[Chosen], fitted: FittedHeads, X: Matrix, codes: NDArray, weights: NDArray
+) -> list[Chosen]:
+    """The chosen heads, none hotter than the final ones may be: the only ones of each level."""
+    if not is_handful(weights, int(codes.max()) + 1):
+        return chosen
+    bounded = []
+    for level, (one, columns) in enumerate(zip(chosen, fitted.columns, strict=True)):
+        decisions, values = fitted.decisions(X, level, 0), dense_columns(X, columns)
+        most = hottest(decisions, codes, weights, values, X.shape[1])
+        bounded.append(replace(one, temperature=min(one.temperature, most)))
+    return bounded
 
 
 def _first_of_the_best(losses):

@@ -4,25 +4,93 @@ Folds can be unlike the final model: the one that leaves out the only row on the
 marker finds the classes separable and is sure beyond measure. `match_folds` keeps such a fold from
 setting the temperature of all. And n rows that are all right do not show that the next one will
 be: the mean log loss is at least that of Laplace's rule of succession, (n + 1) / (n + 2).
+
+Of a handful of rows, the models of folds learn from two or three, and often select other features
+than the final one: what they get wrong says little about it. Where a feature stands out so clearly
+that it is not one of many by chance, `hottest` keeps the temperature from hiding it.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
+from scipy.stats import f as f_distribution
 
 from tamis._base import weighted_median
 
-__all__ = ["fit_temperature", "least_loss", "match_folds"]
+__all__ = ["fit_temperature", "hottest", "is_handful", "least_loss", "match_folds"]
 
 # Decisions of a fold are typically at most so many times as large as those of the middle fold.
 _LARGEST_RATIO = 2.0
 # Bounds of the temperature, relative to the largest margin.
 _COLDEST, _HOTTEST = 1e-4, 1e3
+# Rows per class from which on folds tell how sure a model may be.
+_TELLING_ROWS = 4
+_LEVEL = 0.05
 
 
 def least_loss(n_rows: float) -> float:
     """Mean log loss below which so many rows cannot show that decisions are right."""
     return float(np.log1p(1.0 / (n_rows + 1.0)))
+
+
+def is_handful(weights: NDArray, n_classes: int) -> bool:
+    """Whether there are too few rows per class for folds that are like the final model."""
+    return float(weights.sum()) < _TELLING_ROWS * n_classes
+
+
+def hottest(
+    decisions: NDArray, codes: NDArray, weights: NDArray, features: NDArray, n_features: int
+) -> float:
+    """Highest temperature of a model that was trained on a handful of rows.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_samples, n_classes)
+        Of the model on its training rows.
+    codes : ndarray of shape (n_samples,)
+        True classes.
+    weights : ndarray of shape (n_samples,)
+        Sample weights, by which rows are counted.
+    features : ndarray of shape (n_samples, n_selected)
+        Selected features.
+    n_features : int
+        How many they were selected from.
+
+    Returns
+    -------
+    temperature : float
+        With m rows per class: the typical training row is given at least (m + 1) / (m + 2) of the
+        probability of its class and the next one together, by Laplace's rule of succession.
+        Infinity with four rows per class or more, which folds can tell about; if no feature
+        differs between the classes at the level 5% (F test, Bonferroni's correction for all
+        features); or if typical rows are on the wrong side.
+    """
+    n_classes = decisions.shape[1]
+    if not (
+        is_handful(weights, n_classes)
+        and _stand_out(features, codes, weights, n_classes, n_features)
+    ):
+        return np.inf
+    true = np.arange(n_classes) == codes[:, None]
+    margins = decisions[true] - np.where(true, -np.inf, decisions).max(axis=1)
+    margin = weighted_median(margins[weights > 0], weights[weights > 0])
+    return float(margin / np.log1p(weights.sum() / n_classes)) if margin > 0 else np.inf
+
+
+def _stand_out(features, codes, weights, n_classes, n_features):
+    """Whether a feature differs between the classes more than the best of noise would."""
+    mass = np.bincount(codes, weights, n_classes)
+    degrees = (np.count_nonzero(mass) - 1, mass.sum() - np.count_nonzero(mass))
+    if min(degrees) <= 0:
+        return False
+    is_class = (np.arange(n_classes)[:, None] == codes) * weights
+    means = (is_class @ features) / np.where(mass > 0, mass, 1.0)[:, None]
+    within = weights @ (features - means[codes]) ** 2
+    between = mass @ (means - weights @ features / mass.sum()) ** 2
+    # Values that are the same within classes, such as zeros and ones, have no F distribution.
+    varies = within > 1e-12 * (within + between)
+    ratio = (between[varies] / degrees[0]) / (within[varies] / degrees[1])
+    return bool((n_features * f_distribution.sf(ratio, *degrees) < _LEVEL).any())
 
 
 def match_folds(decisions: NDArray, fold_of: NDArray, weights: NDArray) -> NDArray[np.float64]:
