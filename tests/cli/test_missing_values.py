@@ -120,10 +120,10 @@ def test_a_word_that_is_evidently_a_category_is_told_and_remembered(tmp_path, fi
     assert table("explain", run, new)[1]["value"] == "NA"
     for other in ("nan", "NULL", ""):
         new = write_table(tmp_path / "new.csv", [[other, "0.1", "0.2", "ill"]])
-        assert table("explain", run, new)[1]["value"] == ""
+        assert table("explain", run, new)[1]["value"] == "(missing, NA)"
     # What is said with the command is taken as it is.
     new = write_table(tmp_path / "new.csv", [["NA", "0.1", "0.2", "ill"]])
-    assert table("explain", run, new, "--missing-values", "NA")[1]["value"] == ""
+    assert table("explain", run, new, "--missing-values", "NA")[1]["value"] == "(missing, NA)"
 
 
 @pytest.mark.parametrize("name", ["model.json", "model.skops"])
@@ -136,10 +136,10 @@ def test_every_model_file_remembers_what_is_missing(name, tmp_path, fit, table):
     assert "34 values missing in 1 column: answer (34)" in err
     new = write_table(tmp_path / "new.csv", [["unknown", "0.1", "0.2", ""], ["NA", "1", "1", ""]])
     values = [row["value"] for row in table("explain", run / name, new) if row["rank"] == "1"]
-    assert values == ["", "NA"]
+    assert values == ["(missing, none)", "NA (missing, none)"]
 
 
-@pytest.mark.parametrize("n_alike, value", [(3, ""), (6, "NA")])
+@pytest.mark.parametrize("n_alike, value", [(3, "(missing, AA)"), (6, "NA")])
 def test_few_values_of_the_same_form_are_no_evidence(n_alike, value, tmp_path, fit, table):
     codes = ["AA", "AG", "GG", "CC", "CT", "TT"][:n_alike]
     rng, rows = np.random.default_rng(0), []
@@ -197,7 +197,7 @@ def test_a_number_can_stand_for_a_missing_value(tmp_path, fit, table):
     assert "60 values missing in 1 column: u (60)" in err
     new = write_table(tmp_path / "new.csv", [["mild", "-999", "0", ""], ["mild", "3", "0", ""]])
     told = [row["value"] for row in table("explain", run, new) if row["feature"] == "u"]
-    assert told == ["", "3"]
+    assert told == ["(missing, -0.04)", "3"]
 
 
 def test_the_list_can_begin_like_an_option(tmp_path, fit, tamis):
@@ -217,7 +217,7 @@ def test_a_number_among_categories_is_missing_however_it_is_written(tmp_path, fi
     assert "24 values missing in 1 column: answer (24)" in fit(data, *words)[1]
     new = write_table(tmp_path / "new.csv", [[word, "0.5", "1", ""] for word in ("-9.0", "-9")])
     told = [row["value"] for row in table("explain", run, new) if row["feature"] == "answer"]
-    assert told == ["", ""]
+    assert told == ["(missing, 2)"] * 2
 
 
 def test_labels_can_be_called_none_and_minus(tmp_path, fit, evaluate):

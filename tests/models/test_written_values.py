@@ -60,10 +60,10 @@ def agrees(of_export, frame, tmp_path, rule="half"):
 
 def test_columns_with_percent_signs_are_known():
     missing = fitted().preparation.missing
-    assert missing.percents == ["SpO2 %"] == missing.restrict(["SpO2 %", "age"]).percents
+    assert missing.percents == ("SpO2 %",) == missing.restrict(["SpO2 %", "age"]).percents
     older = replace(missing)
     del older.__dict__["percents"]  # as skops files of earlier versions have it
-    assert older.restrict(["age"]).percents == []
+    assert older.restrict(["age"]).percents == ()
 
 
 @pytest.mark.parametrize("of_export", EXPORTS)
@@ -119,7 +119,7 @@ def test_boolean_columns_of_a_database_are_numbers(tmp_path):
 
 def test_preparations_of_earlier_versions_have_no_percents():
     record = write_preparation(fitted().preparation)
-    assert read_preparation(Record(deepcopy(record), "")).missing.percents == ["SpO2 %"]
+    assert read_preparation(Record(deepcopy(record), "")).missing.percents == ("SpO2 %",)
     del record["missing"]["percents"]
     assert read_preparation(Record(record, "")).missing.percents == ()
 

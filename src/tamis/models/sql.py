@@ -17,6 +17,9 @@ from tamis.tables.table_model import TableModel
 
 __all__ = ["export_sql", "make_sql"]
 
+# SQLite writes the expressions of one SELECT into the next, as often as they are mentioned there,
+# unless both have a limit; reading text would then take minutes instead of seconds.
+_ALL = f"LIMIT {2**63 - 1}"
 _LARGEST = repr(float(np.finfo(np.float64).max))
 
 
@@ -80,8 +83,10 @@ def make_sql(model: Any, table: str = "data") -> str:
         if expressions:
             stages.append((name, _select(stages[-1][0] if stages else source, expressions)))
     before = stages[-1][0] if stages else source
-    stages.append((f"{t}v", _select(before, [_read(one, before, missing, t) for one in inputs])))
-    for name, expressions in [(f"{t}x", prepared), *steps]:
+    read = _select(before, [_read(one, before, missing, t) for one in inputs])
+    stages.append((f"{t}v", f"{read} {_ALL}"))
+    stages.append((f"{t}x", f"{_select(f'{t}v', prepared)} {_ALL}"))
+    for name, expressions in steps:
         stages.append((name, _select(stages[-1][0], expressions)))
     classes = estimator.classes_.tolist()
     labels = [_literal(label) for label in classes]

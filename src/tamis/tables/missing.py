@@ -34,7 +34,7 @@ class MissingWords:
         What values beyond a detection limit ("<0.1") are read as: see `tamis.tables.limits`.
     limited : list of str
         Columns that have such values.
-    percents : sequence of str
+    percents : tuple of str
         Columns of numbers with percent signs: 93 % is 0.93 in the table, and shown as 93 %.
 
     Examples
@@ -53,6 +53,9 @@ class MissingWords:
     below_detection: str = "missing"
     limited: list[str] = field(default_factory=list)
     percents: Sequence[str] = ()  # so that older skops files have it
+
+    def __post_init__(self):
+        object.__setattr__(self, "percents", tuple(self.percents))
 
     @property
     def spellings(self) -> frozenset[str]:
