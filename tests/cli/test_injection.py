@@ -112,7 +112,9 @@ def test_a_terminal_gets_escapes_and_a_file_what_there_is(evil, tmp_path, tamis)
     code, shown = in_terminal("predict", run, evil)
     assert code == 0
     assert not set(UNSAFE) & set(shown)
-    assert "well\\u001b[2J" in shown and shown.count("\r\n") == 61
+    assert (
+        "well\\u001b[2J" in shown and shown.count("\r\n") == 62
+    )  # with a line on what probabilities are for
     code, out, _ = tamis("predict", run, evil)
     assert {row["prediction"] for row in csv.DictReader(out.splitlines(True))} == set(LABELS)
 

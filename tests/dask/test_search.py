@@ -91,6 +91,7 @@ def test_two_threads_of_a_worker_enter_kernels_at_once(client):
     blocks = da.from_array(X, chunks=(1_000, -1)), da.from_array(y, chunks=1_000)
     model = DaskSparseCenterClassifier(3, metric="l1", client=client).fit(*blocks)
     np.testing.assert_allclose(model.to_local().gains_, expected.gains_, rtol=1e-9)
-    certified = DaskPrimalDualClassifier(0.3, max_bytes=1e6, client=client).fit(*blocks)
+    few = {"max_bytes": 1e6, "head": "projection"}
+    certified = DaskPrimalDualClassifier(0.3, client=client, **few).fit(*blocks)
     assert certified.to_local().relative_gap_ <= 1e-4
     assert client.run(os.getpid) == pids, "the worker died and was started again"

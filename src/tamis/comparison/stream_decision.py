@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any
 
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, NotEnoughMemory
 from tamis.tables.row_stream import why_not
 from tamis.tables.sizes import estimate_size
 from tamis.tables.source import Source, available_memory, readable, tell_size
@@ -131,7 +131,7 @@ def decide(
         try:
             with readable(source):
                 size = estimate_size(source, **options)
-        except InputError:  # reading the table will raise it again, or a better one
+        except (InputError, NotEnoughMemory):  # reading the table raises it again, or a better one
             if mode == "on":
                 raise
     if size is None:
