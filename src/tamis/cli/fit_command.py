@@ -194,7 +194,7 @@ def conclude(comparison, choice, folder, options, start=None, *, run=None, about
     """Write the model of one method and level, then describe it, and print the results.
 
     `run` is the folder that `tamis pick` can use, if it is another one. False if Ctrl-C ended the
-    description; parts of it that fail are told, and cost nothing else.
+    description; parts of it that fail are reported, and nothing else is lost.
     """
     if start is not None:
         comparison.seconds = time.perf_counter() - start

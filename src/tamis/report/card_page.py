@@ -100,7 +100,7 @@ def _line(card):
 
 
 def _range(first, last):
-    """Risks of one step, which may begin or end beyond what is told."""
+    """Risks of one step, which may begin or end beyond what the card shows."""
     if first == _LOWEST:
         return "any" if last == _HIGHEST else f"up to {last}"
     return f"{first} or more" if last == _HIGHEST else f"{first.removesuffix(' %')} to {last}"

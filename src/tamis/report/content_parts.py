@@ -1,4 +1,4 @@
-"""Results by site, period and subgroup, and how small counts are told."""
+"""Results by site, period and subgroup, and how small counts are hidden."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ that are known in both, and of the fine ones among these, in three or more. A co
 most of its values are rare: a value that a tenth of the rows have, or far more rows than have
 others, such as a detection limit, says nothing about two rows.
 
-Such pairs are told if 5 % of the rows are in one and if there are many more of them than chance
+They are reported if 5 % of the rows are in such a pair and there are many more pairs than chance
 makes likely, by two standards:
 
 - Columns that depend on each other, an age and a year of birth, agree together. But there are as
