@@ -36,8 +36,32 @@ def test_the_parallel_twin_is_really_parallel_even_from_the_cache():
     halves(halve.parallel, np.arange(8.0))
     halves(halve.serial, np.arange(8.0))
     assert "_parallel" in halve.parallel.py_func.__qualname__
-    assert halve.parallel.targetoptions["parallel"]
-    assert not halve.serial.targetoptions.get("parallel", False)
+    assert halve.parallel.dispatcher.targetoptions["parallel"]
+    assert not halve.serial.dispatcher.targetoptions.get("parallel", False)
+
+
+def test_numba_is_not_imported_before_a_kernel_is_called():
+    code = """
+    import sys
+    import tamis.centers, tamis.primal_dual, tamis.panel, tamis.landmarks, tamis.datumwise
+    assert "numba" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+@compiled
+def add_one(x):
+    return x + 1
+
+
+@compiled
+def add_two(x):
+    return add_one(add_one(x))
+
+
+def test_a_kernel_may_call_another_that_was_not_called_before():
+    assert add_two(1) == 3
+    assert add_two.py_func(1) == 3
 
 
 def test_small_work_is_serial_and_large_work_threaded(monkeypatch):

@@ -1,5 +1,10 @@
 """The numba decorators, the only place that names numba.
 
+numba takes half a second to import and seconds to compile, and small tables need neither: below
+`WORTH_COMPILING` values numpy versions run. So a decorated function waits: it imports numba, and
+replaces itself and every kernel that it calls by what numba makes of them, when it is first
+called.
+
 `compiled` makes one kernel: `nogil`, cached on disk, and still usable when no cache folder can be
 written (a read-only install without a home folder; ``NUMBA_CACHE_DIR`` names another folder).
 
@@ -10,12 +15,10 @@ is safe: numba's fallback "workqueue" layer aborts the process when two Python t
 and GNU OpenMP aborts in a forked child.
 """
 
+import functools
 import os
 import threading
 import types
-
-import numba
-from numba import prange
 
 __all__ = ["WORTH_COMPILING", "compiled", "prange", "twins"]
 
@@ -26,35 +29,77 @@ WORTH_COMPILING = 1 << 17
 _WORTH_THREADS = 2_000_000
 
 _thread_owner = {"pid": None}
+_lock = threading.RLock()
+
+
+def prange(*limits):
+    """Iterate as `range` does; numba's `prange` takes its place in a kernel."""
+    return range(*limits)
+
+
+class Kernel:
+    """A function that numba compiles when it is first called."""
+
+    def __init__(self, function, parallel=False):
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.parallel = parallel
+        self._dispatcher = None
+
+    def __call__(self, *args):
+        return self.dispatcher(*args)
+
+    @property
+    def dispatcher(self):
+        """What numba makes of the function; kernels that it calls are made first."""
+        with _lock:
+            if self._dispatcher is None:
+                self._dispatcher = self._make()
+        return self._dispatcher
+
+    def _make(self):
+        import numba
+
+        values = self.py_func.__globals__
+        for name in _names(self.py_func.__code__):
+            value = values.get(name)
+            if isinstance(value, Kernel):
+                values[name] = value.dispatcher
+            elif value is prange:
+                values[name] = numba.prange
+        options = {"nogil": True, "parallel": True} if self.parallel else {"nogil": True}
+        try:
+            return numba.njit(cache=True, **options)(self.py_func)
+        except RuntimeError:  # numba: "no locator available"
+            return numba.njit(**options)(self.py_func)
+
+
+def _names(code):
+    """Every name that the code, and functions inside it, look up in the module."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _names(constant)
+    return names
 
 
 def compiled(function):
-    """Compile `function` with numba, cached on disk where a cache folder can be written."""
-    try:
-        return numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # numba: "no locator available"
-        return numba.njit(nogil=True)(function)
-
-
-def _compiled_parallel(function):
-    # numba's cache does not tell a parallel kernel from a serial one of the same name.
-    twin = types.FunctionType(
-        function.__code__, function.__globals__, f"{function.__name__}_parallel"
-    )
-    twin.__qualname__ = f"{function.__qualname__}_parallel"
-    twin.__module__ = function.__module__
-    try:
-        return numba.njit(nogil=True, cache=True, parallel=True)(twin)
-    except RuntimeError:
-        return numba.njit(nogil=True, parallel=True)(twin)
+    """Compile `function` with numba when it is first called, cached on disk where possible."""
+    return Kernel(function)
 
 
 class Twins:
     """A serial and a threaded kernel of one function: same arguments, same result."""
 
     def __init__(self, function):
-        self.serial = compiled(function)
-        self.parallel = _compiled_parallel(function)
+        # numba's cache does not tell a parallel kernel from a serial one of the same name.
+        twin = types.FunctionType(
+            function.__code__, function.__globals__, f"{function.__name__}_parallel"
+        )
+        twin.__qualname__ = f"{function.__qualname__}_parallel"
+        twin.__module__ = function.__module__
+        self.serial = Kernel(function)
+        self.parallel = Kernel(twin, parallel=True)
         self.__doc__ = function.__doc__
 
     def choose(self, n_operations):
@@ -71,6 +116,8 @@ def twins(function):
 
 def threads_are_safe():
     """Whether a threaded kernel may start here and now."""
+    import numba
+
     if numba.get_num_threads() < 2:
         return False
     if _thread_owner["pid"] not in (None, os.getpid()):
