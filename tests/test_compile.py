@@ -166,3 +166,41 @@ def test_without_a_cache_folder_kernels_still_compile(monkeypatch):
     assert_array_equal(
         halves(twins(halve.serial.py_func).parallel, np.arange(4.0)), [0, 0.5, 1, 1.5]
     )
+
+
+@pytest.mark.skipif(_compile.fcntl is None, reason="needs locks of files")
+def test_ten_processes_that_start_at_once_compile_a_kernel_once(tmp_path):
+    code = """
+    import sys
+    sys.path.insert(0, sys.argv[1])
+    import counted
+    assert counted.total(5) == 10
+    print(sum(counted.total.dispatcher.stats.cache_misses.values()))
+    """
+    (tmp_path / "counted.py").write_text(
+        textwrap.dedent(
+            """
+            from tamis._compile import compiled
+
+            @compiled
+            def total(n):
+                s = 0
+                for i in range(n):
+                    s += i
+                return s
+            """
+        )
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(10)
+    ]
+    misses = [int(process.communicate()[0]) for process in processes]
+    assert all(process.returncode == 0 for process in processes)
+    assert sorted(misses) == [0] * 9 + [1]

@@ -7,6 +7,8 @@ called.
 
 `compiled` makes one kernel: `nogil`, cached on disk, and still usable when no cache folder can be
 written (a read-only install without a home folder; ``NUMBA_CACHE_DIR`` names another folder).
+Processes that need the same kernel at the same time compile it once: the others wait for the
+first, and load what it has written.
 
 `twins` makes two kernels of one function: a serial one and one whose `prange` loops run on
 threads. Both give the same bits, because every iteration of a `prange` loop here writes its own
@@ -20,6 +22,11 @@ import os
 import threading
 import types
 
+try:
+    import fcntl
+except ImportError:  # Windows: processes that start at once each compile
+    fcntl = None  # type: ignore[assignment]
+
 __all__ = ["WORTH_COMPILING", "compiled", "prange", "twins"]
 
 # Numpy does simple work on fewer values than this in a millisecond; compiling takes seconds.
@@ -32,6 +39,7 @@ _thread_owner = {"pid": None}
 _lock = threading.Lock()
 # Dispatchers, before the kernels that they call have theirs: kernels may call each other.
 _in_the_making: dict = {}
+_compiling = threading.local()
 
 
 def prange(*limits):
@@ -68,6 +76,7 @@ class Kernel:
             dispatcher = numba.njit(cache=True, **options)(self.py_func)
         except RuntimeError:  # numba: "no locator available"
             dispatcher = numba.njit(**options)(self.py_func)
+        dispatcher.compile = functools.partial(_compile_once, dispatcher)
         _in_the_making[self] = dispatcher
         values = self.py_func.__globals__
         for name in _names(self.py_func.__code__):
@@ -79,6 +88,27 @@ class Kernel:
             elif value is prange:
                 values[name] = numba.prange
         self._dispatcher = dispatcher
+
+
+def _compile_once(dispatcher, signature):
+    """Compile, unless another process is at it: then wait, and load what it has compiled."""
+    compile = functools.partial(type(dispatcher).compile, dispatcher, signature)
+    folder = dispatcher.stats.cache_path
+    if fcntl is None or folder is None or getattr(_compiling, "is_inside", False):
+        return compile()  # a kernel inside another one belongs to that one's lock
+    name = dispatcher.py_func.__qualname__.replace("<", "").replace(">", "")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        lock = open(os.path.join(folder, f"{name}.lock"), "a")  # noqa: SIM115
+    except OSError:
+        return compile()
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _compiling.is_inside = True
+        try:
+            return compile()
+        finally:
+            _compiling.is_inside = False
 
 
 def _names(code):
