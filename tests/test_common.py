@@ -132,6 +132,22 @@ all_estimators = pytest.mark.parametrize(
 )
 
 
+def in_turn(estimators, name, values, ids=None):
+    """Each estimator with one value in turn; with the other values as slow tests."""
+    ids = ids or [str(value) for value in values]
+    cases = [
+        pytest.param(
+            estimator,
+            value,
+            id=f"{estimator}-{ids[v]}",
+            marks=() if v == e % len(values) else pytest.mark.slow,
+        )
+        for e, estimator in enumerate(estimators)
+        for v, value in enumerate(values)
+    ]
+    return pytest.mark.parametrize(f"estimator, {name}", cases)
+
+
 # One of each class, so that a change is tested at once; all the others are slow tests.
 QUICK = [
     *DEFAULTS,
@@ -202,8 +218,13 @@ def data_for(estimator, **kwargs):
     return make_data(counts=isinstance(estimator, tuple(map(type, SELECTORS))), **kwargs)
 
 
-@estimators
-@pytest.mark.parametrize("seed", range(3))
+@cache
+def fit_once(estimator, n_classes=3):
+    """The estimator trained on the data of `data_for`: for tests that leave it as it is."""
+    return clone(estimator).fit(*data_for(estimator, n_classes=n_classes))
+
+
+@in_turn(CLASSIFIERS + SELECTORS, "seed", range(3))
 def test_weight_is_repetition_for_random_integer_weights(estimator, seed):
     X, y = data_for(estimator, seed=seed)
     weight = np.random.default_rng(seed).integers(0, 4, y.size)
@@ -268,12 +289,11 @@ def test_row_order_does_not_matter(estimator):
 def test_column_order_does_not_matter(estimator):
     X, y = data_for(estimator)
     order = np.random.default_rng(0).permutation(X.shape[1])
-    one, other = clone(estimator).fit(X, y), clone(estimator).fit(X[:, order], y)
+    one, other = fit_once(estimator), clone(estimator).fit(X[:, order], y)
     assert_array_equal(one.get_support()[order], other.get_support())
 
 
-@estimators
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@in_turn(CLASSIFIERS + SELECTORS, "frame", [pd.DataFrame, pl.DataFrame], ["pandas", "polars"])
 def test_names_go_in_and_come_out(estimator, frame):
     X, y = data_for(estimator)
     names = [f"gene {j}" for j in range(X.shape[1])]
@@ -286,7 +306,7 @@ def test_names_go_in_and_come_out(estimator, frame):
     out = fitted.set_output(transform=kind).transform(table)
     assert isinstance(out, frame)
     assert list(out.columns) == chosen
-    plain = clone(estimator).fit(X, y)
+    plain = fit_once(estimator)
     named = answers(fitted.set_output(transform="default"), table)
     assert_allclose(answers(plain, X), named, rtol=1e-5, atol=1e-9)
 
@@ -298,11 +318,11 @@ def predicted_codes(estimator):
     return clone(estimator).fit(X, np.array([1, 0, 2])[y]).predict(X)
 
 
-@all_classifiers
-@pytest.mark.parametrize(
+@in_turn(
+    CLASSIFIERS + LANDMARKS + DATUM_WISE,
     "names",
     [["b", "a", "c"], [-3, -7, 2], [4.0, -1.0, 5.0], np.array(["yy", "x", "z"], dtype=object)],
-    ids=["str", "int", "float", "object"],
+    ["str", "int", "float", "object"],
 )
 def test_labels_of_any_type(estimator, names):
     X, y = make_data()
@@ -320,7 +340,7 @@ def test_boolean_labels(estimator):
     X, y = make_data(n_classes=2)
     fitted = clone(estimator).fit(X, y.astype(bool))
     assert fitted.classes_.tolist() == [False, True]
-    assert_array_equal(fitted.predict(X), clone(estimator).fit(X, y).predict(X).astype(bool))
+    assert_array_equal(fitted.predict(X), fit_once(estimator, 2).predict(X).astype(bool))
 
 
 class Recorder:
@@ -358,8 +378,8 @@ def test_callbacks_are_told_of_every_step(estimator):
 
 @all_estimators
 def test_pickle_and_clone_keep_everything(estimator):
-    X, y = data_for(estimator)
-    fitted = clone(estimator).fit(X, y)
+    X, _ = data_for(estimator)
+    fitted = fit_once(estimator)
     again = pickle.loads(pickle.dumps(fitted))
     assert_array_equal(answers(again, X), answers(fitted, X))
     assert clone(fitted).get_params().keys() == fitted.get_params().keys()
@@ -381,7 +401,7 @@ def assert_labels_agree(fitted, X, y, n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_predict_is_the_argmax_of_probabilities_and_of_decisions(estimator, n_classes):
     X, y = make_data(n_classes=n_classes)
-    assert_labels_agree(clone(estimator).fit(X, y), X, y, n_classes)
+    assert_labels_agree(fit_once(estimator, n_classes), X, y, n_classes)
 
 
 @pytest.mark.parametrize("estimator", HAVE_LEVELS, ids=str)
@@ -389,14 +409,14 @@ def test_predict_is_the_argmax_of_probabilities_and_of_decisions(estimator, n_cl
 @pytest.mark.parametrize("n_features", [1, 4, 8])
 def test_labels_and_probabilities_agree_at_every_level(estimator, n_classes, n_features):
     X, y = make_data(n_classes=n_classes)
-    fitted = clone(estimator).fit(X, y).with_n_features(n_features)
+    fitted = fit_once(estimator, n_classes).with_n_features(n_features)
     assert_labels_agree(fitted, X, y, n_classes)
 
 
 @classifiers
 def test_predictions_change_nothing(estimator):
-    X, y = make_data()
-    fitted = clone(estimator).fit(X, y)
+    X, _ = make_data()
+    fitted = fit_once(estimator)
     before = pickle.dumps(fitted)
     for method in (
         lambda: fitted.predict(X),
@@ -412,7 +432,7 @@ def test_predictions_change_nothing(estimator):
 @pytest.mark.parametrize("estimator", CENTERS, ids=str)
 def test_the_path_changes_nothing(estimator):
     X, y = make_data()
-    fitted = clone(estimator).fit(X, y)
+    fitted = fit_once(estimator)
     before = pickle.dumps(fitted)
     for method in (
         lambda: fitted.path_predict(X, [1, 2]),
@@ -427,7 +447,7 @@ def test_the_path_changes_nothing(estimator):
 @pytest.mark.parametrize("estimator", PARALLEL, ids=str)
 def test_equal_seeds_give_equal_results_whatever_n_jobs(estimator):
     X, y = make_data()
-    one = clone(estimator).set_params(n_jobs=1).fit(X, y)
+    one = fit_once(estimator)
     two = clone(estimator).set_params(n_jobs=2).fit(X, y)
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     assert_array_equal(one.path_["score"], two.path_["score"])
