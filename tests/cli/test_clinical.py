@@ -33,7 +33,7 @@ def data(tmp_path_factory):
 
 
 ALL = ["--batch", "site", "--subgroups", "sex,age", "--time", "date", "--positive", "ill"]
-ALL += ["--misclassification", "ill:well=10", "--learning-curve", "--assay-cv", "0.2"]
+ALL += ["--misclassification", "ill:well=10", "--learning-curve", "--assay-error", "0.2"]
 
 
 @pytest.fixture(scope="module")
@@ -159,15 +159,34 @@ def test_scores_are_of_labels_by_cost_and_say_so(run, data, tamis):
 
 def test_errors_of_single_features_from_the_features_file(data, tamis, tmp_path):
     features = write_csv(
-        tmp_path / "features.csv", ["feature", "assay_cv"], [["marker", "0.4"], ["age", "0"]]
+        tmp_path / "features.csv", ["feature", "assay_error"], [["marker", "0.4"], ["age", "0"]]
     )
     words = ["fit", data, "--target", "y", *WORDS, "--features", features, "--drop", "date"]
     code, out, err = tamis(*words, "--json")
     assert code == 0, err
     assert json.loads(out)["model"]["assay"]["features"] == {"marker": 0.4}
-    wrong = write_csv(tmp_path / "wrong.csv", ["feature", "assay_cv"], [["color", "0.4"]])
+    wrong = write_csv(tmp_path / "wrong.csv", ["feature", "assay_error"], [["color", "0.4"]])
     words[words.index(features)] = wrong
     assert "no such numeric feature" in tamis(*words)[2]
+
+
+def test_the_former_names_of_the_measurement_error_work_with_a_message(data, tamis, tmp_path):
+    rows = [["marker", "0.4"], ["age", "0"]]
+    former = write_csv(tmp_path / "former.csv", ["feature", "assay_cv"], rows)
+    words = ["fit", data, "--target", "y", *WORDS, "--drop", "date", "--json"]
+    code, out, err = tamis(*words, "--features", former)
+    assert code == 0, err
+    assert json.loads(out)["model"]["assay"]["features"] == {"marker": 0.4}
+    assert "the column assay_cv is now called assay_error" in err
+    both = write_csv(tmp_path / "both.csv", ["feature", "assay_cv", "assay_error"], ["abc"])
+    assert "has the column 'assay_cv'" in tamis(*words, "--features", both)[2]
+    by_old_name = tamis(*words, "--assay-cv", "0.2")
+    assert "--assay-cv is now called --assay-error" in by_old_name[2]
+    by_new_name = tamis(*words, "--assay-error", "0.2")
+    assert "now called" not in by_new_name[2]
+    old, new = (json.loads(found[1])["model"]["assay"] for found in (by_old_name, by_new_name))
+    assert old == new and old["features"]
+    assert "--assay-error" in (shown := tamis("fit", "--help")[1]) and "assay-cv" not in shown
 
 
 @pytest.mark.parametrize(
@@ -189,9 +208,9 @@ def test_errors_of_single_features_from_the_features_file(data, tamis, tmp_path)
             ["--misclassification", "ill:well=2", "--positive", "ill", "--min-sensitivity", "0.9"],
             "both say how to decide",
         ),
-        (["--assay-cv", "-1"], "above 0 and at most 1"),
-        (["--assay-cv", "much"], "above 0 and at most 1"),
-        (["--assay-cv", "0.1", "--keep", "marker,age", "--drop", "site"], "measured again"),
+        (["--assay-error", "-1"], "above 0 and at most 1"),
+        (["--assay-error", "much"], "above 0 and at most 1"),
+        (["--assay-error", "0.1", "--keep", "marker,age", "--drop", "site"], "measured again"),
     ],
 )
 def test_nonsense_is_refused_in_one_line(words, told, data, refuses, tmp_path):

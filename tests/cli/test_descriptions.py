@@ -40,7 +40,7 @@ MAKERS = {
 IN_MEMORY = sorted(PARTS.keys() - {"outside_sample"})
 WORDS = ["--target", "y", "--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1"]
 WORDS += ["--n-jobs", "1", "--batch", "lab", "--time", "day", "--subgroups", "sex"]
-WORDS += ["--misclassification", "ill:well=2", "--learning-curve", "--assay-cv", "0.1"]
+WORDS += ["--misclassification", "ill:well=2", "--learning-curve", "--assay-error", "0.1"]
 WORDS += ["--permutations", "1", "--save-predictions"]
 
 

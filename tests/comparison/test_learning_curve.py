@@ -1,4 +1,4 @@
-"""What twice the rows would add, and what errors of measurement take away."""
+"""What twice the rows would add, and what measurement errors take away."""
 
 import numpy as np
 import pytest
@@ -118,19 +118,19 @@ def test_too_few_rows_for_a_curve(n, labels, told):
         compare(X, labels, learning_curve=True, **FAST)
 
 
-# Errors of measurement.
+# Measurement errors.
 
 
 def test_errors_are_those_of_measured_numbers():
     X, y = signal(60)
     X[:, 3] = np.arange(60) % 2  # yes or no
     problem = make(X, y, keep=["x4"])
-    found = assay_errors(problem, Settings(("centers",), assay_cv=0.1))
+    found = assay_errors(problem, Settings(("centers",), assay_error=0.1))
     np.testing.assert_array_equal(found, [0.1, 0.1, 0.1, 0.0, 0.0])
-    named = Settings(("centers",), assay_cv=0.1, assay_cvs={"x4": 0.2, "x0": 0.0})
+    named = Settings(("centers",), assay_error=0.1, assay_errors={"x4": 0.2, "x0": 0.0})
     np.testing.assert_array_equal(assay_errors(problem, named), [0.0, 0.1, 0.1, 0.0, 0.2])
     with pytest.raises(ValueError, match="no such numeric feature"):
-        assay_errors(problem, Settings(("centers",), assay_cvs={"z": 0.1}))
+        assay_errors(problem, Settings(("centers",), assay_errors={"z": 0.1}))
 
 
 def positive_signal(n=200, seed=0):
@@ -143,7 +143,7 @@ def test_larger_errors_cost_more_and_none_cost_nothing():
     X, y = positive_signal()
     lost, changed = [], []
     for error in (1e-9, 0.3, 2.0):
-        found = compare(X, y, assay_cv=error, **FAST).clinical["assay"]
+        found = compare(X, y, assay_error=error, **FAST).clinical["assay"]
         low, high = found["lost_interval_95"]
         assert low - 1e-12 <= found["lost"] <= high + 1e-12
         assert found["score_in_folds"] - found["score"] == pytest.approx(found["lost"])
@@ -157,7 +157,7 @@ def test_larger_errors_cost_more_and_none_cost_nothing():
 def test_the_score_with_errors_is_that_of_a_slow_repetition():
     """Each fold's model trained by hand, its test rows multiplied by errors, many times."""
     X, y = positive_signal(150)
-    comparison = compare(X, y, max_features=1, assay_cv=0.5, **FAST)
+    comparison = compare(X, y, max_features=1, assay_error=0.5, **FAST)
     found, result = comparison.clinical["assay"], comparison.chosen[0]
     assert found["features"] == {"x0": 0.5}
     rng, scores = np.random.default_rng(1), []
@@ -179,10 +179,10 @@ def test_sparse_rows_and_negative_values():
 
     X, y = positive_signal(120)
     X[:, 1] -= 1.0
-    settings = Settings(("centers",), assay_cv=0.4, n_folds=3)
+    settings = Settings(("centers",), assay_error=0.4, n_folds=3)
     found = []
     for matrix in (X, sparse.csr_array(X)):
-        comparison = compare(matrix, y, assay_cv=0.4, **FAST)
+        comparison = compare(matrix, y, assay_error=0.4, **FAST)
         result, _ = comparison.chosen
         last = len(result.levels) - 1
         found.append(measure_again(comparison.problem, settings, result, last, comparison.folds))
@@ -193,5 +193,15 @@ def test_sparse_rows_and_negative_values():
 @pytest.mark.parametrize("error", [-0.1, 5, float("nan"), "much", {"x0": -1}])
 def test_errors_that_make_no_sense(error):
     X, y = positive_signal(60)
-    with pytest.raises(ValueError, match="error of measurement"):
-        compare(X, y, assay_cv=error, **FAST)
+    with pytest.raises(ValueError, match="measurement error"):
+        compare(X, y, assay_error=error, **FAST)
+
+
+def test_the_former_name_of_the_measurement_error_works_with_a_warning():
+    X, y = positive_signal(120)
+    with pytest.warns(FutureWarning, match="assay_cv is now called assay_error"):
+        former = compare(X, y, assay_cv={"x0": 0.4}, **FAST)
+    now = compare(X, y, assay_error={"x0": 0.4}, **FAST)
+    assert former.clinical["assay"] == now.clinical["assay"]
+    with pytest.raises(ValueError, match="give assay_error alone"):
+        compare(X, y, assay_cv=0.1, assay_error=0.1, **FAST)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tamis.cli.printing import STANDARD_INPUT
+from tamis.cli.printing import STANDARD_INPUT, say
 from tamis.comparison.options import Options, find_methods
 from tamis.comparison.promises import check_promises
 from tamis.comparison.stream_decision import Decision, decide
@@ -31,7 +31,7 @@ _FIELDS = (
     "max",
     "cost",
     "group",
-    "assay_cv",
+    "assay_error",
 )
 _TYPES = ("number", "integer", "choice", "yes/no")
 # Options that say how data are read, also when they are read again.
@@ -130,7 +130,7 @@ def load(words, folder=None, *, force=False, tell=lambda message: None):
     _check_words(words)
     descriptions = {}
     if words["features_file"]:
-        descriptions = read_features_file(words["features_file"], words["max_size"])
+        descriptions = read_features_file(words["features_file"], words["max_size"], tell)
     decision = streamed = None
     if words["data"] is None:
         table, name = _embedded(words), EMBEDDED
@@ -138,7 +138,7 @@ def load(words, folder=None, *, force=False, tell=lambda message: None):
         name = str(words["data"])
         table, decision, streamed = _read(words, descriptions, folder, force, tell)
     groups, costs = _check_descriptions(descriptions, table)
-    measured = {n: d["assay_cv"] for n, d in descriptions.items() if "assay_cv" in d}
+    measured = {n: d["assay_error"] for n, d in descriptions.items() if "assay_error" in d}
     options = _make_options(words, groups, costs, measured)
     return Loaded(name, table, options, descriptions, decision, streamed)
 
@@ -190,7 +190,7 @@ def _check_words(words):
             raise InputError(f"--{name} {words[name]} is the target itself; name another column.")
 
 
-def _make_options(words, feature_groups=None, costs=None, assay_cvs=None):
+def _make_options(words, feature_groups=None, costs=None, assay_errors=None):
     """Make the options of a comparison from those of the command."""
     named = {name: words[name] for name in _COMPARING}
     named |= {name: words.get(name) for name in _PROMISING}
@@ -204,8 +204,8 @@ def _make_options(words, feature_groups=None, costs=None, assay_cvs=None):
         allow_baselines=words.get("allow_baselines", False),
         misclassification=dict(words.get("misclassification") or {}),
         learning_curve=words.get("learning_curve", False),
-        assay_cv=words.get("assay_cv"),
-        assay_cvs=assay_cvs or {},
+        assay_error=words.get("assay_error", words.get("assay_cv")),  # its former name
+        assay_errors=assay_errors or {},
     )
 
 
@@ -275,7 +275,7 @@ def _embedded(words):
     return Table(Columns(bunch.data, names), {}, labels, "diagnosis")
 
 
-def read_features_file(path, max_size=None):
+def read_features_file(path, max_size=None, tell=say):
     """Read a features file: one dict per feature, with the fields that are given.
 
     Parameters
@@ -283,9 +283,11 @@ def read_features_file(path, max_size=None):
     path : str
         CSV with the column "feature", and any of question, unit, type (number, integer, choice,
         yes/no), choices (separated by |), unlisted (what a value that is not among the choices
-        is: error or missing), min, max, cost, group, assay_cv.
+        is: error or missing), min, max, cost, group, assay_error.
     max_size : int or None
         Bytes of memory that it may use; None: half of what is available.
+    tell : callable
+        Called with messages for the user.
 
     Returns
     -------
@@ -305,6 +307,7 @@ def read_features_file(path, max_size=None):
             rows = list(csv.DictReader(file, delimiter=delimiter))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot read the features file {path}: {error}") from error
+    rows = _rename_fields(rows, path, tell)
     fields = list(rows[0]) if rows else [name.strip() for name in first.split(delimiter) if name]
     unknown = [name for name in fields if name is None or name.strip() not in _FIELDS]
     if "feature" not in [name.strip() for name in fields if name] or unknown:
@@ -326,8 +329,21 @@ def read_features_file(path, max_size=None):
     return described
 
 
+def _rename_fields(rows, path, tell):
+    """The rows with the present names of fields, and a message about former names."""
+    old, new = "assay_cv", "assay_error"
+    fields = [name.strip() for name in (rows[0] if rows else ()) if name]
+    if old not in fields or new in fields:
+        return rows
+    tell(
+        f"{path}: the column {old} is now called {new}; the old name will not work in the next "
+        "release"
+    )
+    return [{new if k and k.strip() == old else k: v for k, v in row.items()} for row in rows]
+
+
 def _check_description(given, where):
-    for field in ("cost", "min", "max", "assay_cv"):
+    for field in ("cost", "min", "max", "assay_error"):
         if field in given:
             try:
                 given[field] = float(given[field])

@@ -1,5 +1,6 @@
 """Options of `tamis fit`, with their help texts."""
 
+import argparse
 from functools import partial
 
 from tamis.cli import argument_types
@@ -246,8 +247,17 @@ def add_clinical(parser):
         help="train on fewer rows, too, and estimate what twice the rows would add",
     )
     group.add_argument(
-        "--assay-cv",
+        "--assay-error",
         type=argument_types.share,
-        metavar="CV",
-        help="error of measurement such as 0.1: the score lost when features are measured again",
+        metavar="E",
+        help="measurement error as a proportion of the value (coefficient of variation), such as "
+        "0.1; adds the score that is lost when the features are measured again",
+    )
+    group.add_argument(
+        "--assay-cv",
+        dest="assay_error",
+        action=argument_types.Renamed,
+        const="--assay-error",
+        type=argument_types.share,
+        help=argparse.SUPPRESS,
     )

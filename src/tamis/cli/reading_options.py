@@ -126,7 +126,7 @@ def add_reading(parser, *, training, labels=True):
         metavar="FILE",
         help="CSV file that describes features: feature, question, unit, type, choices, unlisted "
         "(error or missing: what a value that is none of the choices is), min, max, cost, group, "
-        "assay_cv",
+        "assay_error",
     )
 
 

@@ -56,23 +56,23 @@ def assay_errors(problem: Problem, settings: Settings) -> NDArray[np.float64]:
     n_numbers = len(preparation.numbers)
     errors = np.zeros(problem.feature_of.size)
     known = {*sources[:n_numbers], *(names[f] for f in problem.feature_of[:n_numbers])}
-    for name in settings.assay_cvs:
+    for name in settings.assay_errors:
         if name not in known:
             near = nearest(name, known)
             advice = f"; did you mean {' or '.join(near)}" if near else ""
-            raise InputError(f"assay_cv {name}: no such numeric feature{advice}.")
+            raise InputError(f"assay_error {name}: no such numeric feature{advice}.")
     for j in range(n_numbers):
         feature = names[problem.feature_of[j]]
-        error = settings.assay_cvs.get(sources[j], settings.assay_cvs.get(feature))
+        error = settings.assay_errors.get(sources[j], settings.assay_errors.get(feature))
         if (
             error is None
             and not problem.kept[problem.feature_of[j]]
             and not _is_binary(problem, j)
         ):
-            error = settings.assay_cv
+            error = settings.assay_error
         errors[j] = error or 0.0
     if not errors.any():
-        raise InputError("--assay-cv: no numeric feature can be measured again.")
+        raise InputError("--assay-error: no numeric feature can be measured again.")
     return errors
 
 
@@ -159,7 +159,7 @@ def measure_again(
         "lost_interval_95": np.nanpercentile(lost, [2.5, 97.5]).tolist(),
         "changed_labels": float(np.mean(changed)),
         "draws": _N_DRAWS,
-        "is": "same models and rows with and without errors of measurement; take what is lost "
+        "is": "same models and rows with and without measurement errors; take what is lost "
         "from the honest score",
     }
 
@@ -170,7 +170,7 @@ def _has_negative(problem, j):
 
 
 def _with_errors(rows, columns, errors, generator):
-    """A copy of encoded rows in which some columns have errors of measurement."""
+    """A copy of encoded rows in which some columns have measurement errors."""
     sigma = np.zeros(errors.size)
     sigma[columns] = np.sqrt(np.log1p(errors[columns] ** 2))
     rows = rows.copy()

@@ -23,7 +23,7 @@ PARTS = {
     "time_order": "the score on later rows",
     "permutations": "the permutation test",
     "learning_curve": "the learning curve",
-    "assay": "the score with errors of measurement",
+    "assay": "the score with measurement errors",
     "misclassification": "the mean cost of errors",
     "subgroups": "the scores of subgroups",
     "result_checks": "the checks of the result",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -67,7 +68,7 @@ def compare(
     misclassification: Mapping[tuple[Any, Any], float] | None = None,
     permutations: int = 0,
     learning_curve: bool = False,
-    assay_cv: float | Mapping[str, float] | None = None,
+    assay_error: float | Mapping[str, float] | None = None,
     redundancy: float | None = None,
     duplicates: str = "group",
     text: Sequence[str] = (),
@@ -83,6 +84,7 @@ def compare(
     force: bool = False,
     max_seconds: float | None = None,
     callbacks: Sequence[Callback] = (),
+    assay_cv: float | Mapping[str, float] | None = None,
     n_jobs: int | None = None,
     random_state: int | None = 0,
 ) -> Comparison:
@@ -141,9 +143,9 @@ def compare(
         How often everything is repeated with shuffled labels, for a p-value.
     learning_curve : bool
         Whether to train on fewer rows, too, and estimate what twice the rows would add.
-    assay_cv : float, mapping of str to float, or None
-        Error of measurement as a share of the value (coefficient of variation), of all features
-        or by name: adds the score lost when held-out rows are measured again.
+    assay_error : float, mapping of str to float, or None
+        Measurement error as a proportion of the value (coefficient of variation), of all features
+        or by name: adds the score that is lost when held-out rows are measured again.
     redundancy : float or None
         Features more correlated than this with a better one are not used.
     duplicates : {"group", "keep", "drop"}
@@ -170,6 +172,8 @@ def compare(
         Start no new work after this many seconds; the cheapest method is always finished.
     callbacks : sequence of Callback
         Called before, during and after the work.
+    assay_cv : float, mapping of str to float, or None
+        Former name of `assay_error`; it will be removed in the next release.
     n_jobs : int or None
         Number of processes; -1 for all cores. Results do not depend on it.
     random_state : int or None
@@ -190,6 +194,8 @@ def compare(
     >>> comparison.model.predict(data.data)[:3].tolist()
     [0, 0, 0]
     """
+    if assay_cv is not None:
+        assay_error = _renamed("assay_cv", assay_cv, "assay_error", assay_error)
     try:
         table, backend = as_table(
             X,
@@ -237,8 +243,8 @@ def compare(
             seed=as_seed(random_state),
             misclassification=dict(misclassification or {}),
             learning_curve=bool(learning_curve),
-            assay_cv=None if isinstance(assay_cv, Mapping) else assay_cv,
-            assay_cvs=dict(assay_cv) if isinstance(assay_cv, Mapping) else {},
+            assay_error=None if isinstance(assay_error, Mapping) else assay_error,
+            assay_errors=dict(assay_error) if isinstance(assay_error, Mapping) else {},
         )
         comparison = compare_table(
             table,
@@ -262,6 +268,18 @@ _CHOICES = {
     "duplicates": ("group", "keep", "drop"),
     "vectorizer": ("counts", "tfidf", "hashing"),
 }
+
+
+def _renamed(old, value, new, other):
+    """The value of a parameter that was given by its former name."""
+    if other is not None:
+        raise ValueError(f"{old} is the former name of {new}; give {new} alone.")
+    warnings.warn(
+        f"{old} is now called {new}; the old name will be removed in the next release.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return value
 
 
 def _check_choices(scoring, minimize, duplicates, vectorizer, categorical):

@@ -68,7 +68,7 @@ class Comparison:
     held_out : dict of str to HeldOut
         Predictions of "batch", one held out at a time, and of "time", by earlier rows.
     learning_curve, assay : dict or None
-        Scores with fewer rows, and with errors of measurement; see `clinical`.
+        Scores with fewer rows, and with measurement errors; see `clinical`.
     p_value : float or None
         Of the permutations.
     shuffled_scores : list of float
@@ -378,7 +378,7 @@ class Comparison:
 
     @cached_property
     def clinical(self) -> dict[str, Any]:
-        """Other sites, later rows, subgroups, costs of errors, more rows, errors of measurement.
+        """Other sites, later rows, subgroups, costs of errors, more rows, measurement errors.
 
         Plain values under "left_out_batches", "time_order", "subgroups", "misclassification",
         "learning_curve" and "assay", as far as they were asked for.

@@ -51,9 +51,9 @@ class Options:
     misclassification : mapping of "true:predicted", or (true, predicted), to float
         Costs of errors.
     learning_curve : bool
-    assay_cv : float or None
-        Error of measurement, as a share of the value.
-    assay_cvs : mapping of str to float
+    assay_error : float or None
+        Measurement error, as a proportion of the value.
+    assay_errors : mapping of str to float
         The same for single features.
     """
 
@@ -82,8 +82,8 @@ class Options:
     seed: int = 0
     misclassification: Mapping[Any, float] = field(default_factory=dict)
     learning_curve: bool = False
-    assay_cv: float | None = None
-    assay_cvs: Mapping[str, float] = field(default_factory=dict)
+    assay_error: float | None = None
+    assay_errors: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self):
         limits = {
@@ -110,10 +110,10 @@ class Options:
                 limit = f"of at least {low}" if high is None else f"from {low} to {high}"
                 raise InputError(f"{parameter} must be {kind} {limit}, got {value!r}.")
 
-        for name, value in {"assay_cv": self.assay_cv, **self.assay_cvs}.items():
+        for name, value in {"assay_error": self.assay_error, **self.assay_errors}.items():
             if value is not None and not (is_real(value) and 0 <= value <= _LARGEST_CV):
                 raise InputError(
-                    f"{name}: an error of measurement is a share of the value, from 0 to "
+                    f"{name}: a measurement error is a proportion of the value, from 0 to "
                     f"{_LARGEST_CV:g}, such as 0.1; got {value!r}."
                 )
         if self.misclassification and self.min_sensitivity is not None:
@@ -124,7 +124,7 @@ class Options:
     @property
     def words(self) -> dict[str, Any]:
         """The options that outcomes of tasks depend on, by name."""
-        later = ("misclassification", "learning_curve", "assay_cv", "assay_cvs")
+        later = ("misclassification", "learning_curve", "assay_error", "assay_errors")
         return {name: value for name, value in asdict(self).items() if name not in later}
 
     @property
@@ -160,8 +160,8 @@ class Settings:
     misclassification : tuple of tuple of float, or None
         Cost of predicting each class (columns) for rows of each class (rows).
     learning_curve : bool
-    assay_cv, assay_cvs : float or None, mapping of str to float
-        Errors of measurement: of all features, and of single ones.
+    assay_error, assay_errors : float or None, mapping of str to float
+        Measurement errors: of all features, and of single ones.
     """
 
     methods: tuple
@@ -178,8 +178,8 @@ class Settings:
     allow_baselines: bool = False
     misclassification: tuple[tuple[float, ...], ...] | None = None
     learning_curve: bool = False
-    assay_cv: float | None = None
-    assay_cvs: Mapping[str, float] = field(default_factory=dict)
+    assay_error: float | None = None
+    assay_errors: Mapping[str, float] = field(default_factory=dict)
 
 
 def find_methods(options: Options) -> tuple[str, ...]:
@@ -243,8 +243,8 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
         permutations=options.permutations,
         allow_baselines=options.allow_baselines,
         learning_curve=options.learning_curve,
-        assay_cv=options.assay_cv,
-        assay_cvs=options.assay_cvs,
+        assay_error=options.assay_error,
+        assay_errors=options.assay_errors,
     )
 
 

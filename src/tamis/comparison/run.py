@@ -90,7 +90,7 @@ def plan(problem, settings):
     # What cannot be done is said before hours of work.
     if settings.learning_curve:
         fewer_rows(problem, folds, settings.seed)
-    if settings.assay_cv is not None or settings.assay_cvs:
+    if settings.assay_error is not None or settings.assay_errors:
         assay_errors(problem, settings)
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, settings.seed, p)
@@ -260,7 +260,7 @@ def run(
             comparison.why_stopped = "stopped"
             if comparison.honest is None:
                 comparison.not_described["honest_score"] = "stopped before it was done"
-        wants_assay = settings.assay_cv is not None or settings.assay_cvs
+        wants_assay = settings.assay_error is not None or settings.assay_errors
         lacks_assay = comparison.assay is None and "assay" not in comparison.not_described
         comparison.n_left += bool(wants_assay and lacks_assay and not only_finished)
     return comparison
@@ -328,7 +328,7 @@ def _add_scores(comparison, planned, done):
 
 
 def _ask_more(comparison, do, done, is_over):
-    """What needs the recommended method once more: fewer rows, and errors of measurement."""
+    """What needs the recommended method once more: fewer rows, and measurement errors."""
     problem, settings, failed = comparison.problem, comparison.settings, comparison.not_described
     result, place = comparison.chosen
 
@@ -338,7 +338,7 @@ def _ask_more(comparison, do, done, is_over):
     if settings.learning_curve:
         draw = partial(_draw_curve, comparison, do, done)
         comparison.learning_curve = attempt(failed, "learning_curve", draw)
-    if (settings.assay_cv is not None or settings.assay_cvs) and not is_over():
+    if (settings.assay_error is not None or settings.assay_errors) and not is_over():
         comparison.assay = attempt(failed, "assay", measure)
 
 
