@@ -34,7 +34,7 @@ def test_help_loads_nothing_heavy(words):
         ["fit", "data.csv", "--nonsense"],
         ["fit", "data.csv", "--ngrams", "3-2"],
         ["predict"],
-        ["predict", "run", "data.csv", "--reject", "2"],
+        ["predict", "run", "data.csv", "--refer", "2"],
         ["export", "run", "-o", "file"],
         ["pick", "run"],
     ],

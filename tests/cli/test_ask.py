@@ -125,7 +125,7 @@ def test_ctrl_c_ends_kindly_and_is_logged(described, monkeypatch, tamis, tmp_pat
 def test_a_budget_and_a_confidence(described, answers, tamis):
     folder, _ = described
     answers("54", "blue", "1.5", "0")
-    code, out, _ = tamis("ask", folder, "--max-questions", "1", "--reject", "0.999")
+    code, out, _ = tamis("ask", folder, "--max-questions", "1", "--refer", "0.999")
     assert code == 0
     assert "A person should decide: no class reaches 99.9 % at this prevalence" in out
     assert "--max-questions is reached" in out
@@ -160,7 +160,7 @@ def test_options_that_do_not_fit_are_refused(models, tmp_path, refuses):
     refuses("ask", models["centers"], "--flip-risk", "0.1", match="--flip-risk")
     page = ["-o", tmp_path / "a.html"]
     refuses(
-        "export", models["centers"], "--to", "sql", "--reject", "0.5", *page, match="--to html"
+        "export", models["centers"], "--to", "sql", "--refer", "0.5", *page, match="--to html"
     )
     refuses(
         "export", models["centers"], "--to", "html", "--positive", "ill", *page, match="--to card"
@@ -171,7 +171,7 @@ def test_options_that_do_not_fit_are_refused(models, tmp_path, refuses):
 def test_a_page_is_one_file(described, tamis, tmp_path):
     folder, digest = described
     path = tmp_path / "page.html"
-    code, out, err = tamis("export", folder, "--to", "html", "-o", path, "--reject", "0.7")
+    code, out, err = tamis("export", folder, "--to", "html", "-o", path, "--refer", "0.7")
     assert (code, out, err) == (0, "", "")
     page = path.read_text(encoding="utf-8")
     assert digest in page and "Not for children." in page and '"reject":0.7' in page

@@ -53,7 +53,7 @@ def test_sets_are_a_column_and_say_what_they_promise(fit, tamis, tmp_path):
     assert metrics["calibration"]["rows"] == {"training": 72, "calibration": 48}
 
     new = write_data(tmp_path / "new.csv", seed=1)
-    code, out, err = tamis("predict", run, new, "--coverage", 0.9, "--reject", 0.6)
+    code, out, err = tamis("predict", run, new, "--coverage", 0.9, "--refer", 0.6)
     assert code == 0, err
     rows = list(csv.DictReader(out.splitlines()))
     assert list(rows[0]) == ["row", "prediction", "p_ill", "p_well", "refer", "set"]

@@ -41,11 +41,11 @@ def test_fit_prints_the_bound_and_writes_every_number(run):
     bound = model["guarantees"]["true_features"]
     assert bound["of"] == model["features"] and 1 <= bound["at_least"] <= 3
     assert bound["statement"] in out and "between the classes, confidence 95 %" in out
-    assert "share of halves  or substitute  max-T p" in out and "share of folds" not in out
+    assert "reselected  or correlated  adjusted p" in out and "of folds" not in out
     assert "within one standard error of the gain" in out
     for record in read_features(folder):
         assert 0 <= float(record["frequency"]) <= float(record["frequency_with_substitutes"]) <= 1
-        assert float(record["max_t_p"]) <= 0.05
+        assert float(record["adjusted_p"]) <= 0.05
         assert record["interchangeable"] == "" and record["loss_if_replaced"] == ""
 
 

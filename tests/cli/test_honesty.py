@@ -57,7 +57,7 @@ def test_copies_of_random_rows_do_not_make_a_score(fit, tmp_path):
         honest = metrics["model"]["honest_score"]
         low, high = honest["interval_95"]
         assert low <= 0.5 <= high
-        assert {"copies", "chance"} <= set(codes_of(metrics))
+        assert {"duplicates", "chance"} <= set(codes_of(metrics))
         assert "75 rows repeat another row" in out
         assert metrics["data"]["sample_groups"] == 15
         scores.append(honest["score"])
@@ -101,7 +101,7 @@ def test_chance_repeats_in_a_form_of_yes_and_no_stay_as_they_are(fit, tmp_path):
     X = rng.integers(0, 2, size=(300, 6))
     y = (X[:, 0] + X[:, 1] + rng.random(300) > 1.5).astype(int)
     metrics, _, _ = fit(write(tmp_path / "form.csv", X, y))
-    assert "copies" not in codes_of(metrics)
+    assert "duplicates" not in codes_of(metrics)
     assert metrics["data"]["sample_groups"] is None
 
 
@@ -126,7 +126,7 @@ def test_a_leak_is_told_and_kept_in_the_metrics(fit, tmp_path):
     names = ["age", "bmi", "pulse", "discharge_code"]
     metrics, out, err = fit(write(tmp_path / "data.csv", X, y, names=names))
     (check,) = metrics["checks"]
-    assert check["code"] == "separating-column" and check["level"] == "warning"
+    assert check["code"] == "separating-column" and check["severity"] == "warning"
     assert "discharge_code alone separates the classes" in check["sentence"]
     assert "--drop discharge_code" in check["advice"]
     assert check["sentence"] in out

@@ -98,11 +98,14 @@ def test_a_threshold_finds_the_same_rows_whatever_the_priors(models, new, table,
     assert any(row["p_ill"] != changed["p_ill"] for row, changed in zip(rows, other, strict=True))
 
 
-def test_rows_of_small_probability_are_referred(run_folder, new, table):
-    rows = table("predict", run_folder, new, "--reject", "0.9")
+def test_rows_of_small_probability_are_referred(run_folder, new, table, tamis):
+    rows = table("predict", run_folder, new, "--refer", "0.9")
     best = [max(float(row["p_ill"]), float(row["p_well"])) for row in rows]
     assert [row["refer"] for row in rows] == ["yes" if p < 0.9 else "no" for p in best]
     assert {row["refer"] for row in rows} == {"yes", "no"}
+    code, out, err = tamis("predict", run_folder, new, "--reject", "0.9")
+    assert "--reject is now called --refer" in err and code == 0
+    assert out == tamis("predict", run_folder, new, "--refer", "0.9")[1]
 
 
 def test_datum_wise_models_say_what_they_asked_for(models, new, table):
@@ -189,7 +192,7 @@ def test_the_data_are_never_replaced(run_folder, new, refuses):
 
 def test_wrong_words_are_a_wrong_call(run_folder, new, tamis):
     assert tamis("predict", run_folder)[0] == 2
-    assert tamis("predict", run_folder, new, "--reject", "2")[0] == 2
+    assert tamis("predict", run_folder, new, "--refer", "2")[0] == 2
 
 
 def test_a_failure_on_the_way_leaves_the_old_file(run_folder, tmp_path, tamis, monkeypatch):

@@ -47,6 +47,27 @@ def test_predict_at_a_prevalence_changes_probabilities_and_no_label(rare, new, t
     assert "10 % are ill and 90 % are well, as stated; labels are not changed" in err
 
 
+def test_relabel_decides_by_the_prevalence_as_priors_do(rare, new, table, tamis, tmp_path):
+    for model in (rare, careful(rare, tmp_path / "careful.json")):
+        decided = table("predict", model, new, "--priors", "ill=0.1,well=0.9")
+        for stated in ("ill=0.1", "well=0.9", "training"):
+            assert decided == table("predict", model, new, "--prevalence", stated, "--relabel")
+    code, out, err = tamis("predict", rare, new, "--prevalence", "ill=0.1", "--relabel")
+    assert "probabilities and labels are for class frequencies of ill 10 %" in err
+
+
+def test_evaluate_relabels_as_priors_do(rare, new, tamis, refuses):
+    words = ("evaluate", rare, new, "--target", "y", "--json")
+    by_priors = json.loads(tamis(*words, "--priors", "ill=0.1,well=0.9")[1])
+    relabelled = json.loads(tamis(*words, "--prevalence", "ill=0.1", "--relabel")[1])
+    for key in ("scores", "confusion", "priors", "by_class"):
+        assert relabelled[key] == by_priors[key]
+    assert relabelled["prevalence"]["shares"] == by_priors["prevalence"]["shares"]
+    usual = json.loads(tamis(*words, "--prevalence", "ill=0.1")[1])
+    assert relabelled["confusion"] != usual["confusion"]
+    refuses(*words, "--prevalence", "here", "--relabel", match="known without the labels")
+
+
 def careful(path, saved, **changed):
     """The file of a model that finds ill rows by a threshold."""
     save_model(replace(read_model(path), positive="ill", threshold=0.3, **changed), saved)
@@ -84,8 +105,10 @@ def test_a_threshold_among_three_classes_is_of_the_model_s_own_probability(three
 @pytest.mark.parametrize(
     ("words", "match"),
     [
-        (["--prevalence", "0.1", "--priors", "ill=0.1,well=0.9"], "exclude each other"),
-        (["--prevalence", "ten percent"], "expected a share such as 0.02"),
+        (["--prevalence", "0.1", "--priors", "ill=0.1,well=0.9"], "either --priors or --prev"),
+        (["--relabel", "--priors", "ill=0.1,well=0.9"], "either --priors or --prevalence"),
+        (["--relabel"], "--relabel decides the labels by"),
+        (["--prevalence", "ten percent"], "expected a proportion such as 0.02"),
         (["--prevalence", "ill=0.1,ill=0.2"], "names the class 'ill' twice"),
         (["--prevalence", "ill=2"], "above 0 and below 1"),
     ],

@@ -6,10 +6,10 @@ from tamis.cli.show_features import show_features
 
 RECORD = {
     "feature": "TP53",
-    "gain": 0.4,
+    "explained_spread": 0.4,
     "frequency": 1.0,
     "frequency_with_substitutes": 1.0,
-    "max_t_p": 0.0545,
+    "adjusted_p": 0.0545,
     "centers": {"ill": 1.0, "well": 0.0},
     "interchangeable": "MDM2",
     "loss_if_replaced": 0.004,

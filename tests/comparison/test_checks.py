@@ -207,7 +207,7 @@ def test_copies_are_counted_and_the_choice_is_named():
     X = np.repeat(np.random.default_rng(0).normal(size=(15, 4)), 6, axis=0)
     y = np.repeat(np.arange(15) % 2, 6)
     told = rows(X, y)
-    assert codes_of(told) == ["copies"] and "75 rows repeat another row" in told[0].sentence
+    assert codes_of(told) == ["duplicates"] and "75 rows repeat another row" in told[0].sentence
     assert "optimistic" in rows(X, y, "keep")[0].sentence
     assert "75 rows repeated an earlier row and were dropped" in rows(X, y, "drop")[0].sentence
 
@@ -223,7 +223,7 @@ def test_dropping_keeps_one_row_for_every_label():
 def test_words_tell_rows_apart():
     X = np.ones((40, 1))
     words = np.array([f"text number {i // 2} of many" for i in range(40)], dtype=object)
-    assert codes_of(rows(X, np.arange(40) // 2 % 2, others={"text": words})) == ["copies"]
+    assert codes_of(rows(X, np.arange(40) // 2 % 2, others={"text": words})) == ["duplicates"]
     words = np.array(["yes", "no"] * 20, dtype=object)
     assert codes_of(rows(X, np.arange(40) % 2, others={"answer": words})) == []
 
@@ -233,7 +233,7 @@ def test_rows_that_are_nearly_copies_are_told():
     X = rng.normal(8, 2, size=1) + rng.normal(size=(40, 300))
     X[7] = X[3] + 0.01 * rng.normal(size=300)
     told = rows(X, np.arange(40) % 2)
-    assert codes_of(told) == ["near-copies"] and "rows 4 and 8" in told[0].sentence
+    assert codes_of(told) == ["near-duplicates"] and "rows 4 and 8" in told[0].sentence
 
 
 def test_rows_that_are_alike_because_all_are_is_no_near_copy():
@@ -252,7 +252,7 @@ def measured_six_times(n_columns, size, seed=0):
 @pytest.mark.parametrize("n_columns, size", [(3, 1e-3), (8, 1e-4), (30, 1e-2), (300, 1e-2)])
 def test_rows_closer_than_chance_makes_likely_are_told(n_columns, size):
     told = rows(*measured_six_times(n_columns, size))
-    assert codes_of(told) == ["near-copies"] and told[0].level == "warning"
+    assert codes_of(told) == ["near-duplicates"] and told[0].severity == "warning"
     assert "scores are unreliable" in told[0].sentence and "--groups" in told[0].advice
 
 
@@ -288,7 +288,7 @@ def some_gaps(rng, X):
 def test_rows_that_are_equal_but_for_a_few_cells_are_told(change, size):
     X, y = measured_six_times(8, size)
     X = change(np.random.default_rng(1), X)
-    told = [check for check in rows(X, y) if check.code == "near-copies"]
+    told = [check for check in rows(X, y) if check.code == "near-duplicates"]
     assert len(told) == 1 and "in most columns, such as rows 1 and " in told[0].sentence
     assert codes_of(rows(X, y, groups=np.arange(120) // 6)) == []
 
@@ -296,7 +296,7 @@ def test_rows_that_are_equal_but_for_a_few_cells_are_told(change, size):
 def test_rows_that_are_equal_but_for_a_category_are_told():
     X, y = measured_six_times(8, 1e-7)
     raters = np.array(list("abc"), dtype=object)[np.random.default_rng(1).integers(0, 3, size=120)]
-    assert "near-copies" in codes_of(rows(X, y, others={"rater": raters}))
+    assert "near-duplicates" in codes_of(rows(X, y, others={"rater": raters}))
 
 
 def test_of_many_rows_some_are_searched_for_equal_cells():
@@ -316,7 +316,7 @@ def test_of_many_rows_some_are_compared_with_all():
     X[3000:] = X[:3000] * (1 + 1e-3 * rng.normal(size=(3000, 10)))
     told = rows(X, np.arange(6000) % 2)
     assert (
-        codes_of(told) == ["near-copies"] and "2,000 rows that were compared" in told[0].sentence
+        codes_of(told) == ["near-duplicates"] and "2,000 rows that were compared" in told[0].sentence
     )
 
 
@@ -399,7 +399,7 @@ def rounded_with_gaps(rng):
 def test_rows_that_are_close_by_chance_are_not_told(draw):
     for seed in range(5):
         X = draw(np.random.default_rng(seed))
-        assert "near-copies" not in codes_of(rows(X, np.arange(200) % 2))
+        assert "near-duplicates" not in codes_of(rows(X, np.arange(200) % 2))
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
@@ -413,7 +413,7 @@ def test_equal_rows_with_other_labels_are_told():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(200, 3)).astype(float)
     told = rows(X, rng.permutation(np.arange(200) % 2))
-    assert codes_of(told) == ["conflicting-labels"] and told[0].level == "note"
+    assert codes_of(told) == ["conflicting-labels"] and told[0].severity == "note"
 
 
 def test_few_equal_rows_with_other_labels_are_not():
@@ -515,7 +515,7 @@ def limited(share, rule="half", n=100):
 
 def test_detection_limits_are_told_by_class_and_site():
     (told,) = limited(0.3)
-    assert (told.code, told.level) == ("detection-limits", "note")
+    assert (told.code, told.severity) == ("detection-limits", "note")
     assert "read as half of the limit" in told.sentence
     assert "crp 30 % (<0.1); by class: ill 30 % (<0.1), well 30 % (<0.1); " in told.sentence
     assert "by site: A 60 % (<0.1), B 0 %" in told.sentence
@@ -535,7 +535,7 @@ def test_detection_limits_of_few_rows_are_not_told():
 
 def test_a_column_of_mostly_limits_is_a_warning():
     (told,) = limited(0.51, "missing")
-    assert told.level == "warning" and "read as missing" in told.sentence
+    assert told.severity == "warning" and "read as missing" in told.sentence
 
 
 # Results.
@@ -645,7 +645,7 @@ def few_events(n_rows, n_columns, **options):
 
 def test_few_events_for_many_features_are_noted_with_the_rows_that_would_be_needed():
     (check,) = few_events(60, 40)
-    assert check.level == "note"
+    assert check.severity == "note"
     assert "12 rows of class 1, the rarest, for 40 candidate features: 0.3 for each" in (
         check.sentence
     )

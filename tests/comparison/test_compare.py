@@ -161,7 +161,7 @@ def test_copies_groups_and_checks():
     X, y = make_frame(30)
     twice, labels = pd.concat([X] * 3, ignore_index=True), np.tile(y, 3)
     result = compare(twice, labels, **FAST)
-    assert "copies" in [check.code for check in result.checks]
+    assert "duplicates" in [check.code for check in result.checks]
     assert np.unique(result.problem.groups).size == 30
     dropped = compare(twice, labels, duplicates="drop", **FAST)
     assert dropped.problem.n_rows == 30
@@ -175,7 +175,7 @@ def test_copies_that_differ_in_the_seventh_digit_give_no_honest_score_of_one():
     y = np.repeat(np.arange(20) % 2, 6)
     comparison = compare(X, y, methods=["landmarks"], repeats=1)
     assert comparison.honest_score.score < 0.8
-    assert "copies" in [check.code for check in comparison.checks]
+    assert "duplicates" in [check.code for check in comparison.checks]
 
 
 @pytest.mark.parametrize(

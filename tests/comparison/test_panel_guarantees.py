@@ -44,7 +44,7 @@ def test_the_bound_is_that_of_true_features_at_every_level(method, metric):
     assert bound["statement"].startswith("At least 3 of these 3 differ")
     assert [row["at_least"] for row in bound["path"][:4]] == [1, 2, 3, 3]
     for name, record in records.items():
-        assert record["max_t_p"] == found.max_t_p_values[int(name[1:])]
+        assert record["adjusted_p"] == found.max_t_p_values[int(name[1:])]
 
 
 def test_one_test_serves_all_methods_and_all_exclusions():
@@ -56,7 +56,7 @@ def test_one_test_serves_all_methods_and_all_exclusions():
     for some, method in ((comparison, "centers"), (comparison, "medians"), (without, "medians")):
         _, records, _ = some.fitted(point(some, method, 4))
         for record in records:
-            assert record["max_t_p"] == found.max_t_p_values[int(record["feature"][1:])]
+            assert record["adjusted_p"] == found.max_t_p_values[int(record["feature"][1:])]
 
 
 def test_dummies_are_one_feature_and_kept_columns_are_not_tested():
@@ -64,13 +64,13 @@ def test_dummies_are_one_feature_and_kept_columns_are_not_tested():
     groups = {"x3": "panel", "x4": "panel", "x5": "panel"}
     problem = make(X, y, feature_groups=groups, keep=["x0"])
     records, told = described(problem)
-    assert records["x0"]["max_t_p"] is None and records["x0"]["frequency"] is None
+    assert records["x0"]["adjusted_p"] is None and records["x0"]["frequency"] is None
     columns = np.delete(np.arange(40), 0)
     label = np.array(["panel" if 3 <= j <= 5 else f"x{j}" for j in columns])
     found = true_features(X[:, columns], y, feature_groups=label, random_state=0)
     for name in set(records) - {"x0"}:
         expected = found.max_t_p_values[found.feature_names.index(name)]
-        assert abs(records[name]["max_t_p"] - expected) < 0.005
+        assert abs(records[name]["adjusted_p"] - expected) < 0.005
     assert told["true_features"]["of"] == 3
 
 
@@ -92,8 +92,8 @@ def test_batches_are_respected():
     y = np.where(np.arange(120) % 6 == 0, batches == "a", batches == "b").astype(int)
     X = rng.normal(size=(120, 30))
     X[batches == "b", 0] += 3.0
-    assert described(make(X, y), k=1)[0]["x0"]["max_t_p"] <= 0.01
-    assert described(make(X, y, batches=batches), k=1)[0]["x0"]["max_t_p"] > 0.05
+    assert described(make(X, y), k=1)[0]["x0"]["adjusted_p"] <= 0.01
+    assert described(make(X, y, batches=batches), k=1)[0]["x0"]["adjusted_p"] > 0.05
 
 
 def test_dropping_redundant_features_leaves_them_in_the_test():
@@ -102,7 +102,7 @@ def test_dropping_redundant_features_leaves_them_in_the_test():
     found = true_features(X, y, random_state=0)
     records, _ = described(make(X, y, redundancy=0.9), k=2)
     for name, record in records.items():
-        assert record["max_t_p"] == found.max_t_p_values[int(name[1:])]
+        assert record["adjusted_p"] == found.max_t_p_values[int(name[1:])]
 
 
 @pytest.mark.parametrize("method", ["panel", "primal-dual"])
@@ -111,7 +111,7 @@ def test_conditional_panels_get_p_values_but_no_bound(method):
     records, told = described(make(X, y), method, k=2)
     assert "reason" in told["true_features"] and "rule" not in told
     assert ("reason" in told["alternatives"]) == (method != "panel")
-    assert all(record["max_t_p"] is not None for record in records.values())
+    assert all(record["adjusted_p"] is not None for record in records.values())
     halves = [record["frequency"] for record in records.values()]
     assert (halves != [None] * len(halves)) == (method == "panel")
     assert ("reason" in told["frequencies"]) == (method != "panel")
@@ -147,7 +147,7 @@ def test_rows_with_weights_get_frequencies_only():
     problem = replace(make(X, y), weights=1.0 + np.arange(60) % 3)
     records, told = described(problem)
     assert all("weights" in told[name]["reason"] for name in ("true_features", "rule"))
-    assert records["x1"]["frequency"] == 1.0 and records["x1"]["max_t_p"] is None
+    assert records["x1"]["frequency"] == 1.0 and records["x1"]["adjusted_p"] is None
 
 
 def test_missing_values_are_imputed_in_each_half_and_refuse_the_rule():
@@ -188,14 +188,14 @@ def test_large_data_get_fewer_permutations_or_a_reason(monkeypatch):
     monkeypatch.setattr(panel_guarantees, "_HALVED", {"l2": 1.0})
     records, told = described(make(X, y))
     assert all("too long" in told[n]["reason"] for n in ("true_features", "frequencies", "rule"))
-    assert records["x1"]["max_t_p"] is None and records["x1"]["frequency"] is None
+    assert records["x1"]["adjusted_p"] is None and records["x1"]["frequency"] is None
 
 
 def test_the_size_of_the_data_alone_does_not_prevent_permutations(monkeypatch):
     X, y = signals()
     monkeypatch.setattr(panel_guarantees, "_SHUFFLED", {"l2": 1.0})  # they seem to take hours
     records, _ = described(make(X, y))
-    assert records["x1"]["max_t_p"] == 1 / 200
+    assert records["x1"]["adjusted_p"] == 1 / 200
     monkeypatch.setattr(panel_guarantees, "_MOST_LABELS", 100)
     assert "memory" in described(make(X, y))[1]["true_features"]["reason"]
 

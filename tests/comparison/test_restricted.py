@@ -23,7 +23,7 @@ def test_the_score_is_that_of_a_comparison_that_never_saw_the_feature():
         described = metrics["model"]
         assert described["without"] == ["x0"] and "honest_score" not in described
         assert "simultaneous_lower_95" not in described["selection_score"]
-        assert [r["max_t_p"] for r in records] == [r["max_t_p"] for r in expected]
+        assert [r["adjusted_p"] for r in records] == [r["adjusted_p"] for r in expected]
 
 
 @pytest.mark.parametrize("method", ["medians", "primal-dual", "landmarks", "datum-wise"])

@@ -153,7 +153,7 @@ def test_the_score_outside_the_sample_is_that_of_its_rows(data):
     recalls = [np.mean(said[rest.y == label] == label) for label in ("ill", "well")]
     n_copies = whole.n_rows - table.n_rows - rest.n_rows
     assert n_copies > 0  # copies of rows of the sample
-    assert verified["rows"] == rest.n_rows and verified["copies_left_out"] == n_copies
+    assert verified["rows"] == rest.n_rows and verified["duplicates_left_out"] == n_copies
     assert verified["score"] == pytest.approx(np.mean(recalls), rel=1e-12)
     low, high = verified["interval_95"]
     assert low < verified["score"] < high and high - low < 0.1
@@ -299,7 +299,7 @@ def test_equal_rows_of_a_coarse_table_count(tmp_path):
     reading = {"target": "y", "max_size": None}
     comparison = stream(tmp_path / "t.csv", reading, make_options("centers"))
     verified = comparison.metrics["streaming"]["outside_sample"]
-    assert verified["rows"] == 3000 - SAMPLE and verified["copies_left_out"] == 0
+    assert verified["rows"] == 3000 - SAMPLE and verified["duplicates_left_out"] == 0
 
 
 # Decisions.

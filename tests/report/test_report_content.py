@@ -163,7 +163,7 @@ def test_the_panel_says_what_the_run_promises(comparison, content):
     for value in metrics["model"]["guarantees"].values():
         assert value.get("statement") in (None, *content["panel"]["sentences"])
     shares = [r["frequency"] for r in records]
-    place = content["panel"]["further"].index("share of half-samples")
+    place = content["panel"]["further"].index("reselected")
     told = [feature["further"][place] for feature in content["panel"]["features"]]
     assert told == ["" if share is None else f"{100 * share:.0f} %" for share in shares]
 

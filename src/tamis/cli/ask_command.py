@@ -21,7 +21,7 @@ _WHY = {
     "are for typical answers to what was not asked.",
     "policy": "The model needs no more answers.",
     "complete": "All questions were asked.",
-    "budget": "The number of --max-questions is reached.",
+    "budget": "The limit of --max-questions is reached.",
 }
 
 
@@ -31,7 +31,7 @@ def run(options):
     opened = open_run(options.run)
     settings = {
         "max_questions": options.max_questions,
-        "reject": options.reject,
+        "reject": options.refer,
         "flip_risk": options.flip_risk,
         "prevalence": read_prevalence(options.prevalence, opened.model),
     }

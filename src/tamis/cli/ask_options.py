@@ -1,11 +1,12 @@
 """Options of the questionnaire, which `ask` and `export --to html` share."""
 
+import argparse
 from functools import partial
 
 from tamis.cli import argument_types
 from tamis.cli.reading_options import add_prevalence
 
-__all__ = ["add_ask", "add_conversation"]
+__all__ = ["add_ask", "add_conversation", "add_refer"]
 
 
 def add_ask(commands, make_command, run):
@@ -17,12 +18,12 @@ def add_ask(commands, make_command, run):
     add_conversation(parser)
     add_prevalence(parser)
     parser.add_argument(
-        "--log", metavar="FILE", help="append each conversation to this file, as a line of JSON"
+        "--log", metavar="FILE", help="append each conversation to this file, as one line of JSON"
     )
     parser.add_argument(
         "--web",
         action="store_true",
-        help="serve the questions as a page on this machine until Ctrl-C",
+        help="show the questions as a web page on this machine, until Ctrl-C",
     )
 
 
@@ -34,16 +35,26 @@ def add_conversation(parser, where=""):
         metavar="N",
         help=f"{where}stop after N answers",
     )
-    parser.add_argument(
-        "--reject",
-        type=argument_types.share,
-        metavar="P",
-        help=f"{where}refer to a person if no class reaches the probability P (as in predict)",
-    )
+    add_refer(parser, f"{where}refer to a person if no class reaches the probability P")
     parser.add_argument(
         "--flip-risk",
         type=argument_types.tolerance,
         metavar="R",
-        help=f"{where}primal-dual models without a linear head: stop if at most the share R of "
-        "typical remaining answers would change the label (default: ask everything)",
+        help=f"{where}primal-dual models without a linear head: stop when at most the "
+        "proportion R of typical remaining answers would change the label (default: ask "
+        "everything)",
+    )
+
+
+def add_refer(parser, help):
+    """Add the option that refers doubtful rows to a person, and its former name."""
+    kind = {"dest": "refer", "type": argument_types.share}
+    parser.add_argument("--refer", metavar="P", help=help, **kind)
+    parser.add_argument(
+        "--reject",
+        action=argument_types.Renamed,
+        const="--refer",
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+        **kind,
     )

@@ -9,7 +9,13 @@ import numpy as np
 from tamis import __version__
 from tamis._base import adjust
 from tamis.cli.output import check_output, write_json
-from tamis.cli.predict_command import missing_words, read_new, read_prevalence, read_priors
+from tamis.cli.predict_command import (
+    check_relabel,
+    missing_words,
+    read_new,
+    read_prevalence,
+    read_priors,
+)
 from tamis.cli.printing import print_lines, say
 from tamis.cli.show_evaluation import show_evaluation
 from tamis.comparison.baselines import find_method
@@ -41,26 +47,28 @@ def run(options):
     model = find_model(options.run)
     priors = read_priors(options.priors, model.classes_)
     positive = _find_positive(options.positive, model)
-    if priors is not None and options.prevalence is not None:
-        raise InputError(
-            "--prevalence and --priors exclude each other: --prevalence leaves the labels as they "
-            "are, and --priors decides by them."
-        )
-    if options.prevalence != _HERE:
-        prevalence = read_prevalence(options.prevalence, model)
+    check_relabel(options)
+    stated = options.prevalence
+    if options.relabel and stated == _HERE:
+        raise InputError("--relabel needs class frequencies that are known without the labels.")
+    if stated != _HERE:
+        prevalence = read_prevalence(stated, model)
+    if options.relabel:
+        priors, stated = prevalence.shares, None
     if new_file is not None and priors is not None:
-        raise InputError("--recalibrate fits the class frequencies itself: omit --priors.")
+        given = "--relabel" if options.relabel else "--priors"
+        raise InputError(f"--recalibrate fits the class frequencies itself: omit {given}.")
     notes = []
     seen = _predict(options, model, priors, notes)
     codes, rows = _find_codes(seen.values, model, options, notes)
     labels, own = seen.labels[rows], seen.probabilities[rows]
-    if options.prevalence == _HERE:
+    if stated == _HERE:
         prevalence = find_prevalence(model, _shares_here(codes, model.classes_))
     # With priors, probabilities are for them already.
     shares, shown = priors, own
     if priors is None:
         shares, shown = prevalence.shares, adjust(own, 1.0, model.priors, prevalence.shares)
-    if options.prevalence is not None and model.misclassification is not None:
+    if stated is not None and model.misclassification is not None:
         labels = decide_by_cost(shown, model.misclassification)
     results = validate(codes, labels, shown, model.classes_, positive=positive, seed=options.seed)
     results["by_class"] = _measure(codes, shown, shares, model, positive, options.seed)
@@ -75,7 +83,7 @@ def run(options):
     names = [str(label) for label in model.classes_.tolist()]
     report["prevalence"] = {
         "shares": dict(zip(names, shares.tolist(), strict=True)),
-        "is": "stated with --priors" if priors is not None else prevalence.source,
+        "is": "stated with --priors" if options.priors is not None else prevalence.source,
     }
     report["moved"] = seen.moved
     detailed = seen.unusual.messages()
@@ -299,7 +307,7 @@ def _find_codes(values, model, options, notes):
     counts = np.bincount(codes[rows], minlength=len(place))
     absent = [str(label) for label, n in zip(place, counts, strict=True) if n == 0]
     if absent:
-        notes.append(f"classes of the model that no row has: {listed(absent)}")
+        notes.append(f"classes of the model without any row here: {listed(absent)}")
     return codes[rows], rows
 
 
@@ -310,7 +318,7 @@ def _note_frequencies(codes, model, shares, notes):
         labels = [str(label) for label in model.classes_.tolist()]
         notes.append(
             f"probabilities are for class frequencies of {tell_shares(shares, labels)}; here they "
-            f"are {tell_shares(here, labels)}: --prevalence here re-bases them"
+            f"are {tell_shares(here, labels)}; --prevalence here converts the probabilities"
         )
 
 

@@ -16,7 +16,7 @@ __all__ = ["run"]
 
 # Options that belong to one format only.
 _OF_FORMAT = {
-    "html": ("max_questions", "reject", "flip_risk"),
+    "html": ("max_questions", "refer", "flip_risk"),
     "card": ("data", "positive"),
 }
 _OF_PERSONS = ("html", "card")
@@ -71,7 +71,7 @@ def _write_questionnaire(options, output):
     talk = Questionnaire(
         opened.model,
         max_questions=options.max_questions,
-        reject=options.reject,
+        reject=options.refer,
         flip_risk=options.flip_risk,
         prevalence=read_prevalence(options.prevalence, opened.model),
     )

@@ -115,7 +115,7 @@ class _Reporter(Callback):
                 "tamis fit DATA --target COL -o RUN")  # fmt: skip
         for note in start.notes:
             say(note)
-        codes = [check.code for check in start.checks if check.level == "warning"]
+        codes = [check.code for check in start.checks if check.severity == "warning"]
         if codes:
             word = "warning" if len(codes) == 1 else "warnings"
             say(f"{len(codes)} {word} about the data (see the end): {', '.join(codes)}")

@@ -19,9 +19,9 @@ def add_fit(commands, command):
         commands,
         "fit",
         "compare all methods on your data and recommend the sparsest good model",
-        "Cross-validate the path of every method on the same folds, recommend the sparsest model "
-        "that is nearly as good as the best, and report an honest score for it. Without DATA, an "
-        "embedded data set is used.",
+        "Cross-validate every method at all its model sizes on the same folds, recommend the "
+        "sparsest model that is nearly as good as the best, and report a selection-corrected "
+        "(honest) score for it. Without DATA, an embedded data set is used.",
     )
     parser.add_argument("data", nargs="?", metavar="DATA", help=DATA)
     parser.add_argument("--target", metavar="COL", help="column of labels")
@@ -42,7 +42,7 @@ def add_fit(commands, command):
     how.add_argument(
         "--allow-baselines",
         action="store_true",
-        help="the sparse baselines (l1-logistic, relaxed-l1, rfe) may be recommended, too",
+        help="allow the sparse baselines (l1-logistic, relaxed-l1, rfe) to be recommended, too",
     )
     how.add_argument(
         "--folds",
@@ -66,8 +66,8 @@ def add_fit(commands, command):
     how.add_argument(
         "--batch",
         metavar="COL",
-        help="column of batches, such as hospitals; adds a score with one batch at a time held "
-        "out of training",
+        help="column that says which site or batch (hospital, laboratory, ...) a row comes from; "
+        "adds a score for which each site or batch is left out in turn",
     )
     how.add_argument(
         "--weights",
@@ -79,7 +79,7 @@ def add_fit(commands, command):
         "--duplicates",
         choices=("group", "keep", "drop"),
         default="group",
-        help="how to handle copies of rows: keep them in one fold and count them as one sample, "
+        help="how to handle duplicate rows: keep them in one fold and count them as one sample, "
         "treat them as separate samples, or drop all but one (default: group)",
     )
     how.add_argument(
@@ -91,40 +91,43 @@ def add_fit(commands, command):
     how.add_argument(
         "--positive",
         metavar="CLASS",
-        help="class that --min-sensitivity, --max-miss and sensitivity by subgroup are about",
+        help="class that --min-sensitivity, --max-miss and sensitivity by subgroup refer to",
     )
     how.add_argument(
         "--min-sensitivity",
         type=argument_types.share,
         metavar="S",
-        help="share of the rows of class --positive that must be detected, such as 0.95",
+        help="smallest sensitivity for class --positive, such as 0.95; the model gets the highest "
+        "threshold (at most 0.5) that reaches it",
     )
     how.add_argument(
         "--calibration-share",
         type=argument_types.fraction,
         metavar="A",
-        help="share of the rows to set aside before anything else, such as 0.3, for promises "
-        "about the model: prediction sets, and the next three options",
+        help="proportion of the rows to set aside before anything else, such as 0.3, as a "
+        "conformal calibration set: for prediction sets and for the guarantees of the next three "
+        "options",
     )
     how.add_argument(
         "--confidence",
         type=argument_types.fraction,
         metavar="C",
-        help="confidence of --min-sensitivity, by calibration rows (default: the threshold is set "
-        "without), or of --max-error and --max-miss (default: 0.95)",
+        help="confidence of the guarantees from the calibration set: of --min-sensitivity "
+        "(default: no guarantee, the threshold is set in the folds), or of --max-error and "
+        "--max-miss (default: 0.95)",
     )
     how.add_argument(
         "--max-error",
         type=argument_types.fraction,
         metavar="E",
-        help="recommend the datum-wise model with the fewest questions whose error rate is shown "
-        "to be at most E by the calibration rows",
+        help="maximum error rate: recommend the datum-wise model with the fewest questions for "
+        "which the calibration set guarantees an error rate of at most E",
     )
     how.add_argument(
         "--max-miss",
         type=argument_types.fraction,
         metavar="M",
-        help="the same for the share of the rows of class --positive that get another label",
+        help="maximum false-negative rate of class --positive, guaranteed in the same way",
     )
     how.add_argument(
         "--minimize",
@@ -145,7 +148,7 @@ def add_fit(commands, command):
         "--max-features",
         type=partial(argument_types.integer, 1),
         metavar="K",
-        help="most features a model may use",
+        help="largest number of features of a model",
     )
     how.add_argument(
         "--keep",
@@ -175,9 +178,9 @@ def add_fit(commands, command):
         "--stream",
         choices=("auto", "on", "off"),
         default="auto",
-        help="read the table some rows at a time: methods are compared on a random sample, sparse "
+        help="read the table in chunks of rows: methods are compared on a random sample, sparse "
         "centers are trained on all rows, and the model is scored on the rows outside the sample "
-        "(default: auto, if the comparison would not fit in memory)",
+        "(default: auto, only if the comparison would not fit in memory)",
     )
     work.add_argument(
         "--max-seconds",
@@ -199,7 +202,8 @@ def add_fit(commands, command):
     work.add_argument(
         "--save-predictions",
         action="store_true",
-        help="also write predictions.csv: each row with its label and its honest prediction",
+        help="also write predictions.csv: each row with its label and its honest prediction, by a "
+        "model that was chosen and trained without it",
     )
     add_no_report(work)
     add_guard(work)
@@ -224,27 +228,27 @@ def add_clinical(parser):
         action=argument_types.Append,
         default=(),
         metavar="COLS",
-        help="columns such as sex: a score for each of their values; they stay features unless "
-        "named in --drop",
+        help="columns such as sex: adds a score for each of their values; they remain features "
+        "unless named in --drop",
     )
     group.add_argument(
         "--time",
         metavar="COL",
-        help="column of dates or numbers, not used as a feature; adds a score of later rows, "
-        "predicted by earlier ones",
+        help="column of dates or numbers, not used as a feature; adds the score of predicting "
+        "later rows from earlier ones",
     )
     group.add_argument(
         "--misclassification",
         type=argument_types.costs,
         default=(),
         metavar="COSTS",
-        help='costs of errors such as "ill:well=10" (ill called well costs 10; others 1): '
-        "decisions of the smallest expected cost",
+        help='costs of errors, such as "ill:well=10" (calling an ill row well costs 10; all other '
+        "errors cost 1); the model decides by the smallest expected cost",
     )
     group.add_argument(
         "--learning-curve",
         action="store_true",
-        help="train on fewer rows, too, and estimate what twice the rows would add",
+        help="also train on fewer rows, and estimate how much twice the rows would add to the score",
     )
     group.add_argument(
         "--assay-error",

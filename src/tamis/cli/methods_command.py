@@ -16,8 +16,8 @@ _PAPERS = {
     "medians": _CENTERS,
     "primal-dual": 'Barlaud, Chambolle and Caillau, "Classification and feature selection using a '
     'primal-dual method and projection on structured constraints", arXiv 1902.01600',
-    "panel": "the two stages of the experiments in arXiv 1911.07320 (screening by sparse centers, "
-    "then a classifier of the features left), with forward selection in between",
+    "panel": "the two stages of the experiments in arXiv 1911.07320 (a prefilter by sparse centers, "
+    "then a classifier on the features left), with forward selection in between",
     "landmarks": 'Ortiz-Bejar, Tellez and Graff, "Improving classification performance by feature '
     'space transformations and model selection", arXiv 1907.06258',
     "datum-wise": 'Dulac-Arnold, Denoyer, Preux and Gallinari, "Datum-wise classification: a '
@@ -87,7 +87,7 @@ def show_methods(described):
         )
         lines.append(f"{method['name']:<14} {title}")
         for what, text in (
-            ("a level is", f"the {method['level_is']}"),
+            ("model size is set by", f"the {method['level_is']}"),
             ("paper" if not method["is_baseline"] else "from", method["paper"]),
             ("effort", method["effort"]),
             ("one training", sizes),
@@ -98,10 +98,11 @@ def show_methods(described):
     lines += [
         "",
         *textwrap.wrap(
-            "In parentheses: baselines, never recommended. Seconds are rough, for one "
-            "training, rows x columns of numbers, two classes, one core; a comparison trains "
-            "once per fold and repeat. `tamis fit` skips a method, with a message, when all its "
-            "trainings together would take more than "
+            "In parentheses: baselines, which are not recommended (--allow-baselines allows the "
+            "sparse ones). Seconds are rough estimates for one training on rows x columns of "
+            "numbers with two classes, on one core; a comparison trains once per fold and repeat. "
+            "`tamis fit` skips a method, with a message, if all its trainings together would take "
+            "more than "
             f"{described['patience_seconds']:.0f} s on the available cores; name it in --methods "
             "to run it anyway.",
             96,

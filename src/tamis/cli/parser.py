@@ -5,7 +5,7 @@ from functools import partial
 
 from tamis import __version__
 from tamis.cli import argument_types
-from tamis.cli.ask_options import add_ask, add_conversation
+from tamis.cli.ask_options import add_ask, add_conversation, add_refer
 from tamis.cli.fit_options import ABOUT, METHODS, add_fit, add_no_report
 from tamis.cli.printing import printable
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_prevalence, add_reading
@@ -13,10 +13,8 @@ from tamis.cli.reading_options import DATA, SEED, add_guard, add_prevalence, add
 __all__ = ["make_parser"]
 
 _RUN = "folder of a run, or a model file"
-_PRIORS = (
-    "class frequencies where the model is used, one per class, for probabilities and labels; they "
-    "sum to 1"
-)
+_PRIORS = "the same as --prevalence A=0.1,B=0.9 --relabel; names every class"
+_RELABEL = "decide the labels, too, by the class frequencies of --prevalence"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -56,7 +54,7 @@ def _command(commands, name, help, description=None):
 
 def _add_pick(commands):
     parser = _command(
-        commands, "pick", "use another method or number of features, without a new search"
+        commands, "pick", "take another method or number of features of a run, without a new search"
     )
     parser.add_argument("run", metavar="RUN", help="folder written by tamis fit")
     parser.add_argument(
@@ -66,8 +64,8 @@ def _add_pick(commands):
         "--n-features",
         type=argument_types.positive,
         metavar="K",
-        help="most features the model may use (datum-wise: mean number per sample; default: as "
-        "many as the run's model)",
+        help="take the largest model with at most K features (datum-wise: K per sample, on "
+        "average; default: as many as the run's model)",
     )
     parser.add_argument(
         "--without",
@@ -95,23 +93,29 @@ def _add_predict(commands):
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="file to write (default: standard output)"
     )
-    add_prevalence(parser, default="the frequencies that the model decides by; labels stay")
-    parser.add_argument("--priors", metavar="A=0.1,B=0.9", help=_PRIORS)
-    parser.add_argument(
-        "--reject",
-        type=argument_types.share,
-        metavar="P",
-        help="mark rows whose largest class probability is below P, so that a person decides",
+    add_prevalence(
+        parser,
+        default="the frequencies that the model decides by",
+        labels="; labels do not change without --relabel",
+    )
+    _add_relabel(parser)
+    add_refer(
+        parser, "mark rows to refer to a person: those whose largest class probability is below P"
     )
     parser.add_argument(
         "--coverage",
         type=argument_types.fraction,
         metavar="C",
-        help="add the set of all classes that a row may well have; the true class is in it with "
-        "probability C or more (for models fitted with --calibration-share)",
+        help="add the prediction set of each row, which contains its true class with probability "
+        "at least C (for models fitted with --calibration-share)",
     )
     add_guard(parser)
     add_reading(parser, training=False, labels=False)
+
+
+def _add_relabel(parser):
+    parser.add_argument("--relabel", action="store_true", help=_RELABEL)
+    parser.add_argument("--priors", metavar="A=0.1,B=0.9", help=_PRIORS)
 
 
 def _add_evaluate(commands):
@@ -125,16 +129,20 @@ def _add_evaluate(commands):
     parser.add_argument(
         "--recalibrate",
         metavar="FILE",
-        help="write the model with an intercept and a temperature fitted to these data",
+        help="write a model whose intercept and temperature are fitted to these data",
     )
     parser.add_argument(
         "--positive",
         metavar="CLASS",
-        help="the class whose probabilities are judged (default: that of fit, or the second of "
-        "two; all of more than two)",
+        help="class whose probabilities are evaluated (default: that of fit, or the second of two "
+        "classes; with more than two, each of them)",
     )
-    add_prevalence(parser, default="training; here: as in DATA")
-    parser.add_argument("--priors", metavar="A=0.1,B=0.9", help=_PRIORS)
+    add_prevalence(
+        parser,
+        default="training; here: as in DATA",
+        labels="; labels do not change without --relabel",
+    )
+    _add_relabel(parser)
     parser.add_argument(
         "--seed", type=partial(argument_types.integer, 0), default=0, metavar="N", help=SEED
     )
@@ -181,7 +189,7 @@ def _add_export(commands):
 
 def _add_report(commands):
     parser = _command(
-        commands, "report", "write the report of a run again, with other data about it"
+        commands, "report", "write the report of a run again, with external validations or other options"
     )
     parser.add_argument("run", metavar="RUN", help="folder written by tamis fit")
     parser.add_argument(
@@ -202,7 +210,7 @@ def _add_report(commands):
     parser.add_argument(
         "--include-rows",
         action="store_true",
-        help="name single rows of the data, such as landmarks; without it, the report has none",
+        help="show single rows of the data, such as landmarks (default: the report shows none)",
     )
     add_prevalence(parser)
 

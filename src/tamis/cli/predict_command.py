@@ -16,7 +16,7 @@ from tamis.tables.prediction_sets import check_coverage, join_labels
 from tamis.tables.prevalence import find_prevalence, tell_assumed, tell_shares
 from tamis.tables.unusual import Unusual
 
-__all__ = ["missing_words", "read_new", "read_prevalence", "read_priors", "run"]
+__all__ = ["check_relabel", "missing_words", "read_new", "read_prevalence", "read_priors", "run"]
 
 # Values per chunk; most and fewest rows per chunk.
 _VALUES, _MOST_ROWS, _FEWEST_ROWS = 2_000_000, 20_000, 50
@@ -29,20 +29,18 @@ def run(options):
     model = find_model(options.run)
     priors = read_priors(options.priors, model.classes_)
     prevalence = None
+    check_relabel(options)
     if options.prevalence is not None:
-        if priors is not None:
-            raise InputError(
-                "--prevalence and --priors exclude each other: --prevalence leaves the labels as "
-                "they are, and --priors decides by them."
-            )
         prevalence = read_prevalence(options.prevalence, model)
+    if options.relabel:
+        priors, prevalence = prevalence.shares, None
     name, chunks = read_new(options, model)
     if model.threshold is not None:
         say(_tell_threshold(model, priors if prevalence is None else prevalence.shares))
     if model.misclassification is not None:
         say("labels are those of the smallest expected cost, by the costs of --misclassification")
     header = headings(model.classes_.tolist())
-    header += ["refer"] if options.reject is not None else []
+    header += ["refer"] if options.refer is not None else []
     if options.coverage is not None:
         check_coverage(model, options.coverage)
         header.append("set")
@@ -82,7 +80,7 @@ def _tell_probabilities(model, priors, prevalence):
         told = prevalence.sentence().removesuffix(".")
         return f"{told[0].lower()}{told[1:]}; labels are {decided}"
     if priors is not None:
-        return f"probabilities and labels are for --priors, {tell_shares(priors, labels)}"
+        return f"probabilities and labels are for class frequencies of {tell_shares(priors, labels)}"
     return f"{tell_assumed(model)}; --prevalence gives them for others"
 
 
@@ -92,9 +90,9 @@ def _predict(model, chunks, priors, prevalence, options, unusual):
         unusual.add(table)
         predicted = model.predict_rows(table, priors, prevalence)
         columns = [names, predicted.labels.tolist(), *predicted.probabilities.T]
-        if options.reject is not None:
+        if options.refer is not None:
             best = predicted.probabilities.max(axis=1)
-            columns.append(np.where(best < options.reject, "yes", "no").tolist())
+            columns.append(np.where(best < options.refer, "yes", "no").tolist())
         if options.coverage is not None:
             sets = model.predict_set(table, options.coverage)
             columns.append([join_labels(model.classes_[some].tolist()) for some in sets])
@@ -196,8 +194,21 @@ def _plain(value):
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def check_relabel(options):
+    """Raise InputError if --prevalence, --relabel and --priors contradict each other."""
+    if options.priors is not None and (options.prevalence is not None or options.relabel):
+        raise InputError(
+            "--priors is the same as --prevalence with --relabel: give either --priors or "
+            "--prevalence."
+        )
+    if options.relabel and options.prevalence is None:
+        raise InputError(
+            "--relabel decides the labels by the class frequencies of --prevalence: add it."
+        )
+
+
 def read_prevalence(text, model):
-    """Read --prevalence: "training", a share of the positive class, or shares of named classes.
+    """Read --prevalence: "training", the proportion of the positive class, or CLASS=PROPORTION.
 
     Parameters
     ----------
@@ -226,7 +237,7 @@ def _share(value, text):
         return float(value)
     except ValueError:
         raise InputError(
-            f"--prevalence {text}: expected a share such as 0.02, CLASS=0.02, or training."
+            f"--prevalence {text}: expected a proportion such as 0.02, CLASS=0.02, or training."
         ) from None
 
 

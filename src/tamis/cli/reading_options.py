@@ -9,14 +9,17 @@ DATA = "table to read: a file, or - for standard input"
 SEED = "seed of the random numbers (default: 0)"
 
 
-def add_prevalence(parser, default="training", where=""):
-    """Add the option that says at which class frequencies probabilities are shown."""
+def add_prevalence(parser, default="training", where="", labels=""):
+    """Add the option that says at which class frequencies probabilities are shown.
+
+    `where` and `labels` begin and end its help: the formats, and what it does to labels.
+    """
     parser.add_argument(
         "--prevalence",
         metavar="P",
-        help=f"{where}how frequent the classes are where the model is used, for the probabilities "
-        "that are shown: the share of the positive class (of two), CLASS=SHARE,..., or training "
-        f"(default: {default})",
+        help=f"{where}class frequencies where the model is used, for the probabilities that are "
+        "shown: the proportion of the positive class (of two classes), CLASS=PROPORTION,..., or "
+        f"training (default: {default}){labels}",
     )
 
 
@@ -38,7 +41,7 @@ def add_reading(parser, *, training, labels=True):
         "--missing-values",
         type=argument_types.words,
         metavar="WORDS",
-        help="comma-separated words that mean a missing value, in addition to the empty field; "
+        help="comma-separated words that stand for a missing value, besides the empty field; "
         "for example NA,-,? (default: "
         + ("NA, NaN, NULL, N/A, #N/A, <NA>)" if training else "as in training)"),
     )
@@ -46,7 +49,7 @@ def add_reading(parser, *, training, labels=True):
         "--max-size",
         type=argument_types.size,
         metavar="SIZE",
-        help="memory the table may take, such as 8GB (default: half of the available memory)",
+        help="memory that the table may use, such as 8GB (default: half of the available memory)",
     )
     if labels:
         group.add_argument(
@@ -89,7 +92,7 @@ def add_reading(parser, *, training, labels=True):
         action=argument_types.Append,
         default=(),
         metavar="COLS",
-        help="columns whose numbers are codes of categories (columns of strings are detected)",
+        help="columns whose numbers stand for categories (columns of strings are detected)",
     )
     group.add_argument(
         "--drop",
@@ -105,7 +108,7 @@ def add_reading(parser, *, training, labels=True):
         action=argument_types.Append,
         default=(),
         metavar="COLS",
-        help="keep columns that would be dropped automatically",
+        help="use columns that would be dropped automatically",
     )
     group.add_argument(
         "--missing",
@@ -117,16 +120,16 @@ def add_reading(parser, *, training, labels=True):
         "--below-detection",
         choices=BELOW_DETECTION,
         default="half",
-        help='what "<0.1" is read as in a column of numbers: half of the limit, the limit, or '
-        'missing; ">100" is the limit, or missing (default: half)',
+        help='how to read "<0.1" in a column of numbers: as half of the limit, as the limit, or '
+        'as missing; ">100" is read as the limit, or as missing (default: half)',
     )
     group.add_argument(
         "--features",
         dest="features_file",
         metavar="FILE",
-        help="CSV file that describes features: feature, question, unit, type, choices, unlisted "
-        "(error or missing: what a value that is none of the choices is), min, max, cost, group, "
-        "assay_error",
+        help="CSV file that describes features, with the columns feature, question, unit, type, "
+        "choices, unlisted (how to treat a value that is not among the choices: error or "
+        "missing), min, max, cost, group, assay_error",
     )
 
 
@@ -136,6 +139,6 @@ def add_guard(parser):
         "--no-guard",
         dest="guard",
         action="store_false",
-        help="do not protect CSV cells (default: cells that a spreadsheet would run as formulas, "
-        "which begin with = + - @, are preceded by an apostrophe)",
+        help="do not protect CSV cells (default: an apostrophe is put before cells that a "
+        "spreadsheet would run as formulas, which begin with = + - @)",
     )

@@ -47,7 +47,7 @@ def _show_metrics(metrics):
     lines += ["", *promises] if promises else []
     checks = metrics["checks"]
     if checks:
-        lines += ["", *(f"{c['level']}: {c['sentence']} {c['advice']}" for c in checks)]
+        lines += ["", *(f"{c['severity']}: {c['sentence']} {c['advice']}" for c in checks)]
     return lines
 
 

@@ -2,6 +2,8 @@
 
 import math
 
+from tamis.comparison.importance import importance_of
+
 __all__ = ["count", "plural", "show_features", "show_table"]
 
 _MOST_CLASSES = 6
@@ -43,21 +45,21 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True):
     classes = list(records[0]["centers"])
     shown = classes if len(classes) <= _MOST_CLASSES else []  # none if they are not known
     halves = any(record["frequency"] is not None for record in records)
-    tested = any(record["max_t_p"] is not None for record in records)
-    header = ["feature", "gain"]
-    header += ["share of halves", "or substitute"] if halves else ["share of folds"]
-    header += ["max-T p" if tested else "q", *(shown or ["speaks for"])]
+    tested = any(record["adjusted_p"] is not None for record in records)
+    header = ["feature", importance_of(records[0])[0].replace("_", " ")]
+    header += ["reselected", "or correlated"] if halves else ["proportion of folds"]
+    header += ["adjusted p" if tested else "q", *(shown or ["speaks for"])]
     n_numbers = len(header) - 1 - len(shown or [1])
     rows = []
     for record in records[:limit]:
         centers = record["centers"]
         is_single = not classes or not isinstance(centers[classes[0]], dict)
-        row = [_shorten(record["feature"]), f"{record['gain']:.3g}"]
+        row = [_shorten(record["feature"]), f"{importance_of(record)[1]:.3g}"]
         if halves:
             row += [_number(record[name], ".2f") for name in _FREQUENCIES]
         else:
             row.append(f"{record['stability']:.2f}")
-        row.append(_number(record["max_t_p" if tested else "q"], ".2g"))
+        row.append(_number(record["adjusted_p" if tested else "q"], ".2g"))
         if shown:
             row += [f"{centers[c]:.4g}" if is_single else "" for c in shown]
         else:

@@ -121,7 +121,7 @@ def outline_features(comparison, choice, trained):
             "rank": rank,
             "feature": problem.names[feature],
             "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
-            "gain": float(gain),
+            result.method.importance_name: float(gain),
             "centers": {},
             "speaks_for": "",
             "stability": float(result.selected[place, feature]),
@@ -129,7 +129,7 @@ def outline_features(comparison, choice, trained):
             "frequency_with_substitutes": None,
             "p": None,
             "q": None,
-            "max_t_p": None,
+            "adjusted_p": None,
             **_tell_substitutes(problem.names, [], None),
             "kept": bool(problem.kept[feature]),
         }
@@ -148,7 +148,7 @@ def _ordered(result, trained, place):
 
 
 def describe_features(comparison, choice, trained, failed):
-    """Describe the features of a model, and what can be promised about them.
+    """Describe the features of a model, and what is guaranteed about them.
 
     Parameters
     ----------
@@ -162,9 +162,11 @@ def describe_features(comparison, choice, trained, failed):
     Returns
     -------
     records : list of dict
-        One per feature, best first: "rank", "feature", "source", "gain", "centers" (by class a
-        number, or a dict from categories to shares), "speaks_for", "stability", "frequency",
-        "frequency_with_substitutes", "p", "q", "max_t_p", "substitutes", "interchangeable",
+        One per feature, best first: "rank", "feature", "source", its importance (see
+        `tamis.comparison.importance`), "centers" (by class a number, or a dict from categories to
+        proportions), "speaks_for", "stability" (proportion of folds), "frequency" and
+        "frequency_with_substitutes" (proportions of half-samples), "p", "q", "adjusted_p"
+        (Westfall-Young), "substitutes", "interchangeable",
         "loss_if_replaced" and "kept"; None where a number is not known.
     guarantees : dict
         Statements about the model: see `tamis.comparison.panel_guarantees`.
@@ -222,7 +224,7 @@ def describe_features(comparison, choice, trained, failed):
             "frequency_with_substitutes": _known(promised.with_substitutes[feature]),
             "p": _known(p_values[feature]),
             "q": _known(q_values[feature]),
-            "max_t_p": _known(promised.max_t_p[feature]),
+            "adjusted_p": _known(promised.adjusted_p[feature]),
             **_tell_substitutes(
                 problem.names, others.get(feature, []), replaced.get(int(feature))
             ),

@@ -112,6 +112,8 @@ class Method(ABC):
         Whether features are compared by means or by medians.
     level_name : str
         What a level is.
+    importance_name : str
+        Which of `tamis.comparison.importance.IMPORTANCES` its `gains` are.
     size_varies : bool
         Whether the number of features of a level depends on the rows, so that it must be trained
         on all rows to know how many features its model has.
@@ -129,6 +131,7 @@ class Method(ABC):
     streams = False
     metric = "l2"
     level_name = "features"
+    importance_name = "explained_spread"
     size_varies = True
     ranks: str | None = None
 

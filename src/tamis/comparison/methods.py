@@ -136,6 +136,7 @@ class PrimalDual(Method):
     """Primal-dual: a warm-started path over the radius of the l1 ball, with a head per model."""
 
     name, title = "primal-dual", "primal-dual, l1 ball"
+    importance_name = "coefficient_size"
     takes_weights = True
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
@@ -241,6 +242,7 @@ class DatumWise(Method):
 
     name, title, asks = "datum-wise", "datum-wise, forests", True
     level_name = "cost weight"
+    importance_name = "proportion_asked"
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Cost weights, from the largest."""
@@ -270,7 +272,7 @@ class DatumWise(Method):
         return Trained(path, part, np.arange(len(levels)), columns, takes_missing=True)
 
     def gains(self, trained, level):
-        """Share of the training rows that are asked for each feature."""
+        """Proportion of the training rows that are asked for each feature."""
         gains, part = np.zeros(len(trained.part.problem.names)), trained.part
         shares = trained.path.importances(trained.places[level])
         np.maximum.at(gains, part.feature_of[trained.columns], shares)

@@ -59,7 +59,7 @@ class PanelGuarantees:
 
     Attributes
     ----------
-    max_t_p : ndarray of shape (n_features,)
+    adjusted_p : ndarray of shape (n_features,)
         Family-wise p-value of every counted feature; NaN where there is none.
     frequency, with_substitutes : ndarray of shape (n_features,)
         Share of the halves that choose a feature, and that choose it or a substitute; NaN where
@@ -68,7 +68,7 @@ class PanelGuarantees:
         Statements about the model as plain values, for `metrics.json`.
     """
 
-    max_t_p: NDArray
+    adjusted_p: NDArray
     frequency: NDArray
     with_substitutes: NDArray
     told: dict[str, Any] = field(default_factory=dict)
@@ -127,7 +127,7 @@ def guarantee_features(
             cache[one_by_one] = _test_features(problem, everything, metric, one_by_one, seed)
         bound = cache[one_by_one]
         if isinstance(bound, _Bound):
-            found.max_t_p[bound.tested] = bound.found.max_t_p_values
+            found.adjusted_p[bound.tested] = bound.found.max_t_p_values
         return _tell_bound(bound, method, trained, levels, features)
 
     def tell(part, make):
@@ -255,7 +255,7 @@ def _tell_bound(bound, method, trained, levels, features):
     if method.ranks != "one by one":
         return {
             "reason": "the features were chosen for what they add to others, and the bound is "
-            "about features one by one; max_t_p describes single features"
+            "about features one by one; adjusted_p describes single features"
         }
     if isinstance(bound, str):
         return {"reason": bound}

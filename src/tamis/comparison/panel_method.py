@@ -30,6 +30,8 @@ _LEAST_COST = 1e-6
 class PanelModels(Method):
     """Base of the methods whose models are `PanelClassifier`."""
 
+    importance_name = "decision_change"
+
     def gains(self, trained: Trained, level: int) -> NDArray:
         """How much the decisions change when a feature is set to its mean."""
         part, importances = trained.part, trained.model(level).feature_importances_

@@ -142,7 +142,7 @@ def summarise_tallies(
         "standard_error": error,
         "interval_95": [max(float(low), -1.0 if scoring == "mcc" else 0.0), min(float(high), 1.0)],
         "rows": int(tallies.n_rows[0] + (0 if are_copies else tallies.n_rows[1])),
-        "copies_left_out": int(tallies.n_rows[1]) if are_copies else 0,
+        "duplicates_left_out": int(tallies.n_rows[1]) if are_copies else 0,
         "confusion": total.tolist(),
         "is": "of the model trained on the sample, on rows outside the sample",
     }

@@ -37,7 +37,7 @@ __all__ = ["clean", "make_content"]
 # Columns with missing values that are listed.
 _MOST_MISSING = 10
 _OTHER_ROWS = {
-    "left_out_batches": "Batches that were held out, also when the model was chosen",
+    "left_out_batches": "Sites or batches, left out in turn (also when the model was chosen)",
     "time_order": "Later rows, predicted by earlier ones",
 }
 # Control characters, and those that change the direction of text.
@@ -55,7 +55,7 @@ def make_content(
     include_rows: bool = False,
     prevalence: Any = None,
 ) -> dict[str, Any]:
-    """Everything that the report says about one level of a method.
+    """Everything that the report says about one model of a method.
 
     Parameters
     ----------
@@ -256,14 +256,14 @@ def _further(model):
     if assay and assay["features"]:
         low, high = assay["lost_interval_95"]
         lines.append(
-            f"When the features are measured again with their errors, the score loses "
-            f"{assay['lost']:.3f}, 95 % interval {low:.3f} to {high:.3f}."
+            f"When the features are measured again, with the stated measurement errors, the score "
+            f"falls by {assay['lost']:.3f}, 95 % interval {low:.3f} to {high:.3f}."
         )
     curve = model.get("learning_curve")
     if curve:
         low, high = curve["gain_interval_95"]
         lines.append(
-            f"Twice the rows ({curve['twice_the_rows']:,} instead of {curve['rows']:,}) would add "
+            f"Twice the rows ({curve['twice_the_rows']:,} instead of {curve['rows']:,}) would be expected to add "
             f"{curve['gain']:.3f} to the score, 95 % interval {low:.3f} to {high:.3f}: an "
             "extrapolation of a learning curve."
         )

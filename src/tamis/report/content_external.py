@@ -100,7 +100,7 @@ def _measure(comparison, choice, name, clinical):
     )
     measured = measure(weights=rows.weights)
     if measured is not None and problem.times is not None:
-        # For calibration and net benefit, copies of a row count once together.
+        # For calibration and net benefit, duplicates of a row count once together.
         once = measure(weights=rows.weights / problem.times)
         measured = once | {key: measured[key] for key in ("roc", "brier")}
     for one in clinical["classes"]:
@@ -118,7 +118,7 @@ def _beside(name, internal, external):
     """One class: its numbers as rows of a table, and all that the pictures need."""
     kinds = (
         ("rows of the class, and others", lambda m: f"{m['rows']:,}, {m['others']:,}"),
-        ("share of the class", lambda m: f"{100 * m['share']:.3g} %"),
+        ("proportion of the class", lambda m: f"{100 * m['share']:.3g} %"),
         ("prevalence of the probabilities", lambda m: f"{100 * m['prevalence']:.3g} %"),
         ("area under ROC curve", lambda m: _told(m["roc"]["area"], m["roc"]["interval_95"], 3)),
         ("calibration slope", lambda m: _told(m["slope"]["value"], m["slope"]["interval_95"])),
@@ -127,13 +127,13 @@ def _beside(name, internal, external):
             lambda m: _told(m["intercept"]["value"], m["intercept"]["interval_95"]),
         ),
         (
-            "calibration intercept, re-based to the share of the class",
+            "calibration intercept, re-based to the proportion of the class",
             lambda m: _told(
                 m["intercept_at_share"]["value"], m["intercept_at_share"]["interval_95"]
             ),
         ),
         ("Brier score", lambda m: _told(m["brier"]["score"], m["brier"]["interval_95"], 3)),
-        ("Brier score of the share alone", lambda m: f"{m['brier']['of_share']:.3f}"),
+        ("Brier score of the proportion alone", lambda m: f"{m['brier']['of_share']:.3f}"),
     )
     rows = [
         (title, "-" if internal is None else tell(internal), tell(external))

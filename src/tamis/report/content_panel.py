@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamis._array import is_sparse
+from tamis.comparison.importance import IMPORTANCES, importance_of
 from tamis.report.content_curve import MOST_LISTED
 from tamis.report.content_parts import FEWEST, hide_few
 from tamis.report.content_words import plural
@@ -20,19 +21,25 @@ _N_BINS = 24
 # Small plots: one row per class and feature, at most this many on the page.
 _MOST_ROWS = 400
 _MOST_CORRELATED = 12
-# Shares of the rows that are shown; the rest may be single rows.
+# Percentiles of the rows that are shown; the rest may be single rows.
 _RANGE = (1.0, 99.0)
 # Columns of the table that every record has; others are shown if there are any.
 _USUAL = {
-    *("rank", "feature", "source", "gain", "centers", "speaks_for", "stability", "p", "q"),
-    *("substitutes", "kept", "tells_batch"),
+    *("rank", "feature", "source", "centers", "speaks_for", "stability", "p", "q"),
+    *("substitutes", "kept", "tells_batch", *IMPORTANCES),
 }
 _TITLES = {
-    "max_t_p": "p, adjusted for all features",
-    "frequency": "share of half-samples",
-    "frequency_with_substitutes": "share of half-samples, it or a substitute",
+    "adjusted_p": "adjusted p",
+    "frequency": "reselected",
+    "frequency_with_substitutes": "reselected, it or a correlated feature",
     "interchangeable": "interchangeable with",
     "loss_if_replaced": "loss if replaced (upper 95 % limit)",
+}
+_LEGEND = {
+    "adjusted_p": "Adjusted p (Westfall-Young): a permutation test of each feature alone, adjusted "
+    "for the number of features.",
+    "frequency": "Reselected: the proportion of half-samples in which the whole selection, "
+    "repeated, includes the feature.",
 }
 
 
@@ -58,7 +65,8 @@ def describe_panel(
     -------
     panel : dict
         "features" (with "plot", a distribution for each class), "n_features", "further" (titles of
-        further columns), "sentences", "correlations".
+        further columns), "importance" (title of its column), "legend" (what the columns mean),
+        "sentences", "correlations".
     """
     problem, shown = comparison.problem, records[:MOST_LISTED]
     further = {
@@ -77,7 +85,7 @@ def describe_panel(
                 "description": described.get("question"),
                 "unit": described.get("unit"),
                 "cost": described.get("cost"),
-                "gain": record["gain"],
+                "importance": importance_of(record)[1],
                 "share": record["stability"],
                 "q": record["q"],
                 "speaks_for": record["speaks_for"],
@@ -96,7 +104,9 @@ def describe_panel(
         "has_units": any(f["unit"] for f in features),
         "has_costs": any(f["cost"] is not None for f in features),
         "further": list(further.values()),
-        "sentences": _sentences(model),
+        "importance": _importance(shown),
+        "legend": list(_legend(shown, further)),
+        "sentences": _sentences(model, records),
         "correlations": _correlations(problem, [place[r["feature"]] for r in shown]),
         "center": "median" if comparison_has_medians(comparison, model) else "mean",
     }
@@ -112,24 +122,57 @@ def _tell(key, value):
     if isinstance(value, float):
         if key.startswith("frequency"):
             return f"{100 * value:.0f} %"
-        return f"{value:.1g}" if key == "max_t_p" else f"{value:.3g}"
+        return f"{value:.1g}" if key == "adjusted_p" else f"{value:.3g}"
     return "" if value is None else str(value)
 
 
-def _sentences(model):
-    """Statements about the panel that the run has made."""
+def _importance(records):
+    return importance_of(records[0])[0].replace("_", " ") if records else ""
+
+
+def _legend(records, further):
+    """What the columns of the table mean, one sentence each."""
+    if records:
+        yield f"{_importance(records).capitalize()}: {IMPORTANCES[importance_of(records[0])[0]]}."
+    yield "Proportion of folds: how often the feature was selected in cross-validation."
+    yield (
+        "q: an F test of each feature, corrected for the number of features; it does not take the "
+        "selection into account."
+    )
+    for key, sentence in _LEGEND.items():
+        if key in further:
+            yield sentence
+
+
+def _sentences(model, records):
+    """Statements about the features that the run has made."""
     guarantees = model.get("guarantees", {})
     found = [one["statement"] for one in guarantees.values() if "statement" in one]
     panels = guarantees.get("alternatives", {})
     if panels.get("panels"):
         number = f"{'More than ' if panels['are_more'] else ''}{panels['panels']:,}"
         shared = ", ".join(map(str, panels["in_all"])) or "none"
-        found.append(
-            f"Other panels of {plural(panels['of'], 'feature')} within one standard error: "
-            f"{number}{'' if panels['is_exhaustive'] else ', with one feature swapped'}. Features "
-            f"in all of them: {shared}."
-        )
+        if panels["is_exhaustive"]:
+            found.append(
+                f"Other sets of {plural(panels['of'], 'feature')} that fit as well (within one "
+                f"standard error): {number}. Features in all of them: {shared}."
+            )
+        else:
+            found.append(
+                f"Single swaps that fit as well (within one standard error): {number}. "
+                f"{_swaps(panels['first'], records)}."
+            )
     return found
+
+
+def _swaps(panels, records):
+    """The first panels as swaps of one feature for another."""
+    names, told = {record["feature"]: record["kept"] for record in records}, []
+    for panel in panels:
+        old = [name for name, kept in names.items() if not kept and name not in panel]
+        new = [name for name in panel if name not in names]
+        told.append(f"{', '.join(old)} \u2192 {', '.join(new)}")
+    return "; ".join(told)
 
 
 def column_values(problem: Any, columns: np.ndarray) -> np.ndarray:

@@ -47,11 +47,12 @@ def describe_parts(model: dict[str, Any], include_rows: bool) -> list[dict[str, 
     tables = []
     found = model.get("left_out_batches")
     if found:
-        parts = {"all held-out batches": found} | found["batches"]
-        note = "Each batch is predicted by a model that was chosen and trained without it."
-        tables.append(_table("Batches", note, parts, include_rows))
+        parts = {"all sites or batches": found} | found["batches"]
+        note = "Each site or batch is left out in turn: the model that predicts it was chosen and "
+        note += "trained without it."
+        tables.append(_table("Sites or batches", note, parts, include_rows))
         for name in found["not_predicted"]:
-            why = "not predicted: the other batches do not have two classes"
+            why = "not predicted: the others do not have two classes"
             tables[-1]["rows"].append(_row(name, {"rows": None, "not_scored": why}))
     found = model.get("time_order")
     if found:
@@ -62,7 +63,7 @@ def describe_parts(model: dict[str, Any], include_rows: bool) -> list[dict[str, 
     found = model.get("subgroups") or {"columns": {}}
     for column, values in found["columns"].items():
         note = "Honest predictions. Differences between subgroups are descriptive: each interval "
-        note += "is of one subgroup alone, and among many some differ by chance."
+        note += "is for one subgroup alone, and among many, some differ by chance."
         parts = {"all rows": found["all"]} | values
         tables.append(_table(f"Subgroups of {column}", note, parts, include_rows))
     return tables

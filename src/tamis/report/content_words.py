@@ -93,9 +93,10 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         kind = honest["is"].split(":")[0]
         by = ", deciding by expected cost" if honest["decides_by"] == "expected cost" else ""
         found["details"] = [
-            f"Honest score: {SCORES[scoring]} {honest['score']:.3f}, 95 % interval {low:.3f} to "
-            f"{high:.3f} ({kind}: the choice of method and number of features is included).",
-            f"It is at most {max(honest['behind_best_95'], 0):.3f} behind the best model "
+            f"Selection-corrected (honest) score: {SCORES[scoring]} {honest['score']:.3f}, 95 % "
+            f"interval {low:.3f} to {high:.3f} ({kind}: it includes the choice of method and "
+            "number of features). Report this one.",
+            f"It is at most {max(honest['behind_best_95'], 0):.3f} worse than the best model "
             f"{what_is_best(model)} (upper 95 % limit{by}).",
         ]
     else:
@@ -109,11 +110,11 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         )
         if low is not None:
             found["sentence"] += (
-                f", and above {low:.3f} with 95 % confidence for all points of the curve together"
+                f" (simultaneous 95 % lower limit {low:.3f}, valid whichever model you pick)"
             )
         found["sentence"] += "."
         if model.get("without"):
-            found["details"] = [f"Left out on request: {', '.join(model['without'])}."]
+            found["details"] = [f"Excluded on request: {', '.join(model['without'])}."]
     costs = model.get("misclassification")
     if costs:
         found["details"] += _tell_costs(costs, SCORES[scoring])
@@ -130,15 +131,16 @@ def _expect(scoring, score, low, high):
             f"is expected to rank a case of one class above one of another in "
             f"{100 * score:.0f} of 100 pairs"
         )
-    elif scoring in ("balanced_accuracy", "accuracy"):
+    elif scoring == "balanced_accuracy":
+        what = f"finds on average {100 * score:.0f} of 100 cases of each class"
+    elif scoring == "accuracy":
         what = f"is expected to classify about {100 * score:.0f} of 100 new cases correctly"
     else:
         return (
             f"is expected to reach a score of {score:.2f} ({SCORES[scoring]}; 1 is perfect), "
             f"95 % interval {low:.2f} to {high:.2f}"
         )
-    told = f"{what} (95 % interval: {100 * low:.0f} to {100 * high:.0f})"
-    return told + (", counting each class the same" if scoring == "balanced_accuracy" else "")
+    return f"{what} (95 % interval: {100 * low:.0f} to {100 * high:.0f})"
 
 
 def _tell_decisions(metrics):
@@ -147,17 +149,17 @@ def _tell_decisions(metrics):
     promised = metrics.get("calibration", {}).get("sensitivity")
     if promised is not None:
         return (
-            f" The score is of thresholds that were chosen in the folds; that of the saved model "
-            f"comes from the calibration rows, which show a sensitivity for "
+            f" This score is for thresholds that were chosen in the folds. The saved model has a "
+            f"threshold from the conformal calibration set, which guarantees a sensitivity for "
             f"{promised['positive']} of at least {100 * promised['at_least']:.4g} % with "
             f"{100 * promised['confidence']:.4g} % confidence."
         )
     if model.get("threshold"):
         told = model["threshold"]
         return (
-            f" It decides by a threshold that finds {100 * told['sensitivity']:.0f} of 100 cases "
-            f"of {told['positive']}; of 100 others, {100 - 100 * told['specificity']:.0f} are "
-            "called so as well."
+            f" Its threshold finds {100 * told['sensitivity']:.0f} of 100 cases of "
+            f"{told['positive']}; of 100 other cases, {100 - 100 * told['specificity']:.0f} are "
+            f"also called {told['positive']}."
         )
     costs = model.get("misclassification")
     if not costs:
@@ -188,7 +190,7 @@ def _tell_costs(costs, name):
     )
     shares = list(costs["found_of_class"].items())[:_MOST_SHARES]
     told = ", ".join(f"{label} {100 * share:.1f} %" for label, share in shares)
-    yield f"Rows of each class that it finds: {told}."
+    yield f"Proportion of each class that it finds: {told}."
 
 
 def _beside_baseline(baseline, by_cost):
@@ -212,14 +214,14 @@ def rule_of_choice(metrics: dict[str, Any]) -> list[str]:
         folds += f", repeated {settings['repeats']} times"
     least = {"overall": "features", "per-sample": "features per sample"}[settings["minimize"]]
     return [
-        f"Every method was cross-validated along its whole path, in {folds}, all on the same "
-        "folds. Filling missing values, encoding, selecting features and tuning were done inside "
-        "the folds.",
+        f"Every method was cross-validated at all its model sizes on the same {folds}. Filling "
+        "missing values, encoding, selecting features and tuning were done inside the folds.",
         f"The recommended model is the one with the fewest {least} whose score "
-        f"({SCORES[settings['scoring']]}) is behind the best by at most one standard error of the "
-        f"paired difference, or by at most {settings['tolerance']:g}.",
-        "The scores in this table selected the model, so they are optimistic; report the honest "
-        "score instead, which repeats the whole choice on rows that had no part in it.",
+        f"({SCORES[settings['scoring']]}) is within one (paired) standard error of the best, or "
+        f"within {settings['tolerance']:g} if that is larger.",
+        "The scores in this table were used to select the model, so they are optimistic. Report "
+        "the honest score instead: it repeats the selection and scores it on rows that it did "
+        "not use.",
     ]
 
 
@@ -234,7 +236,7 @@ TRIPOD = [
     ("6a-c", "Participants", "Data", "setting, eligibility, treatments received"),
     ("7", "Data preparation", "Data", "anything done before the file was read"),
     ("8a-c", "Outcome", "Data", "definition, time horizon, who assessed it and whether blinded"),
-    ("9a-c", "Predictors", "The panel", "how and when each was measured, and by whom"),
+    ("9a-c", "Predictors", "Features", "how and when each was measured, and by whom"),
     ("10", "Sample size", "Data", "how the study size was arrived at"),
     ("11", "Missing data", "Data", "why values are missing"),
     (
@@ -255,7 +257,7 @@ TRIPOD = [
         "funding, conflicts, protocol, registration, access to data and code",
     ),
     ("19", "Patient and public involvement", "", "whether and how"),
-    ("20a-c", "Participants", "Data; The panel", "flow of participants, comparison of sites"),
+    ("20a-c", "Participants", "Data; Features", "flow of participants, comparison of sites"),
     ("21", "Model development", "Data; Models tried", ""),
     ("22", "Model specification", "The model; Worked example", ""),
     (
@@ -270,7 +272,7 @@ TRIPOD = [
     (
         "27a-c",
         "Usability",
-        "Intended use; The panel",
+        "Intended use; Features",
         "input of poor quality, expertise of users, next steps",
     ),
 ]

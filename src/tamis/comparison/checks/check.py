@@ -17,7 +17,7 @@ class Check:
     ----------
     code : str
         Stable name, such as "separating-column".
-    level : {"note", "warning"}
+    severity : {"note", "warning"}
     sentence : str
         The finding.
     advice : str
@@ -29,14 +29,14 @@ class Check:
     """
 
     code: str
-    level: str
+    severity: str
     sentence: str
     advice: str
     about: str = "data"
     columns: tuple[str, ...] = ()
 
     def __str__(self):
-        return f"{self.level} ({self.code}): {self.sentence} {self.advice}"
+        return f"{self.severity} ({self.code}): {self.sentence} {self.advice}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

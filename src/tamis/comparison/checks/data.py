@@ -85,14 +85,14 @@ def _copies(copies, duplicates, n_dropped):
     n = copies.n_copies
     if n_dropped:
         yield Check(
-            "copies",
+            "duplicates",
             "note",
             f"{_rows(n_dropped)} repeated an earlier row and {_were(n_dropped)} dropped.",
             "--duplicates group keeps them together in the folds instead.",
         )
     elif n and duplicates == "group":
         yield Check(
-            "copies",
+            "duplicates",
             "warning",
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row, exactly or up to "
             "rounding; copies of a row stay together in every fold and count as one sample.",
@@ -100,7 +100,7 @@ def _copies(copies, duplicates, n_dropped):
         )
     elif n:
         yield Check(
-            "copies",
+            "duplicates",
             "warning",
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row, exactly or up to "
             "rounding, and may be in training and test at once, so scores are optimistic.",

@@ -121,7 +121,7 @@ def _tell(is_near, n_rows, pair, how):
     one, other = sorted(pair + 1)
     of_all = "" if is_near.size == n_rows else f" of {is_near.size:,} rows that were compared"
     return Check(
-        "near-copies",
+        "near-duplicates",
         "warning",
         f"{n:,}{of_all or (' row' if n == 1 else ' rows')} {'is' if n == 1 else 'are'} nearly "
         f"equal to another row{how}, such as rows {one} and {other}. If these are "

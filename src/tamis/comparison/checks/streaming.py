@@ -33,7 +33,7 @@ def tell_streaming(told: dict[str, Any]) -> Iterator[Check]:
         return
     name = verified["scoring"].replace("_", " ")
     low, high = verified["interval_95"]
-    copies = verified["copies_left_out"]
+    copies = verified["duplicates_left_out"]
     without = f"; {copies:,} copies of rows of the sample are left out" if copies else ""
     is_final = told["parts"]["final model"].startswith("sample")
     which = "This is the final model." if is_final else (

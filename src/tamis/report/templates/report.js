@@ -53,9 +53,9 @@
     at("level-label").textContent = label;
     level.setAttribute("aria-valuetext", label + " features, score " + one.score.toFixed(3));
     let text = "Score " + one.score.toFixed(3) + " ± " + one.error.toFixed(3) + " (standard error)";
-    if (one.low !== null) text += ", above " + one.low.toFixed(3) + " with 95 % confidence for all points of the curve together.";
+    if (one.low !== null) text += "; simultaneous 95 % lower limit " + one.low.toFixed(3) + ", valid whichever model you pick.";
     if (one.decided !== null)
-      text += " Models are compared deciding by probability; by expected cost, as the saved model and the confusion matrix decide, the score is "
+      text += " Models are compared when they decide by probability; with decisions by expected cost, as in the saved model and the confusion matrix, the score is "
         + one.decided.toFixed(3) + ".";
     at("level-score").textContent = text;
     at("level-is").className = one.is_recommended ? "label good" : "label";
@@ -64,8 +64,8 @@
     at("level-command-line").hidden = one.is_recommended || one.command === null;
     at("level-command").textContent = one.command || "";
     at("level-features-are").textContent = chosen.on_all_rows
-      ? "Of the model of all rows, with the share of folds that select each."
-      : "Those that the folds select most often, with the share of folds.";
+      ? "Features of the model that was trained on all rows, with the proportion of folds that select each."
+      : "The features that are selected in most folds, with the proportion of folds.";
     fill(at("level-features"), one.features.map(([place, share]) => {
       const item = make("li");
       item.append(make("bdi", curve.names[place]), " ", make("span", percent(share, 0), {class: "quiet"}));
@@ -126,7 +126,7 @@
     if (clinical.is_two_class && Math.abs(pi - one.assumed) > 1e-9)
       limit += clinical.is_balanced ? " at equal class frequencies, a risk of " + percent(risk, 1) + " here"
         : " at the model's class frequencies, a risk of " + percent(risk, 1) + " here";
-    if (decides) limit += ", as the model decides";
+    if (decides) limit += " (the threshold of the model)";
     at("threshold-label").textContent = limit;
     threshold.setAttribute("aria-valuetext", "probability " + limit);
     const told = percent(pi, pi < 0.1 ? 1 : 0) + (Math.abs(pi - one.prevalence) < 1e-9 ? " (as in these data)" : "");
