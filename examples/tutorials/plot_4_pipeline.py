@@ -33,7 +33,7 @@ X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 # %%
 # A selector in front of your classifier
 # --------------------------------------
-# Sparse centers select the features in one pass; ``set_output`` keeps their names.
+# Sparse centers (class centroids that differ in few features) select the features in one pass; ``set_output`` keeps their names.
 
 pipeline = make_pipeline(
     SparseCenterClassifier(n_features_to_select=5), HistGradientBoostingClassifier(max_iter=30)
@@ -61,7 +61,7 @@ _ = ax.set(
 # %%
 # A classifier that chooses its own size
 # --------------------------------------
-# :class:`tamis.PanelClassifierCV` repeats screening, selection and head in outer folds and takes
+# :class:`tamis.PanelClassifierCV` repeats prefilter, selection and head in outer folds and takes
 # the smallest panel that is good enough. ``cross_val_score`` repeats all of this and gives a
 # score that you can report.
 

@@ -23,12 +23,12 @@ chosen = SparseCenterClassifierCV(rule="1se").fit(X, y)
 SparsityPathDisplay.from_estimator(chosen)
 
 # %%
-# The share of folds that select each feature at the chosen number. Features that are selected in
+# The proportion of folds that select each feature at the chosen number. Features that are selected in
 # some folds only have substitutes: here, several measure the size of the cells.
 
 StabilityDisplay.from_estimator(chosen)
 
 # %%
-# Class centers of ten features, in units of their spread.
+# Class centroids of ten features, in units of their spread.
 
 CentersDisplay.from_estimator(SparseCenterClassifier(10).fit(X, y))

@@ -159,9 +159,7 @@ def test_models_that_compare_rows_are_refused(models, method, tmp_path, refuses)
 def test_options_that_do_not_fit_are_refused(models, tmp_path, refuses):
     refuses("ask", models["centers"], "--flip-risk", "0.1", match="--flip-risk")
     page = ["-o", tmp_path / "a.html"]
-    refuses(
-        "export", models["centers"], "--to", "sql", "--refer", "0.5", *page, match="--to html"
-    )
+    refuses("export", models["centers"], "--to", "sql", "--refer", "0.5", *page, match="--to html")
     refuses(
         "export", models["centers"], "--to", "html", "--positive", "ill", *page, match="--to card"
     )

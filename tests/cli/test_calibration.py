@@ -42,13 +42,11 @@ def fit(tamis, tmp_path):
 def test_sets_are_a_column_and_say_what_they_promise(fit, tamis, tmp_path):
     data = write_data(tmp_path / "data.csv")
     run, out, err = fit(data, *SHARE)
-    assert "48 rows set aside for calibration (ill 24, well 24); 72 rows train" in err
-    assert "Calibration: 48 rows were set aside before anything else; 72 rows trained" in out
-    assert (
-        "With 24 calibration rows of class 'ill', coverage over calibrations is Beta(24, 1)"
-        in (out)
-    )
-    assert "This does not bound the error among rows whose set has a single class." in out
+    assert "48 rows set aside as a conformal calibration set (ill 24, well 24); 72 rows" in err
+    assert "set: 48 rows were set aside before anything else; the other 72 rows were" in out
+    coverage = "coverage over calibrations is Beta(24, 1)"
+    assert f"With 24 rows of class 'ill' in the calibration set, {coverage}" in out
+    assert "This does not limit the error rate among rows whose set has a single class." in out
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["calibration"]["rows"] == {"training": 72, "calibration": 48}
 
@@ -76,7 +74,9 @@ def test_sets_are_a_column_and_say_what_they_promise(fit, tamis, tmp_path):
 def test_a_small_class_is_named(fit, tamis, tmp_path):
     data = write_data(tmp_path / "data.csv", n=60)
     run, out, _ = fit(data, *SHARE)
-    sentence = "Class 'ill' has 12 calibration rows; 19 are needed to leave it out at 95.0 %"
+    sentence = (
+        "Class 'ill' has 12 rows in the calibration set; 19 are needed to leave it out at 95.0 %"
+    )
     assert f"{sentence}: it is in every set." in out
     code, out, err = tamis("predict", run, data, "--coverage", 0.95)
     assert code == 0 and sentence in err
@@ -117,7 +117,8 @@ def test_a_sensitivity_with_confidence(fit, tamis, tmp_path):
     data = write_data(tmp_path / "data.csv")
     run, out, err = fit(data, *SHARE, *PROMISE)
     assert (
-        "--min-sensitivity 0.8 with 95 % confidence needs 14 calibration rows of class ill; there "
+        "--min-sensitivity 0.8 with 95 % confidence needs 14 rows of class ill in the calibration "
+        "set; there "
         "are 24" in err
     )
     found = re.search(
@@ -129,7 +130,7 @@ def test_a_sensitivity_with_confidence(fit, tamis, tmp_path):
     assert first.startswith("  sensitivity for ill at least 0.8 with 95 % confidence, specificity")
     assert "with thresholds of the folds instead of the saved one (honest" in second
     assert "of thresholds chosen in the folds" in out
-    assert "on 24 other calibration rows (not guaranteed)" in out
+    assert "on the 24 other rows of the calibration set (an estimate, not guaranteed)" in out
     picked = tmp_path / "picked"
     code, out, err = tamis("pick", run, "--method", "centers", "--n-features", 3, "-o", picked)
     assert code == 0, err
@@ -143,14 +144,17 @@ def test_too_few_positives_are_refused(tamis, tmp_path):
     words = [*PROMISE[:2], "--min-sensitivity", 0.95, *PROMISE[4:]]
     code, out, err = tamis("fit", data, *QUICK, *SHARE, *words)
     assert (code, out) == (2, "")
-    assert "needs 59 calibration rows of class ill, and there are 24" in err
+    assert "needs 59 rows of class ill in the calibration set, and there are 24" in err
 
 
 def test_limited_errors(fit, tamis, tmp_path):
     data = write_data(tmp_path / "data.csv", n=160, shift=4.0)
     asking = ["--methods", "centers,datum-wise,most-frequent"]
     run, out, err = fit(data, *SHARE, *asking, "--max-error", 0.2)
-    assert "--max-error 0.2 with 95 % confidence needs 14 calibration rows; there are 64" in err
+    assert (
+        "--max-error 0.2 with 95 % confidence needs 14 rows in the calibration set; there are 64"
+        in err
+    )
     assert re.search(
         r"Error rate at most 20 %, with 95 % confidence \(wrong on \d+ of 64 calib", out
     )
@@ -167,7 +171,7 @@ def test_limited_errors(fit, tamis, tmp_path):
         "pick", run, "--method", "centers", "--n-features", 3, "-o", tmp_path / "picked"
     )
     assert code == 0, err
-    assert "nothing is promised about this model" in out
+    assert "nothing is guaranteed for this model" in out
 
 
 @pytest.mark.parametrize(

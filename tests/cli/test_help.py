@@ -36,7 +36,10 @@ def test_descriptions_are_sentences(command):
 
 
 # Words that docs/vocabulary.md lists as not used, and turns of phrase that readers stumble over.
-_AVOIDED = r"\b(prices?|references?|blocks?|gaps?|found out|left out of|for free|told|copies|promises?|screening|levels?)\b"
+_AVOIDED = (
+    r"\b(prices?|references?|blocks?|gaps?|found out|left out of|for free|told|copies|promises?|"
+    r"screening|levels?)\b"
+)
 
 
 @pytest.mark.parametrize("command", commands().values(), ids=commands())

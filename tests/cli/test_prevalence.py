@@ -52,7 +52,7 @@ def test_relabel_decides_by_the_prevalence_as_priors_do(rare, new, table, tamis,
         decided = table("predict", model, new, "--priors", "ill=0.1,well=0.9")
         for stated in ("ill=0.1", "well=0.9", "training"):
             assert decided == table("predict", model, new, "--prevalence", stated, "--relabel")
-    code, out, err = tamis("predict", rare, new, "--prevalence", "ill=0.1", "--relabel")
+    _, _, err = tamis("predict", rare, new, "--prevalence", "ill=0.1", "--relabel")
     assert "probabilities and labels are for class frequencies of ill 10 %" in err
 
 
@@ -156,5 +156,5 @@ def test_ask_decides_as_predict_does_and_explains_it(
     assert record["probabilities"]["ill"] == pytest.approx(float(predicted["p_ill"]), abs=1e-9)
     assert record["prevalence"]["ill"] == share
     told = f"{100 * float(predicted['p_ill']):.1f} %"
-    assert f"It decides for ill at {told}: classes are given the same say." in out
+    assert f"It decides for ill at {told}: all classes have equal weight." in out
     assert f"Probabilities hold where {100 * share:g} % are ill and" in out

@@ -159,7 +159,10 @@ def test_a_small_class_is_in_every_set_and_an_absent_one_too():
     kinds = dict(zip(found.model.classes_, sets.T, strict=True))
     assert kinds["rare"].all() and kinds["few"].all() and not kinds["ill"].all()
     text = str(found.model.coverage())
-    assert "Class 'rare' has 3 calibration rows; 19 are needed to leave it out at 95.0 %" in text
+    assert (
+        "Class 'rare' has 3 rows in the calibration set; 19 are needed to leave it out at 95.0 %"
+        in text
+    )
     assert found.metrics["calibration"]["rows_of_class"]["few"] == 1
 
 
@@ -208,15 +211,13 @@ def test_the_threshold_is_the_order_statistic_of_the_calibration_rows(has_groups
 def test_too_few_positives_are_refused_before_any_training(monkeypatch):
     monkeypatch.setattr("tamis.comparison.comparing.run", None)
     X, y = make_frame()
-    match = r"min_sensitivity=0.95 .* needs 59 calibration rows of class ill, and there are 40"
+    match = r"min_sensitivity=0.95 .* needs 59 rows of class ill in the cal.*, and there are 40"
     with pytest.raises(ValueError, match=match + r".*calibration_share=0.6\), or ask for less"):
         compare(X, y, **FAST, **SHARE, **PROMISE | {"min_sensitivity": 0.95})
     with pytest.raises(ValueError, match=r"needs 299 .* Collect more rows, or ask for less"):
         compare(X, y, **FAST, **SHARE, **PROMISE | {"min_sensitivity": 0.99})
     groups = np.arange(200) // 8 * 2 + np.arange(200) % 2
-    with pytest.raises(
-        ValueError, match=r"14 sample groups with calibration rows .* there are 10"
-    ):
+    with pytest.raises(ValueError, match=r"14 sample groups with rows .* there are 10"):
         compare(X, y, **FAST, **SHARE, **PROMISE, groups=groups)
 
 
@@ -309,7 +310,10 @@ def test_none_is_an_answer():
         (SHARE | {"max_miss": 0.1}, "with positive=CLASS"),
         (SHARE | PROMISE | {"max_error": 0.1}, "max_miss instead"),
         (SHARE | PROMISE | {"min_sensitivity": 1}, "nothing is ever missed"),
-        (ASKING | SHARE | {"max_error": 0.01}, "needs 299 calibration rows, and there are 80"),
+        (
+            ASKING | SHARE | {"max_error": 0.01},
+            "needs 299 rows in the calibration set, and there are 80",
+        ),
         (SHARE | {"positive": "dead", "min_sensitivity": 0.9}, "positive=dead"),
     ],
 )

@@ -316,7 +316,8 @@ def test_of_many_rows_some_are_compared_with_all():
     X[3000:] = X[:3000] * (1 + 1e-3 * rng.normal(size=(3000, 10)))
     told = rows(X, np.arange(6000) % 2)
     assert (
-        codes_of(told) == ["near-duplicates"] and "2,000 rows that were compared" in told[0].sentence
+        codes_of(told) == ["near-duplicates"]
+        and "2,000 rows that were compared" in told[0].sentence
     )
 
 

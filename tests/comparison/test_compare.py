@@ -181,7 +181,7 @@ def test_copies_that_differ_in_the_seventh_digit_give_no_honest_score_of_one():
 @pytest.mark.parametrize(
     "groups, message",
     [
-        (None, "its 30 rows are copies of one row.*merge it with another class.*keep"),
+        (None, "its 30 rows are duplicates of one row.*merge it with another class.*keep"),
         (np.where(np.arange(60) % 2, 0, np.arange(60)), "its 30 rows are of one sample group"),
     ],
 )

@@ -9,6 +9,7 @@ from scipy import sparse
 from tamis.comparison.baselines import BASELINES, find_method
 from tamis.comparison.comparing import Callback
 from tamis.comparison.final import describe_features, feature_p_values, fit_final
+from tamis.comparison.importance import importance_of
 from tamis.comparison.methods import METHODS
 from tamis.comparison.options import Settings
 from tamis.comparison.redundancy import correlations, drop_redundant

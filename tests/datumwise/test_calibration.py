@@ -70,7 +70,7 @@ def test_none_when_nothing_can_be_shown(path):
     found = path.calibrate(X[250:], y[250:], max_error=0.005)
     assert (found.model, found.cost_weight, found.n_questions, found.cost) == (None,) * 4
     assert str(found).startswith("None: ")
-    assert "needs at least 598 calibration rows" in str(found)
+    assert "needs at least 598 rows in the calibration set" in str(found)
 
 
 def test_miss_rates_and_groups(path):
@@ -194,9 +194,13 @@ def test_a_cross_validated_path_is_calibrated_with_new_rows(fitted):
 
 def test_training_rows_do_not_calibrate(fitted):
     X, y = make_data()
-    with pytest.raises(ValueError, match="250 of 250 calibration rows are training rows"):
+    with pytest.raises(
+        ValueError, match="250 of 250 rows of the calibration set are training rows"
+    ):
         fitted.calibrate(X[:250], y[:250], max_error=0.2)
-    with pytest.raises(ValueError, match="60 of 100 calibration rows are training rows"):
+    with pytest.raises(
+        ValueError, match="60 of 100 rows of the calibration set are training rows"
+    ):
         fitted.calibrate(X[190:290], y[190:290], max_error=0.2)
     assert fitted.calibrate(X[240:300], y[240:300], max_error=0.4).test.errors.shape == (1, 3)
     # A copy from another process cannot know; nor can a table whose rows repeat anyway.

@@ -206,8 +206,8 @@ def test_a_small_class_is_named_and_in_every_set():
     assert not sets[:, 2].all()
     ill, rare = model.n_calibration_[:2]
     assert (
-        f"Class 'ill' has {ill} calibration rows; 19 are needed to leave it out at 95.0 %: it is "
-        f"in every set.\nClass 'rare' has {rare} calibration row"
+        f"Class 'ill' has {ill} rows in the calibration set; 19 are needed to leave it out at "
+        f"95.0 %: it is in every set.\nClass 'rare' has {rare} row"
     ) in str(coverage)
     assert str(coverage).count("Beta(") == 1
 

@@ -40,7 +40,7 @@ def test_the_last_model_that_passes_is_the_answer(max_error):
     place = oracle.last_passed(errors, 200, max_error, 0.05)
     assert found.place == place
     assert found.model is models[place]
-    assert f"(wrong on {errors[place]} of 200 calibration rows)" in str(found)
+    assert f"(wrong on {errors[place]} of 200 rows of the calibration set)" in str(found)
 
 
 def test_a_miss_rate_counts_the_rows_of_its_class():
@@ -64,8 +64,9 @@ def test_one_row_of_each_group_counts():
         make_models(Y, [0]), X, Y, max_error=0.05, groups=groups, random_state=0
     )
     assert found.model is None
-    assert "needs at least 59 calibration rows, even without any error; there are 50." in str(
-        found
+    assert (
+        "needs at least 59 rows in the calibration set, even without any error; there are 50."
+        in str(found)
     )
 
 

@@ -13,7 +13,9 @@ def test_positives_needed_are_those_that_make_the_smallest_score_enough(sensitiv
     scores = np.random.default_rng(0).random(n)
     found = find_sensitivity_threshold(scores, sensitivity=sensitivity)
     assert (found.rank, found.threshold) == (1, scores.min())
-    message = f"needs {n} positive calibration rows, and there are {n - 1}. Keep more rows"
+    message = (
+        f"needs {n} positive rows in the calibration set, and there are {n - 1}. Keep more rows"
+    )
     with pytest.raises(ValueError, match=message):
         find_sensitivity_threshold(scores[1:], sensitivity=sensitivity)
 
@@ -27,7 +29,7 @@ def test_rank_against_exact_fractions(n, sensitivity):
     assert found.rank == rank
     assert found.threshold == (rank - 1) / n  # the rank-th smallest score
     assert found.is_positive(scores).sum() == n - rank + 1
-    assert f"rank {rank} of {n} positive calibration rows" in str(found)
+    assert f"rank {rank} of {n} positive rows in the calibration set" in str(found)
 
 
 def test_one_row_of_each_group_counts():
@@ -44,7 +46,8 @@ def test_one_row_of_each_group_counts():
     assert len(drawn) > 1
     assert drawn <= set(scores)
     with pytest.raises(
-        ValueError, match="29 sample groups with positive calibration rows, and there are"
+        ValueError,
+        match="29 sample groups with positive rows in the calibration set, and there are",
     ):
         find_sensitivity_threshold(scores[:81], sensitivity=0.9, groups=groups[:81])
 

@@ -67,9 +67,9 @@ def test_frequent_features_are_selected_and_the_sentence_says_what_that_means():
     assert_allclose(selector.bounds_["assumption_free"], 14**2 / 200)
     assert selector.bounds_["r_concave"] < selector.bounds_["unimodal"]
     assert selector.statement([0, 1, 2, 7, 8]) == (
-        "3 of the 5 pass a rule that, over repeated studies, lets through on average at most 1 "
-        "feature that a random half would choose no more often than blind choice. Nothing is "
-        "promised for the other 2."
+        "3 of the 5 pass a rule that, over repeated studies, admits on average at most 1 noise "
+        "feature (chosen by a random half-sample no more often than by chance). Nothing is "
+        "guaranteed for the other 2."
     )
     assert selector.statement().startswith("3 of the 3 pass")
     with pytest.raises(ValueError, match="no feature -1"):

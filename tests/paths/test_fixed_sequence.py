@@ -63,7 +63,7 @@ def test_rows_needed_are_the_fewest_that_pass_without_an_error(rate, confidence,
 def test_too_few_rows_are_said():
     test = run_sequence(wrong_rows([0], 30), all_rows(30, 0.05), 0.95)
     assert (
-        "needs at least 59 calibration rows, even without any error; there are 30"
+        "needs at least 59 rows in the calibration set, even without any error; there are 30"
         in test.statement()
     )
 

@@ -143,7 +143,7 @@ def test_a_file_with_frequencies_among_the_costs_is_read(tmp_path):
 def test_the_same_say_is_explained_where_the_probability_is_below_a_half():
     now = asked(simple(), 1)
     assert now.label == "ill" and now.probabilities[0] < 0.5
-    assert now.reason == "classes are given the same say"
+    assert now.reason == "all classes have equal weight"
     assert asked(simple(), 0).reason is None
     assert asked(simple(), 1, prevalence={"ill": 0.5}).reason is None
 
@@ -232,7 +232,7 @@ def test_the_report_states_the_prevalence_and_explains_the_example():
     assert content["prevalence"].startswith("Probabilities hold where 10 % are ill")
     (ill,) = (row for row in content["example"]["rows"] if row["label"] == "ill")
     assert ill["prediction"] == "ill" and ill["probability"] < 0.5
-    assert ill["reason"] == "classes are given the same say"
+    assert ill["reason"] == "all classes have equal weight"
     assert content["clinical"]["classes"][0]["shown"] == pytest.approx(0.1)
 
 
@@ -256,8 +256,8 @@ def test_the_report_of_a_threshold_says_that_the_model_decides_by_it():
         "The model predicts <bdi>ill</bdi> where its probability for equally frequent classes is "
         "at least 0.19"
     )
-    assert told in page(content) and "the same say: it decides" not in page(content)
-    assert "the same say: it decides" in usual and "a threshold chosen" not in usual
+    assert told in page(content) and "equal weight: it decides" not in page(content)
+    assert "equal weight: it decides" in usual and "a threshold chosen" not in usual
 
 
 @pytest.mark.parametrize(

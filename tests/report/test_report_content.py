@@ -75,7 +75,9 @@ def test_the_page_allows_its_own_script_and_style_alone(comparison, content):
 def test_the_recommendation_has_the_honest_score_and_its_interval(comparison, content):
     honest, told = comparison.honest_score, content["recommendation"]
     assert (told["score"], told["low"], told["high"]) == (honest.score, honest.low, honest.high)
-    sentence = f"about {100 * honest.score:.0f} of 100 new cases correctly (95 % interval: "
+    sentence = (
+        f"finds on average {100 * honest.score:.0f} of 100 cases of each class (95 % interval: "
+    )
     sentence += f"{100 * honest.low:.0f} to {100 * honest.high:.0f})"
     assert sentence in told["sentence"]
     assert told["chance"] == pytest.approx(1 / 3)

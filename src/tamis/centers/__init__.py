@@ -1,4 +1,4 @@
-"""Sparse centers: classifiers whose class centers differ in few features.
+"""Sparse centers: classifiers whose class centroids (centers) differ in few features.
 
 Calafiore and Fracastoro, "Sparse l1 and l2 Center Classifiers", arXiv 1911.07320.
 """

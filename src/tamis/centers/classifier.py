@@ -43,9 +43,9 @@ def _can_learn_online(estimator):
 
 
 class SparseCenterClassifier(FittedCenters):
-    r"""Nearest-center classifier whose class centers differ in at most k features.
+    r"""Nearest-centroid classifier whose class centroids differ in at most k features.
 
-    Trains the centers :math:`\theta_c` of the classes exactly,
+    Trains the centroids :math:`\theta_c` of the classes (here called *centers*) exactly,
 
     .. math:: \min_\theta \sum_c \frac1{W_c} \sum_{j \in c} w_j \|x_j - \theta_c\|
        \quad \text{where the } \theta_c \text{ differ in at most } k \text{ features},

@@ -147,7 +147,7 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights for training and scores, read as by `SparseCenterClassifier`.
         groups : array-like of shape (n_samples,), default=None
-            Sample groups (patients, copies of a row). They stay together if `cv` is an integer; a
+            Sample groups (patients, duplicate rows). They stay together if `cv` is an integer; a
             splitter receives them. In the standard errors, a group counts as one row.
 
         Returns

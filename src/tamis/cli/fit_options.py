@@ -248,7 +248,7 @@ def add_clinical(parser):
     group.add_argument(
         "--learning-curve",
         action="store_true",
-        help="also train on fewer rows, and estimate how much twice the rows would add to the score",
+        help="also train on fewer rows, and estimate what twice the rows would add to the score",
     )
     group.add_argument(
         "--assay-error",

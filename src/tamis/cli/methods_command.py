@@ -16,8 +16,8 @@ _PAPERS = {
     "medians": _CENTERS,
     "primal-dual": 'Barlaud, Chambolle and Caillau, "Classification and feature selection using a '
     'primal-dual method and projection on structured constraints", arXiv 1902.01600',
-    "panel": "the two stages of the experiments in arXiv 1911.07320 (a prefilter by sparse centers, "
-    "then a classifier on the features left), with forward selection in between",
+    "panel": "the two stages of the experiments in arXiv 1911.07320 (a prefilter by sparse "
+    "centers, then a classifier on the features left), with forward selection in between",
     "landmarks": 'Ortiz-Bejar, Tellez and Graff, "Improving classification performance by feature '
     'space transformations and model selection", arXiv 1907.06258',
     "datum-wise": 'Dulac-Arnold, Denoyer, Preux and Gallinari, "Datum-wise classification: a '

@@ -54,7 +54,9 @@ def _command(commands, name, help, description=None):
 
 def _add_pick(commands):
     parser = _command(
-        commands, "pick", "take another method or number of features of a run, without a new search"
+        commands,
+        "pick",
+        "take another method or number of features of a run, without a new search",
     )
     parser.add_argument("run", metavar="RUN", help="folder written by tamis fit")
     parser.add_argument(
@@ -189,7 +191,9 @@ def _add_export(commands):
 
 def _add_report(commands):
     parser = _command(
-        commands, "report", "write the report of a run again, with external validations or other options"
+        commands,
+        "report",
+        "write the report of a run again, with external validations or other options",
     )
     parser.add_argument("run", metavar="RUN", help="folder written by tamis fit")
     parser.add_argument(

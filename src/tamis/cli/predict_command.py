@@ -80,7 +80,9 @@ def _tell_probabilities(model, priors, prevalence):
         told = prevalence.sentence().removesuffix(".")
         return f"{told[0].lower()}{told[1:]}; labels are {decided}"
     if priors is not None:
-        return f"probabilities and labels are for class frequencies of {tell_shares(priors, labels)}"
+        return (
+            f"probabilities and labels are for class frequencies of {tell_shares(priors, labels)}"
+        )
     return f"{tell_assumed(model)}; --prevalence gives them for others"
 
 

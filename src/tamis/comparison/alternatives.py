@@ -48,7 +48,7 @@ def find_alternatives(method: Method, trained: Trained, place: int, k: int) -> d
         return _near_optimal(trained, method.metric, k)
     if method.ranks == "forward":
         return _swapped(trained, place)
-    return {"reason": "only sparse centers and forward panels have alternatives"}
+    return {"reason": "alternatives are known only for sparse centers and forward panels"}
 
 
 def _near_optimal(trained, metric, k):
@@ -68,7 +68,8 @@ def _near_optimal(trained, metric, k):
         **_tell(problem.names, first, panels.n_features, np.arange(gains.size), panels.status()),
         "within": eps,
         "is_exhaustive": True,
-        "is": "within one standard error of the training gain; new rows may tell them apart",
+        "is": "within one standard error of the best on the training rows; new rows may tell them "
+        "apart",
     }
 
 
@@ -77,7 +78,7 @@ def _swapped(trained, place):
     if part.present.size < part.columns.size:
         return {"reason": "a feature has several columns"}
     if is_rare(part.X):
-        return {"reason": "rare words are chosen along a path, so there are no steps to swap"}
+        return {"reason": "rare words are selected along a path, so there are no steps to swap"}
     features = trained.features(place)
     features = features[~problem.kept[features]]
     n_problems = 1 if part.known.size == 2 else part.known.size

@@ -159,7 +159,7 @@ def measure_again(
         "lost_interval_95": np.nanpercentile(lost, [2.5, 97.5]).tolist(),
         "changed_labels": float(np.mean(changed)),
         "draws": _N_DRAWS,
-        "is": "same models and rows with and without measurement errors; take what is lost "
+        "is": "same models and rows with and without measurement errors; subtract what is lost "
         "from the honest score",
     }
 

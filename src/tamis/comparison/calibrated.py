@@ -1,4 +1,4 @@
-r"""What calibration rows promise about the model of a comparison.
+r"""What the conformal calibration set guarantees about the model of a comparison.
 
 Calibration rows are set aside before anything else: they fill no gap, count no word, train nothing
 and choose nothing. The model is trained on the other rows and never refitted. Then the calibration
@@ -110,7 +110,7 @@ class CalibrationRows:
     # Before any model is trained.
 
     def announce(self, classes: NDArray, codes: NDArray, methods: Sequence[str]) -> list[str]:
-        """What will be promised; raises InputError if the rows are too few for it.
+        """What will be guaranteed; raises InputError if the rows are too few for it.
 
         Parameters
         ----------
@@ -133,19 +133,20 @@ class CalibrationRows:
         counts = np.bincount(self.codes, minlength=classes.size)
         shares = [f"{label} {n:,}" for label, n in zip(classes.tolist(), counts, strict=True)]
         notes = [
-            f"{counted(self.table.n_rows, 'row')} set aside for calibration "
-            f"({listed(shares, 8)}); {counted(codes.size, 'row')} train and choose the model"
+            f"{counted(self.table.n_rows, 'row')} set aside as a conformal calibration set "
+            f"({listed(shares, 8)}); {counted(codes.size, 'row')} left to train and choose the "
+            "model"
         ]
         if self.table.weights is not None:
             notes.append(
-                "sample weights train and score, but do not change what calibration rows promise: "
-                "it holds for rows as they occur in the table"
+                "sample weights are used for training and scores, but not for the guarantees from "
+                "the calibration set, which hold for rows as they occur in the table"
             )
         if self.options.min_sensitivity is not None and self.options.confidence is not None:
             label, c = self.options.positive, self._positive()
             self._require(
                 f"--min-sensitivity {self.options.min_sensitivity:g}",
-                f"calibration rows of class {label}",
+                f"rows of class {label} in the calibration set",
                 1 - self.options.min_sensitivity,
                 self.rows_of_classes()[c].size,
                 notes,
@@ -157,9 +158,9 @@ class CalibrationRows:
                     "part because of sample weights."
                 )
             for limit in self.limits():
-                kind = "calibration rows"
+                kind = "rows in the calibration set"
                 if limit.rate != "error rate":
-                    kind += f" of class {self.options.positive}"
+                    kind = f"rows of class {self.options.positive} in the calibration set"
                 what = "max-error" if limit.rate == "error rate" else "max-miss"
                 self._require(f"--{what} {limit.most:g}", kind, limit.most, limit.rows.size, notes)
         return notes
@@ -277,7 +278,7 @@ class CalibrationRows:
         choice: Choice | None = None,
         usual: Choice | None = None,
     ) -> None:
-        """Calibrate a model, and add what is promised about it to the results.
+        """Calibrate a model, and add what is guaranteed about it to the results.
 
         Parameters
         ----------
@@ -292,7 +293,7 @@ class CalibrationRows:
         told = self.describe(metrics["data"]["rows"], model, promised)
         metrics["calibration"] = told
         if promised.threshold is not None:
-            metrics["model"]["threshold"]["is"] = "of thresholds chosen in the folds"
+            metrics["model"]["threshold"]["is"] = "for thresholds that were chosen in the folds"
         if self.questions is None or self.questions.choice not in (None, choice):
             return
         told["questions"] = self.questions.describe()
@@ -300,13 +301,14 @@ class CalibrationRows:
             method = metrics["methods"][usual.method]
             path = method["path"][usual.place]
             told["questions"]["ordinary"] = {"title": method["title"], **path}
-            metrics["model"]["chosen_by"] = "calibration rows"
+            metrics["model"]["chosen_by"] = "conformal calibration set"
             metrics["model"]["selection_score"]["is"] = (
-                "chosen by the calibration rows: the lower limit holds for all points together"
+                "chosen by the conformal calibration set: the simultaneous lower limit is valid "
+                "whichever model is picked"
             )
 
     def describe(self, n_train: int, model: TableModel | None, promised: Promised) -> dict:
-        """Plain values about the rows, and what they promise about the model."""
+        """Plain values about the rows, and what they guarantee about the model."""
         counts = np.bincount(self.codes, minlength=self.classes.size)
         independent = [rows.size for rows in self.rows_of_classes()]
         labels = [str(label) for label in self.classes.tolist()]
@@ -316,7 +318,7 @@ class CalibrationRows:
             "sample_groups": None if self.groups is None else int(np.unique(self.groups).size),
             "rows_of_class": dict(zip(labels, counts.tolist(), strict=True)),
             "counted_of_class": dict(zip(labels, independent, strict=True)),
-            "used_for": "nothing but calibration; the model was not refitted",
+            "used_for": "only for calibration; the model was not refitted",
         }
         if model is not None and model.calibration is not None:
             coverage = model.calibration.coverage(self.classes, COVERAGE)

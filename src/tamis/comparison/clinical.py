@@ -147,9 +147,9 @@ def _sites(comparison: Comparison, rows: Rows, held_out: HeldOut) -> dict[str, A
             None if choice is None else {"method": choice[0], "level": choice[1]}
             for choice in held_out.chosen
         ],
-        "is": "method and level are chosen again without each batch; the interval, by the spread "
-        "over batches, is that of the score over many such batches: a single new one may be "
-        "outside",
+        "is": "each site or batch is left out in turn, and the method and model size are chosen "
+        "again without it; the interval, from the spread between sites or batches, is for their "
+        "mean score: a single new one may be outside",
     }
 
 
@@ -317,7 +317,7 @@ def _subgroups(comparison, rows, labels, probabilities):
         "labels": decides_by(settings),
         "all": together,
         "columns": columns,
-        "is": "honest predictions, descriptive: each interval is of one subgroup alone, and among "
-        "many subgroups some differ by chance; all rows have the honest score and its interval, "
-        "which includes the choice of the model",
+        "is": "honest predictions, descriptive: each interval is for one subgroup alone, and "
+        "among many subgroups some differ by chance; all rows have the honest score and its "
+        "interval, which includes the choice of the model",
     }

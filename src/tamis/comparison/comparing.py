@@ -88,7 +88,10 @@ def compare(
     n_jobs: int | None = None,
     random_state: int | None = 0,
 ) -> Comparison:
-    """Compare all methods on the same folds, and recommend the sparsest good one.
+    """Compare all methods on the same folds, and recommend the sparsest good model.
+
+    Its score (`honest_score`) is selection-corrected: it includes the choice of the method and of
+    the number of features.
 
     Parameters
     ----------
@@ -106,15 +109,17 @@ def compare(
     repeats : int or None
         How often the folds are made; None: more often for fewer rows.
     groups, batches : array-like of shape (n_samples,), str or None
-        Sample groups, kept in one fold (patients); batches (laboratories), each held out once.
+        Sample groups, kept in one fold (patients); sites or batches (hospitals, laboratories),
+        each left out in turn.
     sample_weight : array-like of shape (n_samples,), str or None
         Sample weights: counts if all are whole numbers (2 is the row twice), otherwise relative,
         scaled to sum to the number of rows with positive weight. Methods that cannot use them
         exactly are skipped.
     time : array-like of shape (n_samples,), str or None
-        When rows were measured (numbers or dates): adds the score of the past on the future.
+        When rows were measured (numbers or dates): adds the score of predicting later rows from
+        earlier ones.
     subgroups : sequence of str, or mapping of str to array-like of shape (n_samples,)
-        Columns (or values) of which every value gets its own score; columns stay features.
+        Columns (or values): adds a score for each of their values; columns remain features.
     costs : mapping of str to float, or None
         Costs of features (of feature groups by the group's name); 1 for the others.
     feature_groups : mapping of str to sequence of str, or None
@@ -130,26 +135,29 @@ def compare(
     positive, min_sensitivity : label and float, or None
         The positive class, and the smallest sensitivity for it.
     calibration_share : float or None
-        Share of the rows that is set aside before anything else, for promises about the model.
+        Proportion of the rows that is set aside before anything else, as a conformal calibration
+        set: for prediction sets and for the guarantees of the next three parameters.
     confidence : float or None
-        Of `min_sensitivity`, by calibration rows; of `max_error` and `max_miss` (None: 0.95).
+        Confidence of the guarantees: of `min_sensitivity` (None: no guarantee, the threshold is
+        set in the folds), and of `max_error` and `max_miss` (None: 0.95).
     max_error, max_miss : float or None
-        Recommend the datum-wise model with the fewest questions whose error rate, or miss rate of
-        the class `positive`, is shown to be at most this by the calibration rows.
+        Recommend the datum-wise model with the fewest questions for which the calibration set
+        guarantees at most this error rate, or this false-negative rate of the class `positive`.
     misclassification : mapping of (label, label) to float, or None
         Costs of errors, by true and predicted class; 1 for the others. Decisions minimise the
         expected cost at the class frequencies of the data.
     permutations : int
         How often everything is repeated with shuffled labels, for a p-value.
     learning_curve : bool
-        Whether to train on fewer rows, too, and estimate what twice the rows would add.
+        Whether to train on fewer rows, too, and estimate what twice the rows would add to the
+        score.
     assay_error : float, mapping of str to float, or None
         Measurement error as a proportion of the value (coefficient of variation), of all features
         or by name: adds the score that is lost when held-out rows are measured again.
     redundancy : float or None
         Features more correlated than this with a better one are not used.
     duplicates : {"group", "keep", "drop"}
-        Keep copies of rows in one fold, treat them as independent, or drop all but the first.
+        Keep duplicate rows in one fold, treat them as independent, or drop all but the first.
     text, categorical, drop, include : sequence of str
         Columns to use as text; as categories ("auto": detected); not at all; even if they look
         like names of rows, dates or text.
@@ -163,7 +171,7 @@ def compare(
     ngrams : (int, int)
         Shortest and longest sequence of words to count.
     allow_baselines : bool
-        Whether sparse baselines (l1, relaxed l1, elimination) may be recommended.
+        Whether sparse baselines (lasso, relaxed lasso, RFE) may be recommended.
     checkpoints : str or path-like or None
         Folder for finished tasks: an interrupted comparison resumes when it is repeated.
     force : bool

@@ -164,7 +164,7 @@ class Comparison:
 
     @property
     def final_choice(self) -> Choice:
-        """The choice of the calibration rows, if they made one; otherwise `choice`."""
+        """The choice of the calibration set, if it made one; otherwise `choice`."""
         choice = self.choice
         questions = None if self.kept is None else self.kept.questions
         return choice if questions is None or questions.choice is None else questions.choice
@@ -212,7 +212,7 @@ class Comparison:
 
     @property
     def guarantees(self) -> dict[str, Any]:
-        """What can be promised about the features of the recommended model.
+        """What is guaranteed about the features of the recommended model.
 
         "true_features", "frequencies" and, for features that are ranked one by one, "rule" and
         "alternatives"; each with its numbers and a "statement", or the "reason" why there is none.
@@ -366,7 +366,7 @@ class Comparison:
         if honest is None:
             return f"Comparison({told}, without an honest score)"
         if choice != self.recommended:  # the honest score is of another model
-            return f"Comparison({told}, chosen by the calibration rows)"
+            return f"Comparison({told}, chosen by the conformal calibration set)"
         score = f"{honest.score:.3f} [{honest.low:.3f}, {honest.high:.3f}]"
         return f"Comparison({told}, {self.settings.scoring} {score})"
 

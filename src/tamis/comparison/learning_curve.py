@@ -166,8 +166,8 @@ def describe_curve(
         "gain": gain,
         "gain_interval_95": [float(low), float(high)],
         "verdict": verdict,
-        "is": "an extrapolation by an inverse power law; the interval does not contain the luck "
-        "of the training rows. The level was chosen on all rows",
+        "is": "an extrapolation by an inverse power law; the interval does not include variation "
+        "in the training sample. The model size was chosen on all rows",
     }
 
 

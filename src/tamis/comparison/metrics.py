@@ -152,7 +152,7 @@ def describe_model(comparison, choice, point):
             "scoring": settings.scoring,
             "score": point["score"],
             "standard_error": point["standard_error"],
-            "is": "used to select the model; optimistic, so do not report it",
+            "is": "cross-validated, used for selection: optimistic, so do not report it",
         },
         "best_baseline": _best_baseline(comparison, choice),
         "kept_alone": kept_alone(comparison, choice),
@@ -161,8 +161,8 @@ def describe_model(comparison, choice, point):
             "true_in_rows": (confusion(codes, labels, classes.size, weights) / n_repeats).tolist(),
         },
         "per_class": class_table(codes, labels, probabilities, classes, weights),
-        "confusion_and_per_class_are": "of the out-of-fold predictions that selected the model: "
-        "somewhat optimistic; mean over repeats",
+        "confusion_and_per_class_are": "from the out-of-fold predictions that were used to "
+        "select the model: somewhat optimistic; mean over repeats",
     }
     for row in described["per_class"].values():
         row["rows"] //= n_repeats
@@ -179,7 +179,8 @@ def describe_model(comparison, choice, point):
         place = comparison.candidates.place(choice.method, at)
         described["selection_score"] |= {
             "simultaneous_lower_95": float(comparison.lower_band[place]),
-            "is": "chosen after seeing the curve: the lower limit holds for all points together",
+            "is": "chosen after seeing the curve; the simultaneous 95 % lower limit is valid "
+            "whichever model is picked",
         }
     if settings.min_sensitivity is not None:
         described["threshold"] = _threshold(comparison, result, at, described)

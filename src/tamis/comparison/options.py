@@ -118,7 +118,7 @@ class Options:
                 )
         if self.misclassification and self.min_sensitivity is not None:
             raise InputError(
-                "--misclassification and --min-sensitivity both say how to decide; give one."
+                "--misclassification and --min-sensitivity both set how to decide; give only one."
             )
 
     @property
@@ -200,8 +200,8 @@ def find_methods(options: Options) -> tuple[str, ...]:
     if all(find_method(name, options.allow_baselines).is_baseline for name in wanted):
         able = ", ".join(method.name for method in METHODS)
         raise InputError(
-            "--methods: only baselines are named, which are not recommended. Add a method: "
-            f"{able}; or --allow-baselines for those that are sparse."
+            "--methods: only baselines are named, and baselines are not recommended. Add a "
+            f"method: {able}; or use --allow-baselines, which allows the sparse ones."
         )
     ours = [method.name for method in METHODS if method.name in wanted]
     baselines = [method.name for method in BASELINES if method.name in wanted]
@@ -252,13 +252,15 @@ def _count_folds(options, problem, notes):
     """Number of folds: at most the number of rows, or sample groups, of the smallest class."""
     codes, groups, batches = problem.codes, problem.groups, problem.batches
     if batches is not None and batches.max() < 1:
-        raise InputError("--batch: there is only one batch, so none can be held out.")
+        raise InputError(
+            "--batch: there is only one site or batch, so none can be left out in turn."
+        )
     if batches is not None and groups is not None:
         for fold in leave_one_batch_out(batches, groups, options.seed):
             if not fold.train.size:
                 raise InputError(
-                    "--batch: one batch has rows of every sample group, which leaves no rows for "
-                    "training."
+                    "--batch: one site or batch has rows of every sample group, which leaves no "
+                    "rows for training."
                 )
     counts = np.bincount(codes)
     smallest = int(counts.min())
@@ -283,12 +285,12 @@ def _refuse_one_group(problem, c):
     merge += hint_alike(str(label), dict(zip(labels, counts, strict=True)))
     if problem.times is not None and (problem.times[problem.codes == c] >= n_rows).all():
         raise InputError(
-            f"class {label}: its {n_rows} rows are copies of one row, so there is only one sample "
-            f"of it, which cannot be both in training and in test. {merge}. If these are "
+            f"class {label}: its {n_rows} rows are duplicates of one row, so there is only one "
+            f"sample of it, which cannot be both in training and in test. {merge}. If these are "
             "different samples with the same values, use --duplicates keep."
         )
     raise InputError(
-        f"class {label}: its {n_rows} rows are of one sample group, which cannot be both in "
+        f"class {label}: its {n_rows} rows belong to one sample group, which cannot be both in "
         f"training and in test. {merge}."
     )
 

@@ -1,10 +1,10 @@
-"""What can be promised about the features of a model.
+"""What is guaranteed about the features of a model.
 
 Each number belongs to the procedure that chose the features. Features that were ranked one by one
 (sparse centers) get a bound on the number of true ones, the rule of stability selection, and the
 panels that are as good. Features that were chosen for what they add to others get frequencies
-only, from halves in which screening and steps are done again. Family-wise p-values describe single
-features, whoever chose them.
+only, from half-samples in which prefilter and steps are done again. Adjusted p-values describe
+single features, whoever chose them.
 
 All columns take part in the bound, also those that `redundancy` drops (dropping looks at the
 labels) and those that a user excludes after seeing results. The test is the same for all methods
@@ -51,6 +51,7 @@ _MOST_TIME, _MOST_LABELS = 10.0, 100_000_000
 _SCREENED = 100
 _MOST_ROWS = 20_000
 _WEIGHTS = "the rows have weights"
+_FOLDS = "the proportion of folds is given"
 
 
 @dataclass
@@ -62,7 +63,7 @@ class PanelGuarantees:
     adjusted_p : ndarray of shape (n_features,)
         Family-wise p-value of every counted feature; NaN where there is none.
     frequency, with_substitutes : ndarray of shape (n_features,)
-        Share of the halves that choose a feature, and that choose it or a substitute; NaN where
+        Proportion of half-samples that select a feature, and it or a substitute; NaN where
         not known.
     told : dict
         Statements about the model as plain values, for `metrics.json`.
@@ -86,7 +87,7 @@ def guarantee_features(
     cache: dict,
     failed: dict[str, str],
 ) -> PanelGuarantees:
-    """Compute what can be promised about the features of one level of a method.
+    """Compute what is guaranteed about the features of one level of a method.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ def guarantee_features(
         found.told["frequencies"] = {
             "pairs": n_pairs,
             "substitutes_from_correlation": correlation,
-            "is": "share of the halves of the rows in which the whole choice, repeated, includes "
+            "is": "proportion of half-samples in which the whole selection, repeated, includes "
             "the feature",
         }
     if one_by_one:
@@ -221,7 +222,7 @@ def _test_features(problem, data, metric, one_by_one, seed):
     n_blocks = np.unique(batches).size
     if problem.groups is not None:
         if np.unique(np.stack([groups, batches]), axis=1).shape[1] > n_units:
-            return "a sample group has rows of several batches"
+            return "a sample group has rows of several sites or batches"
         n_blocks += np.unique(np.stack([groups, problem.codes]), axis=1).shape[1] - n_units
     each = n_units * data.X.shape[1] * _SHUFFLED[metric] * max(problem.classes.size - 1, 1)
     each += n_blocks * _BLOCK
@@ -254,8 +255,8 @@ def _test_features(problem, data, metric, one_by_one, seed):
 def _tell_bound(bound, method, trained, levels, features):
     if method.ranks != "one by one":
         return {
-            "reason": "the features were chosen for what they add to others, and the bound is "
-            "about features one by one; adjusted_p describes single features"
+            "reason": "the features were selected for what they add to others, and the bound is "
+            "about each feature alone; so is adjusted_p"
         }
     if isinstance(bound, str):
         return {"reason": bound}
@@ -284,9 +285,9 @@ def _tell_bound(bound, method, trained, levels, features):
 def _find_frequencies(problem, data, method, trained, k, seed, correlation):
     """Frequencies, those with substitutes and the number of pairs; or why there are none."""
     if method.ranks is None:
-        return "choosing again on many halves would take too long; the share of folds is given"
+        return f"selecting again on many half-samples would take too long; {_FOLDS}"
     if method.ranks == "forward" and is_rare(problem.encoded):
-        return "words are chosen along a path, which takes too long; the share of folds is given"
+        return f"words are selected along a path, which takes too long; {_FOLDS}"
     metric = method.metric
     plain = problem.weights is None and not problem.missing.size and problem.redundancy is None
     together = method.ranks == "one by one" and plain
@@ -302,12 +303,12 @@ def _find_frequencies(problem, data, method, trained, k, seed, correlation):
         each = 2 * (0.003 + 2 * _FITTED["l2"] * half + _STEP * steps)
     n_pairs = min(n_pairs, int(_HALF_TIME / each))
     if n_pairs < _FEWEST_PAIRS:
-        return "halves of data of this size take too long; the share of folds is given"
+        return f"half-samples of data of this size take too long; {_FOLDS}"
     random_state = np.random.RandomState(seed)
     pairs = complementary_pairs(problem.codes, problem.groups, n_pairs, random_state)
     for c in range(problem.classes.size):
         if not (pairs[:, problem.codes == c] == 0).any(axis=1).all():
-            return "a class has too few rows or sample groups for two halves"
+            return "a class has too few rows or sample groups for two half-samples"
     if together:
         X = data.X.tocsc() if is_sparse(data.X) else data.X
         shares = data.sums(half_shares(X, data.codes, pairs, problem.classes.size, metric))
@@ -324,7 +325,7 @@ def _find_frequencies(problem, data, method, trained, k, seed, correlation):
 
 
 def _with_substitutes(data, chosen, frequency, correlation):
-    """Share of the halves that choose a feature or a substitute; both of a single column.
+    """Proportion of half-samples that select a feature or a substitute; both of a single column.
 
     Clusters are made without labels, of all rows or every n-th of many.
     """
@@ -351,7 +352,7 @@ def _apply_rule(problem, data, metric, features, seed):
     elif problem.redundancy is not None:
         reason = "features that repeat others were dropped first"
     elif _HALVED[metric] * data.n_values > _RULE_TIME:
-        reason = "halves of data of this size would take too long"
+        reason = "half-samples of data of this size would take too long"
     if reason is not None:
         return {"reason": reason}
     estimator = SparseCenterClassifier(metric=metric, feature_groups=data.feature_of)

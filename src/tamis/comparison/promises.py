@@ -1,4 +1,4 @@
-"""What may be promised with calibration rows: which options go together, and the answers."""
+"""What a calibration set can guarantee: which options go together, and the answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_promises(options: Options) -> None:
         return
     if options.max_miss is not None and options.positive is None:
         raise InputError(
-            "--max-miss: name the class whose misses are meant with --positive CLASS."
+            "--max-miss: name the class whose false negatives are meant with --positive CLASS."
         )
     if limits and options.min_sensitivity is not None:
         raise InputError(

@@ -128,9 +128,9 @@ class Streamed:
         if not result.method.streams:
             final += f" ({choice.method} needs its rows in memory)"
         elif comparison.kept is not None:
-            final += " (calibration rows must not be trained on)"
+            final += " (the calibration set must not be used for training)"
         elif self.duplicates == "drop":
-            final += " (copies are dropped in memory)"
+            final += " (duplicates are dropped in memory)"
         else:
             trained, learned = self.train(result, trained)
             prepare = partial(self.prepare_model, comparison.problem, learned)

@@ -100,8 +100,8 @@ class CalibratedPathMixin:
         n_seen = int(np.isin(_hash_rows(X, codes), seen).sum())
         if 2 * n_seen > codes.size:
             raise ValueError(
-                f"{n_seen} of {codes.size} calibration rows are training rows of this model, "
-                "about which nothing can be promised. Set calibration rows aside before fit."
+                f"{n_seen} of {codes.size} rows of the calibration set are training rows of this "
+                "model, for which nothing can be guaranteed. Set these rows aside before fit."
             )
 
     def __getstate__(self):

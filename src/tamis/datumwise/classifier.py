@@ -309,7 +309,8 @@ class DatumWiseClassifier(FittedDatumWise):
         >>> model = DatumWiseClassifier(n_trees=20, n_sets=20, random_state=0)
         >>> found = model.calibrate(data.data, data.target, max_error=0.1, levels=4)
         >>> print(found)
-        Error rate at most 10 %, with 95 % confidence (wrong on 10 of 171 calibration rows)...
+        Error rate at most 10 %, with 95 % confidence (wrong on 10 of 171 rows of the
+        calibration set)...
         >>> found.test.errors.tolist()  # from the most questions to the fewest
         [[9, 10, 11, 23]]
         >>> found.test.n_passed

@@ -1,9 +1,9 @@
-"""Guarantees: what can be promised about panels, predictions and questions, and how surely.
+"""Guarantees: what is guaranteed about panels, predictions and questions, and how surely.
 
 Panels: `permutation_bounds` says how many of the chosen features are true, whatever was chosen;
 `stable_selector` selects what half of the rows select again and again; `near_optimal` lists the
 panels of sparse centers that are as good, `swaps` those that differ from a forward panel in one
-feature. Predictions: `conformal` makes prediction sets and `coverage` says what they promise;
+feature. Predictions: `conformal` makes prediction sets and `coverage` says what they guarantee;
 `sensitivity` finds a threshold that misses few rows of one class. Questions: `questions` finds the
 cheapest of several models whose errors are shown to be rare.
 """

@@ -95,12 +95,14 @@ class ConformalClassifier(RecordMixin, DecisionMixin, ClassifierMixin, TamisEsti
         Probability, at most, with which the true class may be missing from a set; twice that for
         "cross". Choose it before looking at the sets.
     method : {"split", "cross"}, default="split"
-        "split" sets calibration rows aside before anything else. "cross" trains one model without
-        each fold and uses all of them: no row is lost for training, but the guarantee is weaker.
+        "split" sets a conformal calibration set aside before anything else. "cross" trains one
+        model without each fold and uses all of them: no row is lost for training, but the
+        guarantee is weaker.
     class_conditional : bool, default=True
         Whether the guarantee holds for each class, and not only on average over the classes.
     calibration_share : float or None, default=None
-        Share of the rows (or sample groups) that calibrate; None: 0.3. With "split" only.
+        Proportion of the rows (or sample groups) that are set aside; None: 0.3. With "split"
+        only.
     cv : int or None, default=None
         Number of folds, dealt at random; None: 5. With "cross" only.
     random_state : int, RandomState instance or None, default=None

@@ -120,8 +120,8 @@ class Coverage:
         if self.n_folds is None:
             yield f"The set of {whom} contains its true class with probability at least {least}."
             yield (
-                "The calibration rows were set aside before anything else, and the calibrated "
-                "model is never refitted."
+                "The calibration set was set aside before anything else, and the calibrated model "
+                "is never refitted."
             )
         else:
             yield (
@@ -130,13 +130,13 @@ class Coverage:
                 f"{_percent(1 - self.alpha)} (1 - alpha) or more."
             )
             yield (
-                f"The whole choice was redone without each of the {self.n_folds} folds, and the "
-                f"{self.n_folds} models are kept and used."
+                f"The whole selection was repeated without each of the {self.n_folds} folds, and "
+                f"all {self.n_folds} models are kept and used."
             )
         yield from self._about_small_classes()
         if self.n_folds is None:
             yield from self._about_calibrations()
-        yield "This does not bound the error among rows whose set has a single class."
+        yield "This does not limit the error rate among rows whose set has a single class."
 
     def _about_small_classes(self):
         if not self.small_classes.size:
@@ -147,10 +147,10 @@ class Coverage:
                 zip(self.small_classes.tolist(), self.n_calibration[is_small], strict=True)
             )
             for name, n in small[:_MOST_NAMED]:
-                rows = "calibration row" if n == 1 else "calibration rows"
+                rows = "row" if n == 1 else "rows"
                 yield (
-                    f"Class {name!r} has {n} {rows}; {self.n_needed} are needed to leave it out "
-                    f"at {_percent(1 - self.alpha)}: it is in every set."
+                    f"Class {name!r} has {n} {rows} in the calibration set; {self.n_needed} are "
+                    f"needed to leave it out at {_percent(1 - self.alpha)}: it is in every set."
                 )
             if len(small) > _MOST_NAMED:
                 others = [name for name, _ in small[_MOST_NAMED:]]
@@ -158,7 +158,7 @@ class Coverage:
         else:
             yield (
                 "Every set has all classes, because a class can be left out only with "
-                f"{self.n_needed} or more calibration rows."
+                f"{self.n_needed} or more rows in the calibration set."
             )
 
     def _about_calibrations(self):
@@ -169,7 +169,7 @@ class Coverage:
             if b:
                 whose = f" of class {name!r}" if self.class_conditional else ""
                 yield (
-                    f"With {n} calibration rows{whose}, coverage over calibrations is "
+                    f"With {n} rows{whose} in the calibration set, coverage over calibrations is "
                     f"Beta({a}, {b}): 95 % of calibrations give {_percent(low)} to "
                     f"{_percent(high)}."
                 )

@@ -27,10 +27,10 @@ def center_frequencies(
     n_pairs: int = 50,
     random_state: int | np.random.RandomState | None = None,
 ) -> SelectionFrequencies:
-    """How often halves of the data choose each feature among their k best, for many k.
+    """How often half-samples choose each feature among their k best, for many k.
 
     The same as `tamis.stability.selection_frequencies` of a `SparseCenterClassifier`, but on pairs
-    of halves of equal size, and computed for all halves together.
+    of half-samples of equal size, and computed for all of them together.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def center_frequencies(
     groups : array-like of shape (n_samples,), default=None
         Sample groups, which are in one half as a whole.
     n_pairs : int, default=50
-        Number of pairs of halves.
+        Number of pairs of half-samples.
     random_state : int, RandomState instance or None, default=None
-        Seed of the halves.
+        Seed of the half-samples.
 
     Returns
     -------

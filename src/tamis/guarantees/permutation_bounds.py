@@ -65,8 +65,8 @@ class TrueFeatures:
     p_values : ndarray of shape (n_features,)
         Permutation p-values of single features; never below 1 / (n_permutations + 1).
     max_t_p_values : ndarray of shape (n_features,)
-        Family-wise p-values (Westfall and Young): with probability 1 - alpha, none of the features
-        with a value of at most alpha is false.
+        Adjusted p-values (Westfall-Young, max-T), for all features together: with probability
+        1 - alpha, none of the features with a value of at most alpha is false.
     alpha : float
         One minus the confidence of the bounds.
     method : {"permutation", "simes"}

@@ -107,7 +107,7 @@ def find_cheapest_model(
     >>> found.model.n_features_to_select
     2
     >>> print(found)
-    Error rate at most 12 %, with 95 % confidence (wrong on 23 of 284 calibration rows).
+    Error rate at most 12 %, with 95 % confidence (wrong on 23 of 284 rows of the calibration set).
     """
     if not len(models):
         raise ValueError("models is empty: give at least one fitted classifier.")

@@ -30,14 +30,14 @@ __all__ = ["SensitivityThreshold", "find_sensitivity_threshold", "positives_need
 
 
 def positives_needed(sensitivity: float, confidence: float = 0.95) -> int:
-    """The smallest number of positive calibration rows with which a sensitivity can be promised.
+    """The smallest number of positive rows that can guarantee a sensitivity.
 
     Parameters
     ----------
     sensitivity : float
-        Share of the positive rows to find, at least.
+        Smallest proportion of the positive rows to find.
     confidence : float, default=0.95
-        Confidence of the promise.
+        Confidence of the guarantee.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def positives_needed(sensitivity: float, confidence: float = 0.95) -> int:
 
 @dataclass(frozen=True)
 class SensitivityThreshold:
-    """A threshold, and what it promises.
+    """A threshold, and what it guarantees.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class SensitivityThreshold:
         return (
             f"Sensitivity is at least {self.sensitivity:.4g} with {self.confidence:.4g} "
             f"confidence when rows with a score of at least {self.threshold:.6g} are called "
-            f"positive (rank {self.rank} of {self.n_positives} positive calibration rows). "
-            "This says nothing about false alarms."
+            f"positive (rank {self.rank} of {self.n_positives} positive rows in the calibration "
+            "set). This says nothing about false alarms."
         )
 
 
@@ -101,12 +101,13 @@ def find_sensitivity_threshold(
     Parameters
     ----------
     scores : array-like of shape (n_positives,)
-        Scores of calibration rows of the positive class, larger for more positive, such as a
-        column of `predict_proba`. These rows must have chosen neither the model nor its level.
+        Scores of the positive rows of a calibration set, larger for more positive, such as a
+        column of `predict_proba`. These rows must not have been used to choose the model or its
+        size.
     sensitivity : float
-        Share of the positive rows to find, at least.
+        Smallest proportion of the positive rows to find.
     confidence : float, default=0.95
-        Confidence of the promise.
+        Confidence of the guarantee.
     groups : array-like of shape (n_positives,), default=None
         Sample groups: one random row of each is counted.
     random_state : int, RandomState instance or None, default=None
@@ -135,7 +136,7 @@ def find_sensitivity_threshold(
         rows = one_row_per_group(rows, number_groups(groups, scores.size), rng)
     n = rows.size
     if n < needed:
-        kind = "positive calibration rows"
+        kind = "positive rows in the calibration set"
         if groups is not None:
             kind = f"sample groups with {kind}"
         raise ValueError(

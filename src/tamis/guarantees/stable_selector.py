@@ -1,4 +1,4 @@
-"""StableSelector: features that halves of the data agree on, with a bound on the false ones."""
+"""StableSelector: features that half-samples agree on, with a bound on the false ones."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _FEWEST = 4
 
 
 class StableSelector(FeatureSelectorMixin, TamisEstimator):
-    r"""Select the features that halves of the data agree on.
+    r"""Select the features that are selected again in most half-samples.
 
     Complementary-pairs stability selection [1]_: the data are divided into halves `n_pairs` times,
-    each half chooses q features, and features that at least a share `threshold` of the halves
-    choose are selected. Before the data are seen, q is fixed at
+    each half chooses q features, and features that at least the proportion `threshold` of the
+    half-samples choose are selected. Before the data are seen, q is fixed at
     :math:`\lfloor\sqrt{E p (2 \tau - 1)}\rfloor` for E expected false features out of p and the
-    threshold :math:`\tau`. Over repeated studies, the rule then lets through on average at most E
-    features that a random half would choose no more often than blind choice.
+    threshold :math:`\tau`. Over repeated studies, the rule then admits on average at most E noise
+    features, which a random half-sample would choose no more often than by chance.
 
     That is a statement about the rule, not about the selected features, and none about features
     that are not selected: of ten interchangeable features each is chosen rarely (see
@@ -55,14 +55,14 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
     expected_false : float, default=1.0
         The number E of false features that is acceptable on average.
     threshold : float, default=0.75
-        Share of the halves that must choose a feature, above 1/2. Do not change it after
+        Proportion of half-samples that must choose a feature, above 1/2. Do not change it after
         looking at the results.
     n_pairs : int, default=50
-        Number of complementary pairs of halves.
+        Number of complementary pairs of half-samples.
     n_jobs : int or None, default=None
         Number of threads, for estimators that are fitted on each half.
     random_state : int, RandomState instance or None, default=None
-        Seed of the halves.
+        Seed of the half-samples.
 
     Attributes
     ----------
@@ -71,7 +71,8 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
     support_ : ndarray of bool of shape (n_features_in_,)
         Mask of the selected features.
     frequencies_ : ndarray of shape (n_features_in_,)
-        Share of the halves that choose each feature; 0 for kept features, which are not chosen.
+        Proportion of half-samples that choose each feature; 0 for kept features, which are not
+        chosen.
     n_chosen_ : int
         Number q of features that a half is asked for.
     mean_chosen_ : float
@@ -110,8 +111,8 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
     >>> selector.get_support(indices=True).tolist()
     [0, 1, 2, 3]
     >>> print(selector.statement([0, 1, 2, 3, 4]))
-    4 of the 5 pass a rule that, over repeated studies, lets through on average at most 1 feature
-    that a random half would choose no more often than blind choice. Nothing is promised for the
+    4 of the 5 pass a rule that, over repeated studies, admits on average at most 1 noise feature
+    (chosen by a random half-sample no more often than by chance). Nothing is guaranteed for the
     other 1.
     """
 
@@ -133,7 +134,7 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> StableSelector:
-        """Choose features on all halves, and select those that are chosen often.
+        """Choose features on all half-samples, and select those that are chosen often.
 
         Parameters
         ----------
@@ -271,7 +272,7 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         if wanted < 1:
             self.refusal_ = (
                 f"{self.n_eligible_} features are too few for at most {self.expected_false:g} "
-                "false ones: a half could choose less than one"
+                "false ones: a half-sample could choose less than one"
             )
             return
         self.bounds_ = {
@@ -281,7 +282,7 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         }
         if self.bounds_["assumption_free"] >= n_passed:
             self.refusal_ = (
-                f"{n_passed} features pass, and the rule may let through "
+                f"{n_passed} features pass, and the rule may admit "
                 f"{self.bounds_['assumption_free']:.2g} false ones on average"
             )
 
@@ -306,17 +307,17 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         n_passed = int(np.isin(features, support).sum())
         rest = features.size - n_passed
         sentence = (
-            f"{n_passed} of the {features.size} pass a rule that, over repeated studies, lets "
-            f"through on average at most {self.expected_false:g} "
-            f"feature{'' if self.expected_false == 1 else 's'} that a random half "
-            "would choose no more often than blind choice."
+            f"{n_passed} of the {features.size} pass a rule that, over repeated studies, admits "
+            f"on average at most {self.expected_false:g} noise "
+            f"feature{'' if self.expected_false == 1 else 's'} (chosen by a random half-sample "
+            "no more often than by chance)."
         )
-        return sentence + (f" Nothing is promised for the other {rest}." if rest else "")
+        return sentence + (f" Nothing is guaranteed for the other {rest}." if rest else "")
 
     def substitute_frequencies(
         self, X: ArrayLike, features: ArrayLike | None = None, *, correlation: float = 0.8
     ) -> NDArray[np.float64]:
-        """Share of the halves that choose a feature or a substitute of it.
+        """Proportion of half-samples that choose a feature or a substitute of it.
 
         Substitutes are the features whose absolute correlation with it is at least `correlation`
         over all samples; labels play no part.

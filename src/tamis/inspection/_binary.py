@@ -149,7 +149,7 @@ class Binary:
     ) -> Binary:
         """Honest predictions: of each row, by a choice in which it had no say.
 
-        Copies of a row count once together.
+        Duplicates of a row count once together.
         """
         honest, problem = comparison.honest, comparison.problem
         if honest is None or honest.predictions is None:

@@ -295,7 +295,7 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         )
         ax.legend(loc="lower right", fontsize=SMALL, frameon=False)
         of = shorten(self.pos_label, 20)
-        ax.set(xlabel=f"predicted probability of {of}", ylabel=f"observed share of {of}")
+        ax.set(xlabel=f"predicted probability of {of}", ylabel=f"observed proportion of {of}")
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         return self
 

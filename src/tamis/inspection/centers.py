@@ -31,7 +31,7 @@ __all__ = ["CentersDisplay"]
 
 
 class CentersDisplay:
-    """How far the class centers of each selected feature are apart, in units of its spread.
+    """How far the class centroids of each selected feature are apart, in units of its spread.
 
     The spread of a feature is its root mean square distance from the middle of the classes, each
     class counting equally; its mean absolute distance where centers are medians (metric="l1");
@@ -207,7 +207,7 @@ class CentersDisplay:
 
     @property
     def _title(self):
-        return f"class center, in units of {self.unit}"
+        return f"class centroid, in units of {self.unit}"
 
     def _draw_points(self, centers, kwargs):
         rows = np.arange(centers.shape[1])

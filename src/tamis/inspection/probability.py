@@ -250,7 +250,7 @@ class ProbabilityDisplay:
         self.bars_ = tuple(bars)
         self.ax_.axhline(0, color=ink(), linewidth=0.8)
         top = 1.35 * max(self.positive.max(), self.negative.max())
-        self.ax_.set(xlim=(0, 1), ylim=(-top, top), ylabel="share of the class")
+        self.ax_.set(xlim=(0, 1), ylim=(-top, top), ylabel="proportion of the class")
         self.ax_.yaxis.set_major_formatter(lambda y, _: f"{abs(y):.10g}")
         self.ax_.set_xlabel(
             f"predicted probability of {shorten(self.pos_label, 20)}\n"

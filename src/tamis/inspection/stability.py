@@ -38,15 +38,15 @@ class StabilityDisplay:
     Parameters
     ----------
     frequencies : ndarray of shape (n_features,)
-        Shares of the halves, or folds, that select each feature; the largest first.
+        Proportion of half-samples, or folds, that select each feature; the largest first.
     feature_names : array-like of str
         Their names.
     selected : ndarray of bool of shape (n_features,)
         Features of the model.
     threshold : float or None, default=None
-        Share that a feature needs, where there is one.
+        Proportion that a feature needs, where there is one.
     share_of : str, default="folds"
-        What the shares are of.
+        What the proportions are of.
     n_left_out : int, default=0
         Number of features with smaller shares above 0 that are not shown.
 
@@ -119,7 +119,7 @@ class StabilityDisplay:
             estimator.support_,
             max_features,
             threshold=estimator.threshold if of_halves else None,
-            share_of="halves" if of_halves else "folds",
+            share_of="half-samples" if of_halves else "folds",
         )
         return display.plot(ax, **kwargs)
 
@@ -208,7 +208,7 @@ class StabilityDisplay:
                 self.threshold, color=ink(), linestyle="--", label=f"threshold {self.threshold:g}"
             )
         self.ax_.set(xlim=(0, 1), ylim=(n_shown - 0.5, -0.5))
-        self.ax_.set_xlabel(f"share of {self.share_of} that select it")
+        self.ax_.set_xlabel(f"proportion of {self.share_of} that select it")
         handles: list[Any] = [] if self.threshold_ is None else [self.threshold_]
         if not selected.all():
             handles.append(Patch(color=COLORS[0], label="in the model"))

@@ -196,7 +196,7 @@ class LandmarkSearchCV(FittedLandmarks):
         y : array-like of shape (n_samples,)
             Labels of any type, two classes or more.
         groups : array-like of shape (n_samples,), default=None
-            Sample groups (patients, copies of a row): an integer `cv` keeps them together, a
+            Sample groups (patients, duplicate rows): an integer `cv` keeps them together, a
             splitter receives them.
 
         Returns

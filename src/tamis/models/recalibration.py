@@ -82,7 +82,7 @@ def recalibrate(
 ) -> TableModel:
     """The model with probabilities fitted to new rows.
 
-    It has no prediction sets: its calibration rows promise nothing at another site.
+    It has no prediction sets: its calibration set guarantees nothing at another site.
 
     Parameters
     ----------

@@ -51,8 +51,8 @@ _DESCRIPTIONS = ("n_features_in_", "feature_names_in_")
 class PanelClassifier(FittedPanel):
     r"""Classifier of a few features, chosen together, with a head fitted on them alone.
 
-    Two stages. The *selection* screens all features by the gain of the sparse centers and then
-    chooses one after the other, each by how much it lowers the out-of-fold loss of a
+    Two stages. The *selection* keeps the features of largest gain in sparse centers (a prefilter)
+    and then chooses one after the other, each by how much it lowers the out-of-fold loss of a
     ridge-logistic model of the features chosen so far (`tamis.panel.forward`), so that features
     that tell the same thing are not chosen together. The *head* is a small classifier of the
     chosen features; which one, and how much it is regularised, is decided in folds in which the
@@ -74,7 +74,8 @@ class PanelClassifier(FittedPanel):
     alpha : float, default=3.0
         Ridge of the forward steps, for standardised features.
     n_screened : int, default=100
-        How many features the gains leave for the forward steps; at least twice the number wanted.
+        How many features the prefilter leaves for the forward steps; at least twice the number
+        wanted.
     feature_groups : dict, list of lists, array-like or None, default=None
         Features that are selected together and count as one, or, with `max_per_group`, groups
         from which a limited number is selected: a dict from names to features (names or indices),
@@ -125,13 +126,14 @@ class PanelClassifier(FittedPanel):
     -----
     The loss by which the forward steps choose is not a score: the features were chosen to make it
     small. Scores need rows that took no part in the selection. With more than 10,000 rows, the
-    forward steps and the choice of the head see a sample of them; screening and the head itself
-    use all rows.
+    forward steps and the choice of the head see a sample of them; the prefilter and the head
+    itself use all rows.
 
     Features after the fiftieth, and all features of data in which fewer than one value in twenty
-    is other than zero (words), come from a regularised path over twice as many screened features
-    (`tamis.panel.l1_path`) instead of forward steps. With such data, and with large sparse data,
-    the heads "auto" and "logistic" are ridge-logistic regression on columns that stay sparse.
+    is other than zero (words), come from a regularised path over twice as many features of the
+    prefilter (`tamis.panel.l1_path`) instead of forward steps. With such data, and with large
+    sparse data, the heads "auto" and "logistic" are ridge-logistic regression on columns that stay
+    sparse.
 
     Examples
     --------

@@ -32,9 +32,9 @@ __all__ = ["PanelClassifierCV"]
 class PanelClassifierCV(ScoringMixin, FittedPanel):
     """Panel whose number of features is chosen by cross-validation.
 
-    In each fold the features are screened and selected, and all heads fitted, without the rows of
-    the fold; the head of every number of features, its temperature and the number of features are
-    chosen from the decisions of these rows. See `PanelClassifier` for the model.
+    In each fold the features are prefiltered and selected, and all heads fitted, without the rows
+    of the fold; the head of every number of features, its temperature and the number of features
+    are chosen from the decisions of these rows. See `PanelClassifier` for the model.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
     alpha : float, default=3.0
         Ridge of the forward steps.
     n_screened : int, default=100
-        How many features are left for the forward steps.
+        How many features the prefilter leaves for the forward steps.
     feature_groups : dict, list of lists, array-like or None, default=None
         Features that are selected together, or with `max_per_group` limited in number. (`groups`
         of `fit` are sample groups.)

@@ -133,14 +133,14 @@ class SequenceTest:
             needed = rows_needed(limit.most, self.confidence)
             if limit.rows.size < needed:
                 return (
-                    f"{said}. The {limit.rate} needs at least {needed} calibration rows, even "
-                    f"without any error; there are {limit.rows.size}."
+                    f"{said}. The {limit.rate} needs at least {needed} rows in the calibration "
+                    f"set, even without any error; there are {limit.rows.size}."
                 )
         return f"{said} ({self._evidence(0)})."
 
     def _evidence(self, place):
         found = [
-            f"wrong on {errors[place]} of {limit.rows.size} calibration rows"
+            f"wrong on {errors[place]} of {limit.rows.size} rows of the calibration set"
             for limit, errors in zip(self.limits, self.errors, strict=True)
         ]
         return found[0] if len(found) == 1 else "respectively " + ", ".join(found)

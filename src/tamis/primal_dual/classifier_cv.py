@@ -183,7 +183,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights for training and scores, read as by `PrimalDualClassifier`.
         groups : array-like of shape (n_samples,), default=None
-            Sample groups (patients, copies of a row). They stay together if `cv` is an integer; a
+            Sample groups (patients, duplicate rows). They stay together if `cv` is an integer; a
             splitter receives them. In the standard errors, a group counts as one row.
 
         Returns

@@ -263,9 +263,9 @@ def _further(model):
     if curve:
         low, high = curve["gain_interval_95"]
         lines.append(
-            f"Twice the rows ({curve['twice_the_rows']:,} instead of {curve['rows']:,}) would be expected to add "
-            f"{curve['gain']:.3f} to the score, 95 % interval {low:.3f} to {high:.3f}: an "
-            "extrapolation of a learning curve."
+            f"With twice the rows ({curve['twice_the_rows']:,} instead of {curve['rows']:,}), the "
+            f"score is expected to rise by {curve['gain']:.3f}, 95 % interval {low:.3f} to "
+            f"{high:.3f} (extrapolated from a learning curve)."
         )
     permuted = model.get("permutations")
     if permuted:

@@ -36,8 +36,8 @@ _TITLES = {
     "loss_if_replaced": "loss if replaced (upper 95 % limit)",
 }
 _LEGEND = {
-    "adjusted_p": "Adjusted p (Westfall-Young): a permutation test of each feature alone, adjusted "
-    "for the number of features.",
+    "adjusted_p": "Adjusted p (Westfall-Young): a permutation test of each feature alone, "
+    "adjusted for the number of features.",
     "frequency": "Reselected: the proportion of half-samples in which the whole selection, "
     "repeated, includes the feature.",
 }

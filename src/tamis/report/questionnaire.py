@@ -218,7 +218,7 @@ class Questionnaire:
         if self.prevalence.is_stated or np.allclose(self.prevalence.shares, self.model.priors):
             return "at this prevalence"
         if np.ptp(self.model.priors) < 1e-9:
-            return "where classes are given the same say"
+            return "where all classes have equal weight"
         return "at the class frequencies that the model decides by"
 
     def _current(self, what):

@@ -57,7 +57,7 @@ class SetCalibration:
         return (1 + count) / (1 + self.n_calibration) > 1 - coverage + ROUNDING
 
     def coverage(self, classes: NDArray, coverage: float) -> Coverage:
-        """What the sets promise."""
+        """What the sets guarantee."""
         from tamis.guarantees.coverage import Coverage  # here, because most models have no sets
 
         alpha = round(1 - coverage, 12)  # 1 - 0.95 is not exactly 0.05
@@ -87,9 +87,9 @@ def check_coverage(model: Any, coverage: float) -> float:
     """The coverage, if it is a share and the model has what prediction sets need."""
     if model.calibration is None and model.recalibration is not None:
         raise InputError(
-            "--coverage: this model was recalibrated at another site, where the calibration rows "
-            "of its prediction sets promise nothing. Use the model of tamis fit on data like its "
-            "own, or fit a new one here."
+            "--coverage: this model was recalibrated at another site, where its calibration set "
+            "guarantees nothing. Use the model of tamis fit on data like its own, or fit a new "
+            "one here."
         )
     if model.calibration is None:
         raise InputError(

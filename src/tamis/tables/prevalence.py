@@ -1,6 +1,6 @@
 """At which class frequencies probabilities are shown, and why a decision may differ from them.
 
-A model that gives all classes the same say has probabilities for equally frequent classes. A
+A model that gives all classes equal weight has probabilities for equally frequent classes. A
 person reads a probability as that of the people around them, so whatever is shown to a person is
 re-based to a stated prevalence: that of the training rows, unless another one is given. Labels do
 not change with it, except those of the smallest expected cost.
@@ -61,7 +61,7 @@ class Prevalence:
         if self.source == "stated":
             return f"{said}, as stated."
         if on_page:
-            remedy = "state another with --prevalence when this page is made."
+            remedy = "state another with --prevalence when you make this page."
         else:
             remedy = "--prevalence states another."
         if self.source == "unknown":
@@ -116,13 +116,13 @@ def find_prevalence(model: TableModel, given: Any = None) -> Prevalence:
             )
         if not 0 < share < 1:
             raise InputError(
-                f"--prevalence {label}={share:g}: expected a share above 0 and below 1."
+                f"--prevalence {label}={share:g}: expected a proportion above 0 and below 1."
             )
         stated[labels.index(str(label))] = share
     rest, left = np.isnan(stated), 1 - np.nansum(stated)
     if (rest.any() and left <= 0) or (not rest.any() and abs(left) > 1e-6):
         what = "leave something for the other classes" if rest.any() else "sum to 1"
-        raise InputError(f"--prevalence must {what}; the shares sum to {1 - left:.7g}.")
+        raise InputError(f"--prevalence must {what}; the proportions sum to {1 - left:.7g}.")
     shares = np.where(rest, known / known[rest].sum() * left if rest.any() else 0.0, stated)
     return Prevalence(shares, "stated", _tell(shares, labels, model.positive_index))
 
@@ -133,7 +133,7 @@ def _tell(shares, labels, positive):
     if len(labels) == 2:
         told = [f"{percent(p)} are {one}" for one, p in zip(labels, shares, strict=True)]
         return " and ".join(told) if positive is None else told[positive]
-    return f"the classes have these shares: {tell_shares(shares, labels)}"
+    return f"the classes have these proportions: {tell_shares(shares, labels)}"
 
 
 def tell_assumed(model: TableModel) -> str:
@@ -181,6 +181,6 @@ def why_not_likeliest(model: TableModel, label: int, likeliest: int) -> str:
     if model.threshold is not None:
         return f"{model.positive} has a threshold of its own, chosen for its sensitivity"
     if np.ptp(model.priors) < 1e-9:
-        return "classes are given the same say"
+        return "all classes have equal weight"
     site = "the data that recalibrated it" if model.recalibration is not None else "training"
     return f"the model decides by the class frequencies of {site}"

@@ -290,7 +290,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         return self.model_.predict_proba(columns, priors)
 
     def predict_set(self, X: Any, coverage: float = 0.95) -> NDArray[np.bool_]:
-        """The classes that each sample may well have, for a model with calibration rows.
+        """The prediction set of each sample, for a model with a conformal calibration set.
 
         Parameters
         ----------
@@ -305,13 +305,13 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         sets : ndarray of bool of shape (n_samples, n_classes)
             Whether each class, in the order of `classes_`, is in the set. No class at all means
             that the sample looks strange for every class. `coverage(coverage)` says what is
-            promised.
+            guaranteed.
         """
         columns = self._read(X)
         return self.model_.predict_set(columns, coverage)
 
     def coverage(self, coverage: float = 0.95) -> Coverage:
-        """What prediction sets of this coverage promise; print it to read it.
+        """What prediction sets of this coverage guarantee; print it to read it.
 
         Parameters
         ----------

@@ -95,8 +95,9 @@ def _copies(copies, duplicates, n_dropped):
             "duplicates",
             "warning",
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row, exactly or up to "
-            "rounding; copies of a row stay together in every fold and count as one sample.",
-            "If they are different samples, use --duplicates keep; to remove copies, drop.",
+            "rounding; duplicates stay together in every fold and count as one sample.",
+            "If they are different samples, use --duplicates keep; to remove duplicates, use "
+            "--duplicates drop.",
         )
     elif n:
         yield Check(
@@ -180,7 +181,8 @@ def _small_classes(labels, sizes, kind):
         "small-class",
         "warning",
         f"{word} with fewer than {_FEW_ROWS} {kind}: {shown}.",
-        "Scores of so few are unreliable; collect more, or merge classes that belong together.",
+        "Scores of so few rows are unreliable; collect more, or merge classes that belong "
+        "together.",
     )
 
 

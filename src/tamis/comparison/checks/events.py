@@ -105,12 +105,12 @@ def check_events(comparison: Comparison) -> Iterator[Check]:
         "few-events",
         "note",
         f"{n_events:.0f} {what} of class {problem.classes[rarest]}, the rarest, for {candidates}: "
-        f"{n_events / n_parameters:.2g} for each. By Riley's criteria, a model that weighs all of "
+        f"{n_events / n_parameters:.2g} for each. By Riley's criteria, a model that uses all of "
         f"them needs about {needed:,} {what}, "
         f"{math.ceil(needed * share):,} of them of that class; there are {n_rows:.0f}.",
-        "Other rows may choose other features and give other scores: report the interval of the "
-        "honest score and how often the features are chosen, name fewer candidates in advance, or "
-        "collect more rows.",
+        "Other rows may lead to other features and other scores: report the interval of the "
+        "honest score and how often the features are selected again, name fewer candidates in "
+        "advance, or collect more rows.",
     )
 
 

@@ -53,8 +53,8 @@ def check_limits(table):
                 "detection-limits",
                 "note",
                 f"Values beyond a detection limit are read as {read_as}: {name_some(few)}.",
-                "Where shares or limits differ between classes or sites, see whether the result "
-                "is the same with another --below-detection.",
+                "Where proportions or limits differ between classes or sites, check that the "
+                "result is the same with another --below-detection.",
             )
         )
     if many:

@@ -98,7 +98,7 @@ def redundant_panel(problem, panel):
         "note",
         f"Features of the model repeat each other (correlation within the classes): "
         f"{name_some(told)}.",
-        "One of them may be enough: --redundancy 0.95 skips such features, or pick fewer.",
+        "One of them may be enough: --redundancy 0.95 skips such features, or pick fewer of them.",
     )
 
 
@@ -113,10 +113,10 @@ def edge_of_path(result, place, n_features, tolerance):
     yield Check(
         "edge-of-path",
         "note",
-        f"The best level of {result.method.title} is the last of its path, with "
+        f"The best model of {result.method.title} is the largest that was tried, with "
         f"{result.overall[last]:.0f} of {n_features} features; its score is {gain:.3f} above that "
-        "of the recommended level.",
-        "More features may be better: raise --max-features if it is set, and compare with the "
+        "of the recommended model.",
+        "More features may be better: raise --max-features if it is set, and compare with "
         "methods that use all features.",
     )
 
@@ -167,8 +167,9 @@ def batch_effects(score, held_out):
         "batch-effects",
         "warning",
         f"The score drops from {score:.3f} to {held_out['score']:.3f} (95 % interval {low:.3f} to "
-        f"{high:.3f}) in batches that were held out of training.",
-        "Expect the lower score in a new batch; look for features that differ between batches.",
+        f"{high:.3f}) when sites or batches are left out in turn.",
+        "Expect the lower score at a new site or in a new batch; look for features that differ "
+        "between them.",
     )
 
 
@@ -198,7 +199,8 @@ def unstable_predictions(candidates):
     yield Check(
         "unstable-predictions",
         "note",
-        f"Between two resamples of the whole choice, {100 * share:.0f} % of the predicted labels "
-        "change.",
-        "More rows would make the choice firmer; do not rely on the prediction of a single row.",
+        f"When the whole selection is repeated on two resamples of the rows, {100 * share:.0f} % "
+        "of the predicted labels differ.",
+        "More rows would make the selection more stable; do not rely on the prediction of a "
+        "single row.",
     )

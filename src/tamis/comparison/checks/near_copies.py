@@ -126,7 +126,7 @@ def _tell(is_near, n_rows, pair, how):
         f"{n:,}{of_all or (' row' if n == 1 else ' rows')} {'is' if n == 1 else 'are'} nearly "
         f"equal to another row{how}, such as rows {one} and {other}. If these are "
         "measurements of the same sample, the scores are unreliable: they are too high.",
-        "If so, name the sample with --groups COL.",
+        "If so, say which rows belong to which sample with --groups COL.",
     )
 
 

@@ -87,8 +87,8 @@ def _chance(comparison):
             f"{area:.3f}, {low:.3f} to {high:.3f}), but the decisions are not shown to be better "
             f"than always giving the same answer: the interval of the honest score, "
             f"{honest.low:.3f} to {honest.high:.3f}, includes {level:.3f}.",
-            "Use the probabilities, or move the threshold: a smaller minimal sensitivity, or a "
-            "score that counts each class the same.",
+            "Use the probabilities, or move the threshold: ask for a lower sensitivity, or use a "
+            "score that gives each class equal weight.",
             about="model",
         )
 
@@ -108,8 +108,8 @@ def _costs(comparison):
         f"The errors of the model, {found['mean_cost']:.3f} per row, are not shown to cost less "
         f"than always deciding {constant['class']}, {constant['mean_cost']:.3f}: it saves "
         f"{constant['saved']:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}.",
-        "At these costs the model is of no proven use: check the costs and the class frequencies, "
-        "or collect more rows.",
+        "At these costs the model is not shown to be useful: check the costs and the class "
+        "frequencies, or collect more rows.",
         about="model",
     )
 
@@ -119,7 +119,7 @@ def _tell_chance(name, low, high, level):
         "chance",
         "warning",
         f"The interval of the {name}, {low:.3f} to {high:.3f}, includes {level:.3f}, the score of "
-        "a constant prediction.",
+        "always predicting the same class.",
         "These data do not show that any model works; do not report the features as findings.",
     )
 
@@ -161,7 +161,7 @@ def _disagreement(comparison):
             "warning",
             f"The folds disagree more than chance explains: between {100 * scores.min():.0f} % "
             f"and {100 * scores.max():.0f} % are correct (mean over classes).",
-            "Rows may belong together (--groups COL), or come from different places "
+            "Rows may belong together (--groups COL), or come from different sites or batches "
             "(--batch COL).",
         )
 

@@ -34,7 +34,7 @@ def tell_streaming(told: dict[str, Any]) -> Iterator[Check]:
     name = verified["scoring"].replace("_", " ")
     low, high = verified["interval_95"]
     copies = verified["duplicates_left_out"]
-    without = f"; {copies:,} copies of rows of the sample are left out" if copies else ""
+    without = f"; {copies:,} duplicates of rows of the sample are left out" if copies else ""
     is_final = told["parts"]["final model"].startswith("sample")
     which = "This is the final model." if is_final else (
         "The final model has the same number of features, and was trained on these rows as well."
@@ -45,5 +45,5 @@ def tell_streaming(told: dict[str, Any]) -> Iterator[Check]:
         f"On the {verified['rows']:,} rows outside the sample, the model trained on the sample "
         f"has a {name} of {verified['score']:.3f}, 95 % interval {low:.3f} to {high:.3f}"
         f"{without}.",
-        f"No choice has seen these rows. {which}",
+        f"These rows were not used for any choice. {which}",
     )
