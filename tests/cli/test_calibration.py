@@ -63,7 +63,7 @@ def test_sets_are_a_column_and_say_what_they_promise(fit, tamis, tmp_path):
     assert len(set(expected)) >= 2
     assert "contains its true class with probability at least 90.0 %" in err
     assert "Beta(23, 2)" in err
-    assert "does not bound the error among rows whose set has a single class" in err
+    assert "does not limit the error rate among rows whose set has a single class" in err
     # Class frequencies change the probabilities, but not the sets.
     assert "at least 99.999 %." in tamis("predict", run, new, "--coverage", 0.99999)[2]
     code, out, _ = tamis("predict", run, new, "--coverage", 0.9, "--priors", "ill=0.9,well=0.1")
@@ -129,7 +129,7 @@ def test_a_sensitivity_with_confidence(fit, tamis, tmp_path):
     first, second = out[out.index("Recommended:") :].split("\n")[1:3]  # of the saved threshold
     assert first.startswith("  sensitivity for ill at least 0.8 with 95 % confidence, specificity")
     assert "with thresholds of the folds instead of the saved one (honest" in second
-    assert "of thresholds chosen in the folds" in out
+    assert "for thresholds that were chosen in the folds" in out
     assert "on the 24 other rows of the calibration set (an estimate, not guaranteed)" in out
     picked = tmp_path / "picked"
     code, out, err = tamis("pick", run, "--method", "centers", "--n-features", 3, "-o", picked)
@@ -156,7 +156,7 @@ def test_limited_errors(fit, tamis, tmp_path):
         in err
     )
     assert re.search(
-        r"Error rate at most 20 %, with 95 % confidence \(wrong on \d+ of 64 calib", out
+        r"Error rate at most 20 %, with 95 % confidence \(wrong on \d+ of 64 rows of", out
     )
     first = out[out.index("Fewest questions:") :].split("\n")[1]
     assert first.startswith("  Error rate at most 20 %, with 95 % confidence")

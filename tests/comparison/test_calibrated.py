@@ -141,7 +141,9 @@ def test_metrics_and_notes_say_what_was_set_aside(found):
     assert told["rows"] == {"training": 120, "calibration": 80}
     assert told["rows_of_class"] == {"ill": 40, "well": 40}
     assert found.metrics["data"]["rows"] == 120
-    assert "80 rows set aside for calibration (ill 40, well 40)" in found.data.notes[0]
+    assert (
+        "80 rows set aside as a conformal calibration set (ill 40, well 40)" in found.data.notes[0]
+    )
     assert told["sets"]["rows_needed"] == 19
     assert "Beta(39, 2)" in " ".join(told["sets"]["statements"])
     json.dumps(found.metrics, allow_nan=False)

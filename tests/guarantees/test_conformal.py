@@ -239,7 +239,7 @@ def test_cross_promises_one_minus_two_alpha():
         "at least 90.0 % (1 - 2 alpha, guaranteed), usually about 95.0 % (1 - alpha) or more."
         in text
     )
-    assert "The whole choice was redone without each of the 5 folds, and the 5 models are" in text
+    assert "The whole selection was repeated without each of the 5 folds, and all 5 models" in text
     with pytest.raises(ValueError, match='only for method="split"'):
         coverage.ranges  # noqa: B018
 

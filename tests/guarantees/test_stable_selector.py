@@ -89,7 +89,7 @@ def test_units_do_not_matter():
     ("estimator", "m", "reason"),
     [
         (None, 1, "too few"),
-        (None, 8, "pass, and the rule may let through"),
+        (None, 8, "pass, and the rule may admit"),
         (SparseCenterClassifier(scaling=None), 100, "scaling='spread'"),
         (PanelClassifier(selection="primal-dual", head="lda"), 30, "frequencies are all"),
         (

@@ -253,8 +253,8 @@ def test_the_report_of_a_threshold_says_that_the_model_decides_by_it():
     usual, content = page(make_content(comparison())), make_content(comparison())
     content["model"] |= {"positive": "ill", "threshold": 0.19}
     told = (
-        "The model predicts <bdi>ill</bdi> where its probability for equally frequent classes is "
-        "at least 0.19"
+        "The model predicts <bdi>ill</bdi> where its probability (for equally frequent classes) "
+        "is at least 0.19"
     )
     assert told in page(content) and "equal weight: it decides" not in page(content)
     assert "equal weight: it decides" in usual and "a threshold chosen" not in usual

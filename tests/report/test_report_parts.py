@@ -71,7 +71,7 @@ def test_sites_periods_and_subgroups_have_scores_and_rates(comparison, content):
         assert low < found < high
     page = render(content, NO_PICTURES)
     for words in (
-        "Batches",
+        "Sites or batches",
         "Periods",
         "Subgroups of sex",
         "Lyon",

@@ -38,7 +38,7 @@ __all__ = ["clean", "make_content"]
 _MOST_MISSING = 10
 _OTHER_ROWS = {
     "left_out_batches": "Sites or batches, left out in turn (also when the model was chosen)",
-    "time_order": "Later rows, predicted by earlier ones",
+    "time_order": "Later rows, predicted from earlier ones",
 }
 # Control characters, and those that change the direction of text.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -99,7 +99,7 @@ def make_content(
         "family": describe_family(comparison, choice, model, include_rows),
         "clinical": clinical,
         "further": _further(metrics["model"]),
-        "promises": [line.strip() for line in tell_promises(metrics)],
+        "promises": [_as_sentence(line.strip()) for line in tell_promises(metrics)],
         "by_part": describe_parts(metrics["model"], include_rows),
         "evaluations": describe_evaluations(
             comparison, choice, evaluations, digest, clinical, include_rows
@@ -135,6 +135,11 @@ def clean(value):
     if isinstance(value, (list, tuple)):
         return [clean(one) for one in value]
     return value
+
+
+def _as_sentence(line):
+    line = f"{line[0].upper()}{line[1:]}"
+    return line if line.endswith((".", ":")) else f"{line}."
 
 
 def _baselines(metrics, choice):
@@ -276,8 +281,13 @@ def _further(model):
         )
     if model.get("threshold"):
         told = model["threshold"]
+        who = (
+            "Thresholds that were chosen in the folds find"
+            if "is" in told
+            else "The threshold finds"
+        )
         lines.append(
-            f"The threshold finds {100 * told['sensitivity']:.1f} % of the rows of class "
+            f"{who} {100 * told['sensitivity']:.1f} % of the rows of class "
             f"{told['positive']} ({100 * told['min_sensitivity']:.1f} % were requested), at a "
             f"specificity of {100 * told['specificity']:.1f} %"
             + (SCORES_WITHOUT_CHOICE if model["recommended"] else ".")

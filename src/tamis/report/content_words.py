@@ -28,7 +28,7 @@ SCORES = {
     "mcc": "Matthews correlation",
     "roc_auc": "area under the ROC curve",
 }
-SCORES_WITHOUT_CHOICE = ", on rows that were not used to set it."
+SCORES_WITHOUT_CHOICE = ", on rows that were not used to choose it."
 # Classes that a sentence names.
 _NAMED = 4
 # Classes whose share of found rows is listed.
@@ -200,7 +200,7 @@ def _beside_baseline(baseline, by_cost):
     side = "above" if baseline["difference"] > 0 else "below"
     size = plural(baseline["features_overall"], "feature")
     yield (
-        f"The baseline that compares best, {baseline['title']}, uses {size} and scores {gap} "
+        f"The strongest baseline, {baseline['title']}, uses {size} and scores {gap} "
         f"{side} this model on the same folds (paired difference and its standard error"
         f"{', both deciding by probability' if by_cost else ''})."
     )

@@ -70,8 +70,8 @@ class Prevalence:
             )
         rows = "the data that recalibrated the model" if self.source == "site" else "training"
         return (
-            f"{said}, as in {rows}. Where rows were chosen by class, as in a case-control study, "
-            f"that is not the prevalence of a clinic: {remedy}"
+            f"{said}, as in {rows}. If rows were sampled by class, as in a case-control study, "
+            f"that is not the prevalence in practice: {remedy}"
         )
 
 

@@ -137,8 +137,8 @@
     const yes = se * pi + (1 - sp) * (1 - pi), no = (1 - se) * pi + sp * (1 - pi);
     put("at-ppv", yes > 0 ? se * pi / yes : null);
     put("at-npv", no > 0 ? sp * (1 - pi) / no : null);
-    let text = "Of 1,000 cases, " + Math.round(1000 * pi) + " are of class " + one.label + "; the model names " + Math.round(1000 * yes)
-      + ", and " + Math.round(1000 * se * pi) + " of these are right.";
+    let text = "Of 1,000 cases, " + Math.round(1000 * pi) + " are of class " + one.label + "; the model predicts this class for " + Math.round(1000 * yes)
+      + ", of which " + Math.round(1000 * se * pi) + " are right.";
     let benefit = null;
     if (clinical.is_two_class) {
       benefit = se * pi - (1 - sp) * (1 - pi) * odds;
