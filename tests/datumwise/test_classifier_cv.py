@@ -82,7 +82,7 @@ def test_a_wanted_number_of_features_or_score_picks_the_level(fit):
 
 def test_an_unreachable_wish_warns_and_takes_the_nearest_level(fit):
     X, y = make_data()
-    with pytest.warns(UserWarning, match="No level of the path has a score of 1.5"):
+    with pytest.warns(UserWarning, match="No model of the path has a score of 1.5"):
         best = fit(X, y, min_score=1.5)
     assert best.best_score_ == best.path_["score"].max()
     with pytest.warns(UserWarning, match="asks for more than 0.01 features"):

@@ -165,7 +165,7 @@ def test_ranges_of_percents_are_told_in_percent():
 def test_the_report_says_which_numbers_are_percents():
     fills, weights = dict(_fills(fitted())), _weights(fitted(), ["no", "yes"])
     assert re.fullmatch(r"9[.\d]+ %", fills["SpO2 %"]) and 40 < fills["age"] < 70
-    assert weights["rows"][0][0] == "SpO2 % (a share: 93 % is 0.93)"
+    assert weights["rows"][0][0] == "SpO2 % (a proportion: 93 % is 0.93)"
 
 
 def test_the_terminal_says_that_answers_are_in_percent():

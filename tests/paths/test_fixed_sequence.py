@@ -83,7 +83,7 @@ def test_limits_of_classes_count_one_row_of_the_class_per_group():
     assert_array_equal(groups[well.rows], [0, 1])
     (only,) = make_limits(codes, classes, None, {"well": 0.3}, None, rng)
     assert_array_equal(only.rows, [2, 3, 4])
-    assert str(only) == "miss rate of class 'well' at most 30 %"
+    assert str(only) == "false-negative rate of class 'well' at most 30 %"
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_thousands_and_percent_signs(tmp_path, batches):
     expected = [[1234.5, 0.12], [2e6, 0.075], [17, np.nan], [-3001, 0.3]]
     data = read_table(path, "y")
     assert_array_equal(data.columns.numeric, expected)
-    told = ["v: percents are read as shares, 12% as 0.12"]
+    told = ["v: percentages are read as proportions, 12% as 0.12"]
     assert data.notes[:2] == [*told, "u: separators between thousands are removed"]
     found = [table.numeric for table, _ in read_rows(path, ["u", "v"], chunk_rows=3)]
     assert_array_equal(np.concatenate(found), expected)

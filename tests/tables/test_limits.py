@@ -104,7 +104,7 @@ def test_frames_are_read_in_the_same_way():
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        (["12%", "3%", "4.5 %"] * 8, ["x: percents are read as shares, 12% as 0.12"]),
+        (["12%", "3%", "4.5 %"] * 8, ["x: percentages are read as proportions, 12% as 0.12"]),
         (['"1,200"', '"3,000"', "700"] * 8, ["x: separators between thousands are removed"]),
         (["1.5", "2.5", "x"] + ["3.5"] * 30, []),
     ],

@@ -65,7 +65,7 @@ def test_rows_without_label_are_left_out(tmp_path):
         (["a"] * 20 + ["b"] * 19 + ["rare"], "class rare with 1 row:"),
         (
             ["well"] * 20 + ["ill"] * 19 + ["Wel"],
-            r"class Wel with 1 row \('Wel' may be meant to be 'well', which has 20 rows\)",
+            r"class Wel with 1 row \('Wel' may be a misspelling of 'well', which has 20 rows\)",
         ),
         (np.linspace(0, 1, N), "continuous.*bin it"),
         (range(N), "continuous"),

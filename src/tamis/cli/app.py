@@ -72,7 +72,7 @@ def _run(options):
     except Exception as error:
         if is_about_memory(error):
             return _say(
-                "error: not enough memory. What a run has finished is kept: repeat the command, "
+                "error: not enough memory. Finished work is kept: repeat the command, "
                 "use fewer rows or columns, or tamis fit --stream on with a smaller --max-size.",
                 _FAILED,
             )

@@ -236,7 +236,7 @@ def _read(words, descriptions, folder, force, tell):
         try:
             recorded = folder.recorded
         except InputError as error:
-            tell(f"{error.for_command}; it is decided again whether to stream")
+            tell(f"{error.for_command}; whether to stream is decided again")
     decision = decide(words["data"], options, mode, words["max_size"], recorded)
     if decision.sentence is not None:
         tell(decision.sentence)

@@ -118,9 +118,9 @@ def _show_class(measured):
     rows = [
         ("calibration slope (1 is perfect)", *_estimated(measured["slope"])),
         ("calibration intercept (0 is perfect)", *_estimated(measured["intercept"])),
-        ("  if re-based to the share here", *_estimated(measured["intercept_at_share"])),
+        ("  if re-based to the proportion here", *_estimated(measured["intercept_at_share"])),
         (
-            f"Brier score ({brier['of_share']:.3f} for the share here alone)",
+            f"Brier score ({brier['of_share']:.3f} for the proportion here alone)",
             f"{brier['score']:.3f}",
             _interval(brier["interval_95"]),
         ),

@@ -239,8 +239,8 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
         if self.n_features_to_select is not None and self.min_score is not None:
             raise ValueError(
                 f"n_features_to_select={self.n_features_to_select!r} and "
-                f"min_score={self.min_score!r} were both given. Only one of them can choose the "
-                "level: omit the other."
+                f"min_score={self.min_score!r} were both given. Only one of them can set the "
+                "model size: omit the other."
             )
         if self.n_features_to_select is not None:
             _check_number("n_features_to_select", self.n_features_to_select)
@@ -326,7 +326,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
         if not few.size:
             fewest = int(np.argmin(sizes))
             warnings.warn(
-                f"Every level of the path asks for more than {n_features:g} features on average. "
+                f"Every model of the path asks for more than {n_features:g} features on average. "
                 f"The one with the fewest, {sizes[fewest]:.3g}, is used. Give larger "
                 "cost_weights.",
                 UserWarning,
@@ -342,7 +342,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
         if not good.size:
             best = best_of(np.nan_to_num(scores, nan=-np.inf), sizes)
             warnings.warn(
-                f"No level of the path has a score of {score:g}. The best one, with "
+                f"No model of the path has a score of {score:g}. The best one, with "
                 f"{scores[best]:.3g}, is used. Give smaller cost_weights, or a smaller min_score.",
                 UserWarning,
                 stacklevel=4,

@@ -40,7 +40,7 @@ def refuse_broken_link(path: str | os.PathLike[str]) -> None:
     for one in (Path(path), *Path(path).parents):
         if one.is_symlink() and not one.exists():
             raise InputError(
-                f"{one} is a link to {os.readlink(one)}, which does not exist; mend the link, or "
+                f"{one} is a link to {os.readlink(one)}, which does not exist; fix the link, or "
                 "name another path."
             )
 

@@ -78,11 +78,12 @@ class Limit:
     Attributes
     ----------
     rate : str
-        What is limited: "error rate", or "miss rate of class 'ill'".
+        What is limited: "error rate", or "false-negative rate of class 'ill'".
     most : float
         The limit.
     rows : ndarray of int
-        Calibration rows that count: of one class if it is a miss rate, one per sample group.
+        Calibration rows that count: of one class if it is a false-negative rate, one per sample
+        group.
     """
 
     rate: str
@@ -164,7 +165,7 @@ def make_limits(
     max_error : float or None
         Limit of the error rate.
     max_misses : float, dict or None
-        Limit of the miss rate of each class, or of the classes that a dict names.
+        Limit of the false-negative rate of each class, or of the classes that a dict names.
     groups : ndarray of int of shape (n_rows,) or None
         Sample groups: one random row of each counts.
     rng : numpy.random.Generator
@@ -192,7 +193,7 @@ def make_limits(
             )
         rows = one_row_per_group(np.flatnonzero(codes == names.index(name)), groups, rng)
         most = check_share(f"max_misses of class {name!r}", most)
-        limits.append(Limit(f"miss rate of class {name!r}", most, rows))
+        limits.append(Limit(f"false-negative rate of class {name!r}", most, rows))
     if not limits:
         raise ValueError("Give max_error, max_misses or both: nothing says which errors to limit.")
     return limits

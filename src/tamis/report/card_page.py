@@ -122,12 +122,13 @@ def _decides(card):
     limit = limit_at(model, at, card.prevalence)
     if limit is None:
         return (
-            f"The model decides between {model.classes_.size} classes, which a card does not; its "
-            "balanced accuracy here is of deciding from the share of the class in training on."
+            f"The model decides between {model.classes_.size} classes; a card does not. The "
+            f"balanced accuracy given here is for deciding for {card.positive} when its risk is "
+            "at least its proportion in training."
         )
     risks = card.risk(np.arange(card.largest + 1))
     reached = np.flatnonzero(risks >= limit)
-    points = "no sum of points is as much"
+    points = "more than any sum of points"
     if reached.size:
         points = f"from {reached[0]} points on" if reached[0] else "whatever the points"
     other = 1 - at if model.classes_.size == 2 else at

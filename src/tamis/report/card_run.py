@@ -118,8 +118,8 @@ def find_experiment(table: Table, options: Options, model: TableModel) -> Experi
                 prepared.table, prepared.problem, planned.folds, method, task.levels, place, model
             )
     raise InputError(
-        f"these data and options do not give {model.method} at the level of this model; are they "
-        "the data of its training?"
+        f"these data and options do not lead to {model.method} with the size of this model; are "
+        "they its training data?"
     )
 
 

@@ -310,7 +310,7 @@ def _weights(model, labels):
         labels = labels[1:]
     percents = model.preparation.missing.percents
     names = [
-        f"{name} (a share: 93 % is 0.93)" if name in percents else name
+        f"{name} (a proportion: 93 % is 0.93)" if name in percents else name
         for name in model.preparation.columns
     ]
     return {

@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["asset", "embed", "make_page", "security_policy"]
 
 _SCRIPTS = ("questionnaire.js", "questionnaire_policy.js", "questionnaire_page.js")
-_ALONE = "This page works without a network: answers stay on this device."
+_ALONE = "This page works offline: answers stay on this device."
 _LOGGED = "Answers are written to the log file of the person who started this page."
 
 

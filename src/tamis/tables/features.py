@@ -158,7 +158,9 @@ def decide_kinds(
     if odd:
         notes.append(f"odd words among numbers: {listed(odd)}")
     if "%" in with_signs:
-        notes.append(f"{listed(with_signs['%'])}: percents are read as shares, 12% as 0.12")
+        notes.append(
+            f"{listed(with_signs['%'])}: percentages are read as proportions, 12% as 0.12"
+        )
     if "," in with_signs:
         notes.append(f"{listed(with_signs[','])}: separators between thousands are removed")
     for words, columns in mixed.items():

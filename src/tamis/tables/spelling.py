@@ -63,14 +63,14 @@ def hint_alike(word: str, rows: Mapping[str, int]) -> str:
     Examples
     --------
     >>> hint_alike("Wel", {"Wel": 1, "well": 29, "ill": 30})
-    " ('Wel' may be meant to be 'well', which has 29 rows)"
+    " ('Wel' may be a misspelling of 'well', which has 29 rows)"
     """
     more = [other for other in rows if rows[other] > rows[word]]
     near = [o for o in more if _look_alike(word, o, (rows[word], rows[o]))]
     if not near:
         return ""
     best = max(near, key=lambda other: rows[other])
-    return f" ({word!r} may be meant to be {best!r}, which has {rows[best]:,} rows)"
+    return f" ({word!r} may be a misspelling of {best!r}, which has {rows[best]:,} rows)"
 
 
 def alike_pairs(words: Sequence[str], rows: NDArray[np.integer]) -> list[str]:
