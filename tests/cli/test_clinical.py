@@ -6,7 +6,9 @@ import json
 import numpy as np
 import pytest
 
+from tamis.cli.data import find_words, load
 from tamis.cli.show_clinical import _told
+from tamis.comparison.folder import RunFolder
 from tests.cli.conftest import write_csv
 
 HEADER = ["marker", "age", "sex", "site", "date", "color", "y"]
@@ -187,6 +189,12 @@ def test_the_former_names_of_the_measurement_error_work_with_a_message(data, tam
     old, new = (json.loads(found[1])["model"]["assay"] for found in (by_old_name, by_new_name))
     assert old == new and old["features"]
     assert "--assay-error" in (shown := tamis("fit", "--help")[1]) and "assay-cv" not in shown
+
+
+def test_a_run_made_with_the_former_name_keeps_its_measurement_error(run):
+    words = find_words(RunFolder(run[0]))
+    words["assay_cv"] = words.pop("assay_error")
+    assert load(words).options.assay_error == 0.2
 
 
 @pytest.mark.parametrize(

@@ -268,7 +268,7 @@ def test_shuffled_labels_give_no_score(run):
 def test_other_data_are_refused(run):
     data, options, comparison = run
     model = replace(comparison.table_model(comparison.find("centers", 3)), level=0.123)
-    with pytest.raises(InputError, match="data of its training"):
+    with pytest.raises(InputError, match="are they its training data"):
         find_experiment(data, options, model)
 
 

@@ -3,11 +3,8 @@
 import argparse
 import re
 
-from tamis.cli.printing import say
-
 __all__ = [
     "Append",
-    "Renamed",
     "costs",
     "fraction",
     "integer",
@@ -27,15 +24,6 @@ class Append(argparse.Action):
     def __call__(self, parser, options, values, option=None):
         """Add `values` to those of earlier uses of the option."""
         setattr(options, self.dest, (*getattr(options, self.dest), *values))
-
-
-class Renamed(argparse.Action):
-    """Accept the former name of an option, with a message; `const` is its new name."""
-
-    def __call__(self, parser, options, values, option=None):
-        """Store the value under the new name."""
-        say(f"{option} is now called {self.const}; the old name will not work in the next release")
-        setattr(options, self.dest, values)
 
 
 def names(text):

@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 
 from tamis.cli import argument_types
-from tamis.cli.reading_options import add_prevalence
+from tamis.cli.reading_options import Renamed, add_prevalence
 
 __all__ = ["add_ask", "add_conversation", "add_refer"]
 
@@ -52,7 +52,7 @@ def add_refer(parser, help):
     parser.add_argument("--refer", metavar="P", help=help, **kind)
     parser.add_argument(
         "--reject",
-        action=argument_types.Renamed,
+        action=Renamed,
         const="--refer",
         default=argparse.SUPPRESS,
         help=argparse.SUPPRESS,

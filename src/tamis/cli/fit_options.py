@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 
 from tamis.cli import argument_types
-from tamis.cli.reading_options import DATA, SEED, add_guard, add_reading
+from tamis.cli.reading_options import DATA, SEED, Renamed, add_guard, add_reading
 
 __all__ = ["ABOUT", "METHODS", "add_clinical", "add_fit", "add_no_report"]
 
@@ -260,7 +260,7 @@ def add_clinical(parser):
     group.add_argument(
         "--assay-cv",
         dest="assay_error",
-        action=argument_types.Renamed,
+        action=Renamed,
         const="--assay-error",
         type=argument_types.share,
         help=argparse.SUPPRESS,
