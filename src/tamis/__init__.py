@@ -1,4 +1,4 @@
-"""tamis: the fewest features that classify your data.
+"""tamis: few features that classify your data.
 
 Public names are loaded on first use, so ``import tamis`` stays quick.
 """

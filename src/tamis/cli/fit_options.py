@@ -189,7 +189,11 @@ def add_fit(commands, command):
         help="start no new work after S seconds",
     )
     work.add_argument(
-        "--n-jobs", type=int, default=-1, metavar="N", help="processes (default: all cores)"
+        "--n-jobs",
+        type=int,
+        default=-1,
+        metavar="N",
+        help="number of processes (default: all cores)",
     )
     work.add_argument(
         "--seed", type=partial(argument_types.integer, 0), default=0, metavar="N", help=SEED

@@ -13,7 +13,7 @@ from tamis.cli.reading_options import DATA, SEED, add_guard, add_prevalence, add
 __all__ = ["make_parser"]
 
 _RUN = "folder of a run, or a model file"
-_PRIORS = "the same as --prevalence A=0.1,B=0.9 --relabel; names every class"
+_PRIORS = "the same as --prevalence A=0.1,B=0.9 --relabel; every class must be named"
 _RELABEL = "decide the labels, too, by the class frequencies of --prevalence"
 
 
@@ -29,7 +29,7 @@ def make_parser():
     """Return the parser of `tamis`."""
     parser = _Parser(
         prog="tamis",
-        description="Find the fewest features that classify your data.",
+        description="Find a small set of features that classifies your data.",
         epilog="To see an example, run tamis fit without DATA: it uses an embedded data set.",
         allow_abbrev=False,
     )
@@ -141,8 +141,7 @@ def _add_evaluate(commands):
     )
     add_prevalence(
         parser,
-        default="training; here: as in DATA",
-        labels="; labels do not change without --relabel",
+        labels="; here: as in DATA; labels do not change without --relabel",
     )
     _add_relabel(parser)
     parser.add_argument(
