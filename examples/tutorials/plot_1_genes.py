@@ -49,12 +49,12 @@ comparison
 honest = comparison.honest_score
 print(f"{comparison.choice.method}, {comparison.choice.n_features:.0f} genes")
 print(f"balanced accuracy {honest.score:.2f}, 95 % interval {honest.low:.2f} to {honest.high:.2f}")
-comparison.features[["feature", "speaks_for", "stability", "q"]].round(3)
+comparison.features[["feature", "stands_out", "stability", "q"]].round(3)
 
 # %%
 # We made the data, so we know that every gene beyond g6 is noise. With 20,000 genes and 100
-# people, chance offers some that seem to help. A low ``stability`` (proportion of folds) and a
-# large ``q`` are warnings; a guarantee follows below.
+# people, chance offers some that seem to help. A low ``stability`` (proportion of folds)
+# and a large ``q`` are warnings; a guarantee follows below.
 #
 # The curves show how little is at stake: differences between sizes are about as large as the
 # standard errors.

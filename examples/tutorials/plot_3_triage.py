@@ -91,8 +91,8 @@ _ = ax.set(xlabel="minutes per visit", ylabel="accuracy on new visits")
 # %%
 # A guarantee before it is used
 # -----------------------------
-# ``calibrate`` sets a conformal calibration set aside and returns the model with the fewest
-# questions for which this set guarantees a low error rate, or none.
+# ``calibrate`` sets rows aside and returns the model with the fewest questions whose errors are
+# shown to be rare on them, or none.
 
 guaranteed = DatumWiseClassifier(n_trees=20, n_sets=20, random_state=0).calibrate(
     visits, outcome, max_error=0.15, levels=4

@@ -4,8 +4,8 @@ Would a clinician use it? Calibration, net benefit, probabilities
 
 A good accuracy is not enough for decisions about people. Reviewers ask whether the probabilities
 are right (calibration), whether acting on them does more good than harm (a decision curve), and
-how well they separate the classes. All three pictures use selection-corrected (honest)
-predictions: each row was predicted by a model that was chosen and trained without it.
+how well they separate the classes. All three pictures use selection-corrected ("honest")
+predictions: each row was predicted by models, and by a choice of models, that had not seen it.
 """
 
 import matplotlib.pyplot as plt

@@ -265,7 +265,7 @@ def test_words_speak_for_their_class_where_there_are_many(tamis, tmp_path):
     data = write_csv(tmp_path / "text.csv", ["text", "y"], rows)
     code, out, err = tamis("fit", data, *QUICK, "--text", "text")
     assert code == 0, err
-    assert "speaks for" in out
+    assert "stands out" in out
     line = next(line for line in out.splitlines() if "sportword" in line)
     assert line.endswith("high in sport")
 

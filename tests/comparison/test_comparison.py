@@ -233,7 +233,9 @@ def test_the_final_model_is_the_model_of_the_folds_without_what_it_can_spare(nam
     np.testing.assert_allclose(found, expected, atol=1e-9)
     if name in ("centers", "medians", "landmarks"):
         assert len(model.preparation.required) == comparison.results[0].levels[at]
-    assert {"rank", "feature", "stability", "p", "q", "substitutes"} <= set(records[0])
+    assert {"rank", "feature", "stability", "p", "q", "stands_out", "substitutes"} <= set(
+        records[0]
+    )
     assert importance_of(records[0])[0] == find_method(name).importance_name
     gains = [importance_of(record)[1] for record in records]
     assert gains == sorted(gains, reverse=True)

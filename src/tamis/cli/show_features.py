@@ -48,7 +48,7 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True):
     tested = any(record["adjusted_p"] is not None for record in records)
     header = ["feature", importance_of(records[0])[0].replace("_", " ")]
     header += ["reselected", "or correlated"] if halves else ["proportion of folds"]
-    header += ["adjusted p" if tested else "q", *(shown or ["speaks for"])]
+    header += ["adjusted p" if tested else "q", *(shown or ["stands out"])]
     n_numbers = len(header) - 1 - len(shown or [1])
     rows = []
     for record in records[:limit]:
@@ -63,7 +63,7 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True):
         if shown:
             row += [f"{centers[c]:.4g}" if is_single else "" for c in shown]
         else:
-            row.append(record["speaks_for"])
+            row.append(record["stands_out"])
         rows.append(row)
         if shown and not is_single:
             rows += _category_rows(centers, shown, n_numbers)

@@ -27,7 +27,7 @@ def class_centers(part, features, has_medians):
     -------
     told : dict of int to dict
         By feature: "centers" (by class a number, or a dict from categories to shares) and
-        "speaks_for".
+        "stands_out".
     """
     problem = replace(part.problem, encoded=part.preparation.pool(part.problem.encoded))
     sources, names = problem.preparation.sources, problem.preparation.columns
@@ -44,7 +44,7 @@ def class_centers(part, features, has_medians):
         parts = _part_names([names[j] for j in columns], [sources[j] for j in columns], categories)
         told[feature] = {
             "centers": _tell_centers(problem.classes, centers[:, mine], parts),
-            "speaks_for": _speaks_for(problem.classes, centers[:, mine], parts),
+            "stands_out": _stands_out(problem.classes, centers[:, mine], parts),
         }
     return told
 
@@ -100,7 +100,7 @@ def _tell_centers(classes, centers, parts):
     return by_class
 
 
-def _speaks_for(classes, centers, parts):
+def _stands_out(classes, centers, parts):
     """The class whose centers are furthest from the mean of all, and on which side."""
     away = np.nan_to_num(centers - np.nanmean(centers, axis=0))
     c, column = np.unravel_index(np.abs(away).argmax(), away.shape)

@@ -123,7 +123,7 @@ def outline_features(comparison, choice, trained):
             "source": ";".join(dict.fromkeys(sources[j] for j in columns)),
             result.method.importance_name: float(gain),
             "centers": {},
-            "speaks_for": "",
+            "stands_out": "",
             "stability": float(result.selected[place, feature]),
             "frequency": None,
             "frequency_with_substitutes": None,
@@ -164,7 +164,7 @@ def describe_features(comparison, choice, trained, failed):
     records : list of dict
         One per feature, best first: "rank", "feature", "source", its importance (see
         `tamis.comparison.importance`), "centers" (by class a number, or a dict from categories to
-        proportions), "speaks_for", "stability" (proportion of folds), "frequency" and
+        proportions), "stands_out", "stability" (proportion of folds), "frequency" and
         "frequency_with_substitutes" (proportions of half-samples), "p", "q", "adjusted_p"
         (Westfall-Young), "substitutes", "interchangeable",
         "loss_if_replaced" and "kept"; None where a number is not known.

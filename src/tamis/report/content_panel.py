@@ -25,7 +25,7 @@ _MOST_CORRELATED = 12
 _RANGE = (1.0, 99.0)
 # Columns of the table that every record has; others are shown if there are any.
 _USUAL = {
-    *("rank", "feature", "source", "centers", "speaks_for", "stability", "p", "q"),
+    *("rank", "feature", "source", "centers", "stands_out", "stability", "p", "q"),
     *("substitutes", "kept", "tells_batch", *IMPORTANCES),
 }
 _TITLES = {
@@ -88,7 +88,7 @@ def describe_panel(
                 "importance": importance_of(record)[1],
                 "share": record["stability"],
                 "q": record["q"],
-                "speaks_for": record["speaks_for"],
+                "stands_out": record["stands_out"],
                 "substitutes": record["substitutes"],
                 "kept": record["kept"],
                 "tells_batch": record.get("tells_batch", False),
