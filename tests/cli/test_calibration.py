@@ -160,7 +160,7 @@ def test_limited_errors(fit, tamis, tmp_path):
     )
     first = out[out.index("Fewest questions:") :].split("\n")[1]
     assert first.startswith("  Error rate at most 20 %, with 95 % confidence")
-    assert re.search(r"this takes [\d.]+ questions per row on average \(95 % interval: ", out)
+    assert re.search(r"it asks [\d.]+ questions per row on average \(95 % interval: ", out)
     assert "datum-wise" in out
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["model"]["method"] == "datum-wise"

@@ -436,5 +436,5 @@ def test_classes_may_have_any_name():
 
 def test_costs_and_a_minimal_sensitivity_contradict_each_other():
     X, y = signal(60)
-    with pytest.raises(ValueError, match="both say how to decide"):
+    with pytest.raises(ValueError, match="both set how to decide"):
         compare(X, y, misclassification={(1, 0): 2}, positive=1, min_sensitivity=0.9, **FAST)

@@ -182,7 +182,7 @@ def test_copies_that_differ_in_the_seventh_digit_give_no_honest_score_of_one():
     "groups, message",
     [
         (None, "its 30 rows are duplicates of one row.*merge it with another class.*keep"),
-        (np.where(np.arange(60) % 2, 0, np.arange(60)), "its 30 rows are of one sample group"),
+        (np.where(np.arange(60) % 2, 0, np.arange(60)), "its 30 rows belong to one sample group"),
     ],
 )
 def test_a_class_of_a_single_sample_is_refused_with_the_reason(groups, message):

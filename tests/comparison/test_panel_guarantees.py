@@ -247,4 +247,4 @@ def test_a_panel_of_rare_words_has_no_swaps_but_says_why():
     X[:, 0] = y
     records, told = described(make(X, y), "panel", 1)
     assert list(records) == ["x0"]
-    assert told["alternatives"]["reason"].startswith("rare words are chosen along a path")
+    assert told["alternatives"]["reason"].startswith("rare words are selected along a path")

@@ -445,5 +445,5 @@ def test_promises_of_calibration_rows_are_on_the_page():
     X = rng.normal(size=(240, 4)) + y[:, None]
     found = compare(X, y, methods=["centers", "most-frequent"], cv=3, calibration_share=0.4)
     promises = make_content(found)["promises"]
-    assert any("prediction sets" in line for line in promises)
+    assert any("Prediction sets" in line for line in promises)
     assert promises[0] in found.to_html()
