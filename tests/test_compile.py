@@ -59,9 +59,24 @@ def add_two(x):
     return add_one(add_one(x))
 
 
+@compiled
+def copy(x):
+    return x.copy()  # an attribute of the kernel's own name
+
+
+@compiled
+def factorial(n):
+    return n * factorial(n - 1) if n > 1 else 1
+
+
 def test_a_kernel_may_call_another_that_was_not_called_before():
     assert add_two(1) == 3
     assert add_two.py_func(1) == 3
+
+
+def test_a_kernel_may_call_itself_or_a_method_of_its_name():
+    assert factorial(5) == 120
+    assert_array_equal(copy(np.arange(3)), [0, 1, 2])
 
 
 def test_small_work_is_serial_and_large_work_threaded(monkeypatch):

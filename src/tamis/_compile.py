@@ -29,7 +29,9 @@ WORTH_COMPILING = 1 << 17
 _WORTH_THREADS = 2_000_000
 
 _thread_owner = {"pid": None}
-_lock = threading.RLock()
+_lock = threading.Lock()
+# Dispatchers, before the kernels that they call have theirs: kernels may call each other.
+_in_the_making: dict = {}
 
 
 def prange(*limits):
@@ -51,27 +53,32 @@ class Kernel:
 
     @property
     def dispatcher(self):
-        """What numba makes of the function; kernels that it calls are made first."""
-        with _lock:
-            if self._dispatcher is None:
-                self._dispatcher = self._make()
+        """What numba makes of the function, and of the kernels that it calls."""
+        if self._dispatcher is None:
+            with _lock:
+                if self not in _in_the_making:
+                    self._make()
         return self._dispatcher
 
     def _make(self):
         import numba
 
+        options = {"nogil": True, "parallel": True} if self.parallel else {"nogil": True}
+        try:
+            dispatcher = numba.njit(cache=True, **options)(self.py_func)
+        except RuntimeError:  # numba: "no locator available"
+            dispatcher = numba.njit(**options)(self.py_func)
+        _in_the_making[self] = dispatcher
         values = self.py_func.__globals__
         for name in _names(self.py_func.__code__):
             value = values.get(name)
             if isinstance(value, Kernel):
-                values[name] = value.dispatcher
+                if value not in _in_the_making:
+                    value._make()
+                values[name] = _in_the_making[value]
             elif value is prange:
                 values[name] = numba.prange
-        options = {"nogil": True, "parallel": True} if self.parallel else {"nogil": True}
-        try:
-            return numba.njit(cache=True, **options)(self.py_func)
-        except RuntimeError:  # numba: "no locator available"
-            return numba.njit(**options)(self.py_func)
+        self._dispatcher = dispatcher
 
 
 def _names(code):
