@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from tamis.comparison.streaming import Streamed
 
 __all__ = ["Callback", "Start", "compare", "compare_table"]
+
+# Of checkpoints: 2 since linear and kernel panels are methods of their own.
+_FORMAT = 2
 
 
 def compare(
@@ -79,6 +83,7 @@ def compare(
     vectorizer: str = "counts",
     ngrams: tuple[int, int] = (1, 1),
     allow_baselines: bool = False,
+    readable: bool = False,
     checkpoints: str | PathLike | None = None,
     force: bool = False,
     max_seconds: float | None = None,
@@ -162,6 +167,9 @@ def compare(
         Shortest and longest sequence of words to count.
     allow_baselines : bool
         Whether sparse baselines (l1, relaxed l1, elimination) may be recommended.
+    readable : bool
+        Whether only models may be recommended that can be explained, asked, turned into a points
+        card and exported to SQL. Other methods are not run.
     checkpoints : str or path-like or None
         Folder for finished tasks: an interrupted comparison resumes when it is repeated.
     force : bool
@@ -234,6 +242,7 @@ def compare(
             vectorizer=vectorizer,
             ngrams=ngrams,
             allow_baselines=bool(allow_baselines),
+            readable=bool(readable),
             seed=as_seed(random_state),
             misclassification=dict(misclassification or {}),
             learning_curve=bool(learning_curve),
@@ -329,6 +338,8 @@ def compare_table(
         planned, left_out = drop_slow(planned, problem, options.named, notes, needed)
     store = None
     if checkpoints is not None:
+        if only_finished:
+            _require_format(checkpoints)
         store = _open_store(checkpoints, problem, options, planned.settings, force, callbacks)
     if callbacks:
         seconds = {name: estimate_seconds(problem, name) for name in planned.settings.methods}
@@ -374,6 +385,20 @@ def _count_jobs(n_jobs):
     return joblib.cpu_count() if n_jobs == -1 else n_jobs
 
 
+def _require_format(folder):
+    """Raise InputError for checkpoints of another format, which must not be discarded here."""
+    path = Path(folder) / "manifest.json"
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if isinstance(known, dict) and known.get("format") != _FORMAT:
+        raise InputError(
+            f"{folder} holds checkpoints of another version of tamis, which cannot be used; "
+            "repeat tamis fit."
+        )
+
+
 def _open_store(folder, problem, options, settings, force, callbacks):
     """The checkpoints of this comparison."""
 
@@ -383,6 +408,7 @@ def _open_store(folder, problem, options, settings, force, callbacks):
 
     words = options.words | {"folds": settings.n_folds, "repeats": settings.n_repeats}
     manifest = {
+        "format": _FORMAT,
         "data": problem.digest(),
         "options": json.loads(json.dumps(words, default=str)),
         "versions": versions(),

@@ -15,7 +15,8 @@ that have rows of class c (accuracy: :math:`(U + 2)^{-2}`). Candidate a is *good
 
 .. math:: D_a \le \max\big(\sqrt{V_a + V_0}, \text{tolerance}\big),
 
-and the rule selects the sparsest of these, ties by score. The tolerance makes the rule useful for
+and the rule selects the sparsest of these; of several, those that are preferred because they can
+be read; and of these the one with the best score. The tolerance makes the rule useful for
 many rows, where every difference is significant. Scores that are not means over rows (F1, Matthews
 correlation, area under the curve) take :math:`V_a` from the covariance of bootstrap draws.
 
@@ -61,6 +62,7 @@ def choose(
     *,
     tolerance: float = TOLERANCE,
     allowed: NDArray[np.bool_] | None = None,
+    preferred: NDArray[np.bool_] | None = None,
 ) -> tuple[int, int]:
     """Index of the sparsest candidate that is good enough.
 
@@ -77,6 +79,8 @@ def choose(
     allowed : ndarray of bool of shape (n_candidates,) or None
         Candidates that may be chosen; the others only set the standard. If none of the allowed is
         good enough, the best of the allowed sets it.
+    preferred : ndarray of bool of shape (n_candidates,) or None
+        Candidates that are chosen before others that are as sparse, whatever their scores.
 
     Returns
     -------
@@ -93,6 +97,8 @@ def choose(
         enough &= allowed
     sizes = np.where(enough, sparsity, np.inf)
     fewest = sizes <= sizes.min() + 1e-9
+    if preferred is not None and (fewest & preferred).any():
+        fewest &= preferred
     return int(np.argmax(np.where(fewest, scores, -np.inf))), best
 
 
@@ -104,6 +110,7 @@ def choose_drawn(
     *,
     tolerance: float = TOLERANCE,
     allowed: NDArray[np.bool_],
+    preferred: NDArray[np.bool_] | None = None,
 ) -> list[tuple[int, int]]:
     """`choose` again for each of several draws of the rows.
 
@@ -114,7 +121,7 @@ def choose_drawn(
     ----------
     draws : ndarray of shape (n_draws, n_rows)
         How often each row was drawn.
-    scores, sparsity, errors, tolerance, allowed
+    scores, sparsity, errors, tolerance, allowed, preferred
         As in `choose`; scores and errors are those of all rows.
 
     Returns
@@ -127,10 +134,18 @@ def choose_drawn(
     near = np.flatnonzero((scores >= scores[best] - behind) | (ours >= ours.max() - behind))
     few = replace(errors, right=np.ascontiguousarray(errors.right[near]))
     sparsity, allowed = sparsity[near], allowed[near]
+    preferred = None if preferred is None else preferred[near]
     chosen = []
     for row in draws:
         drawn = few.drawn(row)
-        one, other = choose(drawn.scores(), sparsity, drawn, tolerance=tolerance, allowed=allowed)
+        one, other = choose(
+            drawn.scores(),
+            sparsity,
+            drawn,
+            tolerance=tolerance,
+            allowed=allowed,
+            preferred=preferred,
+        )
         chosen.append((int(near[one]), int(near[other])))
     return chosen
 
