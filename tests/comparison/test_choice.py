@@ -15,13 +15,13 @@ from tests.oracles import comparison as oracle
 from tests.oracles import rule
 
 
-def given(codes, right, sizes, name="a", is_baseline=False):
+def given(codes, right, sizes, name="a", is_baseline=False, is_readable=True):
     """A result whose levels are right on the given rows: (n_levels, n_rows)."""
     labels = np.where(right, codes, 1 - codes)[:, None]
     p = np.stack([1 - labels, labels], axis=-1) * 0.6 + 0.2
     sizes = np.array(sizes, dtype=float)
     result = MethodResult(
-        SimpleNamespace(name=name, is_baseline=is_baseline),
+        SimpleNamespace(name=name, is_baseline=is_baseline, is_readable=is_readable),
         tuple(sizes.tolist()),
         p.astype(np.float32),
         np.zeros((len(sizes), 3)),
@@ -65,6 +65,31 @@ def test_a_baseline_out_of_reach_leaves_the_best_of_ours_as_the_standard():
     assert candidates.choice().place == 0  # as good as the nine features, within the tolerance
     behind = candidates.behind(candidates.place("a", 0), candidates.place("b", 0))
     assert_allclose(behind.difference, 0.41)
+
+
+def test_of_models_with_as_many_features_one_that_can_be_read_is_chosen():
+    codes = np.arange(100) % 2
+    right = np.ones((3, 100), dtype=bool)
+    right[0, :40], right[1, 0] = False, False
+    better = np.ones((2, 100), dtype=bool)
+    better[0, :40] = False
+    plain = given(codes, right, [1, 3, 4], "plain")
+    dark = given(codes, better, [1, 3], "dark", is_readable=False)
+    candidates = Candidates([plain, dark], codes, 2, scoring="balanced_accuracy")
+    found = candidates.choice()
+    assert (found.method, found.n_features) == ("plain", 3)  # although dark is better
+    assert candidates.choose()[1] == candidates.place("dark", 1)  # which sets the standard
+    assert candidates.choose_all(np.ones((2, 100))) == [candidates.choose()] * 2
+
+    sparser = given(codes, better, [1, 2], "dark", is_readable=False)
+    candidates = Candidates([plain, sparser], codes, 2, scoring="balanced_accuracy")
+    assert candidates.choice().method == "dark"
+    worse = right.copy()
+    worse[1, :20] = False  # not good enough
+    candidates = Candidates(
+        [given(codes, worse, [1, 3, 4], "plain"), dark], codes, 2, scoring="balanced_accuracy"
+    )
+    assert candidates.choice().method == "dark"
 
 
 def test_the_honest_score_is_that_of_the_slow_bootstrap():

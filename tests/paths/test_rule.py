@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tamis.paths.rule import Counted, Drawn, choose, smoothing
+from tamis.paths.rule import Counted, Drawn, choose, choose_drawn, smoothing
 from tests.oracles import rule as oracle
 
 
@@ -77,6 +77,31 @@ def test_the_choice_is_the_sparsest_that_is_good_enough(seed, tolerance):
     found = choose(scores, sizes, errors, tolerance=tolerance, allowed=allowed)
     expected = oracle.choose(scores, sizes, lambda b, a: errors.against(b)[a], tolerance, allowed)
     assert found == expected
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_preferred_candidates_win_over_others_that_are_as_sparse(seed):
+    right, codes, groups, weight = make(seed, n_candidates=12)
+    rng = np.random.default_rng(seed)
+    sizes, preferred = rng.integers(1, 4, size=12).astype(float), rng.random(12) < 0.4
+    errors = Counted.of(right, codes, balanced=True, groups=groups, weight=weight)
+    scores = errors.scores()
+    found, best = choose(scores, sizes, errors, tolerance=0.2, preferred=preferred)
+    every = np.ones(12, dtype=bool)
+    # The oracle knows sizes alone: a preferred candidate is a little smaller than it is.
+    expected = oracle.choose(
+        scores, sizes - 0.5 * preferred, lambda b, a: errors.against(b)[a], 0.2, every
+    )
+    assert found == expected[0]
+    assert (found, best) == choose_drawn(
+        np.ones((1, codes.size)),
+        scores,
+        sizes,
+        errors,
+        tolerance=0.2,
+        allowed=every,
+        preferred=preferred,
+    )[0]
 
 
 def test_a_perfect_score_is_not_infinitely_certain():

@@ -63,8 +63,8 @@ def _run(options):
         from tamis.cli.offers import offer_readable
 
         _say(f"error: {error.for_command}", _WRONG)
-        for line in offer_readable(options):
-            _say(line, _WRONG)
+        with contextlib.suppress(OSError):
+            print_lines(offer_readable(options), sys.stderr)
         return _WRONG
     except InputError as error:
         return _say(f"error: {error.for_command}", _WRONG)

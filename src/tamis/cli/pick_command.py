@@ -5,8 +5,7 @@ from tamis.cli.fit_command import compare_again, conclude
 from tamis.comparison.baselines import BASELINES
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
-from tamis.comparison.picking import complete
-from tamis.comparison.readable import find_readable
+from tamis.comparison.picking import complete, pick_choice
 from tamis.models.files import refuse_broken_link
 from tamis.tables.errors import InputError
 
@@ -35,21 +34,20 @@ def run(options):
             f"--method {options.method} is a baseline in this run; repeat tamis fit with "
             "--allow-baselines to use its models."
         )
-    method, n_features = options.method, options.n_features
-    if options.readable:
-        comparison = compare_again(source, words)
-        choice = find_readable(comparison, method, n_features)
-        method, n_features = choice.method, choice.n_features
-    elif method is None or n_features is None:
+    own = None
+    if not options.readable and (options.method is None or options.n_features is None):
         model = source.read_json("metrics.json")["model"]
         size = model["features_per_sample" if model["asks"] else "features_overall"]
-        method, n_features = complete(method, n_features, (model["method"], size))
-    if not options.readable:
-        comparison = compare_again(source, words)
-    if options.without:
-        comparison = comparison.excluding(method, options.without)
-    if options.without or not options.readable:
-        choice = comparison.find(method, n_features)
+        own = model["method"], size
+        complete(options.method, options.n_features, own)  # before the data are read
+    comparison, choice = pick_choice(
+        compare_again(source, words),
+        options.method,
+        options.n_features,
+        options.without,
+        options.readable,
+        own,
+    )
     target.check()
     is_done = conclude(
         comparison, choice, target, options, run=str(source.path), about=source.about

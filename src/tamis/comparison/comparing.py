@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -18,16 +16,15 @@ from numpy.typing import ArrayLike
 from tamis.comparison.attempts import attempt
 from tamis.comparison.baselines import estimate_seconds
 from tamis.comparison.callbacks import Callback, Start
+from tamis.comparison.checkpoints import open_store
 from tamis.comparison.checks import check_model, check_result
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.error_costs import cost_matrix
-from tamis.comparison.metrics import versions
 from tamis.comparison.options import Options, make_settings
 from tamis.comparison.parameters import PARAMETERS, name_parameters
 from tamis.comparison.prepare import prepare, set_aside
 from tamis.comparison.promises import ASKING, check_promises
 from tamis.comparison.run import drop_slow, plan, run
-from tamis.comparison.store import ManifestMismatch, Store
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.seeds import as_seed
 from tamis.tables.errors import InputError, in_python
@@ -38,9 +35,6 @@ if TYPE_CHECKING:
     from tamis.comparison.streaming import Streamed
 
 __all__ = ["Callback", "Start", "compare", "compare_table"]
-
-# Of checkpoints: 2 since linear and kernel panels are methods of their own.
-_FORMAT = 2
 
 
 def compare(
@@ -338,9 +332,15 @@ def compare_table(
         planned, left_out = drop_slow(planned, problem, options.named, notes, needed)
     store = None
     if checkpoints is not None:
-        if only_finished:
-            _require_format(checkpoints)
-        store = _open_store(checkpoints, problem, options, planned.settings, force, callbacks)
+        store = open_store(
+            checkpoints,
+            problem,
+            options,
+            planned.settings,
+            force=force,
+            only_finished=only_finished,
+            callbacks=callbacks,
+        )
     if callbacks:
         seconds = {name: estimate_seconds(problem, name) for name in planned.settings.methods}
         was_cleared = store is not None and store.was_cleared
@@ -383,40 +383,3 @@ def _count_jobs(n_jobs):
         raise InputError(f"--n-jobs {n_jobs}: expected 1 or more, or -1 for all cores.")
     # Cores that this process may use: containers and batch systems may allow fewer than exist.
     return joblib.cpu_count() if n_jobs == -1 else n_jobs
-
-
-def _require_format(folder):
-    """Raise InputError for checkpoints of another format, which must not be discarded here."""
-    path = Path(folder) / "manifest.json"
-    try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return
-    if isinstance(known, dict) and known.get("format") != _FORMAT:
-        raise InputError(
-            f"{folder} holds checkpoints of another version of tamis, which cannot be used; "
-            "repeat tamis fit."
-        )
-
-
-def _open_store(folder, problem, options, settings, force, callbacks):
-    """The checkpoints of this comparison."""
-
-    def tell(message):
-        for callback in callbacks:
-            callback.on_message(message)
-
-    words = options.words | {"folds": settings.n_folds, "repeats": settings.n_repeats}
-    manifest = {
-        "format": _FORMAT,
-        "data": problem.digest(),
-        "options": json.loads(json.dumps(words, default=str)),
-        "versions": versions(),
-    }
-    try:
-        return Store(folder, manifest, force, tell=tell)
-    except ManifestMismatch as error:
-        raise InputError(
-            f"{folder} holds results of a different comparison ({error}). Use another folder, or "
-            "--force to discard them."
-        ) from error

@@ -23,11 +23,10 @@ from tamis.comparison.held_out import HeldOut
 from tamis.comparison.metrics import kept_alone, summarise, tabulate_paths
 from tamis.comparison.notebook import notebook_view
 from tamis.comparison.options import Settings
-from tamis.comparison.picking import complete, find_choice
+from tamis.comparison.picking import find_choice, pick_choice
 from tamis.comparison.predictions import tabulate
 from tamis.comparison.problem import Problem
 from tamis.comparison.promises import ASKING
-from tamis.comparison.readable import find_readable
 from tamis.comparison.restricted import exclude_features
 from tamis.comparison.results import MethodResult
 from tamis.paths.folds import Fold
@@ -281,19 +280,7 @@ class Comparison:
         -------
         model : TableClassifier
         """
-        if readable:
-            choice = find_readable(self, method, n_features)
-            if not without:
-                return TableClassifier.from_model(self.table_model(choice))
-            method, n_features = choice.method, choice.n_features
-        if method is None or n_features is None:
-            result, place = self.result(self.final_choice.method), self.final_choice.place
-            assert result is not None
-            sizes = result.per_sample if result.method.asks else result.overall
-            own = result.method.name, float(sizes[place])
-            method, n_features = complete(method, n_features, own)
-        found = self.excluding(method, without) if without else self
-        choice = found.find(method, n_features)
+        found, choice = pick_choice(self, method, n_features, without, readable)
         return TableClassifier.from_model(found.table_model(choice))
 
     def excluding(self, method: str, without: Sequence[str]) -> Comparison:

@@ -60,7 +60,7 @@ def check_promises(options: Options) -> None:
         )
     if limits and options.readable:
         raise InputError(
-            f"{words[0]} tests {ASKING} models, which --readable does not allow; give one of them."
+            f"{words[0]} needs {ASKING} models, which --readable does not allow; give one of them."
         )
     if options.confidence is not None and options.min_sensitivity == 1:
         raise InputError(

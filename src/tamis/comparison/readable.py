@@ -53,10 +53,11 @@ def find_readable(
             allowed &= np.concatenate([r.overall for r in candidates.results]) <= n_features
     if not allowed.any():
         able = [r.method.name for r in comparison.results if _can_be_taken(r.method)]
-        which = "" if n_features is None else f" with at most {n_features:.3g} features"
+        told = "no model" if method is None else f"no model of {method}"
+        told += "" if n_features is None else f" with at most {n_features:.3g} features"
         raise InputError(
-            f"--readable: {'no method' if method is None else method} of this run has a model "
-            f"that can be read{which}; finished methods that have: {', '.join(able) or 'none'}."
+            f"--readable: {told} in this run can be read; finished methods whose models can: "
+            f"{', '.join(able) or 'none'}."
         )
     assert candidates is not None
     return candidates.choice(allowed)

@@ -61,7 +61,7 @@ class PanelClassifier(FittedPanel):
         classification (Gaussian bumps around training rows). "linear" takes the one of the first
         two with the least log loss in the outer folds. "auto" does, too, unless the loss of the
         kernel, which cannot be read, is smaller by more than one standard error and by more than
-        0.02.
+        0.03.
     alpha : float, default=3.0
         Ridge of the forward steps, for standardised features.
     n_screened : int, default=100

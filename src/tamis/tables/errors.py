@@ -68,7 +68,15 @@ class NotEnoughMemory(Failure, MemoryError):
 
 
 class NotReadable(InputError):
-    """A model that cannot be explained, asked, turned into a card, or exported as a formula."""
+    """A model that cannot be explained, asked, turned into a card, or exported as a formula.
+
+    In Python the message says how to get one that can; the command offers one by its name.
+    """
+
+    def __init__(self, message: object):
+        super().__init__(message)
+        advice = "Pick a model that can: comparison.pick(readable=True), or tamis pick --readable."
+        self.args = (f"{self} {advice}",)
 
 
 class EmptyTableError(InputError):
