@@ -15,13 +15,15 @@ from tests.oracles import comparison as oracle
 from tests.oracles import rule
 
 
-def given(codes, right, sizes, name="a", is_baseline=False, is_readable=True):
+def given(codes, right, sizes, name="a", is_baseline=False, is_readable=True, family=""):
     """A result whose levels are right on the given rows: (n_levels, n_rows)."""
     labels = np.where(right, codes, 1 - codes)[:, None]
     p = np.stack([1 - labels, labels], axis=-1) * 0.6 + 0.2
     sizes = np.array(sizes, dtype=float)
     result = MethodResult(
-        SimpleNamespace(name=name, is_baseline=is_baseline, is_readable=is_readable),
+        SimpleNamespace(
+            name=name, is_baseline=is_baseline, is_readable=is_readable, trains_with=family
+        ),
         tuple(sizes.tolist()),
         p.astype(np.float32),
         np.zeros((len(sizes), 3)),
@@ -90,6 +92,31 @@ def test_of_models_with_as_many_features_one_that_can_be_read_is_chosen():
         [given(codes, worse, [1, 3, 4], "plain"), dark], codes, 2, scoring="balanced_accuracy"
     )
     assert candidates.choice().method == "dark"
+
+
+def test_a_kernel_counts_only_where_it_is_clearly_better_than_its_readable_twin():
+    codes = np.arange(400) % 2
+
+    def results(n_linear, n_kernel):
+        """Ten and twenty features; so many rows are wrong with twenty."""
+        linear, kernel = np.ones((2, 2, 400), dtype=bool)
+        linear[0, :40], linear[1, :n_linear] = False, False
+        kernel[0, :40], kernel[1, :n_kernel] = False, False
+        return [
+            given(codes, linear, [10, 20], "panel", family="panel"),
+            given(codes, kernel, [10, 20], "panel-kernel", is_readable=False, family="panel"),
+        ]
+
+    def choose(*n_wrong):
+        candidates = Candidates(results(*n_wrong), codes, 2, scoring="balanced_accuracy")
+        assert candidates.twins.tolist() == [-1, -1, 0, 1]
+        chosen, best = candidates.choose()
+        names = [(candidates.find(place)[0].method.name) for place in (chosen, best)]
+        return names, float(candidates.sparsity[chosen])
+
+    # Better by one hundredth or less: the kernel neither is chosen nor sets the standard.
+    assert choose(38, 34) == (["panel", "panel"], 10)
+    assert choose(38, 10) == (["panel-kernel", "panel-kernel"], 20)
 
 
 def test_the_honest_score_is_that_of_the_slow_bootstrap():

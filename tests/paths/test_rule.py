@@ -104,6 +104,38 @@ def test_preferred_candidates_win_over_others_that_are_as_sparse(seed):
     )[0]
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_candidate_with_a_twin_counts_only_if_it_is_clearly_better(seed):
+    right, codes, groups, weight = make(seed, n_candidates=12, grouped=seed % 2 == 0)
+    right[6:] = np.maximum(right[6:], np.random.default_rng(seed).random((6, codes.size)) < 0.1)
+    sizes = np.tile(np.arange(1.0, 7.0), 2)
+    twins = np.array([-1] * 6 + [0, 1, 2, 3, 4, 5])
+    errors = Counted.of(right, codes, balanced=True, groups=groups, weight=weight)
+    scores, tolerance = errors.scores(), 0.02
+    clear = [
+        t < 0 or scores[a] - scores[t] > max(errors.against(t)[a], tolerance)
+        for a, t in enumerate(twins)
+    ]
+    assert_allclose([errors.between(a, a - 6) for a in range(6, 12)],
+                    [errors.against(a - 6)[a] for a in range(6, 12)])  # fmt: skip
+    left = np.flatnonzero(clear)
+    few = Counted.of(right[left], codes, balanced=True, groups=groups, weight=weight)
+    expected = oracle.choose(
+        scores[left],
+        sizes[left],
+        lambda b, a: few.against(b)[a],
+        tolerance,
+        np.ones(left.size, dtype=bool),
+    )
+    every, ones = np.ones(12, dtype=bool), np.ones((1, codes.size))
+    found = choose(scores, sizes, errors, tolerance=tolerance, twins=twins)
+    assert found == tuple(left[list(expected)])
+    drawn = choose_drawn(
+        ones, scores, sizes, errors, tolerance=tolerance, allowed=every, twins=twins
+    )
+    assert drawn == [found]
+
+
 def test_a_perfect_score_is_not_infinitely_certain():
     """24 features that are always right do not beat 5 features with one error in 40."""
     codes = np.arange(40) % 2

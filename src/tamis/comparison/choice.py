@@ -1,7 +1,8 @@
 r"""The recommendation, and an honest score of it.
 
 The recommended model is the sparsest that is good enough by the rule of `tamis.paths.rule`; of
-models with as many features, one that can be read. Baselines count when judging what is best. Its
+models with as many features, one that can be read; a kernel panel counts only where it is clearly
+better than the linear panel of the same features. Baselines count when judging what is best. Its
 score was used to select it among many, so it is optimistic. The honest score is bootstrap bias
 corrected [1]_: rows are drawn with replacement, the whole choice of method and level is made again
 on the rows drawn, from their out-of-fold predictions, and the model it selects is scored on the
@@ -26,6 +27,7 @@ import numpy as np
 from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.left_out import LeftOut
 from tamis.comparison.predictions import Predictions
+from tamis.comparison.results import find_twins
 from tamis.comparison.scores import (
     area_under_curve,
     cautious_area,
@@ -167,6 +169,7 @@ class Candidates:
         self.readable = np.concatenate(
             [np.full(len(r.levels), r.method.is_readable) for r in results]
         )
+        self.twins = find_twins(results)
         self.is_counted = scoring in _COUNTED
         if self.is_counted:
             self.errors = Counted.of(
@@ -233,6 +236,7 @@ class Candidates:
             tolerance=self.tolerance,
             allowed=self.ours if allowed is None else allowed,
             preferred=self.readable,
+            twins=self.twins,
         )
 
     def choose_all(self, drawn):
@@ -247,6 +251,7 @@ class Candidates:
             tolerance=self.tolerance,
             allowed=self.ours,
             preferred=self.readable,
+            twins=self.twins,
         )
 
     def choice(self, allowed=None):
