@@ -158,12 +158,15 @@ def table(tamis):
 
 @pytest.fixture
 def refuses(tamis):
-    """Run a command that must say one line, and leave nothing on standard output."""
+    """Run a command that must say one line, and leave nothing on standard output.
 
-    def call(*words, code=2, match=""):
+    With `offers`, there is another line about what to do instead.
+    """
+
+    def call(*words, code=2, match="", offers=False):
         found, out, err = tamis(*words)
         assert (found, out) == (code, ""), err
-        assert err.startswith("tamis: error: ") and err.count("\n") == 1
+        assert err.startswith("tamis: error: ") and err.count("\n") == 1 + offers
         assert "Traceback" not in err and match in err
         return err
 

@@ -151,9 +151,9 @@ def test_models_can_be_asked(models, method, answers, tamis):
 
 @pytest.mark.parametrize("method", ["kernel", "landmarks"])
 def test_models_that_compare_rows_are_refused(models, method, tmp_path, refuses):
-    refuses("ask", models[method], match="one question at a time")
+    refuses("ask", models[method], match="one question at a time", offers=True)
     words = ["--to", "html", "-o", tmp_path / "page.html"]
-    refuses("export", models[method], *words, match="one question at a time")
+    refuses("export", models[method], *words, match="one question at a time", offers=True)
 
 
 def test_options_that_do_not_fit_are_refused(models, tmp_path, refuses):
@@ -219,4 +219,4 @@ def test_a_card_is_made_of_a_run_and_of_a_picked_model(
 def test_a_model_file_alone_has_no_card(models, refuses, tmp_path):
     words = ["--to", "card", "-o", tmp_path / "card.html"]
     refuses("export", models["panel"], *words, match="give the folder of its run")
-    refuses("export", models["datum-wise"], *words, match="sum over its features")
+    refuses("export", models["datum-wise"], *words, match="sum over its features", offers=True)

@@ -121,7 +121,7 @@ def two_levels(n_wrong, n=120):
         labels=labels,
         levels=(1, 2),
         scores=(labels[:, 0] == codes).mean(axis=1),
-        method=SimpleNamespace(name="a", is_baseline=False),
+        method=SimpleNamespace(name="a", is_baseline=False, is_readable=True, trains_with=""),
         sparsity=lambda minimize: np.ones(2),
     )
     return Candidates([result], codes, 2, scoring="accuracy", tolerance=0.0)

@@ -15,13 +15,15 @@ from tests.oracles import comparison as oracle
 from tests.oracles import rule
 
 
-def given(codes, right, sizes, name="a", is_baseline=False):
+def given(codes, right, sizes, name="a", is_baseline=False, is_readable=True, family=""):
     """A result whose levels are right on the given rows: (n_levels, n_rows)."""
     labels = np.where(right, codes, 1 - codes)[:, None]
     p = np.stack([1 - labels, labels], axis=-1) * 0.6 + 0.2
     sizes = np.array(sizes, dtype=float)
     result = MethodResult(
-        SimpleNamespace(name=name, is_baseline=is_baseline),
+        SimpleNamespace(
+            name=name, is_baseline=is_baseline, is_readable=is_readable, trains_with=family
+        ),
         tuple(sizes.tolist()),
         p.astype(np.float32),
         np.zeros((len(sizes), 3)),
@@ -65,6 +67,56 @@ def test_a_baseline_out_of_reach_leaves_the_best_of_ours_as_the_standard():
     assert candidates.choice().place == 0  # as good as the nine features, within the tolerance
     behind = candidates.behind(candidates.place("a", 0), candidates.place("b", 0))
     assert_allclose(behind.difference, 0.41)
+
+
+def test_of_models_with_as_many_features_one_that_can_be_read_is_chosen():
+    codes = np.arange(100) % 2
+    right = np.ones((3, 100), dtype=bool)
+    right[0, :40], right[1, 0] = False, False
+    better = np.ones((2, 100), dtype=bool)
+    better[0, :40] = False
+    plain = given(codes, right, [1, 3, 4], "plain")
+    dark = given(codes, better, [1, 3], "dark", is_readable=False)
+    candidates = Candidates([plain, dark], codes, 2, scoring="balanced_accuracy")
+    found = candidates.choice()
+    assert (found.method, found.n_features) == ("plain", 3)  # although dark is better
+    assert candidates.choose()[1] == candidates.place("dark", 1)  # which sets the standard
+    assert candidates.choose_all(np.ones((2, 100))) == [candidates.choose()] * 2
+
+    sparser = given(codes, better, [1, 2], "dark", is_readable=False)
+    candidates = Candidates([plain, sparser], codes, 2, scoring="balanced_accuracy")
+    assert candidates.choice().method == "dark"
+    worse = right.copy()
+    worse[1, :20] = False  # not good enough
+    candidates = Candidates(
+        [given(codes, worse, [1, 3, 4], "plain"), dark], codes, 2, scoring="balanced_accuracy"
+    )
+    assert candidates.choice().method == "dark"
+
+
+def test_a_kernel_counts_only_where_it_is_clearly_better_than_its_readable_twin():
+    codes = np.arange(400) % 2
+
+    def results(n_linear, n_kernel):
+        """Ten and twenty features; so many rows are wrong with twenty."""
+        linear, kernel = np.ones((2, 2, 400), dtype=bool)
+        linear[0, :40], linear[1, :n_linear] = False, False
+        kernel[0, :40], kernel[1, :n_kernel] = False, False
+        return [
+            given(codes, linear, [10, 20], "panel", family="panel"),
+            given(codes, kernel, [10, 20], "panel-kernel", is_readable=False, family="panel"),
+        ]
+
+    def choose(*n_wrong):
+        candidates = Candidates(results(*n_wrong), codes, 2, scoring="balanced_accuracy")
+        assert candidates.twins.tolist() == [-1, -1, 0, 1]
+        chosen, best = candidates.choose()
+        names = [(candidates.find(place)[0].method.name) for place in (chosen, best)]
+        return names, float(candidates.sparsity[chosen])
+
+    # Better by one hundredth or less: the kernel neither is chosen nor sets the standard.
+    assert choose(38, 34) == (["panel", "panel"], 10)
+    assert choose(38, 10) == (["panel-kernel", "panel-kernel"], 20)
 
 
 def test_the_honest_score_is_that_of_the_slow_bootstrap():

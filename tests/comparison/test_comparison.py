@@ -15,7 +15,7 @@ from tamis.comparison.options import Settings
 from tamis.comparison.redundancy import correlations, drop_redundant
 from tamis.comparison.run import plan
 from tamis.comparison.store import ManifestMismatch, Store
-from tamis.comparison.tasks import Task, compute, shuffle_labels
+from tamis.comparison.tasks import Task, compute_together, shuffle_labels
 from tamis.paths.folds import leave_one_batch_out, make_folds
 from tests.comparison.problems import blobs, compare, make, point
 
@@ -27,6 +27,10 @@ OURS = [
     for method in METHODS
 ]
 ALL = [*OURS, *(method.name for method in BASELINES)]
+
+
+def compute(problem, task, seed):
+    return compute_together(problem, [task], seed)[0]
 
 
 def one_unit(problem, name, fold=None):

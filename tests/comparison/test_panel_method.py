@@ -75,13 +75,13 @@ def test_sample_groups_reach_the_panel(monkeypatch):
     rows = np.arange(0, 60, 3)
     assert_array_equal(problem.train_part(rows, problem.codes, 0).groups, problem.groups[rows])
     seen = []
-    usual = PanelClassifier._fit_path
+    usual = PanelClassifier._fit_paths
 
-    def watch(self, X, codes, levels, weights, n_classes, groups, keys):
+    def watch(self, heads, X, codes, levels, weights, n_classes, groups, keys):
         seen.append(groups)
-        return usual(self, X, codes, levels, weights, n_classes, groups, keys)
+        return usual(self, heads, X, codes, levels, weights, n_classes, groups, keys)
 
-    monkeypatch.setattr(PanelClassifier, "_fit_path", watch)
+    monkeypatch.setattr(PanelClassifier, "_fit_paths", watch)
     trained, _ = train(problem, "panel")
     assert_array_equal(seen[0], trained.part.groups)
 

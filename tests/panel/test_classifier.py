@@ -428,3 +428,13 @@ def test_neither_units_nor_the_order_of_columns_change_a_panel(head):
         assert_array_equal(np.sort(columns[again.support_]), np.flatnonzero(model.support_))
         probabilities = again.predict_proba(other)
         assert_allclose(probabilities, model.predict_proba(X), atol=1e-3)
+
+
+def test_a_linear_head_is_kept_where_a_kernel_would_be_taken():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    y = (X**2).sum(axis=1) > 1.4  # one class around the other
+    heads = {head: PanelClassifier(2, head=head).fit(X, y).head_ for head in ("auto", "linear")}
+    assert heads["auto"] == "kernel" and heads["linear"] in ("lda", "logistic")
+    path = PanelClassifier(head="linear").fit_path(X, y)
+    assert {path.model(i).head_ for i in range(2)} <= {"lda", "logistic"}

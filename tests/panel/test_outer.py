@@ -10,7 +10,7 @@ from tamis import PanelClassifier, PanelClassifierCV, SparseCenterClassifier
 from tamis.heads import fit_logistic
 from tamis.panel._loss_kernels import tempered_losses
 from tamis.panel.forward import content_folds
-from tamis.panel.outer import choose_heads, paired_error
+from tamis.panel.outer import KERNEL_MARGIN, choose_heads, paired_error
 from tamis.panel.settings import Setting, fit_settings, settings_of
 
 
@@ -93,8 +93,26 @@ def test_the_head_with_the_least_loss_is_chosen_and_a_kernel_must_be_clearly_bet
         difference = losses[1] - losses[2]
         error = difference.std(ddof=1) / np.sqrt(200)
         n_close += 0 < difference.mean() < error
-        assert (choose(gain) == "kernel") == (difference.mean() > error)
+        assert (choose(gain) == "kernel") == (difference.mean() > max(error, KERNEL_MARGIN))
     assert n_close > 0
+
+
+def test_a_kernel_that_is_certainly_but_hardly_better_is_not_chosen():
+    n, gain = 20_000, 0.1
+    decisions, codes = make_gain(gain, n)
+    losses, share = np.empty((3, n)), np.full(n, 1 / n)
+    for d, row in zip(decisions, losses, strict=True):
+        tempered_losses(d, codes, share, 0.0, row)
+    better = float((losses[1] - losses[2]).mean())
+    error = paired_error(losses[1] - losses[2], share, None, np.ones(n))
+    assert 0 < error < 0.5 * better
+
+    def choose_with(margin):
+        chosen = choose_heads(decisions[None], codes, np.ones(n), SETTINGS, margin=margin)
+        return SETTINGS[chosen[0].place].head
+
+    assert choose_with(0.0) == choose_with(0.9 * better) == "kernel"
+    assert choose_with(1.1 * better) == "logistic"
 
 
 def test_sample_groups_count_as_one_row_in_thepaired_error():

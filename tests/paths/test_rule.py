@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tamis.paths.rule import Counted, Drawn, choose, smoothing
+from tamis.paths.rule import Counted, Drawn, choose, choose_drawn, smoothing
 from tests.oracles import rule as oracle
 
 
@@ -77,6 +77,63 @@ def test_the_choice_is_the_sparsest_that_is_good_enough(seed, tolerance):
     found = choose(scores, sizes, errors, tolerance=tolerance, allowed=allowed)
     expected = oracle.choose(scores, sizes, lambda b, a: errors.against(b)[a], tolerance, allowed)
     assert found == expected
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_preferred_candidates_win_over_others_that_are_as_sparse(seed):
+    right, codes, groups, weight = make(seed, n_candidates=12)
+    rng = np.random.default_rng(seed)
+    sizes, preferred = rng.integers(1, 4, size=12).astype(float), rng.random(12) < 0.4
+    errors = Counted.of(right, codes, balanced=True, groups=groups, weight=weight)
+    scores = errors.scores()
+    found, best = choose(scores, sizes, errors, tolerance=0.2, preferred=preferred)
+    every = np.ones(12, dtype=bool)
+    # The oracle knows sizes alone: a preferred candidate is a little smaller than it is.
+    expected = oracle.choose(
+        scores, sizes - 0.5 * preferred, lambda b, a: errors.against(b)[a], 0.2, every
+    )
+    assert found == expected[0]
+    assert (found, best) == choose_drawn(
+        np.ones((1, codes.size)),
+        scores,
+        sizes,
+        errors,
+        tolerance=0.2,
+        allowed=every,
+        preferred=preferred,
+    )[0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_candidate_with_a_twin_counts_only_if_it_is_clearly_better(seed):
+    right, codes, groups, weight = make(seed, n_candidates=12, grouped=seed % 2 == 0)
+    right[6:] = np.maximum(right[6:], np.random.default_rng(seed).random((6, codes.size)) < 0.1)
+    sizes = np.tile(np.arange(1.0, 7.0), 2)
+    twins = np.array([-1] * 6 + [0, 1, 2, 3, 4, 5])
+    errors = Counted.of(right, codes, balanced=True, groups=groups, weight=weight)
+    scores, tolerance = errors.scores(), 0.02
+    clear = [
+        t < 0 or scores[a] - scores[t] > max(errors.against(t)[a], tolerance)
+        for a, t in enumerate(twins)
+    ]
+    assert_allclose([errors.between(a, a - 6) for a in range(6, 12)],
+                    [errors.against(a - 6)[a] for a in range(6, 12)])  # fmt: skip
+    left = np.flatnonzero(clear)
+    few = Counted.of(right[left], codes, balanced=True, groups=groups, weight=weight)
+    expected = oracle.choose(
+        scores[left],
+        sizes[left],
+        lambda b, a: few.against(b)[a],
+        tolerance,
+        np.ones(left.size, dtype=bool),
+    )
+    every, ones = np.ones(12, dtype=bool), np.ones((1, codes.size))
+    found = choose(scores, sizes, errors, tolerance=tolerance, twins=twins)
+    assert found == tuple(left[list(expected)])
+    drawn = choose_drawn(
+        ones, scores, sizes, errors, tolerance=tolerance, allowed=every, twins=twins
+    )
+    assert drawn == [found]
 
 
 def test_a_perfect_score_is_not_infinitely_certain():

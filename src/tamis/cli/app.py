@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options):
     """Run a command: its exit code, after one line about an error."""
-    from tamis.tables.errors import Failure, InputError, is_about_memory
+    from tamis.tables.errors import Failure, InputError, NotReadable, is_about_memory
 
     try:
         command = import_module(f"tamis.cli.{options.command.replace('-', '_')}_command")
@@ -59,6 +59,13 @@ def _run(options):
         # Here, not when Python exits: a full disk is reported, and counts as a failure.
         sys.stdout.flush()
         return code
+    except NotReadable as error:
+        from tamis.cli.offers import offer_readable
+
+        _say(f"error: {error.for_command}", _WRONG)
+        with contextlib.suppress(OSError):
+            print_lines(offer_readable(options), sys.stderr)
+        return _WRONG
     except InputError as error:
         return _say(f"error: {error.for_command}", _WRONG)
     except Failure as error:

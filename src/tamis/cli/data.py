@@ -202,6 +202,7 @@ def _make_options(words, feature_groups=None, costs=None, assay_errors=None):
         costs=costs or {},
         # Older runs do not have these.
         allow_baselines=words.get("allow_baselines", False),
+        readable=words.get("readable", False),
         misclassification=dict(words.get("misclassification") or {}),
         learning_curve=words.get("learning_curve", False),
         assay_error=words.get("assay_error", words.get("assay_cv")),  # its former name

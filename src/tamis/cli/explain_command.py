@@ -10,7 +10,7 @@ from tamis.comparison.folder import find_model
 from tamis.datumwise.acquisition import Questions
 from tamis.landmarks._fitted import NearestLandmarks
 from tamis.models.standalone.headings import unused_names
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, NotReadable
 from tamis.tables.explanations import (
     Values,
     explain_margins,
@@ -34,10 +34,9 @@ def run(options):
             "explanation."
         )
     if not hasattr(model.estimator, "explain"):
-        raise InputError(
+        raise NotReadable(
             f"{options.run} has a panel with a kernel, whose predictions cannot be explained "
-            "feature by feature. Pick another model of the run with tamis pick: with fewer "
-            "features the head may be linear."
+            "feature by feature."
         )
     header, explain = _HOW[kind]
     prevalence = read_prevalence(options.prevalence, model)

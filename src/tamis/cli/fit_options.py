@@ -8,7 +8,7 @@ from tamis.cli.reading_options import DATA, SEED, Renamed, add_guard, add_readin
 
 __all__ = ["ABOUT", "METHODS", "add_clinical", "add_fit", "add_no_report"]
 
-METHODS = "centers, medians, primal-dual, panel, landmarks, datum-wise"
+METHODS = "centers, medians, primal-dual, panel, panel-kernel, landmarks, datum-wise"
 ABOUT = "text file with the intended use of the model, for the report and the questionnaire"
 BASELINES = "most-frequent, l1-logistic, relaxed-l1, rfe, random-forest"
 
@@ -36,13 +36,19 @@ def add_fit(commands, command):
     how.add_argument(
         "--methods",
         default="auto",
-        help=f"auto (all that finish in about ten minutes), all, or names from {METHODS}; "
-        f"baselines: {BASELINES} (default: auto)",
+        help=f"auto (all that finish in about ten minutes), all, or names from {METHODS} "
+        f"(panel means both panels); baselines: {BASELINES} (default: auto)",
     )
     how.add_argument(
         "--allow-baselines",
         action="store_true",
         help="allow the sparse baselines (l1-logistic, relaxed-l1, rfe) to be recommended, too",
+    )
+    how.add_argument(
+        "--readable",
+        action="store_true",
+        help="recommend only models that can be explained, asked, turned into a points card and "
+        "exported to SQL; other methods are not run (tamis methods says which)",
     )
     how.add_argument(
         "--folds",

@@ -11,13 +11,17 @@ from tamis.comparison.run import PATIENCE
 __all__ = ["run"]
 
 _CENTERS = 'Calafiore and Fracastoro, "Sparse l1 and l2 Center Classifiers", arXiv 1911.07320'
+_PANEL = (
+    "the two stages of the experiments in arXiv 1911.07320 (prefilter by sparse centers, then a "
+    "classifier on the features left), with forward selection in between"
+)
 _PAPERS = {
     "centers": _CENTERS,
     "medians": _CENTERS,
     "primal-dual": 'Barlaud, Chambolle and Caillau, "Classification and feature selection using a '
     'primal-dual method and projection on structured constraints", arXiv 1902.01600',
-    "panel": "the two stages of the experiments in arXiv 1911.07320 (a prefilter by sparse "
-    "centers, then a classifier on the features left), with forward selection in between",
+    "panel": _PANEL,
+    "panel-kernel": _PANEL,
     "landmarks": 'Ortiz-Bejar, Tellez and Graff, "Improving classification performance by feature '
     'space transformations and model selection", arXiv 1907.06258',
     "datum-wise": 'Dulac-Arnold, Denoyer, Preux and Gallinari, "Datum-wise classification: a '
@@ -33,6 +37,7 @@ _LEVELS = {
     "cost weight": "cost of a feature, in errors",
     "C": "inverse of the penalty, C",
 }
+_YES = "yes (its models can be explained, asked, turned into a points card, exported to SQL)"
 # Sizes that seconds are given for: rows, columns.
 _EXAMPLES = ((1_000, 100), (100, 10_000), (100_000, 100))
 
@@ -58,6 +63,8 @@ def describe_methods():
                 "name": method.name,
                 "title": method.title,
                 "is_baseline": method.is_baseline,
+                "is_readable": method.is_readable,
+                "head": method.head_name,
                 "level_is": _LEVELS.get(method.level_name, method.level_name),
                 "paper": _PAPERS.get(method.name, ""),
                 "effort": " ".join((type(method).seconds.__doc__ or "").split()),
@@ -88,6 +95,7 @@ def show_methods(described):
         lines.append(f"{method['name']:<14} {title}")
         for what, text in (
             ("model size is set by", f"the {method['level_is']}"),
+            ("readable", _YES if method["is_readable"] else "no"),
             ("paper" if not method["is_baseline"] else "from", method["paper"]),
             ("effort", method["effort"]),
             ("one training", sizes),

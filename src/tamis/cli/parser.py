@@ -70,6 +70,12 @@ def _add_pick(commands):
         "average; default: as many as the run's model)",
     )
     parser.add_argument(
+        "--readable",
+        action="store_true",
+        help="the best model that can be explained, asked, turned into a points card and exported "
+        "to SQL, by the rule of the recommendation; --method and --n-features narrow the choice",
+    )
+    parser.add_argument(
         "--without",
         type=argument_types.names,
         action=argument_types.Append,

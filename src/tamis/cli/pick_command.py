@@ -5,7 +5,7 @@ from tamis.cli.fit_command import compare_again, conclude
 from tamis.comparison.baselines import BASELINES
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
-from tamis.comparison.picking import complete
+from tamis.comparison.picking import complete, pick_choice
 from tamis.models.files import refuse_broken_link
 from tamis.tables.errors import InputError
 
@@ -18,8 +18,9 @@ def run(options):
     allowed = [method.name for method in BASELINES if method.can_be_allowed]
     if options.method not in (None, *names, *allowed):
         raise InputError(f"--method {options.method}: the methods are {', '.join(names)}.")
-    if options.method is None and options.n_features is None and not options.without:
-        raise InputError("say what to change: --method, --n-features or --without.")
+    given = (options.method, options.n_features, options.readable or None, options.without or None)
+    if all(one is None for one in given):
+        raise InputError("say what to change: --method, --n-features, --without or --readable.")
     for path in (options.run, options.output):
         refuse_broken_link(path)
     source, target = RunFolder(options.run), RunFolder(options.output)
@@ -33,18 +34,23 @@ def run(options):
             f"--method {options.method} is a baseline in this run; repeat tamis fit with "
             "--allow-baselines to use its models."
         )
-    method, n_features = options.method, options.n_features
-    if method is None or n_features is None:
+    own = None
+    if not options.readable and (options.method is None or options.n_features is None):
         model = source.read_json("metrics.json")["model"]
         size = model["features_per_sample" if model["asks"] else "features_overall"]
-        method, n_features = complete(method, n_features, (model["method"], size))
-    comparison = compare_again(source, words)
-    if options.without:
-        comparison = comparison.excluding(method, options.without)
-    choice = comparison.find(method, n_features)
+        own = model["method"], size
+        complete(options.method, options.n_features, own)  # before the data are read
+    comparison, choice = pick_choice(
+        compare_again(source, words),
+        options.method,
+        options.n_features,
+        options.without,
+        options.readable,
+        own,
+    )
     target.check()
     is_done = conclude(
         comparison, choice, target, options, run=str(source.path), about=source.about
     )
-    target.write_json("run.json", words)
+    target.write_json("run.json", words | {"picked_from": str(source.path)})
     return 0 if is_done else 1

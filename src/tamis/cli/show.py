@@ -102,6 +102,7 @@ def _show_model(metrics):
     if model["asks"]:
         counted = f"{count(model['features_per_sample'])} features per sample, {counted} overall"
     lines = [f"{what}: {model['title']}, {counted}"]
+    lines[0] += f", {model['head']}" if model["head"] else ""
     if "without" in model:
         lines[0] += f", without {', '.join(model['without'])}"
     always = only_class(model)

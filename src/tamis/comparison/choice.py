@@ -1,13 +1,14 @@
 r"""The recommendation, and an honest score of it.
 
-The recommended model is the sparsest that is good enough by the rule of `tamis.paths.rule`;
-baselines count when judging what is best. Its score was used to select it among many, so it is
-optimistic. The honest score is bootstrap bias corrected [1]_: rows are drawn with replacement, the
-whole choice of method and level is made again on the rows drawn, from their out-of-fold
-predictions, and the model it selects is scored on the rows that were not drawn. The mean over
-draws is the estimate, the 2.5th and 97.5th percentiles are its interval. No model is trained
-again. Rows of a group are drawn together. For small data, where that is still optimistic, see
-`tamis.comparison.nested`.
+The recommended model is the sparsest that is good enough by the rule of `tamis.paths.rule`; of
+models with as many features, one that can be read; a kernel panel counts only where it is clearly
+better than the linear panel of the same features. Baselines count when judging what is best. Its
+score was used to select it among many, so it is optimistic. The honest score is bootstrap bias
+corrected [1]_: rows are drawn with replacement, the whole choice of method and level is made again
+on the rows drawn, from their out-of-fold predictions, and the model it selects is scored on the
+rows that were not drawn. The mean over draws is the estimate, the 2.5th and 97.5th percentiles are
+its interval. No model is trained again. Rows of a group are drawn together. For small data, where
+that is still optimistic, see `tamis.comparison.nested`.
 
 If all rows are predicted correctly, they are so in every draw, and the percentiles would coincide.
 So the interval reaches down at least as far as that of the recommended model's own predictions
@@ -26,6 +27,7 @@ import numpy as np
 from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.left_out import LeftOut
 from tamis.comparison.predictions import Predictions
+from tamis.comparison.results import find_twins
 from tamis.comparison.scores import (
     area_under_curve,
     cautious_area,
@@ -164,6 +166,10 @@ class Candidates:
         self.ours = np.concatenate(
             [np.full(len(r.levels), not r.method.is_baseline) for r in results]
         )
+        self.readable = np.concatenate(
+            [np.full(len(r.levels), r.method.is_readable) for r in results]
+        )
+        self.twins = find_twins(results)
         self.is_counted = scoring in _COUNTED
         if self.is_counted:
             self.errors = Counted.of(
@@ -218,11 +224,19 @@ class Candidates:
         which = next(i for i, r in enumerate(self.results) if r.method.name == method)
         return int(self.ends[which]) - len(self.results[which].levels) + at
 
-    def choose(self, scores=None):
-        """Places of the choice of the rule and of the best, by these or other scores."""
-        scores = self.scores if scores is None else scores
+    def choose(self, scores=None, allowed=None):
+        """Places of the choice of the rule and of the best, by these or other scores.
+
+        Of models with as many features, one that can be read is preferred.
+        """
         return choose(
-            scores, self.sparsity, self.errors, tolerance=self.tolerance, allowed=self.ours
+            self.scores if scores is None else scores,
+            self.sparsity,
+            self.errors,
+            tolerance=self.tolerance,
+            allowed=self.ours if allowed is None else allowed,
+            preferred=self.readable,
+            twins=self.twins,
         )
 
     def choose_all(self, drawn):
@@ -236,11 +250,13 @@ class Candidates:
             self.errors,
             tolerance=self.tolerance,
             allowed=self.ours,
+            preferred=self.readable,
+            twins=self.twins,
         )
 
-    def choice(self):
-        """The recommendation."""
-        result, place = self.find(self.choose()[0])
+    def choice(self, allowed=None):
+        """The recommendation; among some candidates, if not all of ours are allowed."""
+        result, place = self.find(self.choose(allowed=allowed)[0])
         level, n_features = float(result.levels[place]), float(result.overall[place])
         return Choice(result.method.name, place, level, n_features)
 

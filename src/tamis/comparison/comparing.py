@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 import warnings
@@ -18,16 +17,15 @@ from numpy.typing import ArrayLike
 from tamis.comparison.attempts import attempt
 from tamis.comparison.baselines import estimate_seconds
 from tamis.comparison.callbacks import Callback, Start
+from tamis.comparison.checkpoints import open_store
 from tamis.comparison.checks import check_model, check_result
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.error_costs import cost_matrix
-from tamis.comparison.metrics import versions
 from tamis.comparison.options import Options, make_settings
 from tamis.comparison.parameters import PARAMETERS, name_parameters
 from tamis.comparison.prepare import prepare, set_aside
 from tamis.comparison.promises import ASKING, check_promises
 from tamis.comparison.run import drop_slow, plan, run
-from tamis.comparison.store import ManifestMismatch, Store
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.seeds import as_seed
 from tamis.tables.errors import InputError, in_python
@@ -80,6 +78,7 @@ def compare(
     vectorizer: str = "counts",
     ngrams: tuple[int, int] = (1, 1),
     allow_baselines: bool = False,
+    readable: bool = False,
     checkpoints: str | PathLike | None = None,
     force: bool = False,
     max_seconds: float | None = None,
@@ -172,6 +171,9 @@ def compare(
         Shortest and longest sequence of words to count.
     allow_baselines : bool
         Whether sparse baselines (lasso, relaxed lasso, RFE) may be recommended.
+    readable : bool
+        Whether only models may be recommended that can be explained, asked, turned into a points
+        card and exported to SQL. Other methods are not run.
     checkpoints : str or path-like or None
         Folder for finished tasks: an interrupted comparison resumes when it is repeated.
     force : bool
@@ -248,6 +250,7 @@ def compare(
             vectorizer=vectorizer,
             ngrams=ngrams,
             allow_baselines=bool(allow_baselines),
+            readable=bool(readable),
             seed=as_seed(random_state),
             misclassification=dict(misclassification or {}),
             learning_curve=bool(learning_curve),
@@ -355,7 +358,15 @@ def compare_table(
         planned, left_out = drop_slow(planned, problem, options.named, notes, needed)
     store = None
     if checkpoints is not None:
-        store = _open_store(checkpoints, problem, options, planned.settings, force, callbacks)
+        store = open_store(
+            checkpoints,
+            problem,
+            options,
+            planned.settings,
+            force=force,
+            only_finished=only_finished,
+            callbacks=callbacks,
+        )
     if callbacks:
         seconds = {name: estimate_seconds(problem, name) for name in planned.settings.methods}
         was_cleared = store is not None and store.was_cleared
@@ -398,25 +409,3 @@ def _count_jobs(n_jobs):
         raise InputError(f"--n-jobs {n_jobs}: expected 1 or more, or -1 for all cores.")
     # Cores that this process may use: containers and batch systems may allow fewer than exist.
     return joblib.cpu_count() if n_jobs == -1 else n_jobs
-
-
-def _open_store(folder, problem, options, settings, force, callbacks):
-    """The checkpoints of this comparison."""
-
-    def tell(message):
-        for callback in callbacks:
-            callback.on_message(message)
-
-    words = options.words | {"folds": settings.n_folds, "repeats": settings.n_repeats}
-    manifest = {
-        "data": problem.digest(),
-        "options": json.loads(json.dumps(words, default=str)),
-        "versions": versions(),
-    }
-    try:
-        return Store(folder, manifest, force, tell=tell)
-    except ManifestMismatch as error:
-        raise InputError(
-            f"{folder} holds results of a different comparison ({error}). Use another folder, or "
-            "--force to discard them."
-        ) from error

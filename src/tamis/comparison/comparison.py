@@ -23,7 +23,7 @@ from tamis.comparison.held_out import HeldOut
 from tamis.comparison.metrics import kept_alone, summarise, tabulate_paths
 from tamis.comparison.notebook import notebook_view
 from tamis.comparison.options import Settings
-from tamis.comparison.picking import complete, find_choice
+from tamis.comparison.picking import find_choice, pick_choice
 from tamis.comparison.predictions import tabulate
 from tamis.comparison.problem import Problem
 from tamis.comparison.promises import ASKING
@@ -170,11 +170,32 @@ class Comparison:
         return choice if questions is None or questions.choice is None else questions.choice
 
     @property
+    def head_name(self) -> str:
+        """Classifier on the features of the recommended model, such as "logistic".
+
+        Before the model is trained, the kind that its method has: "linear" or "kernel". Empty if
+        the model has no separate one.
+        """
+        choice = self.final_choice
+        result = self.result(choice.method)
+        known = self._models.get(choice)
+        told = "" if known is None else known.model.head_name
+        return told or ("" if result is None else result.method.head_name)
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the recommended model can be explained, asked, carded and exported to SQL."""
+        result = self.result(self.final_choice.method)
+        return result is not None and result.method.is_readable
+
+    @property
     def table(self) -> Any:
         """One row per method and level, as a frame of the caller's kind.
 
-        Columns: method, is_baseline, level, n_features, n_features_per_sample, cost_per_sample,
-        score, standard_error, is_chosen. Scores were used to select the model.
+        Columns: method, is_baseline, is_readable (whether its models can be explained, asked,
+        turned into a card and exported to SQL), head (its kind of classifier), level, n_features,
+        n_features_per_sample, cost_per_sample, score, standard_error, is_chosen. Scores were used
+        to select the model.
         """
         return self._as_frame(tabulate_paths(self))
 
@@ -238,6 +259,7 @@ class Comparison:
         method: str | None = None,
         n_features: float | None = None,
         without: Sequence[str] = (),
+        readable: bool = False,
     ) -> TableClassifier:
         """The model of another method or level, fitted on all rows.
 
@@ -250,19 +272,15 @@ class Comparison:
             None: that of the recommended model.
         without : sequence of str
             Features that the model must not use; the method is then cross-validated again.
+        readable : bool
+            Whether to take the best model that can be read, by the rule of the recommendation:
+            of all methods, and of all numbers of features, that the others do not exclude.
 
         Returns
         -------
         model : TableClassifier
         """
-        if method is None or n_features is None:
-            result, place = self.result(self.final_choice.method), self.final_choice.place
-            assert result is not None
-            sizes = result.per_sample if result.method.asks else result.overall
-            own = result.method.name, float(sizes[place])
-            method, n_features = complete(method, n_features, own)
-        found = self.excluding(method, without) if without else self
-        choice = found.find(method, n_features)
+        found, choice = pick_choice(self, method, n_features, without, readable)
         return TableClassifier.from_model(found.table_model(choice))
 
     def excluding(self, method: str, without: Sequence[str]) -> Comparison:
@@ -363,6 +381,7 @@ class Comparison:
         choice, honest = self.final_choice, self.honest
         told = f"{self.name}: {choice.method}, {choice.n_features:.3g} feature"
         told += "" if choice.n_features == 1 else "s"
+        told += f", {self.head_name}" if self.head_name else ""
         if honest is None:
             return f"Comparison({told}, without an honest score)"
         if choice != self.recommended:  # the honest score is of another model

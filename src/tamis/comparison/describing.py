@@ -83,6 +83,8 @@ def fit_model(comparison: Comparison, choice: Choice) -> Fitted:
     comparison._features[choice.method] = [trained.features(level) for level in levels]
     records = outline_features(comparison, choice, trained)
     metrics = summarise(comparison, choice, records)
+    if model.head_name:  # that of this model, where the method knows only its kind
+        metrics["model"]["head"] = model.head_name
     metrics["not_described"] = dict(_PENDING)
     if comparison.kept is not None:
         comparison.kept.conclude(metrics, model, choice, comparison.recommended)

@@ -117,6 +117,13 @@ class Method(ABC):
     size_varies : bool
         Whether the number of features of a level depends on the rows, so that it must be trained
         on all rows to know how many features its model has.
+    is_readable : bool
+        Whether all of its models can be explained, asked, turned into a points card and exported
+        to SQL. (A card needs few features, and SQL columns without free text.)
+    head_name : str
+        Kind of classifier on the selected features, if it is a part of its own.
+    trains_with : str
+        Name of the method that it shares a training with (`train_with`); itself if empty.
     ranks : {"one by one", "forward", None}
         How a `RankingMethod` chooses features: each on its own, or by what it adds to others. None
         for other methods.
@@ -133,15 +140,28 @@ class Method(ABC):
     level_name = "features"
     importance_name = "explained_spread"
     size_varies = True
+    is_readable = False
+    head_name = ""
+    trains_with = ""
     ranks: str | None = None
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Levels for a problem, with at most `limit` features."""
         return count_levels(problem.n_features, limit, problem.n_rows)
 
+    def suits(self, problem: Problem) -> bool:
+        """Whether it can be used for a problem of this size and kind."""
+        return True
+
     @abstractmethod
     def train(self, part: Part, levels: Sequence[float]) -> Trained:
         """Train the path on a part."""
+
+    def train_with(
+        self, others: Sequence[Method], part: Part, levels: Sequence[float]
+    ) -> list[Trained]:
+        """Train this method and others of the same `trains_with`, which have the same levels."""
+        return [method.train(part, levels) for method in (self, *others)]
 
     @abstractmethod
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:

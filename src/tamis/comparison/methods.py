@@ -19,7 +19,7 @@ from tamis.centers.classifier import make_path
 from tamis.centers.path import check_levels
 from tamis.comparison.center_arrays import read_fitted, write_fitted
 from tamis.comparison.method import MANY_ROWS, Method, RankingMethod, Trained, count_levels, dense
-from tamis.comparison.panel_method import Panel, forward_features
+from tamis.comparison.panel_method import KernelPanel, Panel, forward_features
 from tamis.comparison.problem import Problem
 from tamis.primal_dual import PrimalDualClassifier
 from tamis.tables.narrow import narrow_centers, narrow_primal_dual
@@ -40,6 +40,7 @@ class Centers(RankingMethod):
     takes_weights = True
     streams = True
     size_varies = False
+    is_readable = True
     ranks = "one by one"
 
     def __init__(self, name, title, metric, seconds_per_value):
@@ -138,6 +139,8 @@ class PrimalDual(Method):
     name, title = "primal-dual", "primal-dual, l1 ball"
     importance_name = "coefficient_size"
     takes_weights = True
+    is_readable = True
+    head_name = "linear"
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Numbers of features, up to a few hundred."""
@@ -292,6 +295,7 @@ METHODS = (
     Centers("medians", "sparse centers, medians", "l1", 2e-7),
     PrimalDual(),
     Panel(),
+    KernelPanel(),
     Landmarks(),
     DatumWise(),
 )

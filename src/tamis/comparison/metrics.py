@@ -5,6 +5,7 @@ import numpy as np
 from tamis import __version__
 from tamis.comparison.baselines import KEPT_ALONE
 from tamis.comparison.decisions import decide_level, decides_by
+from tamis.comparison.readable import describe_readable
 from tamis.comparison.scores import class_table, confusion
 
 __all__ = ["kept_alone", "path_table", "summarise", "tabulate_paths", "versions"]
@@ -43,6 +44,8 @@ def path_table(result, candidates):
         "title": result.method.title,
         "is_baseline": result.method.is_baseline,
         "asks": result.method.asks,
+        "is_readable": result.method.is_readable,
+        "head": result.method.head_name,
         "level_is": result.method.level_name,
         "best": path[int(result.scores.argmax())],
         "good_enough": path[candidates.good_level(result)],
@@ -111,6 +114,8 @@ def summarise(comparison, choice, records):
         "versions": versions(),
         "not_described": comparison.not_described,
     }
+    if comparison.candidates is not None:
+        metrics["readable"] = describe_readable(comparison)
     if comparison.seconds is not None:
         metrics["seconds"] = comparison.seconds
     if choice is not None:
@@ -142,6 +147,8 @@ def describe_model(comparison, choice, point):
         "title": result.method.title,
         "recommended": recommended,
         "asks": result.method.asks,
+        "is_readable": result.method.is_readable,
+        "head": result.method.head_name,
         "decides_by": decides_by(settings),
         "level": point["level"],
         "level_is": result.method.level_name,
@@ -295,12 +302,15 @@ def tabulate_paths(comparison):
         (
             result.method.name,
             result.method.is_baseline,
+            result.method.is_readable,
+            result.method.head_name,
             *(row[name] for name in (*told, "score", "standard_error")),
             (result.method.name, place) == chosen,
         )
         for result in comparison.results
         for place, row in enumerate(path_table(result, comparison.candidates)["path"])
     ]
-    names = ["method", "is_baseline", "level", "n_features", "n_features_per_sample"]
+    names = ["method", "is_baseline", "is_readable", "head"]
+    names += ["level", "n_features", "n_features_per_sample"]
     names += ["cost_per_sample", "score", "standard_error", "is_chosen"]
     return {name: [row[j] for row in rows] for j, name in enumerate(names)}

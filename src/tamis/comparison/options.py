@@ -20,6 +20,8 @@ from tamis.tables.spelling import hint_alike
 __all__ = ["Options", "Settings", "find_methods", "make_settings"]
 
 _LARGEST_CV = 2.0
+# A name that stands for all methods that are trained with it.
+_PANEL = "panel"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Options:
     allow_baselines : bool
         Whether sparse baselines may be recommended.
     seed : int
+    readable : bool
+        Whether only models that can be read may be recommended.
     misclassification : mapping of "true:predicted", or (true, predicted), to float
         Costs of errors.
     learning_curve : bool
@@ -80,6 +84,7 @@ class Options:
     ngrams: tuple[int, int] = (1, 1)
     allow_baselines: bool = False
     seed: int = 0
+    readable: bool = False
     misclassification: Mapping[Any, float] = field(default_factory=dict)
     learning_curve: bool = False
     assay_error: float | None = None
@@ -124,15 +129,22 @@ class Options:
     @property
     def words(self) -> dict[str, Any]:
         """The options that outcomes of tasks depend on, by name."""
-        later = ("misclassification", "learning_curve", "assay_error", "assay_errors")
+        later = ("misclassification", "learning_curve", "assay_error", "assay_errors", "readable")
         return {name: value for name, value in asdict(self).items() if name not in later}
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Methods that the user named."""
-        if isinstance(self.methods, str):
-            return tuple(name.strip() for name in self.methods.split(",") if name.strip())
-        return tuple(self.methods)
+        """Methods that the user named; panel stands for those of both kinds of heads."""
+        given = self.methods.split(",") if isinstance(self.methods, str) else self.methods
+        names = [name for name in map(str.strip, map(str, given)) if name]
+        if _PANEL in names:
+            at = names.index(_PANEL) + 1
+            names[at:at] = [
+                method.name
+                for method in METHODS
+                if method.trains_with == _PANEL and method.name not in names
+            ]
+        return tuple(names)
 
 
 @dataclass(frozen=True)
@@ -229,6 +241,9 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
     methods = find_methods(options)
     if problem.weights is not None:
         methods = _weighted_methods(methods, options.allow_baselines, notes)
+    methods = _suitable_methods(methods, options, problem, notes)
+    if options.readable:
+        methods = _readable_methods(methods, options.allow_baselines, notes)
     return Settings(
         methods=methods,
         n_folds=_count_folds(options, problem, notes),
@@ -310,6 +325,39 @@ def _weighted_methods(methods, allow_baselines, notes):
             f"skipped because they cannot use sample weights exactly: {', '.join(skipped)}"
         )
     return exact
+
+
+def _suitable_methods(methods, options, problem, notes):
+    """Methods that can be used for the data; others are skipped, with a message if named."""
+    skipped = [name for name in methods if not find_method(name).suits(problem)]
+    left = tuple(name for name in methods if name not in skipped)
+    if all(find_method(name, options.allow_baselines).is_baseline for name in left):
+        raise InputError(
+            f"--methods {skipped[0]}: kernels are not used for sparse data; use panel."
+        )
+    written = options.methods.split(",") if isinstance(options.methods, str) else options.methods
+    for name in skipped:
+        if name in [word.strip() for word in written]:
+            notes.append(f"{name} is not run: kernels are not used for sparse data")
+    return left
+
+
+def _readable_methods(methods, allow_baselines, notes):
+    """Methods whose models can be read, and the baselines; others are left out with a message."""
+    allowed = [find_method(name, allow_baselines) for name in methods]
+    left = tuple(m.name for m in allowed if m.is_readable or m.is_baseline)
+    if all(method.is_baseline for method in allowed if method.name in left):
+        able = ", ".join(method.name for method in METHODS if method.is_readable)
+        raise InputError(
+            f"--readable: the models of none of the methods named can be read; these can: {able}."
+        )
+    skipped = [name for name in methods if name not in left]
+    if skipped:
+        notes.append(
+            "left out because their models cannot be explained, asked, turned into a card and "
+            f"exported to SQL (--readable): {', '.join(skipped)}"
+        )
+    return left
 
 
 def _find_positive(options, problem):

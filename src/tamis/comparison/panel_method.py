@@ -1,4 +1,8 @@
-"""The panel in the comparison: forward selection, with the head chosen inside each fold."""
+"""The panel in the comparison: forward selection, with the head chosen inside each fold.
+
+Linear heads can be read and kernels cannot, so they are two methods, which share the selection and
+the folds inside each fold; the rule of the comparison chooses between them like between others.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,11 @@ from tamis.comparison.problem import Part, Problem
 from tamis.panel import PanelClassifier
 from tamis.panel.forward import dense_columns, keys_of
 from tamis.panel.outer import outer_splits
-from tamis.panel.selection import MOST_ROWS, is_rare
+from tamis.panel.selection import MOST_ROWS, is_rare, keeps_sparse
 from tamis.panel.settings import Setting, fit_settings
 from tamis.tables.narrow import narrow_panel
 
-__all__ = ["Panel", "PanelModels", "choose_folds", "forward_features"]
+__all__ = ["KernelPanel", "Panel", "PanelModels", "choose_folds", "forward_features"]
 
 _PANEL_FEATURES, _PANEL_WORDS, _SCREENED = 50, 2_000, 100
 # Outer folds that choose the head, inside each fold of the comparison.
@@ -45,9 +49,12 @@ class PanelModels(Method):
 
 
 class Panel(RankingMethod, PanelModels):
-    """Panel: features chosen one after the other by what each adds, and a head fitted on them."""
+    """Panel: features chosen one after the other by what each adds, and a linear head on them."""
 
     name, title = "panel", "panel, forward selection"
+    head_name = "linear"
+    is_readable = True
+    trains_with = "panel"
     takes_weights = True
     size_varies = False
     ranks = "forward"
@@ -61,10 +68,17 @@ class Panel(RankingMethod, PanelModels):
 
     def train(self, part: Part, levels: Sequence[float]) -> Trained:
         """One selection for all levels; the head of each is chosen in folds of its own."""
+        return self.train_with([], part, levels)[0]
+
+    def train_with(
+        self, others: Sequence[Method], part: Part, levels: Sequence[float]
+    ) -> list[Trained]:
+        """One selection for the heads of all of them."""
         weights, problem = part.weights, part.problem
         if weights is not None:
             require_class_weights(problem.classes[part.known], part.codes, weights)
-        path = _make_panel(part)._fit_path(
+        paths = _make_panel(part)._fit_paths(
+            [method.head_name for method in (self, *others)],
             part.X,
             part.codes,
             np.asarray(levels, dtype=np.int64),
@@ -73,8 +87,8 @@ class Panel(RankingMethod, PanelModels):
             part.groups,
             _keys(part),
         )
-        most = np.minimum(np.asarray(levels, dtype=np.int64), path.levels[-1])
-        return Trained(path, part, np.searchsorted(path.levels, most))
+        most = np.minimum(np.asarray(levels, dtype=np.int64), paths[0].levels[-1])
+        return [Trained(path, part, np.searchsorted(path.levels, most)) for path in paths]
 
     def choose(self, part: Part, k: int) -> NDArray:
         """Screening and k forward steps; a longer panel begins with the same features."""
@@ -97,10 +111,29 @@ class Panel(RankingMethod, PanelModels):
         return lambda X: head.decisions(dense_columns(X, columns))
 
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
-        """Four selections (three in folds), with heads of up to 200 bumps at every level."""
+        """Four selections (three in folds), with several linear heads at every level."""
         n_seen = min(n_rows, MOST_ROWS)
         rate = 2e-5 * n_seen * n_classes * min(n_columns, _SCREENED)
-        return 0.5 + 5e-7 * n_stored + rate + 1e-4 * n_rows
+        return 0.4 + 5e-7 * n_stored + rate + 5e-5 * n_rows
+
+
+class KernelPanel(Panel):
+    """The panel with a kernel head: bumps around training rows."""
+
+    name, title = "panel-kernel", "panel, kernel head"
+    head_name = "kernel"
+    is_readable = False
+
+    def suits(self, problem: Problem) -> bool:
+        """Not for rare words and other large sparse data, where heads must leave zeros alone."""
+        kept = int(np.count_nonzero(problem.kept[problem.feature_of]))
+        return not (
+            is_rare(problem.encoded) or keeps_sparse(problem.encoded, _PANEL_FEATURES + kept)
+        )
+
+    def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
+        """Heads of up to 200 bumps at every level, in addition to the training of the panel."""
+        return 0.1 + 5e-5 * n_rows
 
 
 def forward_features(part: Part, k: int) -> NDArray:

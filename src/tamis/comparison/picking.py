@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tamis.comparison.choice import Choice
+from tamis.comparison.readable import find_readable
 from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["complete", "find_choice"]
+__all__ = ["complete", "find_choice", "pick_choice"]
 
 
 def complete(
@@ -36,6 +38,47 @@ def complete(
             f"that of {own[0]}."
         )
     return own[0] if method is None else method, own[1] if n_features is None else n_features
+
+
+def pick_choice(
+    comparison: Comparison,
+    method: str | None,
+    n_features: float | None,
+    without: Sequence[str] = (),
+    readable: bool = False,
+    own: tuple[str, float] | None = None,
+) -> tuple[Comparison, Choice]:
+    """Find the method and level that a user picks.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    method, n_features, without, readable
+        As in `Comparison.pick`.
+    own : (str, float) or None
+        As in `complete`; None: of the recommended model.
+
+    Returns
+    -------
+    comparison : Comparison
+        Another one if features are left out.
+    choice : Choice
+        Of that comparison.
+    """
+    if readable:
+        choice = find_readable(comparison, method, n_features)
+        if not without:
+            return comparison, choice
+        method, n_features = choice.method, choice.n_features
+    if method is None or n_features is None:
+        if own is None:
+            result = comparison.result(comparison.final_choice.method)
+            assert result is not None
+            sizes = result.per_sample if result.method.asks else result.overall
+            own = result.method.name, float(sizes[comparison.final_choice.place])
+        method, n_features = complete(method, n_features, own)
+    found = comparison.excluding(method, without) if without else comparison
+    return found, found.find(method, n_features)
 
 
 def find_choice(comparison: Comparison, method: str, n_features: float) -> Choice:

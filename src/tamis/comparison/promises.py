@@ -58,6 +58,10 @@ def check_promises(options: Options) -> None:
             f"{words[0]} tests models that ask for features one at a time: add {ASKING} to "
             "--methods."
         )
+    if limits and options.readable:
+        raise InputError(
+            f"{words[0]} needs {ASKING} models, which --readable does not allow; give one of them."
+        )
     if options.confidence is not None and options.min_sensitivity == 1:
         raise InputError(
             "--min-sensitivity 1: no number of rows shows that nothing is ever missed. Ask for "

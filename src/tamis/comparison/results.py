@@ -21,6 +21,7 @@ __all__ = [
     "collect",
     "count_features",
     "find_threshold",
+    "find_twins",
     "judge",
     "score_rows",
 ]
@@ -75,6 +76,22 @@ class MethodResult:
     def sparsity(self, minimize: str) -> NDArray:
         """The number of features to minimise: "overall" or "per-sample"."""
         return self.overall if minimize == "overall" else self.per_sample
+
+
+def find_twins(results):
+    """For each candidate that cannot be read, the one of the same training that can; or -1."""
+    places, start = {}, 0
+    for result in results:
+        if result.method.is_readable and result.method.trains_with:
+            at = {level: start + place for place, level in enumerate(result.levels)}
+            places[result.method.trains_with] = at
+        start += len(result.levels)
+    twins = [
+        -1 if r.method.is_readable else places.get(r.method.trains_with, {}).get(level, -1)
+        for r in results
+        for level in r.levels
+    ]
+    return np.array(twins, dtype=np.intp)
 
 
 def count_features(outcome, problem):

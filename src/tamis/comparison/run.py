@@ -78,7 +78,7 @@ def plan(problem, settings):
     if is_nested(problem.n_rows, settings.n_folds):
         pairs = pair_folds(folds, settings.seed)
     tasks = []
-    for name in sorted(settings.methods, key=lambda name: estimate_seconds(problem, name)):
+    for name in sorted(settings.methods, key=lambda name: estimate_seconds(problem, _first(name))):
         tasks += _tasks(problem, settings, [name], folds, "cv")
         tasks += _tasks(problem, settings, [name], pairs, "pair")
         tasks += _whole(problem, settings, [name], "cv")
@@ -100,6 +100,11 @@ def plan(problem, settings):
         tasks += _tasks(problem, settings, settings.methods, shuffled, f"shuffled{p}", p)
         tasks += _whole(problem, settings, settings.methods, f"shuffled{p}", p)
     return Plan(settings, folds, tasks, splits)
+
+
+def _first(name):
+    """The method that a method is trained with, or itself."""
+    return find_method(name).trains_with or name
 
 
 def drop_slow(planned, problem, named, notes, needed=()):
@@ -127,7 +132,13 @@ def drop_slow(planned, problem, named, notes, needed=()):
     """
     methods = planned.settings.methods
     n_tasks = sum(task.method == methods[0] for task in planned.tasks)
-    seconds = {name: n_tasks * estimate_seconds(problem, name) / _CORES for name in methods}
+    # Methods that are trained together are run or dropped together.
+    seconds = {
+        name: n_tasks
+        / _CORES
+        * sum(estimate_seconds(problem, n) for n in methods if _first(n) == _first(name))
+        for name in methods
+    }
     left_out = {name: t for name, t in seconds.items() if t > PATIENCE}
     allow = planned.settings.allow_baselines
     ours = [name for name in methods if not find_method(name, allow).is_baseline]

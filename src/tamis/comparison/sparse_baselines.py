@@ -37,7 +37,8 @@ _DROPPED_OF_MANY, _DROPPED = 0.25, 0.08
 class SparseBaseline(PanelModels):
     """Base of the sparse baselines."""
 
-    is_baseline = can_be_allowed = takes_weights = True
+    is_baseline = can_be_allowed = takes_weights = is_readable = True
+    head_name = "logistic"
 
 
 class L1Logistic(SparseBaseline):

@@ -44,7 +44,8 @@ class Store:
     manifest : dict
         What the checkpoints belong to: plain JSON.
     force : bool
-        Whether checkpoints of another manifest are discarded.
+        Whether checkpoints of another manifest are discarded. Those of another "format" of the
+        manifest always are, with a message.
     tell : callable or None
         Called with messages for the user about damaged checkpoints.
 
@@ -68,8 +69,14 @@ class Store:
         else:
             differs = "" if known is None else differences(known, manifest)
         if differs:
-            if not force:
+            is_old = known is not None and known.get("format") != manifest.get("format")
+            if not (force or is_old):
                 raise ManifestMismatch(differs)
+            if is_old and not force:
+                self._say(
+                    f"{self.folder} holds checkpoints of another version of tamis, which cannot "
+                    "be used: everything is computed again"
+                )
             self.clear()
             self.was_cleared = True
         self._sweep()

@@ -156,51 +156,64 @@ def shuffle_labels(problem, seed, number):
     return shuffled
 
 
-def compute(problem, task, seed, parts=None):
+def compute_together(problem, tasks, seed, parts=None):
     """Train on the training rows, predict the test rows, at every level.
 
     Parameters
     ----------
     problem : Problem
-    task : Task
+    tasks : list of Task
+        On the same fold, with the same levels, of methods that share a training; mostly one.
     seed : int
     parts : Parts or None
         Prepared folds, which all methods share.
 
     Returns
     -------
-    outcome : Outcome
+    outcomes : list of Outcome
     """
     start = time.perf_counter()
-    method, fold = find_method(task.method), task.fold
+    methods = [find_method(task.method) for task in tasks]
+    # One thread, whatever the number of workers, so that sums are identical.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        part = (parts or Parts(0)).prepare(problem, tasks[0], seed)
+        trained = [None for _ in methods]
+        if part.known.size > 1:
+            trained = methods[0].train_with(methods[1:], part, list(tasks[0].levels))
+        shared = (time.perf_counter() - start) / len(tasks)
+        return [
+            _predict(problem, task, method, part, one, shared)
+            for task, method, one in zip(tasks, methods, trained, strict=True)
+        ]
+
+
+def _predict(problem, task, method, part, trained, seconds):
+    """The outcome of a task; `seconds` were spent on its training."""
+    start, fold = time.perf_counter(), task.fold
     n_levels, n_classes = len(task.levels), problem.classes.size
     probabilities = np.zeros((n_levels, fold.test.size, n_classes), dtype=np.float32)
     used = np.zeros((n_levels, len(problem.names)), dtype=bool)
     shape = n_levels, fold.test.size if method.asks else 1
     n_used, cost = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     costs = np.where(problem.kept, 0.0, problem.costs)
-    # One thread, whatever the number of workers, so that sums are identical.
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        part = (parts or Parts(0)).prepare(problem, task, seed)
-        if part.known.size < 2:
-            probabilities[:, :, part.known] = 1.0
-        else:
-            trained = method.train(part, list(task.levels))
-            for place in range(n_levels):
-                used[place, trained.features(place)] = True
-            n_block = max(1, _BLOCK_VALUES // (n_levels * n_classes))
-            for first in range(0, fold.test.size, n_block):
-                some = slice(first, first + n_block)
-                shares, usage = trained.predict(*part.test_rows(fold.test[some]))
-                probabilities[:, some, part.known] = shares
-                if method.asks:
-                    n_used[:, some], cost[:, some] = usage.n_features, usage.cost
-            if not method.asks:
-                n_used[:, 0] = np.count_nonzero(used & ~problem.kept, axis=1)
-                cost[:, 0] = used @ costs
+    if trained is None:  # of one class
+        probabilities[:, :, part.known] = 1.0
+    else:
+        for place in range(n_levels):
+            used[place, trained.features(place)] = True
+        n_block = max(1, _BLOCK_VALUES // (n_levels * n_classes))
+        for first in range(0, fold.test.size, n_block):
+            some = slice(first, first + n_block)
+            shares, usage = trained.predict(*part.test_rows(fold.test[some]))
+            probabilities[:, some, part.known] = shares
+            if method.asks:
+                n_used[:, some], cost[:, some] = usage.n_features, usage.cost
+        if not method.asks:
+            n_used[:, 0] = np.count_nonzero(used & ~problem.kept, axis=1)
+            cost[:, 0] = used @ costs
     n_used, cost = (np.broadcast_to(a, probabilities.shape[:2]) for a in (n_used, cost))
-    return Outcome(probabilities, used, n_used, cost, time.perf_counter() - start)
+    return Outcome(probabilities, used, n_used, cost, seconds + time.perf_counter() - start)
 
 
 class Parts:
@@ -237,33 +250,45 @@ def _bytes(X):
     return X.nbytes if isinstance(X, np.ndarray) else 2 * X.data.nbytes
 
 
-def _work(problem, task, seed, store, parts):
-    """Compute a task and save it.
+def _work(problem, tasks, seed, store, parts):
+    """Compute tasks that share a training, and save them.
 
     If a method fails on the data, its error is returned, and the others continue.
     """
     try:
-        outcome = compute(problem, task, seed, parts)
+        outcomes = compute_together(problem, tasks, seed, parts)
     except OSError:
         raise
     except Exception as error:
-        return task, f"{' '.join(str(error).split())} ({type(error).__name__})"
+        if len(tasks) > 1:  # only one of them may have failed
+            return [done for task in tasks for done in _work(problem, [task], seed, store, parts)]
+        return [(tasks[0], f"{' '.join(str(error).split())} ({type(error).__name__})")]
     if store is not None:
-        store.save(task.key, outcome.as_arrays())
-    return task, outcome
+        for task, outcome in zip(tasks, outcomes, strict=True):
+            store.save(task.key, outcome.as_arrays())
+    return list(zip(tasks, outcomes, strict=True))
+
+
+def _share_trainings(tasks):
+    """Lists of tasks that share a training: on the same rows, by methods that train together."""
+    shared = {}
+    for task in tasks:
+        together = find_method(task.method).trains_with or task.method
+        shared.setdefault((task.stage, *task.key.rsplit("-", 2)[1:], together), []).append(task)
+    return list(shared.values())
 
 
 # Prepared folds of this worker process, for one comparison at a time.
 _prepared: dict[str, Parts] = {}
 
 
-def _work_in_worker(problem, task, seed, store, key):
+def _work_in_worker(problem, tasks, seed, store, key):
     """`_work` with the prepared folds that this process has for the comparison `key`."""
     parts = _prepared.get(key)
     if parts is None:
         _prepared.clear()
         parts = _prepared[key] = Parts()
-    return _work(problem, task, seed, store, parts)
+    return _work(problem, tasks, seed, store, parts)
 
 
 def _watch(parent):
@@ -315,15 +340,18 @@ def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, start=lambda task: 
         else:
             yield task, outcome
 
+    left = _share_trainings(left)
+
     def started():
-        for task in left:
-            if start(task):
-                yield task
+        for tasks in left:
+            wanted = [task for task in tasks if start(task)]
+            if wanted:
+                yield wanted
 
     if n_jobs == 1 or len(left) < 2:
         parts = Parts()
-        for task in started():
-            yield _work(problem, task, seed, store, parts)
+        for tasks in started():
+            yield from _work(problem, tasks, seed, store, parts)
         return
 
     engine = {"backend": "loky", "initializer": _watch, "initargs": (os.getpid(),)}
@@ -336,6 +364,7 @@ def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, start=lambda task: 
         **engine,
     )
     key = uuid4().hex
-    yield from pool(
-        delayed(_work_in_worker)(problem, task, seed, store, key) for task in started()
-    )
+    for done in pool(
+        delayed(_work_in_worker)(problem, tasks, seed, store, key) for tasks in started()
+    ):
+        yield from done

@@ -11,7 +11,7 @@ from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.models.linear_form import inputs_of, linear_form, total_temperature
 from tamis.models.standalone.headings import headings, unused_names
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, NotReadable
 from tamis.tables.prevalence import tell_assumed
 from tamis.tables.table_model import TableModel
 
@@ -47,7 +47,7 @@ def export_spreadsheet(model: Any, path: str | os.PathLike[str], n_rows: int = 2
     estimator = model.estimator if isinstance(model, TableModel) else model
     form = linear_form(estimator)
     if form is None:
-        raise InputError(
+        raise NotReadable(
             f"this {type(estimator).__name__} cannot be exported to a spreadsheet: its decisions "
             "are not linear. Use --to python."
         )

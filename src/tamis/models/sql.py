@@ -11,7 +11,7 @@ from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.models.linear_form import Input, inputs_of, linear_form, total_temperature
 from tamis.models.standalone.headings import headings, unused_names
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, NotReadable
 from tamis.tables.missing import USUAL, MissingWords
 from tamis.tables.table_model import TableModel
 
@@ -163,9 +163,9 @@ def _decisions(estimator, t):
         return _l1_centers(estimator, t)
     if kind.startswith("PrimalDual"):
         return _projection(estimator, t)
-    raise InputError(
-        f"a {kind} cannot be exported to SQL: its decisions are not linear, and not distances to "
-        "the centers of classes. Use --to python."
+    raise NotReadable(
+        f"this {kind} cannot be exported to SQL: its decisions are not linear, and not distances "
+        "to the centers of classes. Use --to python."
     )
 
 

@@ -149,11 +149,11 @@ class FittedPanel(
             as_seed(self.random_state),
         )
 
-    def _settings(self, X, selection, levels):
-        """Settings to try for the head; the longest panel decides if features stay sparse."""
+    def _settings(self, head, X, selection, levels):
+        """Settings to try for a head; the longest panel decides if features stay sparse."""
         kept = np.count_nonzero(selection.choices.kept[selection.choices.group_of])
         n_columns = int(levels.max(initial=0)) + int(kept)
-        return settings_of(self.head, keeps_sparse(X, n_columns))
+        return settings_of(head, keeps_sparse(X, n_columns))
 
     def _order(
         self, X, codes, n_steps, sample_weight=None, n_classes=None, groups=None, keys=None

@@ -14,21 +14,11 @@ from sklearn.model_selection import BaseCrossValidator
 from tamis._base import resolve_n_features, steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
 from tamis.panel.forward import keys_of
-from tamis.panel.outer import (
-    Chosen,
-    FittedHeads,
-    bound_temperatures,
-    check_groups,
-    choose_heads,
-    fit_fold,
-    fit_heads,
-    outer_splits,
-)
-from tamis.panel.path import PanelPath, default_levels
-from tamis.panel.selection import MOST_ROWS, Selection, store
-from tamis.panel.settings import Setting
+from tamis.panel.outer import check_groups, choose_heads, fit_fold, outer_splits
+from tamis.panel.path import PanelPath, default_levels, make_paths
+from tamis.panel.selection import MOST_ROWS, store
 
-__all__ = ["PanelClassifier", "make_path"]
+__all__ = ["PanelClassifier", "check_levels", "make_classifier"]
 
 _PARAMETERS = (
     "selection",
@@ -66,11 +56,12 @@ class PanelClassifier(FittedPanel):
     selection : {"forward", "centers", "medians", "primal-dual"}, default="forward"
         "forward" as above; the largest gains of the centers (means or medians); or the order in
         which features enter the primal-dual path.
-    head : {"auto", "lda", "logistic", "kernel"}, default="auto"
+    head : {"auto", "linear", "lda", "logistic", "kernel"}, default="auto"
         Linear discriminant analysis with shrinkage, ridge-logistic regression, or kernel ridge
-        classification (Gaussian bumps around training rows). "auto" takes the one with the least
-        loss in the outer folds; the kernel only if it is better by more than one standard error,
-        because it cannot be read.
+        classification (Gaussian bumps around training rows). "linear" takes the one of the first
+        two with the least log loss in the outer folds. "auto" does, too, unless the loss of the
+        kernel, which cannot be read, is smaller by more than one standard error and by more than
+        0.03.
     alpha : float, default=3.0
         Ridge of the forward steps, for standardised features.
     n_screened : int, default=100
@@ -263,44 +254,83 @@ class PanelClassifier(FittedPanel):
         groups = check_groups(groups, codes)
         return trainer._make_path(X, codes, weights, levels, trainer.classes_, choices, groups)
 
-    def _fit_path(
-        self, X, codes, levels=None, sample_weight=None, n_classes=None, groups=None, keys=None
-    ):
+    def _fit_path(self, *data, **more):
         """`fit_path` without validation: class indices instead of labels, also as `classes`."""
+        return self._fit_paths((self.head,), *data, **more)[0]
+
+    def _fit_paths(
+        self,
+        heads,
+        X,
+        codes,
+        levels=None,
+        sample_weight=None,
+        n_classes=None,
+        groups=None,
+        keys=None,
+    ):
+        """`_fit_path` for several heads at once: the selection is shared."""
         n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
         trainer = copy.copy(self)
         trainer.n_features_in_, trainer.classes_ = X.shape[1], np.arange(n_classes)
         choices = trainer._make_choices()
         weights = np.ones(codes.size) if sample_weight is None else sample_weight
         levels = check_levels(levels, choices.n_choices)
-        return trainer._make_path(
-            X, codes, weights, levels, trainer.classes_, choices, groups, keys
+        return trainer._make_paths(
+            heads, X, codes, weights, levels, trainer.classes_, choices, groups, keys
         )
 
-    def _make_path(self, X, codes, weights, levels, classes, choices, groups, keys=None):
+    def _make_path(self, *data):
+        return self._make_paths((self.head,), *data)[0]
+
+    def _make_paths(self, heads, X, codes, weights, levels, classes, choices, groups, keys=None):
+        """One path per head, all of them from the same selection and the same outer folds."""
         X, selection = store(X), self._make_selection(choices)
         keys = keys_of(X, weights) if keys is None else keys
-        settings = self._settings(X, selection, levels)
+        settings = [self._settings(head, X, selection, levels) for head in heads]
+        every = [setting for some in settings for setting in some]
         n_classes = len(classes)
         most = max(MOST_ROWS, _ROWS_PER_FEATURE * int(levels.max(initial=0)))
         splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, most, keys)
         decisions = [
-            fit_fold(X, codes, weights, n_classes, selection, levels, settings, groups, split)[1]
+            fit_fold(X, codes, weights, n_classes, selection, levels, every, groups, split)[1]
             for split in splits
         ]
         rows = np.concatenate([test for _, test in splits])
-        chosen = choose_heads(
-            np.concatenate(decisions, axis=2),
-            codes[rows],
-            weights[rows],
-            settings,
-            selection.class_weight,
-            None if groups is None else groups[rows],
-            np.repeat(np.arange(len(splits)), [test.size for _, test in splits]),
+        ends = np.cumsum([len(some) for some in settings])
+        chosen = [
+            choose_heads(
+                of_head,
+                codes[rows],
+                weights[rows],
+                some,
+                selection.class_weight,
+                None if groups is None else groups[rows],
+                np.repeat(np.arange(len(splits)), [test.size for _, test in splits]),
+            )
+            for of_head, some in zip(
+                np.split(np.concatenate(decisions, axis=2), ends[:-1], axis=1),
+                settings,
+                strict=True,
+            )
+        ]
+        trained = [copy.copy(self) for _ in heads]
+        for estimator, head in zip(trained, heads, strict=True):
+            estimator.head = head
+        return make_paths(
+            trained, X, codes, weights, levels, classes, selection, settings, chosen, groups, keys
         )
-        return make_path(
-            self, X, codes, weights, levels, classes, selection, settings, chosen, groups, keys
-        )
+
+    def _with_size(self, k):
+        return make_classifier(self, k)
+
+
+def make_classifier(estimator: FittedPanel, k: int) -> PanelClassifier:
+    """A classifier of k features with the parameters and feature names of another estimator."""
+    known = vars(estimator)
+    classifier = PanelClassifier(k, **{name: known[name] for name in _PARAMETERS})
+    vars(classifier).update({name: known[name] for name in _DESCRIPTIONS if name in known})
+    return classifier
 
 
 def check_levels(levels: ArrayLike | None, n_choices: int) -> NDArray[np.int64]:
@@ -313,89 +343,3 @@ def check_levels(levels: ArrayLike | None, n_choices: int) -> NDArray[np.int64]:
     if given.ndim > 1 or given.dtype.kind not in "iu" or given.size == 0 or given.min() < 1:
         raise ValueError(f"levels must be a list of integers >= 1 or None, got {levels!r}.")
     return np.unique(np.minimum(given, n_choices)).astype(np.int64)
-
-
-def make_path(
-    estimator: FittedPanel,
-    X: Any,
-    codes: NDArray,
-    weights: NDArray,
-    levels: NDArray,
-    classes: NDArray,
-    selection: Selection,
-    settings: list[Setting],
-    chosen: list[Chosen],
-    groups: NDArray | None,
-    keys: NDArray,
-) -> PanelPath:
-    """Select on all rows, fit the chosen head of every level, and make the path.
-
-    Parameters
-    ----------
-    estimator : PanelClassifier or PanelClassifierCV
-        Its parameters and feature names are those of the classifiers of the path.
-    X, codes, weights, levels, classes, selection, groups, keys
-        As in `tamis.panel.outer.fit_heads`.
-    settings : list of Setting
-    chosen : list of Chosen
-        One per level.
-
-    Returns
-    -------
-    path : PanelPath
-    """
-    fitted = fit_heads(
-        X,
-        codes,
-        weights,
-        len(classes),
-        selection,
-        levels,
-        [[settings[c.place]] for c in chosen],
-        groups,
-        keys,
-    )
-    chosen = bound_temperatures(chosen, fitted, X, codes, weights)
-    return path_of(estimator, X, weights, fitted, levels, classes, selection, settings, chosen)
-
-
-def path_of(
-    estimator: FittedPanel,
-    X: Any,
-    weights: NDArray,
-    fitted: FittedHeads,
-    levels: NDArray,
-    classes: NDArray,
-    selection: Selection,
-    settings: list[Setting],
-    chosen: list[Chosen],
-) -> PanelPath:
-    """The path of heads that are already fitted: the only one of each level."""
-
-    def build(place):
-        known = vars(estimator)
-        parameters = {name: known[name] for name in _PARAMETERS}
-        classifier = PanelClassifier(max(int(levels[place]), 1), **parameters)
-        vars(classifier).update({name: known[name] for name in _DESCRIPTIONS if name in known})
-        classifier.classes_ = classes
-        classifier._store(
-            X,
-            weights,
-            selection.choices,
-            fitted.order[: levels[place]],
-            fitted.columns[place],
-            fitted.heads[place][0],
-            chosen[place].temperature,
-            settings[chosen[place].place],
-        )
-        return classifier
-
-    return PanelPath(
-        levels,
-        classes,
-        np.minimum(levels, fitted.order.size),
-        fitted.columns,
-        [heads[0] for heads in fitted.heads],
-        [c.temperature for c in chosen],
-        build,
-    )

@@ -12,7 +12,7 @@ from sklearn.model_selection import BaseCrossValidator
 
 from tamis._base import steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
-from tamis.panel.classifier import check_levels, make_path, path_of
+from tamis.panel.classifier import check_levels, make_classifier
 from tamis.panel.forward import keys_of
 from tamis.panel.outer import (
     FittedHeads,
@@ -21,6 +21,7 @@ from tamis.panel.outer import (
     fit_fold,
     outer_splits,
 )
+from tamis.panel.path import make_paths, path_of
 from tamis.panel.selection import store
 from tamis.paths.engine import CrossValidation, check_rule, evaluate, tabulate_folds
 from tamis.paths.rule import TOLERANCE
@@ -43,8 +44,9 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
         doubling, up to 50.
     selection : {"forward", "centers", "medians", "primal-dual"}, default="forward"
         How features are selected.
-    head : {"auto", "lda", "logistic", "kernel"}, default="auto"
-        Classifier of the selected features.
+    head : {"auto", "linear", "lda", "logistic", "kernel"}, default="auto"
+        Classifier of the selected features; "auto" prefers those that can be read, as in
+        `PanelClassifier`.
     alpha : float, default=3.0
         Ridge of the forward steps.
     n_screened : int, default=100
@@ -174,7 +176,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
         choices = self._make_choices()
         X, selection = store(X), self._make_selection(choices)
         levels = check_levels(self.levels, choices.n_choices)
-        settings = self._settings(X, selection, levels)
+        settings = self._settings(self.head, X, selection, levels)
         n_classes = len(self.classes_)
         keys = keys_of(X, weights)
         splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, keys=keys)
@@ -237,26 +239,29 @@ coef_, intercept_, n_features_in_, feature_names_in_
             )
         scores = cross_validation.gather(evaluations)
         place = scores.choose(self.rule, self.tolerance)
-        model = make_path(
-            self,
+        (path,) = make_paths(
+            [self],
             X,
             codes,
             weights,
             levels[place : place + 1],
             self.classes_,
             selection,
-            settings,
-            chosen[place : place + 1],
+            [settings],
+            [chosen[place : place + 1]],
             groups,
             keys,
-        ).model(0)
-        self._take_over(model)
+        )
+        self._take_over(path.model(0))
         heads = np.array([settings[c.place].head for c in chosen])
         self.path_ = scores.as_path(head=heads)
         self._fold_scores = scores.fold_scores
         self.best_score_ = float(scores.scores[place])
         self.stability_ = scores.stability(place)
         return self
+
+    def _with_size(self, k):
+        return make_classifier(self, k)
 
     @property
     def cv_results_(self) -> dict:

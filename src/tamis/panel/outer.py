@@ -5,8 +5,9 @@ rows of the fold get the decisions of every head, with every setting, at every l
 decisions alone come the head, its ridge or width, and its temperature.
 
 The loss of a head is the log loss at its best temperature, weighted like the training. Linear
-heads can be read, so a kernel must be better by more than one standard error of the paired
-difference. Shapes: L levels, H settings, n rows, C classes; decisions (L, H, n, C).
+heads can be read, so a kernel must be better than the best of them by more than one standard error
+of the paired difference, and by more than `KERNEL_MARGIN`. Shapes: L levels, H settings, n rows, C
+classes; decisions (L, H, n, C).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from tamis.paths.splits import make_splits
 from tamis.paths.temperature import hottest, is_handful, least_loss, match_folds
 
 __all__ = [
+    "KERNEL_MARGIN",
     "Chosen",
     "FittedHeads",
     "bound_temperatures",
@@ -48,6 +50,10 @@ __all__ = [
     "paired_error",
 ]
 
+#: A kernel must also lower the log loss (in nats) by more than this to be preferred to a head that
+#: can be read. Chosen on tuning sets alone (benchmarks/accuracy/readable_heads.py): 0.1 points of
+#: balanced accuracy are lost for a quarter fewer kernels; with more, single sets lose a point.
+KERNEL_MARGIN = 0.03
 # The decision of classes that a fold has not seen.
 _FAR = -1e3
 # Losses that differ by less are equal: the difference may be rounding.
@@ -270,6 +276,7 @@ def choose_heads(
     class_weight: str | NDArray | None = "balanced",
     groups: NDArray | None = None,
     fold_of: NDArray | None = None,
+    margin: float = KERNEL_MARGIN,
 ) -> list[Chosen]:
     """Choose the head of each level by the loss of its outer decisions.
 
@@ -285,6 +292,9 @@ def choose_heads(
         Sample groups, which count as one row in the standard error.
     fold_of : ndarray of int of shape (n_rows,) or None
         Fold of each row; None if all are of one.
+    margin : float
+        A kernel is taken only if its loss is smaller than that of the best linear head by more
+        than this, and by more than one standard error of the difference.
 
     Returns
     -------
@@ -307,7 +317,7 @@ def choose_heads(
         if linear.any() and not linear[best]:
             plain = int(np.flatnonzero(linear)[_first_of_the_best(total[linear])])
             error = paired_error(losses[plain] - losses[best], share, groups, weights)
-            if total[plain] - total[best] <= error + _TIE:
+            if total[plain] - total[best] <= max(error, margin) + _TIE:
                 best = plain
         found.append(Chosen(best, float(temperatures[best]), float(total[best])))
     return found

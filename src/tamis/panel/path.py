@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +12,16 @@ from numpy.typing import NDArray
 from tamis._array import Matrix
 from tamis.heads import Head
 from tamis.panel.forward import decide
+from tamis.panel.outer import Chosen, FittedHeads, bound_temperatures, fit_heads
+from tamis.panel.selection import Selection
+from tamis.panel.settings import Setting
 from tamis.paths.path import Path
 
 if TYPE_CHECKING:
+    from tamis.panel._fitted import FittedPanel
     from tamis.panel.classifier import PanelClassifier
 
-__all__ = ["PanelPath", "default_levels"]
+__all__ = ["PanelPath", "default_levels", "make_paths", "path_of"]
 
 
 class PanelPath(Path):
@@ -91,3 +96,98 @@ def default_levels(n_choices: int) -> NDArray[np.int64]:
     """Every number of features up to 12, then about five for each doubling, up to 50."""
     levels = np.array([*range(1, 13), 14, 16, 20, 24, 28, 32, 40, 50])
     return np.unique(np.minimum(levels, max(n_choices, 1)))
+
+
+def make_paths(
+    estimators: Sequence[FittedPanel],
+    X: Matrix,
+    codes: NDArray,
+    weights: NDArray,
+    levels: NDArray,
+    classes: NDArray,
+    selection: Selection,
+    settings: Sequence[list[Setting]],
+    chosen: Sequence[list[Chosen]],
+    groups: NDArray | None,
+    keys: NDArray,
+) -> list[PanelPath]:
+    """Select on all rows, fit the chosen heads of every level, and make the paths.
+
+    Parameters
+    ----------
+    estimators : sequence of PanelClassifier or PanelClassifierCV
+        One per path; its parameters and feature names are those of the classifiers of the path.
+    X, codes, weights, levels, classes, selection, groups, keys
+        As in `tamis.panel.outer.fit_heads`.
+    settings : sequence of list of Setting
+        Of each path.
+    chosen : sequence of list of Chosen
+        Of each path, one per level.
+
+    Returns
+    -------
+    paths : list of PanelPath
+    """
+    fitted = fit_heads(
+        X,
+        codes,
+        weights,
+        len(classes),
+        selection,
+        levels,
+        [
+            [some[c.place] for some, c in zip(settings, of_level, strict=True)]
+            for of_level in zip(*chosen, strict=True)
+        ],
+        groups,
+        keys,
+    )
+    paths = []
+    for place, (estimator, some, of_path) in enumerate(
+        zip(estimators, settings, chosen, strict=True)
+    ):
+        only = replace(fitted, heads=[[heads[place]] for heads in fitted.heads])
+        of_path = bound_temperatures(of_path, only, X, codes, weights)
+        paths.append(
+            path_of(estimator, X, weights, only, levels, classes, selection, some, of_path)
+        )
+    return paths
+
+
+def path_of(
+    estimator: FittedPanel,
+    X: Matrix,
+    weights: NDArray,
+    fitted: FittedHeads,
+    levels: NDArray,
+    classes: NDArray,
+    selection: Selection,
+    settings: list[Setting],
+    chosen: list[Chosen],
+) -> PanelPath:
+    """The path of heads that are already fitted: the only one of each level."""
+
+    def build(place):
+        classifier = estimator._with_size(max(int(levels[place]), 1))
+        classifier.classes_ = classes
+        classifier._store(
+            X,
+            weights,
+            selection.choices,
+            fitted.order[: levels[place]],
+            fitted.columns[place],
+            fitted.heads[place][0],
+            chosen[place].temperature,
+            settings[chosen[place].place],
+        )
+        return classifier
+
+    return PanelPath(
+        levels,
+        classes,
+        np.minimum(levels, fitted.order.size),
+        fitted.columns,
+        [heads[0] for heads in fitted.heads],
+        [c.temperature for c in chosen],
+        build,
+    )

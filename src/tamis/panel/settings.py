@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._array import Matrix, is_sparse
+from tamis._array import Matrix, is_sparse, to_dense
 from tamis.heads import Head, fit_kernel, fit_lda, fit_logistic, fit_sparse_logistic
 from tamis.panel.forward import content_folds, weigh_classes
 
 __all__ = ["HEADS", "Setting", "fit_settings", "settings_of"]
 
-HEADS = ("auto", "lda", "logistic", "kernel")
+HEADS = ("auto", "linear", "lda", "logistic", "kernel")
 _ALPHAS, _SPARSE_ALPHAS = (0.1, 1.0, 3.0, 10.0, 30.0), (0.1, 1.0, 10.0)
 _WIDTHS, _RIDGES = (0.3, 1.0, 3.0), (0.1, 1.0, 10.0)
 _N_LANDMARKS = 200
@@ -47,14 +47,15 @@ class Setting:
 
 def settings_of(head: str, keeps_sparse: bool = False) -> list[Setting]:
     """The settings that are tried for a head; logistic ones alone if features stay sparse."""
-    if keeps_sparse and head in ("auto", "logistic"):
+    if keeps_sparse and head in ("auto", "linear", "logistic"):
         return [Setting("logistic", (alpha,), True) for alpha in _SPARSE_ALPHAS]
     settings = {
         "lda": [Setting("lda")],
         "logistic": [Setting("logistic", (alpha,)) for alpha in _ALPHAS],
         "kernel": [Setting("kernel", (width, ridge)) for width in _WIDTHS for ridge in _RIDGES],
     }
-    settings["auto"] = [setting for some in settings.values() for setting in some]
+    settings["linear"] = settings["lda"] + settings["logistic"]
+    settings["auto"] = settings["linear"] + settings["kernel"]
     return settings[head]
 
 
@@ -98,15 +99,16 @@ def fit_settings(
     logistic = [setting for setting in settings if setting.head == "logistic"]
     if logistic:
         alphas = [setting.values[0] for setting in logistic]
-        tol = _LOOSE if len(settings) > 1 else _TIGHT
+        tol = _LOOSE if len(logistic) > 1 else _TIGHT
         fit = fit_sparse_logistic if is_sparse(X) else fit_logistic
         heads = fit(X, codes, weighed, n_classes, alphas, tol)
         fitted.update(zip(logistic, heads, strict=True))
     kernel = [setting for setting in settings if setting.head == "kernel"]
     if kernel:
         pairs = [(setting.values[0], setting.values[1]) for setting in kernel]
-        landmarks = _choose_landmarks(X, codes, n_classes, seed)
-        bumps = fit_kernel(X, codes, weighed, n_classes, pairs, landmarks)
+        values = to_dense(X)  # beside settings that keep them sparse
+        landmarks = _choose_landmarks(values, codes, n_classes, seed)
+        bumps = fit_kernel(values, codes, weighed, n_classes, pairs, landmarks)
         fitted.update(zip(kernel, bumps, strict=True))
     return [fitted[setting] for setting in settings]
 

@@ -15,9 +15,13 @@ that have rows of class c (accuracy: :math:`(U + 2)^{-2}`). Candidate a is *good
 
 .. math:: D_a \le \max\big(\sqrt{V_a + V_0}, \text{tolerance}\big),
 
-and the rule selects the sparsest of these, ties by score. The tolerance makes the rule useful for
-many rows, where every difference is significant. Scores that are not means over rows (F1, Matthews
-correlation, area under the curve) take :math:`V_a` from the covariance of bootstrap draws.
+and the rule selects the sparsest of these; of several, those that are preferred because they can
+be read; and of these the one with the best score. A candidate that cannot be read may have a
+*twin* that can, with the same features: it counts only if its score is above that of the twin by
+more than one standard error of the difference and by more than the tolerance. The tolerance makes
+the rule useful for many rows, where every difference is significant. Scores that are not means
+over rows (F1, Matthews correlation, area under the curve) take :math:`V_a` from the covariance of
+bootstrap draws.
 
 Shapes: P candidates, n rows; `right` is (P, n). All variances against one b cost two passes over
 `right`, so the rule is cheap enough to be applied again in every bootstrap draw.
@@ -61,6 +65,8 @@ def choose(
     *,
     tolerance: float = TOLERANCE,
     allowed: NDArray[np.bool_] | None = None,
+    preferred: NDArray[np.bool_] | None = None,
+    twins: NDArray[np.intp] | None = None,
 ) -> tuple[int, int]:
     """Index of the sparsest candidate that is good enough.
 
@@ -71,12 +77,17 @@ def choose(
     sparsity : ndarray of shape (n_candidates,)
         What to minimise: numbers of features.
     errors : Counted, Drawn or PerFold
-        Standard errors of differences, by ``errors.against(b)``.
+        Standard errors of differences, by ``errors.against(b)``; with twins not PerFold.
     tolerance : float
         Difference in score that never matters; with 0, only the standard error counts.
     allowed : ndarray of bool of shape (n_candidates,) or None
         Candidates that may be chosen; the others only set the standard. If none of the allowed is
         good enough, the best of the allowed sets it.
+    preferred : ndarray of bool of shape (n_candidates,) or None
+        Candidates that are chosen before others that are as sparse, whatever their scores.
+    twins : ndarray of int of shape (n_candidates,) or None
+        For each candidate, the one that it must clearly surpass in order to be chosen, or to set
+        the standard; -1 for none.
 
     Returns
     -------
@@ -84,6 +95,8 @@ def choose(
     best : int
         The candidate that set the standard.
     """
+    if twins is not None:
+        scores = _without_twins(scores, twins, errors, tolerance)
     best = best_of(scores, sparsity)
     enough = good_enough(scores, best, errors, tolerance)
     if allowed is not None:
@@ -93,6 +106,8 @@ def choose(
         enough &= allowed
     sizes = np.where(enough, sparsity, np.inf)
     fewest = sizes <= sizes.min() + 1e-9
+    if preferred is not None and (fewest & preferred).any():
+        fewest &= preferred
     return int(np.argmax(np.where(fewest, scores, -np.inf))), best
 
 
@@ -104,6 +119,8 @@ def choose_drawn(
     *,
     tolerance: float = TOLERANCE,
     allowed: NDArray[np.bool_],
+    preferred: NDArray[np.bool_] | None = None,
+    twins: NDArray[np.intp] | None = None,
 ) -> list[tuple[int, int]]:
     """`choose` again for each of several draws of the rows.
 
@@ -114,7 +131,7 @@ def choose_drawn(
     ----------
     draws : ndarray of shape (n_draws, n_rows)
         How often each row was drawn.
-    scores, sparsity, errors, tolerance, allowed
+    scores, sparsity, errors, tolerance, allowed, preferred, twins
         As in `choose`; scores and errors are those of all rows.
 
     Returns
@@ -124,15 +141,40 @@ def choose_drawn(
     best = best_of(scores, sparsity)
     behind = 10 * np.maximum(errors.against(best), tolerance)
     ours = np.where(allowed, scores, -np.inf)
-    near = np.flatnonzero((scores >= scores[best] - behind) | (ours >= ours.max() - behind))
+    is_near = (scores >= scores[best] - behind) | (ours >= ours.max() - behind)
+    if twins is not None:
+        is_near[twins[is_near & (twins >= 0)]] = True
+    near = np.flatnonzero(is_near)
     few = replace(errors, right=np.ascontiguousarray(errors.right[near]))
     sparsity, allowed = sparsity[near], allowed[near]
+    preferred = None if preferred is None else preferred[near]
+    if twins is not None:
+        twins = np.where(twins[near] >= 0, np.searchsorted(near, twins[near]), -1)
     chosen = []
     for row in draws:
         drawn = few.drawn(row)
-        one, other = choose(drawn.scores(), sparsity, drawn, tolerance=tolerance, allowed=allowed)
+        one, other = choose(
+            drawn.scores(),
+            sparsity,
+            drawn,
+            tolerance=tolerance,
+            allowed=allowed,
+            preferred=preferred,
+            twins=twins,
+        )
         chosen.append((int(near[one]), int(near[other])))
     return chosen
+
+
+def _without_twins(scores, twins, errors, tolerance):
+    """Scores; minus infinity for candidates that are not clearly better than their twins."""
+    scores = scores.copy()
+    for one in np.flatnonzero(twins >= 0):
+        ahead = scores[one] - scores[twins[one]]
+        # The error is computed for the few that are ahead by more than the tolerance.
+        if ahead <= tolerance + _ROUNDING or ahead <= errors.between(one, twins[one]) + _ROUNDING:
+            scores[one] = -np.inf
+    return scores
 
 
 def best_of(scores: NDArray, sparsity: NDArray) -> int:
@@ -225,6 +267,11 @@ class Counted:
         """Standard errors of the differences between `best` and every candidate."""
         return self._errors(self.right[best])
 
+    def between(self, one: int, other: int) -> float:
+        """Standard error of the difference between two candidates."""
+        alone = replace(self, right=self.right[one : one + 1])
+        return float(alone._errors(self.right[other])[0])
+
     def alone(self) -> NDArray[np.float64]:
         """Standard errors of the scores themselves."""
         return self._errors(np.zeros(self.right.shape[1], dtype=self.right.dtype))
@@ -279,6 +326,10 @@ class Drawn:
         alone = np.diag(self.covariance)
         variances = alone + alone[best] - 2 * self.covariance[best]
         return np.sqrt(np.maximum(variances, 0.0) + self.smoothed)
+
+    def between(self, one: int, other: int) -> float:
+        """Standard error of the difference between two candidates."""
+        return float(self.against(other)[one])
 
     def alone(self) -> NDArray[np.float64]:
         """Standard errors of the scores themselves."""

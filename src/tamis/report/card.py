@@ -18,18 +18,18 @@ from scipy.special import expit, logit
 from sklearn.model_selection import StratifiedKFold
 
 from tamis._array import is_sparse
+from tamis.comparison.readable import CARD_FEATURES as MOST_FEATURES
 from tamis.report.card_levels import Levels, make_levels
 from tamis.report.questionnaire_engines import InOrder, make_engine
 from tamis.report.questionnaire_fields import Field, fields_of
 from tamis.report.questionnaire_terms import make_terms
-from tamis.tables.errors import InputError, listed
+from tamis.tables.errors import InputError, NotReadable, listed
 from tamis.tables.prevalence import Prevalence, find_prevalence
 from tamis.tables.table import Columns
 from tamis.tables.table_model import TableModel
 
 __all__ = ["MOST_FEATURES", "Card", "card_fields", "find_positive", "learn_card", "make_card"]
 
-MOST_FEATURES = 12
 # Largest number of points for an answer; the smallest of them that fits nearly as well is used.
 _LARGEST_POINTS = (2, 3, 4, 5, 6, 8, 10)
 _AS_GOOD = 1.005
@@ -149,9 +149,8 @@ def make_card(
     """
     n_fields = len(card_fields(model))
     if not 0 < n_fields <= MOST_FEATURES:
-        raise InputError(
-            f"a card has at most {MOST_FEATURES} features, and this model uses {n_fields}; "
-            f"take a smaller one with tamis pick --n-features {MOST_FEATURES}."
+        raise NotReadable(
+            f"a card has at most {MOST_FEATURES} features, and this model uses {n_fields}."
         )
     positive = find_positive(model.classes_, positive)
     is_positive = np.asarray(labels) == positive
@@ -163,9 +162,9 @@ def card_fields(model: TableModel) -> list[Field]:
     """The fields of a card; InputError if the model's decision is not a sum over features."""
     engine = make_engine(model) if not model.asks else None
     if not isinstance(engine, InOrder) or engine.terms is None:
-        raise InputError(
-            "a card needs a model whose decision is a sum over its features: centers, medians, "
-            f"panel or primal-dual with a linear head, and not {model.method}; see tamis pick."
+        raise NotReadable(
+            "a card needs a model whose decision is a sum over its features, which that of "
+            f"{model.method} is not."
         )
     return [question.fields[0] for question in engine.questions]
 

@@ -76,6 +76,7 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         needs += f", chosen case by case from {count(model['features'])},"
     else:
         needs = f"{count(model['features'])} of {plural(data['features'], 'feature')}"
+        needs += f" ({model['head']})" if model["head"] else ""
     always = only_class(model)
     if always is None:
         told = f"To tell {told} apart, the model needs {needs}"

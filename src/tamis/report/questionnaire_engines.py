@@ -12,7 +12,7 @@ from scipy import sparse
 
 from tamis.report.questionnaire_fields import Field, fields_of
 from tamis.report.questionnaire_terms import After, Terms, make_terms
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, NotReadable
 from tamis.tables.prevalence import Prevalence, find_prevalence
 from tamis.tables.table_model import TableModel
 
@@ -244,14 +244,13 @@ def make_engine(
     """
     kind = type(model.estimator).__name__
     if kind.startswith("Landmark"):
-        raise InputError(
-            "landmarks compare whole rows, so they cannot be asked one question at a time; use "
-            "tamis predict, or tamis pick with another method."
+        raise NotReadable(
+            "landmarks compare whole rows, so they cannot be asked one question at a time."
         )
     if kind.startswith("Panel") and model.estimator.head_ == "kernel":
-        raise InputError(
+        raise NotReadable(
             "the kernel head of this panel compares whole rows, so it cannot be asked one "
-            "question at a time; use tamis predict, or tamis pick with another method."
+            "question at a time."
         )
     if not model.asks:
         return InOrder(model, prevalence or find_prevalence(model), flip_risk)

@@ -10,6 +10,7 @@ __all__ = [
     "Failure",
     "InputError",
     "NotEnoughMemory",
+    "NotReadable",
     "comma_advice",
     "counted",
     "in_python",
@@ -29,7 +30,7 @@ _OPTION = re.compile(
     r"tamis [a-z]+(?: RUN)?(?: --[a-z]+(?:-[a-z]+)*(?: [^\s-][^\s;:)]*)?)+"
     r"|--(?P<option>[a-z]+(?:-[a-z]+)*)(?P<space> ?)(?P<word>[^\s.,;:()=]*)"
 )
-_FLAGS = ("allow-baselines", "force", "learning-curve", "transpose")
+_FLAGS = ("allow-baselines", "force", "learning-curve", "readable", "transpose")
 # Words after an option that go on with the sentence.
 _NO_VALUES = re.compile(
     "and|are|at|before|both|cannot|for|if|in|instead|is|must|names|needs?|of|or|raises|states|to"
@@ -64,6 +65,18 @@ class Failure(RuntimeError):
 
 class NotEnoughMemory(Failure, MemoryError):
     """More memory was needed than the system gave; the file is not to blame."""
+
+
+class NotReadable(InputError):
+    """A model that cannot be explained, asked, turned into a card, or exported as a formula.
+
+    In Python the message says how to get one that can; the command offers one by its name.
+    """
+
+    def __init__(self, message: object):
+        super().__init__(message)
+        advice = "Pick a model that can: comparison.pick(readable=True), or tamis pick --readable."
+        self.args = (f"{self} {advice}",)
 
 
 class EmptyTableError(InputError):

@@ -131,6 +131,12 @@ class TableModel:
         """Whether features are asked for one at a time, and missing ones stay missing."""
         return hasattr(self.estimator, "acquire")
 
+    @property
+    def head_name(self) -> str:
+        """Classifier of the selected features: "logistic"; empty if there is no separate one."""
+        head = getattr(self.estimator, "head_", "")
+        return "linear discriminant" if head == "lda" else head
+
     def prepare(self, table: Columns) -> Matrix:
         """Matrix of the classifier's columns."""
         X = self.preparation.transform(table, impute=not self.asks)

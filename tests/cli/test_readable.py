@@ -1,0 +1,119 @@
+"""Models that cannot be read: what is offered instead, and how it is made."""
+
+import io
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from tamis.cli import main
+from tests.cli.conftest import write_csv
+
+FAST = ("--methods", "panel,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory):
+    """A table with one class around the other, which only a kernel tells apart."""
+    rng, rows = np.random.default_rng(0), []
+    for _ in range(120):
+        x, z, noise = rng.normal(size=3)
+        color = rng.choice(["red", "blue"])
+        label = "outside" if x * x + z * z > 1.4 else "inside"
+        rows.append([f"{x:.3f}", f"{z:.3f}", f"{noise:.3f}", color, label])
+    path = tmp_path_factory.mktemp("ring") / "ring.csv"
+    return write_csv(path, ["x", "z", "noise", "color", "y"], rows)
+
+
+@pytest.fixture(scope="module")
+def dark(ring, tmp_path_factory):
+    """A run whose recommended model has a kernel."""
+    run = tmp_path_factory.mktemp("runs") / "run"
+    assert main(["fit", ring, "--target", "y", "-o", str(run), "--no-report", *FAST]) == 0
+    model = json.loads((run / "metrics.json").read_text())["model"]
+    assert (model["method"], model["head"], model["is_readable"]) == (
+        "panel-kernel",
+        "kernel",
+        False,
+    )
+    return run
+
+
+def offered(tamis, *words):
+    """The commands that an error offers."""
+    code, out, err = tamis(*words)
+    lines = err.splitlines()
+    assert (code, out) == (2, ""), err
+    assert lines[0].startswith("tamis: error: ") and "Traceback" not in err
+    assert re.search(
+        r"panel, forward selection, \d features?, linear; balanced accuracy 0\.\d{3} ± ", lines[1]
+    )
+    return [shlex.split(line) for line in lines[2:]]
+
+
+def test_every_dead_end_offers_a_model_with_which_the_command_works(
+    dark, ring, tamis, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    page = str(tmp_path / "out")
+    dead_ends = [
+        ["ask", dark],
+        ["explain", dark, ring],
+        *(["export", dark, "--to", to, "-o", page] for to in ("html", "card", "sql")),
+    ]
+    for words in dead_ends:
+        pick, repeat = offered(tamis, *words)
+        target = f"{dark}-{'card' if 'card' in words else 'readable'}"
+        limit = ["--n-features", "12"] if "card" in words else []
+        assert pick == ["tamis", "pick", str(dark), "--readable", *limit, "-o", target]
+        assert repeat == ["tamis", *(target if w is dark else w for w in words)]
+        code, out, err = tamis(*pick[1:], "--no-report")
+        assert code == 0, err
+        assert re.search(r"^Picked: panel, forward selection, \d features?, (log|lin)", out, re.M)
+        code, _, err = tamis(*repeat[1:])
+        assert code == 0, err
+    again = [str(dark), "--method", "panel-kernel", "--n-features", "2", "--no-report"]
+    assert tamis("pick", *again, "-o", tmp_path / "picked")[0] == 0
+    assert offered(tamis, "ask", tmp_path / "picked")[0][2] == str(dark)  # not the picked one
+
+
+def test_a_model_alone_has_nothing_to_offer_but_says_what_to_do(models, tamis):
+    code, out, err = tamis("ask", models["kernel"])
+    assert (code, out) == (2, "")
+    assert "has only this model" in err and "tamis fit ... --readable -o RUN" in err
+
+
+def test_only_models_that_can_be_read_are_fitted_if_asked_for(ring, refuses, tamis, tmp_path):
+    words = ["fit", ring, "--target", "y", "--readable", "--no-report", *FAST]
+    code, out, err = tamis(*words, "-o", tmp_path / "run")
+    assert code == 0, err
+    assert "exported to SQL (--readable): panel-kernel" in err
+    assert "Recommended: panel, forward selection" in out and "kernel" not in out
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert metrics["model"]["is_readable"] and metrics["readable"]["best"]["is_recommended"]
+    refuses("pick", tmp_path / "run", "--method", "panel-kernel", "--n-features", "2",
+            "-o", tmp_path / "other", match="was not finished")  # fmt: skip
+    named = ["--methods", "landmarks", "--readable"]
+    refuses("fit", ring, "--target", "y", *named, match="these can: centers, medians")
+
+
+def test_what_to_pick_can_be_narrowed(dark, refuses, tamis, tmp_path):
+    pick = ["pick", dark, "--readable", "--no-report"]
+    code, out, err = tamis(*pick, "--n-features", "1", "-o", tmp_path / "one")
+    assert code == 0, err
+    assert "Picked: panel, forward selection, 1 feature, " in out
+    refuses(*pick, "--method", "panel-kernel", "-o", tmp_path / "no", match="can be read")
+    refuses("pick", dark, "-o", tmp_path / "no", match="--without or --readable")
+
+
+def test_methods_say_whether_their_models_can_be_read(tamis):
+    out = tamis("methods", "--json")[1]
+    told = {m["name"]: (m["is_readable"], m["head"]) for m in json.loads(out)["methods"]}
+    assert told["panel"] == (True, "linear") and told["panel-kernel"] == (False, "kernel")
+    assert [n for n, (readable, _) in told.items() if readable] == [
+        *("centers", "medians", "primal-dual", "panel", "l1-logistic", "relaxed-l1", "rfe")
+    ]
+    out = tamis("methods")[1]
+    assert out.count("readable: yes") == 7 and out.count("readable: no") == len(told) - 7
