@@ -36,6 +36,11 @@ def write_csv(path, header, rows):
     return str(path)
 
 
+def unwrapped(text):
+    """What was printed, as one line: where lines end does not matter."""
+    return " ".join(text.split())
+
+
 def make_rows(n_rows, seed, labels=("well", "ill")):
     """Numbers and a category that tell the class, with gaps; and a number that does not."""
     rng, rows = np.random.default_rng(seed), []

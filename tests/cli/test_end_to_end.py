@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from tamis.cli.layout import span
 from tamis.models.saving import read_model
 from tamis.tables import read_table
+from tests.cli.conftest import unwrapped
 from tests.cli.files import FILES, N_ROWS
 from tests.cli.processes import RESULTS, call, call_here
 
@@ -46,7 +48,9 @@ def test_a_run_has_all_its_files_and_says_so(fitted):
     file, run, out = fitted
     assert {path.name for path in run.iterdir()} == {*RESULTS, "run.json", "checkpoints"}
     assert out.startswith(f"{file.path}: {N_ROWS} rows, ")
-    assert "Recommended: " in out and f"written to {run}: {', '.join(RESULTS)}" in out
+    saved = "report.html (open it), model.json, features.csv, model.skops, metrics.json"
+    assert "RECOMMENDED: " in out and f"saved in {run}/: {saved} next: " in unwrapped(out)
+    assert all(span(line) <= 80 or str(run) in line for line in out.splitlines())
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["complete"] and {"centers", "primal-dual"} <= set(metrics["methods"])
     assert metrics["model"]["honest_score"]["score"] > 0.7
@@ -136,7 +140,7 @@ def test_another_point_of_the_curve_is_picked_from_the_work_that_is_there(plain,
     words = ["pick", run, "--method", "primal-dual", "--n-features", 1, "-o", tmp_path / "picked"]
     code, out, err = tamis(*words)
     assert code == 0, err
-    assert "Picked: " in out and "1 feature" in out
+    assert "PICKED: 1 feature (primal-dual" in out
     model = read_model(tmp_path / "picked" / "model.json")
     assert model.method == "primal-dual" and len(set(model.preparation.features)) == 1
 

@@ -57,7 +57,7 @@ def test_warnings_in_the_middle_of_a_run_are_not_shown(small, tamis, monkeypatch
     )
     code, out, err = tamis("fit", small, "--target", "y", *words)
     assert code == 0, err
-    assert "Recommended" in out
+    assert "RECOMMENDED" in out
     assert not [w for w in ("worker stopped", "findfont", "converge", ".py") if w in out + err]
 
 

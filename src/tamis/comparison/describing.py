@@ -25,7 +25,7 @@ from tamis.tables.table_model import TableModel
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["Fitted", "describe", "fit_model", "save_first", "save_rest"]
+__all__ = ["Fitted", "describe", "fit_model", "name_head", "save_first", "save_rest"]
 
 # The part of `not_described` that stands for all others until they are done.
 _PENDING = {"description": "the run ended before the model was described; repeat the command"}
@@ -83,6 +83,7 @@ def fit_model(comparison: Comparison, choice: Choice) -> Fitted:
     comparison._features[choice.method] = [trained.features(level) for level in levels]
     records = outline_features(comparison, choice, trained)
     metrics = summarise(comparison, choice, records)
+    metrics["model"]["head"] = name_head(model)
     metrics["not_described"] = dict(_PENDING)
     if comparison.kept is not None:
         comparison.kept.conclude(metrics, model, choice, comparison.recommended)
@@ -90,6 +91,15 @@ def fit_model(comparison: Comparison, choice: Choice) -> Fitted:
         name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
     }
     return Fitted(model, records, metrics, trained, of_sample, trained_on)
+
+
+def name_head(model: TableModel) -> str | None:
+    """The head of a model, such as "logistic"; None if its method has none."""
+    for part, name in ((model, "head_name"), (model.estimator, "head_")):
+        head = getattr(part, name, None)
+        if isinstance(head, str):
+            return head
+    return None
 
 
 def describe(comparison: Comparison, choice: Choice, fitted: Fitted) -> None:
