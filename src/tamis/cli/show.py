@@ -1,6 +1,6 @@
 """The printed answer: the data, the recommendation, its features, and the comparison."""
 
-from tamis.cli.layout import listed_names, paragraph, plural
+from tamis.cli.layout import listed_names, paragraph, plural, shorten
 from tamis.cli.show_answer import show_answer
 from tamis.cli.show_comparison import show_comparison
 from tamis.cli.show_features import show_features
@@ -33,7 +33,8 @@ def show_results(metrics, records, *, is_saved=True):
         is_balanced=metrics["settings"]["scoring"] != "accuracy",
         is_saved=is_saved,
     )
-    parts = (_show_data(metrics), show_answer(metrics), features, show_comparison(metrics))
+    answer = show_answer(metrics, is_saved)
+    parts = (_show_data(metrics), answer, features, show_comparison(metrics))
     return [line for part in parts for line in [*part, ""]][:-1]
 
 
@@ -42,7 +43,9 @@ def _show_data(metrics):
     data = metrics["data"]
     told = f"{data['name']}: {plural(data['rows'], 'row')}, {plural(data['features'], 'feature')}"
     told += ", weighted rows" if data["has_weights"] else ""
-    classes = [f"{label} {n:,}" for label, n in data["classes"].items()]
+    if "calibration" in metrics:
+        told += f" ({metrics['calibration']['rows']['calibration']:,} more rows set aside)"
+    classes = [f"{shorten(label, 24)} {n:,}" for label, n in data["classes"].items()]
     many = f"{len(classes)} classes: " if len(classes) > _MOST_CLASSES else ""
     classes = many + listed_names(classes, _MOST_CLASSES)
     lines = paragraph(f"{told}; {classes}")

@@ -1,6 +1,6 @@
 """The recommended model: what it is, how good it is, and what speaks against it."""
 
-from tamis.cli.layout import count, entry, paragraph, plural
+from tamis.cli.layout import count, entry, paragraph, plural, shorten
 from tamis.cli.show_clinical import show_clinical, show_costs
 from tamis.comparison.decisions import only_class, what_is_best
 from tamis.comparison.promise_words import tell_promises
@@ -27,13 +27,15 @@ def name_method(name, described):
     return name if is_own else title
 
 
-def show_answer(metrics):
+def show_answer(metrics, is_saved=True):
     """Lines about the model: severe warnings above the score, all else below.
 
     Parameters
     ----------
     metrics : dict
         The content of `metrics.json`.
+    is_saved : bool
+        Whether there are files that say more.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def show_answer(metrics):
         lines += entry(
             "permutation test", f"p = {p['p_value']:.3g} from {n} shuffles of the labels"
         )
-    lines += _show_checks(metrics)
+    lines += _show_checks(metrics, is_saved)
     promises = tell_promises(metrics)
     for line in promises:
         depth = len(line) - len(line.lstrip())
@@ -132,7 +134,9 @@ def _show_score(metrics, name):
             told += ", with thresholds of the folds instead of the saved one"
             yield from entry(name, told)
             return
-        yield from entry(name, f"{told}    <- report this one", "good")
+        if not model.get("misclassification"):
+            told += "    <- report this one"
+        yield from entry(name, told, "good")
         if honest["decides_by"] != "probability":
             yield from entry("", f"deciding by {honest['decides_by']}")
     elif "without" in model:
@@ -164,22 +168,22 @@ def _show_classes(metrics):
         found = {label: row["sensitivity"] for label, row in model["per_class"].items()}
         hint = " (in the same folds: optimistic)"
     found = {label: share for label, share in found.items() if share is not None}
-    counts = metrics["data"]["classes"]
+    counts, positive = metrics["data"]["classes"], metrics["settings"].get("positive")
     if len(found) == 2:
-        rare = metrics["settings"].get("positive") or min(found, key=lambda c: counts.get(c, 0))
-        other = next((label for label in found if label != rare), rare)
-        told = f"found in {_of_100(found[rare])}; {_class(other)} left alone in "
-        yield from entry(_class(rare), f"{told}{_of_100(found[other])}{hint}")
+        first, other = sorted(found, key=lambda label: (label != positive, counts[label]))
+        told = f"found in {_of_100(found[first])}; {_class(other)} "
+        told += "left alone in " if positive is not None else "in "
+        yield from entry(_class(first), f"{told}{_of_100(found[other])}{hint}")
     elif len(found) <= _MOST_CLASSES:
-        shares = [f"{label} {100 * share:.1f}" for label, share in found.items()]
+        shares = [f"{shorten(label, 24)} {100 * share:.1f}" for label, share in found.items()]
         yield from entry("found of 100", f"{', '.join(shares)}{hint}")
     else:
         least = sorted(found, key=found.get)[:_LEAST_FOUND]
-        shares = ", ".join(f"{label} {100 * found[label]:.1f}" for label in least)
+        shares = ", ".join(f"{shorten(label, 24)} {100 * found[label]:.1f}" for label in least)
         others = len(found) - len(least)
         rest = 100 * min(share for label, share in found.items() if label not in least)
         yield from entry(
-            "found of 100", f"{shares}; at least {rest:.1f} of the {others} others{hint}"
+            "found of 100", f"{shares}; the {others} other classes {rest:.1f} or more{hint}"
         )
 
 
@@ -245,7 +249,7 @@ def _show_kept(model):
     )
 
 
-def _show_checks(metrics):
+def _show_checks(metrics, is_saved):
     """Notes of the checks, or that there are none; warnings stand above the score."""
     levels = [check["level"] for check in metrics["checks"]]
     n_warnings = levels.count("warning")
@@ -262,4 +266,7 @@ def _show_checks(metrics):
         yield from entry("" if n_warnings else "checks", "not complete: some of them failed")
     for at, check in enumerate(notes):
         label = "checks" if at == 0 and not n_warnings and not missing else ""
-        yield from entry(label, f"note: {check['sentence']} {check['advice']}")
+        told = f"note: {check['sentence']}"
+        yield from entry(label, told if is_saved else f"{told} {check['advice']}")
+    if notes and is_saved:
+        yield from entry("", "(what to do: report.html or metrics.json)", "dim")

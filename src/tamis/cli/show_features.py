@@ -106,10 +106,11 @@ def _lay_out(header, rows, aside):
     table = [header, *rows]
     widths = [max(span(row[c]) for row in table) for c in range(1, len(header))]
     free = WIDTH - sum(width + 2 for width in widths)
-    if aside is not None:
-        other = min(max(map(span, aside)), max(free // 2, 12))
-        free -= other + 2
     names = [shorten(row[0], WIDTH) for row in table]
+    if aside is not None:
+        wanted = max(span(name) for name in names)
+        other = min(max(map(span, aside)), max(free - wanted - 2, free // 2))
+        free -= other + 2
     width = max(span(name) for name in names if span(name) <= free)
     lines = []
     for at, (name, row) in enumerate(zip(names, table, strict=True)):
