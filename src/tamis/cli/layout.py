@@ -82,7 +82,8 @@ def paragraph(text, first="", indent=None, style=None):
     """
     indent = " " * span(first) if indent is None else indent
     lines, line, is_empty = [], first, True
-    for word in printable(text).split(" "):
+    # A number and its percent sign stay together.
+    for word in printable(text).replace(" %", "\u00a0%").split(" "):
         if not word and not is_empty:
             line += " "  # of several in a row
         while word:
@@ -96,7 +97,8 @@ def paragraph(text, first="", indent=None, style=None):
             lines.append(line)
             line, is_empty = indent, True
     lines.append(line)
-    return [Styled(line.rstrip(), style) if style else line.rstrip() for line in lines]
+    lines = [line.replace("\u00a0", " ").rstrip() for line in lines]
+    return [Styled(line, style) for line in lines] if style else lines
 
 
 def entry(label, text, style=None):

@@ -40,18 +40,19 @@ def show_results(metrics, records, *, is_saved=True):
 
 def _show_data(metrics):
     """What was read: rows, features and classes."""
-    data = metrics["data"]
-    told = f"{data['name']}: {plural(data['rows'], 'row')}, {plural(data['features'], 'feature')}"
+    data, streaming = metrics["data"], metrics.get("streaming")
+    n_rows = data["rows"] if streaming is None else streaming["rows"]
+    told = f"{data['name']}: {plural(n_rows, 'row')}, {plural(data['features'], 'feature')}"
     told += ", weighted rows" if data["has_weights"] else ""
     if "calibration" in metrics:
         told += f" ({metrics['calibration']['rows']['calibration']:,} more rows set aside)"
     classes = [f"{shorten(label, 24)} {n:,}" for label, n in data["classes"].items()]
     many = f"{len(classes)} classes: " if len(classes) > _MOST_CLASSES else ""
     classes = many + listed_names(classes, _MOST_CLASSES)
+    classes += "" if streaming is None else " in the sample"
     lines = paragraph(f"{told}; {classes}")
     if len(lines) > 1:
         lines = [*paragraph(told, indent="  "), *paragraph(classes, "  ")]
-    streaming = metrics.get("streaming")
     if streaming is not None:
         for part, what in streaming["parts"].items():
             lines += paragraph(what, f"  {part}: ", "    ")

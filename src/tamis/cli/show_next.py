@@ -4,7 +4,6 @@ import shlex
 from pathlib import Path
 
 from tamis.cli.layout import WIDTH, paragraph, span
-from tamis.report.questionnaire import Questionnaire
 from tamis.tables.errors import InputError
 
 __all__ = ["show_files", "show_next"]
@@ -58,6 +57,8 @@ def show_next(metrics, path, model, run):
 
 def _can_be_asked(model):
     """Whether `tamis ask` has questions for a model."""
+    from tamis.report.questionnaire import Questionnaire
+
     try:
         return Questionnaire(model).next_question() is not None
     except InputError:
