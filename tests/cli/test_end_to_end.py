@@ -20,7 +20,7 @@ FAST = [*METHODS, "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
 
 
 # One file of each reader; variants of them are slow tests.
-QUICK = ("csv", "parquet", "svmlight", "npz", "h5ad", "transposed", "categories", "word counts")
+QUICK = ("csv", "parquet", "svmlight", "transposed", "categories", "word counts")
 
 
 @pytest.fixture(
@@ -325,6 +325,13 @@ def test_the_folder_of_another_call_stays_as_it_is(plain, refuses):
     assert after == before
 
 
+def test_a_column_that_is_not_there_is_one_line(tmp_path, refuses):
+    (tmp_path / "data.csv").write_bytes(TABLE)
+    said = refuses("fit", tmp_path / "data.csv", "--target", "sate", "-o", tmp_path / "run")
+    assert said == "tamis: error: no column 'sate' for the target; nearest: state, age, dose\n"
+
+
+@pytest.mark.slow
 def test_bad_input_of_the_command_as_a_process(tmp_path):
     (tmp_path / "data.csv").write_bytes(TABLE)
     words = ["fit", tmp_path / "data.csv", "--target", "sate", "-o", tmp_path / "run"]

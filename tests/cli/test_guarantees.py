@@ -9,7 +9,16 @@ import pytest
 from tests.cli.conftest import unwrapped, write_csv
 from tests.cli.processes import call_here
 
-FAST = ["--methods", "centers", "--folds", "3", "--repeats", "1", "--n-jobs", "1"]
+FAST = [
+    "--methods",
+    "centers,l1-logistic,most-frequent",
+    "--folds",
+    "3",
+    "--repeats",
+    "1",
+    "--n-jobs",
+    "1",
+]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.cli.conftest import unwrapped, write_csv
+from tests.cli.conftest import few, unwrapped, write_csv
 
 QUICK = ["--target", "y", "--methods", "centers,most-frequent", "--repeats", 1, "--n-jobs", 1]
 FOREST = ["--methods", "centers,random-forest", "--folds", 2, "--repeats", 1]
@@ -49,10 +49,11 @@ def copied(seed, n_rows=15, times=6, n_columns=20):
 # Copies.
 
 
-def test_copies_of_random_rows_do_not_make_a_score(fit, tmp_path):
+@pytest.mark.parametrize("n_tables", few([1, 4], 1))
+def test_copies_of_random_rows_do_not_make_a_score(fit, tmp_path, n_tables):
     """Six copies of 15 random rows with random labels: the truth is 0.5."""
     scores = []
-    for seed in range(4):
+    for seed in range(n_tables):
         metrics, out, _ = fit(write(tmp_path / f"{seed}.csv", *copied(seed)), "--folds", 4)
         honest = metrics["model"]["honest_score"]
         low, high = honest["interval_95"]
@@ -61,7 +62,7 @@ def test_copies_of_random_rows_do_not_make_a_score(fit, tmp_path):
         assert "75 rows repeat another row" in unwrapped(out)
         assert metrics["data"]["sample_groups"] == 15
         scores.append(honest["score"])
-    assert abs(np.mean(scores) - 0.5) < 0.2
+    assert abs(np.mean(scores) - 0.5) < 0.4 / np.sqrt(n_tables)
 
 
 def test_copies_that_are_kept_apart_are_warned_about(fit, tmp_path):
@@ -83,8 +84,8 @@ def test_copies_can_be_dropped(fit, tmp_path):
     ("name", "values"),
     [
         ("nr", np.arange(90) * 2 + 5),
-        ("measured", 1_600_000_000 + np.arange(90)[::-1] ** 2),
-        ("day", 20200101 + np.arange(90) % 28),
+        pytest.param("measured", 1_600_000_000 + np.arange(90)[::-1] ** 2, marks=pytest.mark.slow),
+        pytest.param("day", 20200101 + np.arange(90) % 28, marks=pytest.mark.slow),
     ],
 )
 def test_copies_that_differ_in_a_counter_or_a_date_are_found(fit, tmp_path, name, values):
@@ -299,6 +300,7 @@ def test_a_category_is_named_without_its_column_whatever_that_is_called(tamis, t
     assert ",'- 0." in text and "dip=-" not in text  # guarded for spreadsheets
 
 
+@pytest.mark.slow
 def test_thousands_of_features_are_written_out(tamis, tmp_path):
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2

@@ -115,7 +115,16 @@ def test_external_validations_are_shown_beside_the_internal_score(run, new, tmp_
 
 def test_no_row_is_named_unless_asked_for(small, tmp_path, tamis):
     out = tmp_path / "run"
-    words = ["--methods", "landmarks", "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
+    words = [
+        "--methods",
+        "landmarks,most-frequent",
+        "--folds",
+        "2",
+        "--repeats",
+        "1",
+        "--n-jobs",
+        "1",
+    ]
     code, _, err = tamis("fit", small, "--target", "y", "--id", "name", *words, "-o", out)
     assert code == 0, err
     names = [f"<bdi>s{row}</bdi>" for row in range(60)]

@@ -15,7 +15,7 @@ import pytest
 from tamis.comparison import comparing
 from tamis.comparison import run as running
 from tamis.comparison.store import Store
-from tests.cli.conftest import write_csv
+from tests.cli.conftest import few, write_csv
 from tests.cli.processes import (
     RESULTS,
     call,
@@ -175,7 +175,7 @@ def test_out_of_time_ends_with_what_is_known(words, undisturbed, tmp_path, tamis
     goes_on(tamis, words, run, undisturbed)
 
 
-@pytest.mark.parametrize("seconds", [1e-9, 0.5])
+@pytest.mark.parametrize("seconds", few([1e-9, 0.5], 1))
 def test_out_of_time_before_the_first_method_still_gives_a_model(
     seconds, words, undisturbed, tmp_path, tamis, ticking
 ):
@@ -217,7 +217,7 @@ def disk_with_room_for(n_files):
     return write_out
 
 
-@pytest.mark.parametrize("n_whole", [3, 7, 11])
+@pytest.mark.parametrize("n_whole", few([7, 3, 11], 1))
 def test_a_full_disk_is_one_line_and_keeps_the_work(
     words, undisturbed, tmp_path, tamis, monkeypatch, n_whole
 ):

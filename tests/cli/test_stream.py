@@ -64,8 +64,12 @@ def test_small_tables_are_not_streamed(data, tamis, tmp_path):
     assert not recorded["streams"] and recorded["available_bytes"] > recorded["needed_bytes"]
 
 
-def test_standard_input_and_embedded_data_are_not_streamed(data, refuses):
+def test_embedded_data_are_not_streamed(refuses):
     refuses("fit", "--stream", "on", match="--stream needs DATA")
+
+
+@pytest.mark.slow
+def test_standard_input_is_not_streamed(data):
     words = ("fit", "-", "--target", "y", "--stream", "on")
     with open(data, encoding="utf-8") as file:
         code, out, err = call(*words, stdin=file)

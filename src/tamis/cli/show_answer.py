@@ -269,4 +269,4 @@ def _show_checks(metrics, is_saved):
         told = f"note: {check['sentence']}"
         yield from entry(label, told if is_saved else f"{told} {check['advice']}")
     if notes and is_saved:
-        yield from entry("", "(what to do: report.html or metrics.json)", "dim")
+        yield from entry("", "(what to do about it: see the report)", "dim")
