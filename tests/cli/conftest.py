@@ -27,6 +27,19 @@ def _without_pictures():
         yield
 
 
+@pytest.fixture(scope="package", autouse=True)
+def _with_few_draws():
+    """A tenth of the draws and half-samples, which take most of a small run.
+
+    tests/comparison tests intervals and frequencies with all of them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("draws", "choice", "spread"):
+            patch.setattr(f"tamis.comparison.{module}.n_draws_for", lambda n_rows: 100)
+        patch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", 10)
+        yield
+
+
 HEADER = ["name", "age", "dose", "color", "noise", "y"]
 
 
@@ -34,6 +47,17 @@ def write_csv(path, header, rows):
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *rows])
     return str(path)
+
+
+def few(values, n):
+    """Parameters of which only the first `n` are quick; the others are slow tests."""
+    slow = pytest.mark.slow
+    return [v if i < n else pytest.param(v, marks=slow) for i, v in enumerate(values)]
+
+
+def unwrapped(text):
+    """What was printed, as one line: where lines end does not matter."""
+    return " ".join(text.split())
 
 
 def make_rows(n_rows, seed, labels=("well", "ill")):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import make_rows, write_csv
+from tests.cli.conftest import make_rows, unwrapped, write_csv
 from tests.cli.processes import COMMAND, call, environment
 from tests.test_house import modules_after
 
@@ -94,7 +94,7 @@ def test_letters_that_the_terminal_lacks_are_written_another_way(tmp_path):
     words = ["fit", data, "--target", "y", *FAST]
     code, out, err = call(*words, env=environment(PYTHONIOENCODING="ascii"))
     assert code == 0, err
-    assert "Recommended" in out and "\\xb1" in out
+    assert "RECOMMENDED" in out and "\\xb1" in out
 
 
 def test_a_folder_below_a_file_is_refused(small, tmp_path, refuses):
@@ -170,7 +170,8 @@ def test_without_skops_the_other_files_are_written(small, tmp_path, call_without
     assert "skops: pip install 'tamis[cli]'" in err
     results = ["model.json", "features.csv", "metrics.json", "report.html"]
     assert {path.name for path in run.iterdir()} == {*results, "run.json", "checkpoints"}
-    assert out.endswith(f": {', '.join(results)}\n")
+    told = "report.html (open it), model.json, features.csv, metrics.json"
+    assert f"saved in {run}/: {told} next: tamis predict {run} new.csv" in unwrapped(out)
 
 
 def test_on_a_terminal_the_bars_stay_on_standard_error(small, tamis, monkeypatch):
@@ -185,7 +186,7 @@ def test_without_rich_there_are_lines_for_the_bars(small, tamis, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setitem(sys.modules, "rich", None)
     code, out, err = tamis("fit", small, "--target", "y", *FAST)
-    assert code == 0 and "Recommended" in out
+    assert code == 0 and "RECOMMENDED" in out
     assert "pip install 'tamis[cli]' shows live progress." in err
     assert "sparse centers, means: done" in err
 

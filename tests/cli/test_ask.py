@@ -175,6 +175,7 @@ def test_a_page_is_one_file(described, tamis, tmp_path):
     assert digest in page and "Not for children." in page and '"reject":0.7' in page
 
 
+@pytest.mark.slow
 def test_the_page_of_this_machine_logs_and_ends_with_ctrl_c(described, tmp_path):
     folder, digest = described
     words = [sys.executable, "-m", "tamis.cli", "ask", str(folder), "--web"]

@@ -10,7 +10,7 @@ import pytest
 
 from tamis import load_model
 from tamis.tables.prediction_sets import join_labels
-from tests.cli.conftest import write_csv
+from tests.cli.conftest import unwrapped, write_csv
 
 QUICK = ["--target", "y", "--methods", "centers,most-frequent", "--folds", 2, "--repeats", 1]
 SHARE = ["--calibration-share", 0.4]
@@ -43,10 +43,11 @@ def test_sets_are_a_column_and_say_what_they_promise(fit, tamis, tmp_path):
     data = write_data(tmp_path / "data.csv")
     run, out, err = fit(data, *SHARE)
     assert "48 rows set aside as a conformal calibration set (ill 24, well 24); 72 rows" in err
-    assert "set: 48 rows were set aside before anything else; the other 72 rows were" in out
+    said = unwrapped(out)
+    assert "set: 48 rows were set aside before anything else; the other 72 rows" in said
     coverage = "coverage over calibrations is Beta(24, 1)"
-    assert f"With 24 rows of class 'ill' in the calibration set, {coverage}" in out
-    assert "This does not limit the error rate among rows whose set has a single class." in out
+    assert f"With 24 rows of class 'ill' in the calibration set, {coverage}" in said
+    assert "This does not limit the error rate among rows whose set has a single class." in said
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["calibration"]["rows"] == {"training": 72, "calibration": 48}
 
@@ -77,7 +78,7 @@ def test_a_small_class_is_named(fit, tamis, tmp_path):
     sentence = (
         "Class 'ill' has 12 rows in the calibration set; 19 are needed to leave it out at 95.0 %"
     )
-    assert f"{sentence}: it is in every set." in out
+    assert f"{sentence}: it is in every set." in unwrapped(out)
     code, out, err = tamis("predict", run, data, "--coverage", 0.95)
     assert code == 0 and sentence in err
     assert {row["set"] for row in csv.DictReader(out.splitlines())} == {"ill | well"}
@@ -122,19 +123,21 @@ def test_a_sensitivity_with_confidence(fit, tamis, tmp_path):
         "are 24" in err
     )
     found = re.search(
-        r"sensitivity for ill is at least 0.8 with 95 % confidence, at the threshold ([\d.]+)", out
+        r"sensitivity for ill is at least 0.8 with 95 % confidence, at the threshold ([\d.]+)",
+        unwrapped(out),
     )
     model = json.loads((run / "model.json").read_text(encoding="utf-8"))["record"]
     assert float(found[1]) == pytest.approx(model["threshold"], rel=5e-3)
-    first, second = out[out.index("Recommended:") :].split("\n")[1:3]  # of the saved threshold
-    assert first.startswith("  sensitivity for ill at least 0.8 with 95 % confidence, specificity")
-    assert "with thresholds of the folds instead of the saved one (honest" in second
-    assert "for thresholds that were chosen in the folds" in out
-    assert "on the 24 other rows of the calibration set (an estimate, not guaranteed)" in out
+    said = unwrapped(out)
+    first = "guarantee sensitivity for ill at least 0.8 with 95 % confidence, specificity"
+    second = "with thresholds of the folds instead of the saved one"
+    assert 0 < said.index(first) < said.index(second)
+    assert "thresholds that were chosen in the folds" in said
+    assert "on the 24 other rows of the calibration set (an estimate, not guaranteed)" in said
     picked = tmp_path / "picked"
     code, out, err = tamis("pick", run, "--method", "centers", "--n-features", 3, "-o", picked)
     assert code == 0, err
-    assert "sensitivity for ill is at least 0.8 with 95 % confidence" in out
+    assert "sensitivity for ill is at least 0.8 with 95 % confidence" in unwrapped(out)
     again = json.loads((picked / "model.json").read_text(encoding="utf-8"))["record"]
     assert again["calibration"] is not None and again["threshold"] != model["threshold"]
 
@@ -156,11 +159,13 @@ def test_limited_errors(fit, tamis, tmp_path):
         in err
     )
     assert re.search(
-        r"Error rate at most 20 %, with 95 % confidence \(wrong on \d+ of 64 rows of", out
+        r"Error rate at most 20 %, with 95 % confidence \(wrong on \d+ of 64 rows of",
+        unwrapped(out),
     )
-    first = out[out.index("Fewest questions:") :].split("\n")[1]
-    assert first.startswith("  Error rate at most 20 %, with 95 % confidence")
-    assert re.search(r"it asks [\d.]+ questions per row on average \(95 % interval: ", out)
+    first = out[out.index("FEWEST QUESTIONS:") :].split("\n")[1]
+    assert first.startswith("  guarantee           Error rate at most 20 %, with 95 % confidence")
+    asked = r"it asks [\d.]+ questions per row on average \(95 % interval: "
+    assert re.search(asked, unwrapped(out))
     assert "datum-wise" in out
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["model"]["method"] == "datum-wise"
@@ -171,7 +176,7 @@ def test_limited_errors(fit, tamis, tmp_path):
         "pick", run, "--method", "centers", "--n-features", 3, "-o", tmp_path / "picked"
     )
     assert code == 0, err
-    assert "nothing is guaranteed for this model" in out
+    assert "nothing is guaranteed for this model" in unwrapped(out)
 
 
 @pytest.mark.parametrize(

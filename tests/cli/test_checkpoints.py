@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tamis.comparison.store import ManifestMismatch, Store
-from tests.cli.conftest import HEADER, make_rows, write_csv
+from tests.cli.conftest import HEADER, few, make_rows, write_csv
 from tests.cli.processes import call_here, outcome
 
 FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
@@ -104,7 +104,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.parametrize("name", few(DAMAGES, 3))
 def test_a_damaged_checkpoint_is_named_and_computed_again(name, copy, tamis):
     words, run, before = copy
     path = run / "checkpoints" / "cv-centers-r0-f1.npz"
@@ -117,7 +117,7 @@ def test_a_damaged_checkpoint_is_named_and_computed_again(name, copy, tamis):
     assert code == 0 and "damaged" not in err
 
 
-@pytest.mark.parametrize("name", CONTENTS)
+@pytest.mark.parametrize("name", few(CONTENTS, 2))
 def test_contents_are_looked_at_whatever_the_digest_says(name, copy, tamis):
     words, run, before = copy
     path = run / "checkpoints" / "cv-centers-r0-f1.npz"

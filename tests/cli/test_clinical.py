@@ -9,7 +9,7 @@ import pytest
 from tamis.cli.data import find_words, load
 from tamis.cli.show_clinical import _told
 from tamis.comparison.folder import RunFolder
-from tests.cli.conftest import write_csv
+from tests.cli.conftest import unwrapped, write_csv
 
 HEADER = ["marker", "age", "sex", "site", "date", "color", "y"]
 WORDS = ["--methods", "centers,most-frequent", "--folds", "3", "--repeats", "1", "--n-jobs", "1"]
@@ -53,22 +53,20 @@ def test_everything_is_printed_and_written(run):
     model = json.loads((folder / "metrics.json").read_text())["model"]
     batches = model["left_out_batches"]
     low, high = batches["interval_95"]
-    assert (
-        f"balanced accuracy {batches['score']:.3f}, 95 % interval {low:.3f} to {high:.3f}, in "
-        "batches that were held out, one at a time" in out
-    )
+    told = f"{batches['score']:.3f} 95 % interval {low:.3f} to {high:.3f}; batches are held out,"
+    assert f"held-out batches {told} one at a time" in unwrapped(out)
     for name in "ABC":
         assert f"    {name}: {batches['batches'][name]['score']:.3f}" in out
         assert batches["batches"][name]["rows"] == 40
-    assert "in later rows predicted by earlier ones" in out
-    assert f"mean cost per row {model['misclassification']['mean_cost']:.3f}" in out
+    assert "  later rows " in out
+    assert f"  mean cost per row   {model['misclassification']['mean_cost']:.3f}   95 %" in out
     assert "always deciding ill" in out
-    assert "measured again with an error of 20 %" in out
-    assert "240 rows instead of 120 would add" in out and "(an extrapolation)" in out
+    assert "with an error of measurement of 20 %" in unwrapped(out)
+    assert "240 rows instead of 120 would add" in out and "(an extrapolation)" in unwrapped(out)
     sexes = model["subgroups"]["columns"]["sex"]
     assert list(sexes) == ["f", "m", "(missing)"]
     assert f"sex f: {sexes['f']['score']:.3f}" in out and "sex (missing): not scored" in out
-    assert "age above" in out and "are descriptive" in out
+    assert "age above" in out and "are descriptive" in unwrapped(out)
     assert sexes["f"]["sensitivity"]["share"] >= sexes["f"]["specificity"]["share"]
 
 
@@ -119,8 +117,8 @@ def test_picked_models_decide_by_cost_and_show_no_honest_numbers(run, tamis, tmp
     words = ["--method", "centers", "--n-features", "4", "-o", tmp_path / "picked"]
     code, out, err = tamis("pick", folder, *words)
     assert code == 0, err
-    assert "held out" not in out and "(honest" not in out
-    assert "the class frequencies of the data (in the folds; do not report)" in out
+    assert "held-out" not in out and "report this one" not in out
+    assert "(in the folds: do not report)" in unwrapped(out)
     record = json.loads((tmp_path / "picked" / "model.json").read_text())["record"]
     assert "misclassification" in record
 
@@ -133,12 +131,14 @@ def test_picking_does_not_replace_the_model_of_another_fit(run, refuses, tmp_pat
 
 def test_scores_are_of_labels_by_cost_and_say_so(run, data, tamis):
     folder, out = run
-    assert "by subgroup (honest, deciding by expected cost)" in out
-    said = out[out.index("Recommended:") :].split("\n")
-    assert said[1].startswith("  mean cost per row ") and said[1].endswith("(honest)")
-    assert "always deciding ill (the model saves +" in said[2]
-    first = next(line for line in said if line.startswith("  balanced accuracy"))
-    assert "95 % interval" in first and "deciding by expected cost (honest" in first
+    assert "  subgroups           deciding by expected cost; all rows: " in out
+    said = out[out.index("RECOMMENDED:") :].split("\n")
+    said = [line for line in said if "WARNING" not in line and not line.startswith("    ")]
+    assert said[1].startswith("  mean cost per row ") and said[1].endswith("<- report this one")
+    assert "always deciding ill (the model saves +" in out
+    lines = out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("  balanced accuracy"))
+    assert "95 % interval" in lines[at] and lines[at + 1].endswith("deciding by expected cost")
     code, out, err = tamis("evaluate", folder, data)
     assert code == 0, err
     honest = json.loads((folder / "metrics.json").read_text())["model"]["honest_score"]["score"]

@@ -7,7 +7,8 @@ import pytest
 
 from tests.cli.conftest import write_csv
 
-FIT = ["--target", "state", "--methods", "centers", "--repeats", "1", "--no-report"]
+FIT = ["--target", "state", "--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1"]
+FIT += ["--n-jobs", "1", "--no-report"]
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from tamis.cli.layout import span
 from tamis.models.saving import read_model
 from tamis.tables import read_table
+from tests.cli.conftest import unwrapped
 from tests.cli.files import FILES, N_ROWS
 from tests.cli.processes import RESULTS, call, call_here
 
@@ -18,7 +20,7 @@ FAST = [*METHODS, "--folds", "2", "--repeats", "1", "--n-jobs", "1"]
 
 
 # One file of each reader; variants of them are slow tests.
-QUICK = ("csv", "parquet", "svmlight", "npz", "h5ad", "transposed", "categories", "word counts")
+QUICK = ("csv", "parquet", "svmlight", "transposed", "categories", "word counts")
 
 
 @pytest.fixture(
@@ -46,7 +48,9 @@ def test_a_run_has_all_its_files_and_says_so(fitted):
     file, run, out = fitted
     assert {path.name for path in run.iterdir()} == {*RESULTS, "run.json", "checkpoints"}
     assert out.startswith(f"{file.path}: {N_ROWS} rows, ")
-    assert "Recommended: " in out and f"written to {run}: {', '.join(RESULTS)}" in out
+    saved = "report.html (open it), model.json, features.csv, model.skops, metrics.json"
+    assert "RECOMMENDED: " in out and f"saved in {run}/: {saved} next: " in unwrapped(out)
+    assert all(span(line) <= 80 or str(run) in line for line in out.splitlines())
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["complete"] and {"centers", "primal-dual"} <= set(metrics["methods"])
     assert metrics["model"]["honest_score"]["score"] > 0.7
@@ -136,7 +140,7 @@ def test_another_point_of_the_curve_is_picked_from_the_work_that_is_there(plain,
     words = ["pick", run, "--method", "primal-dual", "--n-features", 1, "-o", tmp_path / "picked"]
     code, out, err = tamis(*words)
     assert code == 0, err
-    assert "Picked: " in out and "1 feature" in out
+    assert "PICKED: 1 feature (primal-dual" in out
     model = read_model(tmp_path / "picked" / "model.json")
     assert model.method == "primal-dual" and len(set(model.preparation.features)) == 1
 
@@ -321,6 +325,13 @@ def test_the_folder_of_another_call_stays_as_it_is(plain, refuses):
     assert after == before
 
 
+def test_a_column_that_is_not_there_is_one_line(tmp_path, refuses):
+    (tmp_path / "data.csv").write_bytes(TABLE)
+    said = refuses("fit", tmp_path / "data.csv", "--target", "sate", "-o", tmp_path / "run")
+    assert said == "tamis: error: no column 'sate' for the target; nearest: state, age, dose\n"
+
+
+@pytest.mark.slow
 def test_bad_input_of_the_command_as_a_process(tmp_path):
     (tmp_path / "data.csv").write_bytes(TABLE)
     words = ["fit", tmp_path / "data.csv", "--target", "sate", "-o", tmp_path / "run"]

@@ -54,6 +54,7 @@ def in_terminal(*words):
     return process.wait(), found.decode()
 
 
+@pytest.mark.slow
 def test_pictures_do_not_repeat_labels_on_the_terminal(evil, tmp_path, tamis, monkeypatch):
     """Fonts have no glyphs for control characters, and matplotlib warns of each."""
     monkeypatch.delenv("TAMIS_DEBUG", raising=False)

@@ -2,6 +2,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tamis.comparison.baselines import BASELINES
 from tamis.comparison.methods import METHODS
 
@@ -17,6 +19,13 @@ def test_every_method_is_described(tamis):
         assert all(size["seconds"] > 0 for size in method["seconds"])
 
 
+def test_the_table_has_lines_of_text_width(tamis):
+    code, out, err = tamis("methods")
+    assert (code, err) == (0, "") and "lasso" in out and "600 s" in out
+    assert max(map(len, out.splitlines())) <= 99
+
+
+@pytest.mark.slow
 def test_a_process_prints_a_table():
     words = [sys.executable, "-m", "tamis.cli", "methods"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)

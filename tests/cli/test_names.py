@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.cli.conftest import write_csv
+from tests.cli.conftest import few, write_csv
 
 FAST = ("--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 N_ROWS = 60
@@ -62,7 +62,7 @@ def write_h5ad(folder):
 WRITERS = (write_table, write_transposed, write_npz, write_parquet, write_h5ad)
 
 
-@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
+@pytest.mark.parametrize("write", few(WRITERS, 2), ids=lambda write: write.__name__)
 def test_a_gene_that_is_measured_twice_has_two_names(write, tmp_path, tamis, table):
     data, words = write(tmp_path)
     run = tmp_path / "run"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import write_csv
+from tests.cli.conftest import few, write_csv
 from tests.cli.files import FILES
 from tests.cli.processes import COMMAND, call, environment, start, wait_for
 
@@ -55,7 +55,9 @@ def feed(pipe, content):
     threading.Thread(target=write, daemon=True).start()
 
 
-@pytest.mark.parametrize("name", ["csv", "csv.gz", "parquet", "svmlight", "npz", "npy", "h5ad"])
+@pytest.mark.parametrize(
+    "name", few(["csv.gz", "npz", "h5ad", "csv", "parquet", "svmlight", "npy"], 3)
+)
 def test_standard_input_is_what_its_content_says(name, tmp_path, piped):
     file = FILES[name](tmp_path)
     content = Path(file.path).read_bytes()

@@ -24,6 +24,22 @@ def warn(number):
 with _quiet_libraries():
     assert Parallel(n_jobs=2, backend="loky")(delayed(warn)(i) for i in range(4)) == [0, 1, 2, 3]
 """
+# Workers whose memory grows by more than 300 MB, as it does when kernels are compiled: joblib
+# replaces them, and warns about it from a thread of its own.
+GROWING = """
+import sys, time
+from contextlib import nullcontext
+from joblib import Parallel, delayed
+from tamis.cli.app import _quiet_libraries
+
+def grow(number):
+    sys.kept = [*getattr(sys, "kept", []), b"x" * 200_000_000]
+    time.sleep(1.1)
+    return number
+
+with _quiet_libraries() if sys.argv[1] == "quiet" else nullcontext():
+    Parallel(n_jobs=2, backend="loky")(delayed(grow)(i) for i in range(8))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +73,7 @@ def test_warnings_in_the_middle_of_a_run_are_not_shown(small, tamis, monkeypatch
     )
     code, out, err = tamis("fit", small, "--target", "y", *words)
     assert code == 0, err
-    assert "Recommended" in out
+    assert "RECOMMENDED" in out
     assert not [w for w in ("worker stopped", "findfont", "converge", ".py") if w in out + err]
 
 
@@ -83,3 +99,12 @@ def test_workers_show_no_warnings(tmp_path):
     script.write_text(WORKERS)
     command = [sys.executable, str(script)]
     assert call(command=command, env=environment(PYTHONWARNINGS="default")) == (0, "", "")
+
+
+@pytest.mark.slow
+def test_workers_that_joblib_replaces_are_not_told_of(tmp_path):
+    pytest.importorskip("psutil")  # without it, joblib replaces none
+    script = tmp_path / "growing.py"
+    script.write_text(GROWING)
+    assert call(command=[sys.executable, str(script), "quiet"]) == (0, "", "")
+    assert STOPPED in call(command=[sys.executable, str(script), "loud"])[2]

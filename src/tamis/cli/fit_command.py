@@ -1,41 +1,23 @@
 """`tamis fit`: compare, recommend, and write the folder of a run."""
 
 import json
-import os
 import shlex
-import sys
-import threading
 import time
-from collections import Counter
-from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
 from tamis.cli.data import EMBEDDED, load
-from tamis.cli.printing import print_lines, say
+from tamis.cli.printing import STANDARD_INPUT, print_lines, say
+from tamis.cli.progress import Progress, reading, tell_estimate
 from tamis.cli.show import show_results
+from tamis.cli.show_next import show_files, show_next
 from tamis.comparison.attempts import attempt, tell_failure
-from tamis.comparison.baselines import find_method
 from tamis.comparison.comparing import Callback, compare_table
 from tamis.comparison.describing import save_first, save_rest
 from tamis.comparison.folder import RunFolder
 from tamis.tables.errors import InputError
 
-__all__ = [
-    "Progress",
-    "compare_again",
-    "conclude",
-    "read_about",
-    "reading",
-    "run",
-    "tell_seconds",
-    "write_page",
-]
-
-# Seconds between lines if standard error is not a terminal.
-_QUIET = 30.0
-# Bytes up to which reading is silent; seconds before the first message, and between messages.
-_SMALL_FILE, _PATIENT, _READING = 50e6, 3.0, 10.0
+__all__ = ["compare_again", "conclude", "read_about", "run", "write_page"]
 
 
 def run(options):
@@ -118,10 +100,8 @@ class _Reporter(Callback):
         codes = [check.code for check in start.checks if check.severity == "warning"]
         if codes:
             word = "warning" if len(codes) == 1 else "warnings"
-            say(f"{len(codes)} {word} about the data (see the end): {', '.join(codes)}")
-        total = sum(start.seconds[task.method] for task in start.plan.tasks) / start.n_jobs
-        cores = f"{start.n_jobs} core{'' if start.n_jobs == 1 else 's'}"
-        say(f"about {tell_seconds(total)} on {cores}")
+            say(f"{len(codes)} {word} about the data (see the result): {', '.join(codes)}")
+        say(tell_estimate(start))
         self.progress = Progress(start.plan.tasks, start.seconds, start.n_jobs)
         self.progress.__enter__()
 
@@ -216,7 +196,7 @@ def _describe(comparison, choice, folder, options, run):
     """Describe a model in its folder, and print the results."""
     if folder is not None:
         save_rest(comparison, choice, folder, options.guard)
-    _, records, metrics = comparison.fitted(choice)
+    model, records, metrics = comparison.fitted(choice)
     failed = metrics["not_described"]
     in_batch = [r["feature"] for r in records if r.get("tells_batch")]
     if in_batch:
@@ -227,7 +207,8 @@ def _describe(comparison, choice, folder, options, run):
         write = partial(write_page, comparison, choice, folder, run=run, argv=options.argv)
         attempt(failed, "report", write)
     if not options.json:
-        lines = attempt(failed, "results", partial(show_results, metrics, records), [])
+        show = partial(show_results, metrics, records, is_saved=folder is not None)
+        lines = attempt(failed, "results", show, [])
     for part, reason in failed.items():
         say(tell_failure(part, reason))
     if folder is not None and failed != known:
@@ -240,7 +221,20 @@ def _describe(comparison, choice, folder, options, run):
     if folder is not None:
         has_page = options.report and "report" not in failed
         names = [name for name in folder.results if has_page or name != "report.html"]
-        print_lines(["", f"written to {folder.path}: {', '.join(names)}"])
+        source = _pickable(folder, run)
+        commands = partial(show_next, metrics, folder.path, model, source)
+        commands = attempt(failed, "results", commands, [])
+        print_lines(["", *show_files(folder.path, names), *commands])
+
+
+def _pickable(folder, run):
+    """The folder that `tamis pick` can use; None if its data came from a pipe."""
+    source = folder if run is None else RunFolder(run)
+    try:
+        words = source.read_json("run.json")
+    except InputError:
+        return None
+    return None if words.get("data") == STANDARD_INPUT else source.path
 
 
 def _say_how_to_resume(comparison, folder):
@@ -249,152 +243,3 @@ def _say_how_to_resume(comparison, folder):
     say(f"{why}; not finished: {', '.join(left) or 'the rest'}")
     if folder is not None:
         say(f"Finished work is in {folder.path}; repeat the command to resume.")
-
-
-def tell_seconds(seconds):
-    """Format a rough time."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h"
-
-
-@contextmanager
-def reading(path):
-    """Report regularly that a large file is still being read."""
-    try:
-        size = os.path.getsize(path)
-    except (OSError, TypeError):
-        size = 0
-    is_over, start = threading.Event(), time.perf_counter()
-
-    def tell():
-        seconds = _PATIENT
-        while not is_over.wait(seconds):
-            spent = tell_seconds(time.perf_counter() - start)
-            say(f"reading {path} ({size / 1e6:,.0f} MB): {spent} so far")
-            seconds = _READING
-
-    if size >= _SMALL_FILE:
-        threading.Thread(target=tell, daemon=True).start()
-    try:
-        yield
-    finally:
-        is_over.set()
-
-
-class Progress(AbstractContextManager):
-    """Show finished tasks, and how long the others will take.
-
-    Parameters
-    ----------
-    tasks : list of Task
-        All tasks.
-    estimates : dict of str to float
-        Rough seconds per task of each method.
-    n_jobs : int
-        Tasks that run at the same time.
-    """
-
-    def __init__(self, tasks, estimates, n_jobs):
-        self.estimates, self.n_jobs = estimates, n_jobs
-        self.left = Counter(task.method for task in tasks)
-        self.total = Counter(self._row(task) for task in tasks)
-        self.done = Counter()
-        self.seconds, self.timed = Counter(), Counter()
-        self.running = {}
-        self.bars = None
-        self.is_over = threading.Event()
-
-    @staticmethod
-    def _row(task):
-        if task.stage == "cv":
-            return find_method(task.method).title
-        titles = {
-            "pair": "honest score: nested folds",
-            "whole-cv": "all rows: numbers of features",
-            "batch": "one batch held out",
-            "inner-batch": "one batch held out",
-            "time": "later rows held out",
-            "inner-time": "later rows held out",
-            "curve": "fewer rows",
-        }
-        return titles.get(task.stage.rstrip("0123456789"), "shuffled labels")
-
-    def __enter__(self):
-        if sys.stderr.isatty():
-            try:
-                from rich import progress
-                from rich.console import Console
-            except ImportError:
-                say("pip install 'tamis[cli]' shows live progress.")
-            else:
-                self.bars = progress.Progress(
-                    progress.TextColumn("{task.description:<32}"),
-                    progress.BarColumn(30),
-                    progress.MofNCompleteColumn(),
-                    progress.TimeElapsedColumn(),
-                    console=Console(stderr=True),
-                    transient=True,
-                )
-                self.tasks = {
-                    row: self.bars.add_task(row, total=n) for row, n in self.total.items()
-                }
-                self.tasks[None] = self.bars.add_task("", total=sum(self.total.values()))
-                self.bars.start()
-        threading.Thread(target=self._tell_regularly, daemon=True).start()
-        return self
-
-    def __exit__(self, *error):
-        self.is_over.set()
-        if self.bars is not None:
-            self.bars.stop()
-
-    def begin(self, task):
-        """Record that a task has started."""
-        self.running[task.key] = (task, time.perf_counter())
-
-    def end(self, task, seconds):
-        """Record that a task has finished; `seconds` is None if it was done before, or failed."""
-        row = self._row(task)
-        self.running.pop(task.key, None)
-        if row not in self.total:  # it follows from the recommendation, and was not planned
-            return
-        self.done[row] += 1
-        self.left[task.method] -= 1
-        if seconds is not None:
-            self.seconds[task.method] += seconds
-            self.timed[task.method] += 1
-        if self.bars is not None:
-            self.bars.advance(self.tasks[row])
-            self.bars.advance(self.tasks[None])
-        elif self.done[row] == self.total[row]:
-            say(f"{row}: done")
-
-    def remaining(self):
-        """Estimate the remaining seconds from the finished tasks."""
-        known = {name: self.seconds[name] / n for name, n in self.timed.items() if n}
-        # The other methods show how fast this machine is.
-        expected = sum(self.estimates[name] for name in known)
-        factor = sum(known.values()) / expected if expected > 0 else 1.0
-        total = sum(
-            n * known.get(name, factor * self.estimates[name]) for name, n in self.left.items()
-        )
-        return total / self.n_jobs
-
-    def _tell_regularly(self):
-        wait = 1.0 if self.bars is not None else _QUIET
-        while not self.is_over.wait(wait):
-            if self.bars is not None:
-                text = f"about {tell_seconds(self.remaining())} left"
-                self.bars.update(self.tasks[None], description=text)
-                continue
-            share = sum(self.done.values()) / max(1, sum(self.total.values()))
-            now = time.perf_counter()
-            running = [
-                f"{task.method} ({tell_seconds(now - start)})"
-                for task, start in list(self.running.values())
-            ]
-            what = f"; running: {', '.join(running)}" if running else ""
-            say(f"{100 * share:.0f} % done, about {tell_seconds(self.remaining())} left{what}")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis.cli.show import plural, show_table
+from tamis.cli.layout import plural, show_table
 from tamis.tables.errors import listed
 from tamis.tables.prevalence import percent
 

@@ -83,7 +83,7 @@ class MostFrequent(Method):
 class Forest(Method):
     """A random forest on all features, from scikit-learn with its default number of trees."""
 
-    name, title, is_baseline = "random-forest", "random forest, all features", True
+    name, title, is_baseline = "random-forest", "random forest", True
     size_varies = False
 
     def levels(self, problem, limit):

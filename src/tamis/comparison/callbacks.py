@@ -30,6 +30,8 @@ class Start:
         Tasks that run at the same time.
     was_cleared : bool
         Whether checkpoints of another comparison were discarded.
+    n_values : int
+        Rows times columns of the encoded table.
     """
 
     plan: Plan
@@ -38,6 +40,7 @@ class Start:
     checks: list
     n_jobs: int
     was_cleared: bool = field(default=False)
+    n_values: int = 0
 
 
 class Callback:

@@ -370,8 +370,10 @@ def compare_table(
     if callbacks:
         seconds = {name: estimate_seconds(problem, name) for name in planned.settings.methods}
         was_cleared = store is not None and store.was_cleared
+        n_values = math.prod(problem.encoded.shape)
+        begun = Start(planned, seconds, notes, prepared.checks, n_jobs, was_cleared, n_values)
         for callback in callbacks:
-            callback.on_start(Start(planned, seconds, notes, prepared.checks, n_jobs, was_cleared))
+            callback.on_start(begun)
     comparison = run(
         problem,
         planned,

@@ -97,6 +97,9 @@ def summarise(comparison, choice, records):
             "seed": settings.seed,
             "permutations": settings.permutations,
             "min_sensitivity": settings.min_sensitivity,
+            "positive": None
+            if settings.positive is None
+            else str(problem.classes[settings.positive]),
         },
         "methods": {
             r.method.name: path_table(r, comparison.candidates) for r in comparison.results
@@ -175,7 +178,7 @@ def describe_model(comparison, choice, point):
         row["rows"] //= n_repeats
     if recommended:
         if comparison.honest is not None:  # otherwise "not_described" says why
-            described["honest_score"] = _honest(comparison.honest, settings)
+            described["honest_score"] = _honest(comparison.honest, problem, settings)
     elif comparison.without:
         described["without"] = list(comparison.without)
         described["selection_score"]["is"] = (
@@ -200,7 +203,14 @@ def describe_model(comparison, choice, point):
     return described
 
 
-def _honest(honest, settings):
+def _honest(honest, problem, settings):
+    found = None
+    if honest.predictions is not None:
+        counts = confusion(
+            problem.codes, honest.predictions.labels, problem.classes.size, problem.weights
+        )
+        found = (np.diagonal(counts) / np.maximum(counts.sum(axis=1), 1e-300)).tolist()
+        found = dict(zip(map(str, problem.classes.tolist()), found, strict=True))
     return {
         "scoring": settings.scoring,
         "score": honest.score,
@@ -208,6 +218,7 @@ def _honest(honest, settings):
         "behind_best_95": honest.behind,
         "sensitivity": honest.sensitivity,
         "specificity": honest.specificity,
+        "found_of_class": found,
         "draws": honest.n_draws,
         "decides_by": decides_by(settings),
         "is": ("nested" if honest.is_nested else "bootstrap bias corrected")

@@ -44,7 +44,7 @@ class SparseBaseline(PanelModels):
 class L1Logistic(SparseBaseline):
     """Logistic regression with an l1 penalty, from scikit-learn, at several penalties."""
 
-    name, title = "l1-logistic", "l1 logistic regression"
+    name, title = "l1-logistic", "lasso"
     takes_weights = True
     level_name = "C"
 
@@ -66,7 +66,7 @@ class L1Logistic(SparseBaseline):
 class RelaxedL1(SparseBaseline):
     """The features of l1 logistic regression, refitted with a ridge chosen in folds."""
 
-    name, title = "relaxed-l1", "relaxed l1 logistic regression"
+    name, title = "relaxed-l1", "relaxed lasso"
     level_name = "C"
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
@@ -98,7 +98,7 @@ class RelaxedL1(SparseBaseline):
 class Rfe(SparseBaseline):
     """Recursive feature elimination with logistic regression: the smallest weights are dropped."""
 
-    name, title = "rfe", "logistic regression, elimination"
+    name, title = "rfe", "RFE"
     size_varies = False
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:

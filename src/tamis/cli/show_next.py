@@ -1,0 +1,83 @@
+"""Where the results are, and commands that go on from there."""
+
+import shlex
+from pathlib import Path
+
+from tamis.cli.layout import WIDTH, paragraph, span
+from tamis.tables.errors import InputError
+
+__all__ = ["show_files", "show_next"]
+
+# The files that people open come first.
+_FIRST = ("report.html", "model.json", "features.csv")
+
+
+def show_files(path, names):
+    """Lines about the files of a folder."""
+    ordered = [name for name in _FIRST if name in names]
+    ordered += [name for name in names if name not in ordered]
+    told = ", ".join("report.html (open it)" if n == "report.html" else n for n in ordered)
+    return paragraph(told, f"saved in {path}/: ", "  ")
+
+
+def show_next(metrics, path, model, run):
+    """Commands that work with a model.
+
+    Parameters
+    ----------
+    metrics : dict
+        The content of `metrics.json`.
+    path : path-like
+        The folder of the model.
+    model : TableModel
+    run : str or None
+        The folder of a `tamis fit` whose data can be read again; None: `tamis pick` has none.
+
+    Returns
+    -------
+    lines : list of str
+    """
+    folder = shlex.quote(str(path))
+    commands = [(f"tamis predict {folder} new.csv", "label new rows")]
+    if _can_be_asked(model):
+        commands.append((f"tamis ask {folder}", "one case, question by question"))
+    size = _other_size(metrics)
+    if run is not None and size is not None:
+        other = shlex.quote(str(_free_folder(run, size)))
+        told = f"tamis pick {shlex.quote(str(run))} --n-features {size} -o {other}"
+        commands.append((told, "another size"))
+    width = max(span(command) for command, _ in commands)
+    lines = []
+    for at, (command, what) in enumerate(commands):
+        line = f"{'next: ' if at == 0 else '      '}{command}"
+        remark = f"{' ' * (width - span(command))}   # {what}"
+        lines.append(line + remark if span(line) + span(remark) <= WIDTH else line)
+    return lines
+
+
+def _can_be_asked(model):
+    """Whether `tamis ask` has questions for a model."""
+    from tamis.report.questionnaire import Questionnaire
+
+    try:
+        return Questionnaire(model).next_question() is not None
+    except InputError:
+        return False
+
+
+def _other_size(metrics):
+    """The next number of features of the same method; None if there is no other."""
+    model = metrics["model"]
+    path = metrics["methods"][model["method"]]["path"]
+    key = "features_per_sample" if model["asks"] else "features_overall"
+    sizes = sorted({round(point[key]) for point in path} - {round(model[key]), 0})
+    larger = [size for size in sizes if size > model[key]]
+    return larger[0] if larger else sizes[-1] if sizes else None
+
+
+def _free_folder(run, size):
+    """A folder beside the run that does not exist yet."""
+    path = Path(f"{run}{size}")
+    while path.exists():
+        path = Path(f"{path}b")
+    return path
