@@ -365,6 +365,27 @@ def recommended() -> str:
     return _table(("`tamis fit` beside the lasso chosen as in glmnet", "result"), rows)
 
 
+def guarantees() -> str:
+    """Verdicts of the simulations, of all procedures and of `tamis fit`."""
+    cells = [
+        [cell.strip() for cell in line.strip("| ").split(" | ")]
+        for line in first_table(section("guarantees.md#Promises")).splitlines()[2:]
+    ]
+    rows = []
+    for title, start in (("all procedures", ""), ("`tamis fit` itself", "`tamis fit`")):
+        verdicts = [row[-1] for row in cells if row[0].startswith(start)]
+        counts = [str(verdicts.count(word)) for word in ("pass", "fail", "not decided")]
+        rows.append(f"| {title} | " + " | ".join([str(len(verdicts)), *counts]) + " |")
+    headings = ("guarantees of", "simulated", "passed", "failed", "need more repetitions")
+    return _table(headings, rows)
+
+
+def visits() -> str:
+    """The first lines of the table of Getting started."""
+    lines = (ROOT / "docs" / "data" / "visits.csv").read_text(encoding="utf-8").splitlines()
+    return "\n".join(["```text", *lines[:3], "```"])
+
+
 def _mean(entries, key):
     return statistics.mean(entry[key] for entry in entries)
 
@@ -380,6 +401,8 @@ _TABLES = {
     "versions": versions,
     "ranks": ranks,
     "recommended": recommended,
+    "guarantees": guarantees,
+    "visits": visits,
     **{name: functools.partial(figures, name) for name in FIGURES},
     "results": results,
 }

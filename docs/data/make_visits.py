@@ -1,6 +1,6 @@
-"""Make visits.csv, the table of Getting started: python docs/data/make_visits.py.
+"""Make the tables of Getting started: python docs/data/make_visits.py.
 
-The visits are generated, so the truth is known. Whether somebody is admitted depends on four
+visits.csv has 600 visits with their outcome, new_visits.csv 20 later ones without. The visits are generated, so the truth is known. Whether somebody is admitted depends on four
 columns (oxygen, age, crp and arrival); the other features are noise or follow one of these four.
 """
 
@@ -11,17 +11,18 @@ from pathlib import Path
 
 import numpy as np
 
-FILE = Path(__file__).with_name("visits.csv")
-N_VISITS = 600
+FOLDER = Path(__file__).parent
+N_VISITS, N_NEW = 600, 20
 
 
 def make_visits(seed: int = 0) -> dict[str, list[str]]:
-    """Columns of the table, as text; a missing value is an empty field."""
+    """Columns of all visits, as text; a missing value is an empty field."""
+    n_visits = N_VISITS + N_NEW
     rng = np.random.default_rng(seed)
-    age = rng.integers(18, 95, N_VISITS)
-    arrival = rng.choice(["walk-in", "ambulance", "referred"], N_VISITS, p=[0.55, 0.3, 0.15])
-    oxygen = np.minimum(100, rng.normal(97.5 - 0.035 * (age - 18), 1.8, N_VISITS)).round()
-    crp = rng.lognormal(2.2, 1.1, N_VISITS)
+    age = rng.integers(18, 95, n_visits)
+    arrival = rng.choice(["walk-in", "ambulance", "referred"], n_visits, p=[0.55, 0.3, 0.15])
+    oxygen = np.minimum(100, rng.normal(97.5 - 0.035 * (age - 18), 1.8, n_visits)).round()
+    crp = rng.lognormal(2.2, 1.1, n_visits)
     risk = (
         0.045 * (age - 58)
         - 0.7 * (oxygen - 96)
@@ -29,37 +30,44 @@ def make_visits(seed: int = 0) -> dict[str, list[str]]:
         + np.select([arrival == "ambulance", arrival == "referred"], [1.6, 0.8], 0.0)
         - 1.2
     )
-    admitted = rng.random(N_VISITS) < 1 / (1 + np.exp(-2.0 * risk))
-    temperature = 36.8 + 0.25 * (np.log(crp) - 2.2) + rng.normal(0, 0.4, N_VISITS)
+    admitted = rng.random(n_visits) < 1 / (1 + np.exp(-2.0 * risk))
+    temperature = 36.8 + 0.25 * (np.log(crp) - 2.2) + rng.normal(0, 0.4, n_visits)
     columns = {
-        "visit": [f"V{number:04d}" for number in range(1, N_VISITS + 1)],
+        "visit": [f"V{number:04d}" for number in range(1, n_visits + 1)],
         "age": age.astype(str),
-        "sex": rng.choice(["female", "male"], N_VISITS),
+        "sex": rng.choice(["female", "male"], n_visits),
         "arrival": arrival,
         "temperature": np.char.mod("%.1f", temperature),
-        "heart_rate": np.char.mod("%d", rng.normal(84, 14, N_VISITS)),
-        "systolic": np.char.mod("%d", rng.normal(132, 18, N_VISITS)),
+        "heart_rate": np.char.mod("%d", rng.normal(84, 14, n_visits)),
+        "systolic": np.char.mod("%d", rng.normal(132, 18, n_visits)),
         "oxygen": np.char.mod("%d", oxygen),
         "crp": np.char.mod("%.1f", crp),
-        "white_cells": np.char.mod("%.1f", rng.lognormal(2.0, 0.3, N_VISITS)),
-        "sodium": np.char.mod("%d", rng.normal(139, 3, N_VISITS)),
-        "pain": np.char.mod("%d", rng.integers(0, 11, N_VISITS)),
-        "smoker": rng.choice(["no", "yes"], N_VISITS, p=[0.7, 0.3]),
+        "white_cells": np.char.mod("%.1f", rng.lognormal(2.0, 0.3, n_visits)),
+        "sodium": np.char.mod("%d", rng.normal(139, 3, n_visits)),
+        "pain": np.char.mod("%d", rng.integers(0, 11, n_visits)),
+        "smoker": rng.choice(["no", "yes"], n_visits, p=[0.7, 0.3]),
         "outcome": np.where(admitted, "admitted", "home"),
     }
     # What is often not measured, or not asked.
     for name, share in (("crp", 0.08), ("white_cells", 0.12), ("smoker", 0.05), ("sodium", 0.1)):
-        columns[name] = np.where(rng.random(N_VISITS) < share, "", columns[name])
+        columns[name] = np.where(rng.random(n_visits) < share, "", columns[name])
     return {name: list(values) for name, values in columns.items()}
 
 
-def main() -> None:
-    """Write the table."""
-    columns = make_visits()
-    with FILE.open("w", newline="", encoding="utf-8") as file:
+def write(name: str, columns: dict[str, list[str]], rows: slice) -> None:
+    """Write some rows as CSV."""
+    with (FOLDER / name).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        writer.writerows(list(zip(*columns.values(), strict=True))[rows])
+
+
+def main() -> None:
+    """Write both tables."""
+    columns = make_visits()
+    write("visits.csv", columns, slice(N_VISITS))
+    del columns["outcome"]
+    write("new_visits.csv", columns, slice(N_VISITS, None))
 
 
 if __name__ == "__main__":
