@@ -288,16 +288,16 @@ def ranks() -> str:
             of_set[name].append(at_k.stats.rankdata(-values))
     means = {name: sum(cells) / len(cells) for name, cells in of_set.items()}
     columns = [list(means)] + [[n for n in means if scores.group(n) == g] for g in at_k.GROUPS]
-    mean = [[sum(means[n][i] for n in some) / len(some) for some in columns] for i in range(len(pairs))]
+    mean = [
+        [sum(means[n][i] for n in some) / len(some) for some in columns] for i in range(len(pairs))
+    ]
     rows = [
         f"| {_RANKED[pairs[i]]} | " + " | ".join(f"{value:.1f}" for value in mean[i]) + " |"
         for i in sorted(range(len(pairs)), key=lambda i: mean[i][0])
     ]
     sizes = [len(some) for some in columns]
     groups = ["all sets", *at_k.GROUPS]
-    return _table(
-        ["selection", *(f"{g} ({n})" for g, n in zip(groups, sizes, strict=True))], rows
-    )
+    return _table(["selection", *(f"{g} ({n})" for g, n in zip(groups, sizes, strict=True))], rows)
 
 
 _RANKED = {
@@ -339,10 +339,10 @@ def results() -> str:
     """The README's table."""
     gaps, ratios = _beside_lasso()
     row = (
-        f"| Features of the model that `tamis fit` recommends, relative to a **lasso** chosen as in "
-        f"glmnet ({len(gaps)} sets, trained on half of the rows): median ratio; points of balanced "
-        f"accuracy on the other half | {statistics.median(ratios):.2f}; {_difference(gaps)} (lower "
-        f"on {sum(gap < 0 for gap in gaps)} of {len(gaps)} sets) |"
+        "| Features of the model that `tamis fit` recommends, relative to a **lasso** chosen as "
+        f"in glmnet ({len(gaps)} sets, trained on half of the rows): median ratio; points of "
+        f"balanced accuracy on the other half | {statistics.median(ratios):.2f}; "
+        f"{_difference(gaps)} (lower on {sum(gap < 0 for gap in gaps)} of {len(gaps)} sets) |"
     )
     first, rest = figures("results").rsplit("\n", 2)[0], figures("results").rsplit("\n", 2)[1:]
     return "\n".join([first, row, *rest])

@@ -70,7 +70,7 @@ def photograph(page: Path, picture: Path, *, width: int, height: int) -> None:
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is None:
         raise SystemExit(
-            f"{picture.name} needs Chromium, which is missing: install the system package chromium."
+            f"{picture.name} needs Chromium, which is missing: install the package chromium."
         )
     with tempfile.TemporaryDirectory() as folder:
         taken = Path(folder, "taken.png")

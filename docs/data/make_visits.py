@@ -1,7 +1,8 @@
 """Make the tables of Getting started: python docs/data/make_visits.py.
 
-visits.csv has 600 visits with their outcome, new_visits.csv 20 later ones without. The visits are generated, so the truth is known. Whether somebody is admitted depends on four
-columns (oxygen, age, crp and arrival); the other features are noise or follow one of these four.
+visits.csv has 600 visits with their outcome, new_visits.csv 20 later ones without. They are
+generated, so the truth is known: whether somebody is admitted depends on oxygen, age, crp and
+arrival; the other features are noise, or follow one of these four.
 """
 
 from __future__ import annotations

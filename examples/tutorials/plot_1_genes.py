@@ -42,19 +42,19 @@ comparison = compare(
 comparison
 
 # %%
-# The recommended model is the sparsest one that is about as good as the best. Its honest score
-# was estimated with the whole choice repeated without the rows that judge it: this is the number
-# to report.
+# The recommended model is the sparsest one that is about as good as the best. Its
+# selection-corrected ("honest") score repeats the whole selection and scores it on rows that it
+# did not use: this is the number to report.
 
 honest = comparison.honest_score
 print(f"{comparison.choice.method}, {comparison.choice.n_features:.0f} genes")
 print(f"balanced accuracy {honest.score:.2f}, 95 % interval {honest.low:.2f} to {honest.high:.2f}")
-comparison.features[["feature", "gain", "speaks_for", "stability", "q"]].round(3)
+comparison.features[["feature", "typical_of", "stability", "q"]].round(3)
 
 # %%
 # We made the data, so we know that every gene beyond g6 is noise. With 20,000 genes and 100
-# people, chance offers some that seem to help. A low ``stability`` (share of folds) and a large
-# ``q`` are warnings; a guarantee follows below.
+# people, chance offers some that seem to help. A low ``stability`` (proportion of folds)
+# and a large ``q`` are warnings; a guarantee follows below.
 #
 # The curves show how little is at stake: differences between sizes are about as large as the
 # standard errors.

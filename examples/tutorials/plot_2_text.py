@@ -64,8 +64,8 @@ ax.set(xscale="log", xlabel="number of words", ylabel="accuracy on new rows")
 ax.legend()
 
 # %%
-# Why has this review its label?
-# ------------------------------
+# Why does this review have its label?
+# ------------------------------------
 # Contributions sum to the decision. They are relative to zero, so absent words contribute
 # nothing.
 

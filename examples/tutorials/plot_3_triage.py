@@ -89,15 +89,15 @@ ax.plot(usage.cost.mean(axis=1), right.mean(axis=1), "o-")
 _ = ax.set(xlabel="minutes per visit", ylabel="accuracy on new visits")
 
 # %%
-# A promise before it is used
-# ---------------------------
+# A guarantee before it is used
+# -----------------------------
 # ``calibrate`` sets rows aside and returns the model with the fewest questions whose errors are
 # shown to be rare on them, or none.
 
-promise = DatumWiseClassifier(n_trees=20, n_sets=20, random_state=0).calibrate(
+guaranteed = DatumWiseClassifier(n_trees=20, n_sets=20, random_state=0).calibrate(
     visits, outcome, max_error=0.15, levels=4
 )
-print(promise)
+print(guaranteed)
 
 # %%
 # On the command line: ``tamis fit triage.csv --target outcome --features questions.csv

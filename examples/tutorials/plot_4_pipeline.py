@@ -61,7 +61,7 @@ _ = ax.set(
 # %%
 # A classifier that chooses its own size
 # --------------------------------------
-# :class:`tamis.PanelClassifierCV` repeats screening, selection and head in outer folds and takes
+# :class:`tamis.PanelClassifierCV` repeats prefilter, selection and head in outer folds and takes
 # the smallest panel that is good enough. ``cross_val_score`` repeats all of this and gives a
 # score that you can report.
 

@@ -4,8 +4,8 @@ Would a clinician use it? Calibration, net benefit, probabilities
 
 A good accuracy is not enough for decisions about people. Reviewers ask whether the probabilities
 are right (calibration), whether acting on them does more good than harm (a decision curve), and
-how well they separate the classes. All three pictures use honest predictions: each row was
-predicted by models, and by a choice of models, that had not seen it.
+how well they separate the classes. All three pictures use selection-corrected ("honest")
+predictions: each row was predicted by models, and by a choice of models, that had not seen it.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ comparison
 # ----------------------------
 # Of the rows with a probability of 0.8, eight in ten should be malignant. A slope below one
 # means that the probabilities are too extreme, and one above that they are too cautious.
-# Probabilities are re-based to the share of malignant rows in the data; ``prevalence=0.02``
+# Probabilities are re-based to the proportion of malignant rows in the data; ``prevalence=0.02``
 # would re-base them to a screening population.
 
 CalibrationDisplay.from_comparison(comparison, positive="malignant")

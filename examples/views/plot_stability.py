@@ -23,8 +23,8 @@ chosen = SparseCenterClassifierCV(rule="1se").fit(X, y)
 SparsityPathDisplay.from_estimator(chosen)
 
 # %%
-# The share of folds that select each feature at the chosen number. Features that are selected in
-# some folds only have substitutes: here, several measure the size of the cells.
+# The proportion of folds that select each feature at the chosen number. Features that only some
+# folds select have substitutes: here, several measure the size of the cells.
 
 StabilityDisplay.from_estimator(chosen)
 
