@@ -138,6 +138,23 @@ def test_output_is_shown_with_the_command_that_printed_it(name):
         assert block.strip(), "python docs/outputs.py runs the program"
 
 
+@pytest.mark.slow
+def test_getting_started_shows_what_the_commands_print(tmp_path, monkeypatch):
+    monkeypatch.setattr(outputs, "FOLDER", tmp_path / "outputs")
+    page = (ROOT / "docs" / "getting_started.md").read_text(encoding="utf-8")
+    fresh = outputs.refresh(page, outputs.Session())
+    # Last digits depend on the machine.
+    shown, printed = (re.sub(r"[-\d.,e]+|\s+", " ", text).split() for text in (page, fresh))
+    assert shown == printed, "python docs/outputs.py runs the commands"
+
+
+def test_the_version_that_is_cited_is_this_one():
+    for name in ("CITATION.cff", "docs/faq.md"):
+        page = (ROOT / name).read_text(encoding="utf-8")
+        (version,) = re.findall(r"^\s*version\s*[:=]\s*\{?([\w.]+)", page, re.MULTILINE)
+        assert version == tamis.__version__, name
+
+
 def test_the_table_of_getting_started_is_what_its_program_makes(tmp_path, monkeypatch):
     monkeypatch.setattr(visits, "FOLDER", tmp_path)
     visits.main()
