@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "outputs"
 # A page may use what commands of an earlier one wrote.
-PAGES = ("README.md", "docs/index.md", "docs/getting_started.md", "docs/reading_the_output.md")
+PAGES = ("README.md", "docs/getting_started.md", "docs/reading_the_output.md")
 _OUTPUT = re.compile(r"(<!-- output (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PYTHON = re.compile(r"```python\n((?:(?!```).)*)```\s*\Z", re.DOTALL)
 _SECONDS = re.compile(r"\d+(?:\.\d+)? (?:s|min)\b")
