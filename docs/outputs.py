@@ -93,7 +93,8 @@ def main(arguments: list[str]) -> int:
     session, stale = Session(), []
     for name in PAGES:
         path = ROOT / name
-        page = path.read_text(encoding="utf-8")
+        refresh(path.read_text(encoding="utf-8"), session)
+        page = path.read_text(encoding="utf-8")  # it may have been edited in the meantime
         fresh = refresh(page, session)
         if _SECONDS.sub("", fresh) != _SECONDS.sub("", page):
             stale.append(name)
