@@ -23,16 +23,16 @@ def make_visits(seed: int = 0) -> dict[str, list[str]]:
     age = rng.integers(18, 95, n_visits)
     arrival = rng.choice(["walk-in", "ambulance", "referred"], n_visits, p=[0.55, 0.3, 0.15])
     oxygen = np.minimum(100, rng.normal(97.5 - 0.035 * (age - 18), 1.8, n_visits)).round()
-    crp = rng.lognormal(2.2, 1.1, n_visits)
+    crp = rng.gamma(2.0, 12.0, n_visits)
     risk = (
         0.045 * (age - 58)
         - 0.7 * (oxygen - 96)
-        + 0.9 * (np.log(crp) - 2.2)
+        + 0.05 * (crp - 24)
         + np.select([arrival == "ambulance", arrival == "referred"], [1.6, 0.8], 0.0)
         - 1.2
     )
     admitted = rng.random(n_visits) < 1 / (1 + np.exp(-2.0 * risk))
-    temperature = 36.8 + 0.25 * (np.log(crp) - 2.2) + rng.normal(0, 0.4, n_visits)
+    temperature = 36.6 + 0.012 * crp + rng.normal(0, 0.4, n_visits)
     columns = {
         "visit": [f"V{number:04d}" for number in range(1, n_visits + 1)],
         "age": age.astype(str),
