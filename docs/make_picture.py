@@ -1,8 +1,9 @@
 """Make the pictures of the README and the start page: python docs/make_picture.py.
 
-curve.svg is drawn by tamis. report.png and card.png are pictures of the pages that `tamis fit`
-and `tamis export --to card` write, taken by a headless Chromium. All show the run
-build/outputs/demo of `python docs/outputs.py`, which is made here if it is missing.
+curve.svg is drawn by tamis from the embedded data. report.png and card.png are pictures of the
+pages that `tamis fit` and `tamis export --to card` write, taken by a headless Chromium: those of
+Getting started, from the run that `python docs/outputs.py` leaves in build/outputs/run. If that is
+missing, it is made here.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from sklearn.datasets import load_breast_cancer
 
 ROOT = Path(__file__).parents[1]
 PICTURES = Path(__file__).parent / "pictures"
-RUN = ROOT / "build" / "outputs" / "demo"
+RUN = ROOT / "build" / "outputs" / "run"
+DATA = ROOT / "docs" / "data" / "visits.csv"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
@@ -29,7 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
     wanted = parser.parse_args(arguments).pictures or ["curve", "report", "card"]
     PICTURES.mkdir(exist_ok=True)
     if {"report", "card"} & set(wanted) and not (RUN / "model.json").exists():
-        tamis("fit", "-o", str(RUN))
+        tamis("fit", str(DATA), "--target", "outcome", "-o", str(RUN))
     if "curve" in wanted:
         draw_curve()
     if "report" in wanted:
@@ -37,7 +39,8 @@ def main(arguments: list[str] | None = None) -> None:
     if "card" in wanted:
         with tempfile.TemporaryDirectory() as folder:
             card = Path(folder, "card.html")
-            tamis("export", str(RUN), "--to", "card", "--positive", "malignant", "-o", str(card))
+            options = ("--to", "card", "--positive", "admitted", "--data", str(DATA))
+            tamis("export", str(RUN), *options, "-o", str(card))
             photograph(card, PICTURES / "card.png", width=820, height=1000)
 
 
