@@ -49,7 +49,7 @@ comparison
 honest = comparison.honest_score
 print(f"{comparison.choice.method}, {comparison.choice.n_features:.0f} genes")
 print(f"balanced accuracy {honest.score:.2f}, 95 % interval {honest.low:.2f} to {honest.high:.2f}")
-comparison.features[["feature", "typical_of", "stability", "q"]].round(3)
+comparison.features[["feature", "stands_out", "stability", "q"]].round(3)
 
 # %%
 # We made the data, so we know that every gene beyond g6 is noise. With 20,000 genes and 100

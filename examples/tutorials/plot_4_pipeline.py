@@ -33,7 +33,8 @@ X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 # %%
 # A selector in front of your classifier
 # --------------------------------------
-# Sparse centers select the features in one pass; ``set_output`` keeps their names.
+# Sparse centers (class centroids that differ in few features) select the features in one pass;
+# ``set_output`` keeps their names.
 
 pipeline = make_pipeline(
     SparseCenterClassifier(n_features_to_select=5), HistGradientBoostingClassifier(max_iter=30)

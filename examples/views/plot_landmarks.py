@@ -2,7 +2,7 @@
 Samples described by landmarks
 ==============================
 
-Two rings cannot be told apart by a line, or by one center per class. Their distances to a few
+Two rings cannot be told apart by a line, or by one centroid per class. Their distances to a few
 landmarks can. Each landmark is a training row, so a prediction can be explained by example.
 """
 

@@ -29,6 +29,6 @@ SparsityPathDisplay.from_estimator(chosen)
 StabilityDisplay.from_estimator(chosen)
 
 # %%
-# Class centers of ten features, in units of their spread.
+# Class centroids of ten features, in units of their spread.
 
 CentersDisplay.from_estimator(SparseCenterClassifier(10).fit(X, y))
