@@ -19,7 +19,7 @@ version = release = tamis.__version__
 
 root_doc = "docs/index"
 include_patterns = ["docs/**", "benchmarks/results/*.md", "CONTRIBUTING.md", "CITATION.cff"]
-exclude_patterns = [".*", "**/.*", "build", "src", "tests", "examples", "docs/_*"]
+exclude_patterns = [".*", "**/.*", "build", "src", "tests", "examples", "docs/_*", "docs/data"]
 extensions = [
     "myst_parser",
     "numpydoc",
@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
     "_extensions.api_pages",
+    "_extensions.contents",
     "_extensions.docstrings",
     "_extensions.mathml",
     "_extensions.offline",

@@ -1,7 +1,10 @@
-"""The documentation: figures, links, the list of public names, examples."""
+"""The documentation: figures, links, commands, the map of the code, public names, examples."""
 
+import contextlib
+import io
 import re
 import runpy
+import shlex
 import sys
 from importlib import import_module, util
 from pathlib import Path
@@ -10,14 +13,17 @@ import pytest
 from sklearn.utils import estimator_html_repr
 
 import tamis
+from tamis.cli.parser import make_parser
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "benchmarks" / "results").glob("*.md")),
 ]
+GUIDES = PAGES[: -len(list((ROOT / "benchmarks" / "results").glob("*.md")))]
 EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
 
 
@@ -30,6 +36,9 @@ def load(path):
 
 
 figures = load(ROOT / "docs" / "figures.py")
+outputs = load(ROOT / "docs" / "outputs.py")
+visits = load(ROOT / "docs" / "data" / "make_visits.py")
+contents = load(ROOT / "docs" / "_extensions" / "contents.py")
 api_pages = load(ROOT / "docs" / "_extensions" / "api_pages.py")
 
 
@@ -53,16 +62,120 @@ def test_links_lead_to_files_and_headings_that_exist(path):
             continue
         name, _, anchor = target.partition("#")
         file = path.parent / name if name else path
-        # The reference is written by `make docs`.
-        assert file.exists() or file.name == "reference.rst", f"{path.name} links to {target}"
+        assert file.exists(), f"{path.name} links to {target}"
         if anchor:
             assert anchor in anchors(file), f"{path.name} links to {target}"
 
 
 def anchors(file):
     """Headings as links name them, on GitHub and in the built pages."""
-    titles = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    page = re.sub(r"```.*?```", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
+def test_a_page_has_no_directives_that_github_would_show(path):
+    page = path.read_text(encoding="utf-8")
+    assert not re.search(r"^```\{|\{\w+\}`|^:::", page, re.MULTILINE)
+
+
+def test_every_page_is_in_the_tree_of_the_built_documentation():
+    listed = {entry for tree in contents.TREES.values() for entry in tree}
+    names = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert names <= listed, "docs/_extensions/contents.py lists the pages"
+    changed = contents.change("docs/x", "[Genes](../examples/tutorials/plot_1_genes.py)")
+    assert changed == "[Genes](auto_examples/tutorials/plot_1_genes.rst)"
+
+
+def commands(page):
+    """Commands of a page, in blocks for a shell and after a prompt."""
+    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        start = {"sh": "tamis", "text": "$ tamis"}.get(kind)
+        for line in block.splitlines() if start else ():
+            if re.match(re.escape(start) + r"( |$)", line):
+                yield line.removeprefix("$ ")
+
+
+def mentions(page):
+    """Options of a command that a sentence names: `tamis ask --web`."""
+    page = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
+    for command, rest in re.findall(r"`tamis (\w+)(\s[^`]+)`", page):
+        for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest):
+            yield command, option
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
+def test_commands_that_a_page_shows_are_understood(path):
+    parser, page = make_parser(), path.read_text(encoding="utf-8")
+    for command in commands(page):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            try:
+                parser.parse_args(shlex.split(command, comments=True)[1:])
+            except SystemExit:
+                pytest.fail(f"{path.name}: {command}: {said.getvalue()}")
+    known = parser._subparsers._group_actions[0].choices
+    for command, option in mentions(page):
+        assert option in known[command]._option_string_actions, f"{path.name}: {command} {option}"
+
+
+def test_commands_are_found_in_blocks_and_sentences():
+    page = "```sh\ntamis fit a.csv  # all\n```\n```text\n$ tamis fit -o demo\ntamis\n```\n"
+    page += (
+        "Use `tamis pick RUN\n--without A -o B`, not `tamis fit ... --x-y=3`; see `tamis ask`.\n"
+    )
+    assert list(commands(page)) == ["tamis fit a.csv  # all", "tamis fit -o demo"]
+    assert list(mentions(page)) == [("pick", "--without"), ("pick", "-o"), ("fit", "--x-y")]
+
+
+@pytest.mark.parametrize("name", outputs.PAGES)
+def test_output_is_shown_with_the_command_that_printed_it(name):
+    page = (ROOT / name).read_text(encoding="utf-8")
+    for command in outputs.commands(page):
+        assert f"\n```text\n$ {command}\n" in page, "python docs/outputs.py runs the commands"
+    for block in re.findall(r"<!-- output python -->\n(.*?)<!-- end -->", page, re.DOTALL):
+        assert block.strip(), "python docs/outputs.py runs the program"
+
+
+@pytest.mark.slow
+def test_getting_started_shows_what_the_commands_print(tmp_path, monkeypatch):
+    monkeypatch.setattr(outputs, "FOLDER", tmp_path / "outputs")
+    page = (ROOT / "docs" / "getting_started.md").read_text(encoding="utf-8")
+    fresh = outputs.refresh(page, outputs.Session())
+    # Last digits depend on the machine.
+    shown, printed = (re.sub(r"[-\d.,e]+|\s+", " ", text).split() for text in (page, fresh))
+    assert shown == printed, "python docs/outputs.py runs the commands"
+
+
+def test_the_version_that_is_cited_is_this_one():
+    for name in ("CITATION.cff", "docs/faq.md"):
+        page = (ROOT / name).read_text(encoding="utf-8")
+        (version,) = re.findall(r"^\s*version\s*[:=]\s*\{?([\w.]+)", page, re.MULTILINE)
+        assert version == tamis.__version__, name
+
+
+def test_the_table_of_getting_started_is_what_its_program_makes(tmp_path, monkeypatch):
+    monkeypatch.setattr(visits, "FOLDER", tmp_path)
+    visits.main()
+    for file in tmp_path.iterdir():
+        assert file.read_bytes() == (ROOT / "docs" / "data" / file.name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["adding_a_method.md", "adding_an_export.md"])
+def test_the_map_of_the_code_is_true(name):
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for path in re.findall(r"`([\w/]+/[\w/]*(?:\.py)?)`", page):
+        assert find(path).exists(), f"{name} names {path}"
+    pairs = re.findall(r"`(\w+)`(?: \([^)]*\))?,?\s+(?:in|of)\s+`([\w/]+\.py)`", page)
+    assert len(pairs) > 5
+    for word, path in pairs:
+        assert re.search(rf"\b{word}\b", find(path).read_text()), f"{word} is not in {path}"
+
+
+def find(path):
+    """A file or folder of the repository, or of the package."""
+    return ROOT / path if (ROOT / path).exists() else ROOT / "src" / "tamis" / path
 
 
 def test_the_reference_lists_every_public_name():

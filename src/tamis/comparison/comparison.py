@@ -205,7 +205,7 @@ class Comparison:
 
         A frame of the caller's kind. Columns: row (its number in the table, from 1), id (its name,
         if rows have names), fold (of the model that predicts it, from 1), weight (if rows have
-        weights), label, prediction, and p_ with each class: probabilities for the class
+        weights), label, prediction, and ``p_`` with each class: probabilities for the class
         frequencies that the model decides by, as `tamis predict` writes them. They are of the
         procedure that recommends the model, and give its honest score.
         """
