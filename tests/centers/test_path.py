@@ -195,9 +195,7 @@ def test_numpy_and_compiled_code_give_the_same_bits(form, n_classes, metric, mon
     for limit in (0, 10**9):
         monkeypatch.setattr(terms, "WORTH_COMPILING", limit)
         ks = [5, 1, 0, 20, 5]
-        results.append(
-            [terms.path_decisions(X, summands, ks), terms.path_labels(X, summands, ks)]
-        )
+        results.append([terms.path_decisions(X, summands, ks), terms.path_labels(X, summands, ks)])
     assert_array_equal(results[0][0], results[1][0])
     assert_array_equal(results[0][1], results[1][1])
 

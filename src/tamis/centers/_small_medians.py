@@ -165,7 +165,9 @@ def _common_intervals(segments, segment, halves, lower):
 def gains_of_columns(
     segments: Segments, weight: NDArray, lower: NDArray, upper: NDArray, common: NDArray
 ) -> NDArray:
-    """Sum over classes of the integral of (2 W(t) - W) / W from the class median to the common one.
+    """Sum over classes of the integral of (2 W(t) - W) / W from the class median to the common.
+
+    That is what dropping each column costs.
 
     Parameters
     ----------
