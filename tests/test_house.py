@@ -8,6 +8,8 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import tamis
@@ -36,6 +38,54 @@ def test_importing_tamis_loads_nothing_heavy():
 def test_estimators_load_no_extras():
     loaded = modules_after("from tamis import SparseCenterClassifier")
     assert not loaded.intersection(["matplotlib", "dask", "torch"])
+
+
+FAMILIES = ["centers", "datumwise", "landmarks", "panel", "primal_dual", "selectors"]
+# Slow to import, and of no use for a prediction.
+NOT_FOR_PREDICTIONS = [
+    "jinja2",
+    "matplotlib",
+    "numba",
+    "sklearn.feature_extraction",
+    "sklearn.feature_selection",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+    "sklearn.model_selection",
+]
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "options"),
+    [
+        ("centers", "SparseCenterClassifier", {}),
+        ("panel", "PanelClassifier", {"head": "logistic"}),
+    ],
+)
+def test_a_saved_model_predicts_without_what_only_training_needs(family, name, options, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[np.arange(40) % 2]
+    X = rng.normal(size=(40, 3)) + (y == "yes")[:, None]
+    columns = dict(zip("abc", X.T, strict=True))
+    classifier = getattr(tamis, name)(2, **options)
+    model = tamis.TableClassifier(classifier).fit(pa.table(columns), y)
+    tamis.save_model(model, tmp_path / "model.json")
+    rows = [",".join(columns), *(",".join(map(str, row)) for row in X[:5])]
+    (tmp_path / "new.csv").write_text("\n".join(rows) + "\n")
+    names = [str(tmp_path / file) for file in ("model.json", "new.csv", "labels.csv")]
+    loaded = modules_after(
+        "from tamis.cli import main\n"
+        f"assert main(['predict', {names[0]!r}, {names[1]!r}, '-o', {names[2]!r}]) == 0"
+    )
+    written = (tmp_path / "labels.csv").read_text().splitlines()
+    assert len(written) == 6
+    assert not loaded.intersection(NOT_FOR_PREDICTIONS)
+    others = {f"tamis.{other}.classifier" for other in FAMILIES if other != family}
+    assert not loaded.intersection(others)
+
+
+def test_help_loads_nothing_heavy():
+    loaded = modules_after("from tamis.cli import main\nmain(['--help'])")
+    assert not loaded.intersection([*HEAVY, "numpy", "pyarrow"])
 
 
 def test_the_version_stands_in_one_place():

@@ -5,12 +5,25 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from tamis.centers import medians, segments, sparse_medians
+from tamis.centers import medians, segments, sparse_medians, usual_counts
 from tamis.centers._median_kernels import medians_of_segments
 from tamis.centers.medians import class_medians
 from tests.oracles.sparse_centers import class_weights, feature_cost, weighted_median
 
 FORMS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
+
+
+ARITHMETIC = {"compiled": 0, "numpy": 10**9}
+
+
+def use(monkeypatch, arithmetic):
+    for module in (medians, segments, sparse_medians, usual_counts):
+        monkeypatch.setattr(module, "WORTH_COMPILING", ARITHMETIC[arithmetic])
+
+
+def assert_same_bits(one, two):
+    for name in ("median", "common", "dispersion", "gain"):
+        assert_array_equal(getattr(one, name), getattr(two, name))
 
 
 def assert_equals_oracle(result, X, y, weight=None):
@@ -47,7 +60,7 @@ def coarse_data(draw):
 
 @pytest.mark.parametrize("long_columns", [256, 0])
 @settings(
-    max_examples=100,
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -55,8 +68,41 @@ def coarse_data(draw):
 def test_medians_dispersions_and_gains_follow_the_paper(monkeypatch, long_columns, data, form):
     monkeypatch.setattr(medians, "_LONG_COLUMNS", long_columns)
     X, y, weight = data
+    use(monkeypatch, "numpy")
     result = class_medians(form(X), y, y.max() + 1, weight)
     assert_equals_oracle(result, X, y, weight)
+    use(monkeypatch, "compiled")
+    assert_same_bits(result, class_medians(form(X), y, y.max() + 1, weight))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("values", ["reals", "rounded", "counts", "extreme"])
+@pytest.mark.parametrize("weights", [None, "reals", "whole", "heavy"])
+def test_numpy_and_compiled_code_give_the_same_bits(monkeypatch, form, values, weights):
+    rng = np.random.default_rng(0)
+    n_rows = 333  # with three classes, columns are sorted; with two, they are partitioned
+    X = rng.normal(size=(n_rows, 9)) * (rng.random((n_rows, 9)) < 0.6)
+    X = {
+        "reals": X,
+        "rounded": np.round(X, 1),
+        "counts": (np.abs(X) > 0.5) + 1.0 * (X > 2.5),
+        "extreme": X * 10.0 ** rng.integers(-250, 250, 9),
+    }[values]
+    weight = {
+        None: None,
+        "reals": rng.random(n_rows) + 0.01,
+        "whole": rng.integers(1, 4, n_rows).astype(float),
+        "heavy": rng.choice([1.0, 3.0, 1e13], n_rows),
+    }[weights]
+    for n_classes in (2, 3):
+        monkeypatch.setattr(medians, "_LONG_COLUMNS", {2: 0, 3: 256}[n_classes])
+        y = rng.integers(0, n_classes, n_rows)
+        moved = X + np.where(rng.random(9) < 0.5, 0.0, y[:, None])
+        results = []
+        for arithmetic in ARITHMETIC:
+            use(monkeypatch, arithmetic)
+            results.append(class_medians(form(moved), y, n_classes, weight))
+        assert_same_bits(*results)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -181,6 +227,7 @@ def test_nearly_all_text_gains_are_exactly_zero():
 
 def test_threads_give_the_same_bits(monkeypatch):
     rng = np.random.default_rng(0)
+    use(monkeypatch, "compiled")
     X, y = rng.normal(size=(101, 400)), rng.integers(0, 3, 101)
     serial = class_medians(X, y, 3)
     monkeypatch.setattr(medians_of_segments, "choose", lambda n: medians_of_segments.parallel)

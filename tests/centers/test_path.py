@@ -183,12 +183,30 @@ def test_labels_of_another_length_are_an_error():
         fitted.path_predict(X, 5)
 
 
+@pytest.mark.parametrize("metric", ["l1", "l2"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_numpy_and_compiled_code_give_the_same_bits(form, n_classes, metric, monkeypatch):
+    X, y = make_data(n_classes)
+    X = form(X * (X > -0.5))
+    model = SparseCenterClassifier(metric=metric).fit(X, y)._model
+    summands = model.terms(model.ranked())
+    results = []
+    for limit in (0, 10**9):
+        monkeypatch.setattr(terms, "WORTH_COMPILING", limit)
+        ks = [5, 1, 0, 20, 5]
+        results.append([terms.path_decisions(X, summands, ks), terms.path_labels(X, summands, ks)])
+    assert_array_equal(results[0][0], results[1][0])
+    assert_array_equal(results[0][1], results[1][1])
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_threads_give_the_same_bits(form, n_classes, monkeypatch):
     X, y = make_data(n_classes)
     fitted = SparseCenterClassifier().fit(X, y)
     summands = fitted._model.terms(fitted._model.ranked())
+    monkeypatch.setattr(terms, "WORTH_COMPILING", 0)
     serial = terms.path_decisions(form(X), summands, [1, 5, 20])
     labels = terms.path_labels(form(X), summands, [1, 5, 20])
     for name in ("dense_path", "csr_path", "dense_two_labels", "csr_two_labels"):

@@ -69,6 +69,15 @@ def test_sparse_and_dense_give_the_same_bits(values):
     assert_array_equal(dense.variance, csc.variance)
 
 
+def test_counts_among_other_values_give_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 12)) < 0.5) * rng.choice([1.0] * 20 + [2.0, 0.1], size=(200, 12))
+    y = rng.integers(0, 3, 200)
+    dense, csr = (summarise(form(X), y, 3) for form in (np.asarray, sparse.csr_array))
+    assert_array_equal(dense.mean, csr.mean)
+    assert_array_equal(dense.variance, csr.variance)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "form", [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
@@ -129,12 +138,14 @@ def test_duplicate_and_unsorted_entries_are_summed_first():
     assert_same_moments(summarise(C, y, 2), summarise(C.toarray(), y, 2), atol=1e-14)
 
 
-def test_counts_with_too_many_other_values_are_summed():
+def test_counts_with_too_many_other_values_are_summed(monkeypatch):
     # The sample that decides sees every fourth value only.
     values = np.tile([1.0, 2.0, 3.0, 4.0], 1024)
     X = sparse.csr_array((values, np.arange(4096) % 4, np.arange(0, 4097, 4)), shape=(1024, 4))
     y = np.arange(1024) % 2
-    assert usual_counts.count_usual_values(X, y, 2) is None
+    for limit in (0, 10**9):
+        monkeypatch.setattr(usual_counts, "WORTH_COMPILING", limit)
+        assert usual_counts.count_usual_values(X, y, 2) is None
     assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from tamis.landmarks import neighbors
 from tamis.landmarks.neighbors import METRICS, nearest_rows
 from tests.oracles.landmarks import all_distances
 
@@ -27,7 +28,9 @@ def wild_maps(kind, n, seed):
 
 @pytest.mark.parametrize("kind", ["grid", "far", "close", "unequal", "constant", "zeros"])
 @pytest.mark.parametrize("n", [21, 130, 2500])
-def test_neighbours_are_exact_whatever_the_maps(kind, n):
+@pytest.mark.parametrize("few_rows", [0, 10**9])
+def test_neighbours_are_exact_whatever_the_maps(kind, n, few_rows, monkeypatch):
+    monkeypatch.setattr(neighbors, "_FEW_ROWS", few_rows)
     A, B = wild_maps(kind, n, n)
     for metrics in (["euclidean", "angle"], ["angle"]):
         found = nearest_rows(A, B, 21, metrics)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -140,8 +140,30 @@ def decode_labels(y):
     return np.array(decoded).reshape(labels.shape)
 
 
-class FeatureSelectorMixin(SelectorMixin):
-    """scikit-learn's `SelectorMixin`, but masked entries raise an error."""
+class FeatureSelectorMixin(TransformerMixin):
+    """scikit-learn's `SelectorMixin`, but masked entries raise an error.
+
+    Its methods are taken when they are called: importing `sklearn.feature_selection` loads a
+    quarter of scikit-learn, which predictions do not need.
+    """
+
+    def get_support(self, indices: bool = False) -> NDArray:
+        """Mask of the selected features, or their indices.
+
+        Parameters
+        ----------
+        indices : bool
+            Whether indices are returned, not a mask.
+
+        Returns
+        -------
+        support : ndarray of bool of shape (n_features,), or ndarray of int
+        """
+        mask = self._get_support_mask()
+        return np.flatnonzero(mask) if indices else mask
+
+    def _get_support_mask(self):
+        raise NotImplementedError
 
     def transform(self, X: ArrayLike) -> Matrix:
         """Reduce X to the selected features.
@@ -158,7 +180,45 @@ class FeatureSelectorMixin(SelectorMixin):
         if is_on_device(X) and is_dispatching():
             X = validate_on_device(self, X, "no_validation", {"reset": False})
             return choose_columns(X, np.flatnonzero(self.get_support()))
-        return super().transform(require_unmasked(X, "X"))
+        return _selector_mixin().transform(self, require_unmasked(X, "X"))
+
+    def _transform(self, X):
+        return _selector_mixin()._transform(self, X)
+
+    def inverse_transform(self, X: ArrayLike) -> Matrix:
+        """Put the selected features back into their columns; the others are 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_selected_features)
+            Samples.
+
+        Returns
+        -------
+        X_original : array of shape (n_samples, n_features)
+        """
+        return _selector_mixin().inverse_transform(self, X)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
+        """Names of the selected features.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None
+            Names of all features; None: those seen in `fit`, or x0, x1, ...
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        return _selector_mixin().get_feature_names_out(self, input_features)
+
+
+def _selector_mixin():
+    from sklearn.feature_selection import SelectorMixin
+
+    SelectorMixin.register(FeatureSelectorMixin)
+    return SelectorMixin
 
 
 def _integers_of_list(values):

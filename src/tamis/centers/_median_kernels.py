@@ -20,10 +20,7 @@ __all__ = [
     "absolute_deviations",
     "copy_windows",
     "count_windows",
-    "gain_of_column",
-    "gather",
     "medians_of_segments",
-    "weighted_deviations",
 ]
 
 _COLUMNS = 64
@@ -91,23 +88,6 @@ class ColumnMedians(NamedTuple):
     common: NDArray
     gain: NDArray
     close: NDArray
-
-
-@compiled
-def gather(X, rows, first, block):
-    # Tiles of 64 columns are read along the rows if what they write stays in the cache, and tiles
-    # of 64 rows are written along the columns otherwise.
-    n_columns, n_rows = block.shape
-    if n_rows <= 512:
-        for start in range(0, n_columns, 64):
-            for r in range(n_rows):
-                for j in range(start, min(start + 64, n_columns)):
-                    block[j, r] = X[rows[r], first + j]
-    else:
-        for start in range(0, n_rows, 64):
-            for j in range(n_columns):
-                for r in range(start, min(start + 64, n_rows)):
-                    block[j, r] = X[rows[r], first + j]
 
 
 @compiled
@@ -277,17 +257,6 @@ def absolute_deviations(values, starts, sums):
         v = values[starts[s] : starts[s + 1]]
         center = 0.5 * v[(v.size - 1) // 2] + 0.5 * v[v.size // 2]
         sums[s] = sum_of_deviations(v, center)
-
-
-@compiled
-def weighted_deviations(values, starts, cumulated, medians, sums):
-    for s in range(sums.size):
-        total = 0.0
-        before = 0.0
-        for i in range(starts[s], starts[s + 1]):
-            total += (cumulated[i] - before) * abs(values[i] - medians[s])
-            before = cumulated[i]
-        sums[s] = total
 
 
 @twins

@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["csc_nonzeros", "csr_nonzeros", "dense_nonzeros"]
+__all__ = ["csc_nonzeros", "csr_nonzeros"]
 
 
 @compiled
@@ -28,11 +28,3 @@ def csc_nonzeros(data, indices, indptr, codes, count):
             counters[codes[indices[np.uint64(p)]]] += data[np.uint64(p)] != 0
         for c in range(n_classes):
             count[c, j] = counters[c]
-
-
-@compiled
-def dense_nonzeros(X, codes, count):
-    for i in range(X.shape[0]):
-        counters = count[codes[i]]
-        for j in range(X.shape[1]):
-            counters[j] += X[i, j] != 0

@@ -19,7 +19,6 @@ __all__ = [
     "StoredRows",
     "Terms",
     "ZeroTerms",
-    "add_hits",
     "csr_path",
     "csr_two_labels",
     "dense_path",
@@ -263,7 +262,7 @@ def dense_two_labels(X, terms, levels, labels):
                 h, p = threshold[k], place[k]
                 y0[p], y1[p] = s0 > h, s1 > h
                 y2[p], y3[p] = s2 > h, s3 > h
-            if not np.isfinite(s0 + s1 + s2 + s3):
+            if not (np.isfinite(s0) & np.isfinite(s1) & np.isfinite(s2) & np.isfinite(s3)):
                 y0[:] = -1
 
 
@@ -305,15 +304,6 @@ def csr_two_labels(rows, columns, levels, absolute, labels):
                 y2[p] = s2 > h
                 y1[p] = s1 > h
                 y0[p] = s0 > h
-            if not np.isfinite(s0 + s1 + s2 + s3):
+            if not (np.isfinite(s0) & np.isfinite(s1) & np.isfinite(s2) & np.isfinite(s3)):
                 y0[:] = -1
             change[:] = 0.0
-
-
-@compiled
-def add_hits(labels, truth, codes, weights, hits):
-    # Weight of the rows of each true class that each level labels correctly.
-    for i in range(labels.shape[0]):
-        row, right, w = hits[codes[i]], truth[i], weights[i]
-        for k in range(labels.shape[1]):
-            row[k] += w * (labels[i, k] == right)

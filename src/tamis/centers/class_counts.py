@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis.centers._nonzero_kernels import csc_nonzeros, csr_nonzeros, dense_nonzeros
+from tamis._compile import WORTH_COMPILING
+from tamis.centers._nonzero_kernels import csc_nonzeros, csr_nonzeros
 from tamis.centers.statistics import ClassMoments, summarise
 from tamis.centers.usual_counts import unsigned
 
@@ -74,19 +76,29 @@ def count_and_summarise(X: Matrix, labels: NDArray, codes: NDArray) -> ClassCoun
         X = X.copy()
         X.sum_duplicates()  # a sum of two stored values is one value
     moments = summarise(X, codes, labels.size)
-    count = np.zeros((labels.size, X.shape[1]), dtype=np.int64)
+    return ClassCounts(labels, moments, _count_nonzeros(X, labels.size, codes))
+
+
+def _count_nonzeros(X, n_classes, codes):
+    count = np.zeros((n_classes, X.shape[1]), dtype=np.int64)
+    rows = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[rows], np.arange(n_classes + 1))
     if not is_sparse(X):
         step = max(1, _BLOCK // max(1, X.shape[1]))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
-            dense_nonzeros(np.ascontiguousarray(X[rows]), codes[rows], count)
+        for c, (first, last) in enumerate(pairwise(starts)):
+            for start in range(first, last, step):
+                some = rows[start : min(start + step, last)]
+                count[c] += np.count_nonzero(X[some], axis=0)
+    elif max(X.nnz, count.size) < WORTH_COMPILING:
+        owner = np.repeat(np.arange(X.indptr.size - 1), np.diff(X.indptr))
+        row, column = (X.indices, owner) if X.format == "csc" else (owner, X.indices)
+        place = (codes[row] * X.shape[1] + column)[X.data != 0]
+        count = np.bincount(place, minlength=count.size).reshape(count.shape)
     elif X.format == "csc":
         csc_nonzeros(X.data, unsigned(X.indices), X.indptr, codes, count)
     else:
-        rows = np.argsort(codes, kind="stable")
-        starts = np.searchsorted(codes[rows], np.arange(labels.size + 1))
         csr_nonzeros(X.data, unsigned(X.indices), X.indptr, rows, starts, count)
-    return ClassCounts(labels, moments, count)
+    return count
 
 
 def rest_of_each_class(moments: ClassMoments) -> Iterator[ClassMoments]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import BaseCrossValidator
 
 from tamis._array import is_sparse
 from tamis._base import steps, with_callbacks
@@ -19,6 +18,9 @@ from tamis.paths.engine import CrossValidation, check_rule, tabulate_folds
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.scoring import ScoringMixin, check_scoring, is_counted
 from tamis.paths.splits import weighted_splits
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseCrossValidator
 
 __all__ = ["SparseCenterClassifierCV"]
 

@@ -34,12 +34,13 @@ from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
 from tamis._base import count_classes
+from tamis._compile import WORTH_COMPILING
+from tamis.centers import _small_medians as small
 from tamis.centers._median_kernels import (
     Segments,
     absolute_deviations,
     copy_windows,
     count_windows,
-    gather,
 )
 from tamis.centers.segments import ClassMedians, TieRule, fill_columns
 from tamis.centers.sparse_medians import fill_sparse
@@ -51,6 +52,8 @@ __all__ = ["class_medians"]
 _LARGEST = 2.0**900
 # Number of values per block of columns (8 MiB).
 _BLOCK_VALUES = 1 << 20
+# Rows that are transposed together.
+_TILE = 256
 # Classes with more rows than this on average are only partly sorted.
 _LONG_COLUMNS = 256
 
@@ -130,7 +133,9 @@ def _fill_dense(X, codes, sample_weight, rule, result):
         columns = np.arange(first, min(first + width, n_features))
         block = np.empty((columns.size, rows.size))
         if X.flags.c_contiguous:
-            gather(X, rows, first, block)
+            for start in range(0, rows.size, _TILE):  # tiles that stay in the cache
+                some = rows[start : start + _TILE]
+                block[:, start : start + _TILE] = X[some, first : first + width].T
         else:
             block[:] = X.T[first : first + columns.size][:, rows]
         fill_columns(columns, *segments(block, rows, bounds, sample_weight), rule, result)
@@ -141,8 +146,11 @@ def _unweighted_segments(block, rows, bounds, sample_weight):
     for first, last in pairwise(bounds):
         block[:, first:last].sort(axis=1)
     starts = _regular_starts(block, bounds)
-    sums = np.empty(starts.size - 1)
-    absolute_deviations.choose(block.size)(block.ravel(), starts, sums)
+    if block.size < WORTH_COMPILING:
+        sums = small.absolute_deviations(block, bounds)
+    else:
+        sums = np.empty(starts.size - 1)
+        absolute_deviations.choose(block.size)(block.ravel(), starts, sums)
     counting = np.arange(1.0, rows.size + 1)
     below = np.zeros(sums.size)
     return Segments(block.ravel(), starts, counting, np.zeros_like(starts), below), sums
@@ -153,6 +161,19 @@ def _windows_of_segments(block, rows, bounds, sample_weight):
     for first, last in pairwise(bounds):
         middle = [(last - first - 1) // 2, (last - first) // 2]
         block[:, first:last].partition(middle, axis=1)
+    if block.size < WORTH_COMPILING:
+        inside, below, size = small.count_windows(block, bounds)
+        sums = small.absolute_deviations(block, bounds)
+        starts, values = np.concatenate([[0], np.cumsum(size)]), block[inside]
+    else:
+        starts, values, below, sums = _copy_windows(block, bounds)
+    for first, last in pairwise(starts):
+        values[first:last].sort()
+    counting = np.arange(1.0, rows.size + 1)
+    return Segments(values, starts, counting, below, below.astype(np.float64)), sums
+
+
+def _copy_windows(block, bounds):
     n_segments = block.shape[0] * (bounds.size - 1)
     below = np.empty(n_segments, dtype=np.int64)
     size = np.empty(n_segments, dtype=np.int64)
@@ -162,10 +183,7 @@ def _windows_of_segments(block, rows, bounds, sample_weight):
     starts = np.concatenate([[0], np.cumsum(size)])
     values = np.empty(starts[-1])
     copy_windows.choose(block.size)(block, bounds, window, starts, values)
-    for first, last in pairwise(starts):
-        values[first:last].sort()
-    counting = np.arange(1.0, rows.size + 1)
-    return Segments(values, starts, counting, below, below.astype(np.float64)), sums
+    return starts, values, below, sums
 
 
 def _weighted_segments(block, rows, bounds, sample_weight):

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tamis._array import Matrix
-from tamis.centers._path_kernels import add_hits
 from tamis.centers.model import CenterModel
 from tamis.centers.terms import path_decisions, path_labels
 from tamis.paths.path import Path
@@ -186,7 +185,6 @@ class CentersPath(Path):
 
     def _score_labels(self, X, codes, known, scoring, weights):
         """Accuracy or balanced accuracy of each level, in chunks of rows of bounded size."""
-        weights = np.ones(codes.size) if weights is None else weights
         n_classes = max(codes.max(initial=0), known.max()) + 1
         place = np.full(n_classes, -1)
         place[known] = np.arange(known.size)
@@ -195,7 +193,7 @@ class CentersPath(Path):
         size = max(1, _BLOCK // max(1, len(self)))
         for start in range(0, codes.size, size):
             rows = slice(start, start + size)
-            add_hits(self.labels(X[rows]).T, truth[rows], codes[rows], weights[rows], hits)
+            _add_hits(self.labels(X[rows]) == truth[rows], codes[rows], weights, rows, hits)
         total = np.bincount(codes, weights=weights, minlength=n_classes)
         if scoring == "accuracy":
             return hits.sum(axis=0) / total.sum()
@@ -205,6 +203,20 @@ class CentersPath(Path):
     def _row_blocks(self, X):
         """Rows as the decisions need them; with a covariance a few at a time, whitened."""
         return (self._model.transform(X[rows]) for rows in self._model.row_chunks(X))
+
+
+def _add_hits(right, codes, weights, rows, hits):
+    """Add the weight of the rows of each true class that each level labels correctly."""
+    n_levels = hits.shape[1]
+    if weights is None:
+        for c in np.unique(codes):
+            hits[c] += np.count_nonzero(right[:, codes == c], axis=1)
+        return
+    place = codes[:, None] * n_levels + np.arange(n_levels)
+    mass = weights[rows][:, None] * right.T
+    # The hits so far come first, so that sums do not depend on the chunks.
+    place = np.concatenate([np.arange(hits.size), place.ravel()])
+    hits[:] = np.bincount(place, np.concatenate([hits.ravel(), mass.ravel()])).reshape(hits.shape)
 
 
 def path_grid(n_features: int, every: int = 128, per_doubling: int = 16) -> NDArray[np.int64]:

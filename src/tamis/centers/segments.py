@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
+from tamis._compile import WORTH_COMPILING
+from tamis.centers import _small_medians as small
 from tamis.centers._median_kernels import (
     ColumnMedians,
     Halves,
     Segments,
-    gain_of_column,
     medians_of_segments,
-    weighted_deviations,
 )
 from tamis.centers.exact_medians import exact_intervals
 
@@ -158,19 +158,43 @@ def fill_columns(
         np.zeros(columns.size, dtype=np.bool_),
     )
     halves = Halves(rule.weight, rule.class_slack, rule.share, rule.half, rule.slack)
-    medians_of_segments.choose(8 * segments.values.size)(segments, halves, medians)
+    if segments.values.size * n_classes < WORTH_COMPILING:
+        small.medians_of_segments(segments, halves, medians)
+    else:
+        medians_of_segments.choose(8 * segments.values.size)(segments, halves, medians)
     if rule.settles_ties:
-        tied = np.flatnonzero(medians.close)
-        for j, (lower, upper) in zip(tied, rule.exact_intervals(columns[tied]), strict=True):
-            medians.median[j] = 0.5 * lower[:-1] + 0.5 * upper[:-1]
-            medians.common[j] = lower[-1], upper[-1]
-            medians.gain[j] = gain_of_column(j, segments, rule.weight, lower, upper)
+        _settle_ties(columns, segments, rule, medians)
     if sums is None:
-        sums = np.empty(segments.starts.size - 1)
-        weighted_deviations(
-            segments.values, segments.starts, segments.cumulated, medians.median.ravel(), sums
-        )
+        sums = small.weighted_deviations(segments, medians.median.ravel())
     result.median[:, columns] = medians.median.T
     result.dispersion[:, columns] = sums.reshape(-1, n_classes).T / rule.weight[:, None]
     result.common[columns] = 0.5 * medians.common[:, 0] + 0.5 * medians.common[:, 1]
     result.gain[columns] = medians.gain
+
+
+def _settle_ties(columns, segments, rule, medians):
+    """Replace the results of columns that are within rounding of a tie."""
+    n_classes = rule.weight.size
+    tied = np.flatnonzero(medians.close)
+    for j, (lower, upper) in zip(tied, rule.exact_intervals(columns[tied]), strict=True):
+        medians.median[j] = 0.5 * lower[:-1] + 0.5 * upper[:-1]
+        medians.common[j] = lower[-1], upper[-1]
+        medians.gain[j] = small.gains_of_columns(
+            _segments_of_column(segments, j, n_classes),
+            rule.weight,
+            lower[None, :-1],
+            upper[None, :-1],
+            lower[-1:],
+        )[0]
+
+
+def _segments_of_column(segments, j, n_classes):
+    places = slice(j * n_classes, (j + 1) * n_classes)
+    starts = segments.starts[places.start : places.stop + 1]
+    return Segments(
+        segments.values[starts[0] : starts[-1]],
+        starts - starts[0],
+        segments.cumulated,
+        segments.cumulated_starts[places],
+        segments.below[places],
+    )

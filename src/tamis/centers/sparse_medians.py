@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix
-from tamis._compile import compiled
+from tamis._compile import WORTH_COMPILING, compiled
 from tamis.centers._median_kernels import Segments
 from tamis.centers.segments import ClassMedians, TieRule, fill_columns
 from tamis.centers.units import require_finite_entries
@@ -20,6 +20,8 @@ __all__ = ["fill_sparse"]
 
 # Number of values per block of columns (8 MiB).
 _BLOCK_VALUES = 1 << 20
+# Segments with more values than this are cumulated one by one.
+_LONG_SEGMENT = 64
 
 
 def fill_sparse(
@@ -34,10 +36,12 @@ def fill_sparse(
         X.sum_duplicates()
         counted = None
     # Positive weight, negative weight and weighted sum of absolute values.
-    signs = np.zeros((n_features, n_classes, 3))
     if counted is not None:
-        _signs_of_counts(counted.usual, counted.count, counted.where, counted.what, signs)
+        signs = _signs_of_counts(counted)
+    elif max(X.nnz, result.median.size) < WORTH_COMPILING:
+        signs = _signs_of_few(X, codes, sample_weight, n_classes)
     else:
+        signs = np.zeros((n_features, n_classes, 3))
         weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)
         count = _csc_signs if X.format == "csc" else _csr_signs
         count(X.data, unsigned(X.indices), X.indptr, codes, weights, step, signs)
@@ -77,7 +81,8 @@ def _entries_of_counts(counted, columns):
     n_classes = counted.count.shape[1]
     segments = np.full(counted.count.shape, -1, dtype=np.int64)
     segments[columns] = np.arange(columns.size * n_classes).reshape(-1, n_classes)
-    segment, value = _values_of_columns(counted.where, counted.what, segments.ravel())
+    segment = segments.ravel()[counted.where]
+    segment, value = segment[segment >= 0], counted.what[segment >= 0]
     usual = counted.count[columns].ravel() - np.bincount(
         segment, minlength=columns.size * n_classes
     )
@@ -114,9 +119,7 @@ def _sorted_segments(segment, value, mass, absent):
     mass = np.concatenate([mass, absent[zeros]])
     order = np.lexsort((value, segment))
     starts = np.searchsorted(segment[order], np.arange(absent.size + 1))
-    cumulated = np.empty(order.size)
-    _cumulate(mass[order], starts, cumulated)
-    return value[order], starts, cumulated
+    return value[order], starts, _cumulate(mass[order], starts)
 
 
 @compiled
@@ -146,69 +149,63 @@ def _csc_signs(data, indices, indptr, codes, weights, step, signs):
             signs[j, codes[i], 2] += w * abs(v)
 
 
-@compiled
-def _signs_of_counts(usual, count, where, what, signs):
-    flat = signs.reshape(-1)
-    for j in range(count.shape[0]):
-        for c in range(count.shape[1]):
-            signs[j, c, 0] = count[j, c] * (usual > 0)
-            signs[j, c, 1] = count[j, c] * (usual < 0)
-            signs[j, c, 2] = count[j, c] * abs(usual)
-    for u in range(where.size):
-        a = np.uint64(where[u]) * np.uint64(3)
-        v = what[u]
-        flat[a] += np.float64(v > 0) - np.float64(usual > 0)
-        flat[a + np.uint64(1)] += np.float64(v < 0) - np.float64(usual < 0)
-        flat[a + np.uint64(2)] += abs(v) - abs(usual)
+def _signs_of_few(X, codes, sample_weight, n_classes):
+    """The same sums without compiled code; `bincount` adds in the same order."""
+    owner = np.repeat(np.arange(X.indptr.size - 1), np.diff(X.indptr))
+    rows, columns = (X.indices, owner) if X.format == "csc" else (owner, X.indices)
+    value = X.data.astype(np.float64)
+    mass = np.ones(value.size) if sample_weight is None else sample_weight[rows]
+    place = columns * n_classes + codes[rows]
+    with np.errstate(invalid="ignore"):
+        parts = (mass * (value > 0), mass * (value < 0), mass * np.abs(value))
+    sums = [np.bincount(place, part, X.shape[1] * n_classes) for part in parts]
+    return np.stack(sums, axis=1, dtype=np.float64).reshape(X.shape[1], n_classes, 3)
 
 
-@compiled
-def _values_of_columns(where, what, segments):
-    # The unusual values whose column and class have a segment: segment and value.
-    segment = np.empty(where.size, np.int64)
-    value = np.empty(where.size)
-    size = np.uint64(0)
-    for u in range(where.size):
-        segment[size] = segments[where[u]]
-        value[size] = what[u]
-        size += np.uint64(segments[where[u]] >= 0)
-    return segment[:size], value[:size]
+def _signs_of_counts(counted):
+    """The same sums from counts."""
+    signs = np.stack([part * counted.count for part in _signs(counted.usual)], axis=2)
+    usual = _signs(counted.usual)
+    for part, flat in enumerate(signs.reshape(-1, 3).T):
+        np.add.at(flat, counted.where, _signs(counted.what)[part] - usual[part])
+    return signs
 
 
-@compiled
+def _signs(value):
+    return np.float64(value > 0), np.float64(value < 0), np.abs(value)
+
+
 def _merge_equal_counts(segment, value, mass, n_segments):
-    # Whole numbers in a small range: equal values of a segment become one entry.
-    low, high, whole = np.inf, -np.inf, True
-    for i in range(value.size):
-        low, high = min(low, value[i]), max(high, value[i])
-        whole &= value[i] == np.floor(value[i])
-    if not whole or not (high - low + 1) * n_segments <= 4 * value.size:
+    """Whole numbers in a small range: equal values of a segment become one entry."""
+    if value.size == 0 or np.any(value != np.floor(value)):
         return segment, value, mass
-    n_values = np.int64(high - low) + 1
-    total = np.zeros(n_segments * n_values)
-    for i in range(value.size):
-        total[segment[i] * n_values + np.int64(value[i] - low)] += mass[i]
+    low, high = value.min(), value.max()
+    if not (high - low + 1) * n_segments <= 4 * value.size:
+        return segment, value, mass
+    n_values = int(high - low) + 1
+    place = segment * n_values + (value - low).astype(np.int64)
+    total = np.bincount(place, mass, n_segments * n_values)
     used = np.flatnonzero(total)
     return used // n_values, low + used % n_values, total[used]
 
 
-@compiled
 def _settle_zero_medians(signs, weight, class_slack, dispersion):
-    n_features, n_classes, _ = signs.shape
-    settled = np.ones(n_features, np.bool_)
-    for j in range(n_features):
-        for c in range(n_classes):
-            half = weight[c] - class_slack[c]
-            if 2 * signs[j, c, 0] >= half or 2 * signs[j, c, 1] >= half:
-                settled[j] = False
-            dispersion[c, j] = signs[j, c, 2] / weight[c]
-    return settled
+    """Which columns have median 0 in all classes; dispersions as if all had."""
+    dispersion[:] = (signs[:, :, 2] / weight).T
+    most = np.maximum(signs[:, :, 0], signs[:, :, 1])
+    return np.all(2 * most < weight - class_slack, axis=1)
 
 
-@compiled
-def _cumulate(mass, starts, cumulated):
-    for s in range(starts.size - 1):
-        total = 0.0
-        for p in range(starts[s], starts[s + 1]):
-            total += mass[p]
-            cumulated[p] = total
+def _cumulate(mass, starts):
+    """Cumulated weights within each segment, added in order."""
+    cumulated = mass.copy()
+    size = np.diff(starts)
+    for s in np.flatnonzero(size > _LONG_SEGMENT):
+        part = slice(starts[s], starts[s + 1])
+        np.cumsum(mass[part], out=cumulated[part])
+    # Short segments all together, one place after the other.
+    place, left = starts[:-1][size <= _LONG_SEGMENT], size[size <= _LONG_SEGMENT]
+    while (going_on := left > 1).any():
+        place, left = place[going_on] + 1, left[going_on] - 1
+        cumulated[place] += cumulated[place - 1]
+    return cumulated

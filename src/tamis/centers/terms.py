@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
+from tamis._compile import WORTH_COMPILING
+from tamis.centers import _small_paths as small
 from tamis.centers._path_kernels import (
     DifferenceTerms,
     Levels,
@@ -232,8 +234,17 @@ def _stored_rows(X):
     return StoredRows(X.data, unsigned(X.indices), X.indptr)
 
 
+def _is_small(X, terms, levels):
+    """Whether numpy is quick enough: see `tamis.centers._small_paths`."""
+    n_summands = X.nnz if is_sparse(X) else X.shape[0] * terms.columns.size
+    n_sums = X.shape[0] * levels.stops.size
+    return max(n_summands, n_sums) * terms.log_prior.size < WORTH_COMPILING
+
+
 def _run(X, terms, levels, labels, decisions):
-    if is_sparse(X):
+    if _is_small(X, terms, levels):
+        _run_small(X, terms, levels, labels, decisions)
+    elif is_sparse(X):
         zeros = _zero_terms(terms, levels.stops, X.shape[1])
         kernel = csr_path.choose(X.nnz + X.shape[0] * levels.stops.size)
         kernel(_stored_rows(X), terms.for_kernels(), zeros, levels, labels, decisions)
@@ -242,11 +253,34 @@ def _run(X, terms, levels, labels, decisions):
         kernel(X, terms.for_kernels(), levels, labels, decisions)
 
 
+def _run_small(X, terms, levels, labels, decisions):
+    if not X.shape[0]:
+        return
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        if is_sparse(X):
+            zeros = _zero_terms(terms, levels.stops, X.shape[1])
+            parts = small.csr_sums(_stored_rows(X), terms.for_kernels(), zeros, levels)
+            sums = zeros.base + parts
+        else:
+            sums = parts = small.dense_sums(X, terms.for_kernels(), levels)
+        if not labels.size:
+            small.write_decisions(sums, terms.log_prior, levels, decisions)
+            return
+        small.write_labels(sums, terms.log_prior, levels, labels)
+        labels[~np.isfinite(parts[:, -1]).all(axis=1)] = -1
+
+
 def _label_two_classes(X, terms, levels, labels):
     differences = terms.differences()
+    is_small = _is_small(X, terms, levels)
     if not is_sparse(X):
-        kernel = dense_two_labels.choose(X.shape[0] * terms.columns.size)
-        kernel(X, differences, levels, labels)
+        if is_small:
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                sums = small.dense_difference_sums(X, differences, levels)
+            small.write_two_labels(sums, levels, labels)
+        else:
+            kernel = dense_two_labels.choose(X.shape[0] * terms.columns.size)
+            kernel(X, differences, levels, labels)
         return
     zeros = _zero_terms(terms, levels.stops, X.shape[1])
     columns = np.zeros((X.shape[1], 8 if terms.absolute else 2))
@@ -259,5 +293,10 @@ def _label_two_classes(X, terms, levels, labels):
     # The sums of the stored values are compared, without those of the zeros.
     base = zeros.base[:, 1] - zeros.base[:, 0]
     levels = levels._replace(threshold=levels.threshold - base)
-    kernel = csr_two_labels.choose(X.nnz + X.shape[0] * levels.stops.size)
-    kernel(_stored_rows(X), columns, levels, terms.absolute, labels)
+    if is_small:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            sums = small.csr_difference_sums(_stored_rows(X), columns, levels, terms.absolute)
+        small.write_two_labels(sums, levels, labels)
+    else:
+        kernel = csr_two_labels.choose(X.nnz + X.shape[0] * levels.stops.size)
+        kernel(_stored_rows(X), columns, levels, terms.absolute, labels)

@@ -14,9 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis._compile import compiled
+from tamis._compile import WORTH_COMPILING, compiled
 
 __all__ = ["UsualCounts", "count_usual_values", "unsigned"]
+
+# Sums of squares of whole numbers up to this are exact for eight thousand rows and more.
+_LARGEST = 2**20
 
 
 @dataclass
@@ -43,9 +46,17 @@ class UsualCounts:
 
     def sums(self) -> tuple[NDArray, NDArray]:
         """Sums of x and of x squared, each of shape (n_classes, n_features)."""
-        sums, squares = np.zeros((2, *self.count.T.shape))
-        _sum_counts(self.usual, self.count, self.where, self.what, sums, squares)
-        return sums, squares
+        usual, what = self.usual, self.what
+        excess = [what - usual, what * what - usual * usual]
+        sums, squares = (
+            np.bincount(self.where, part, self.count.size).reshape(self.count.shape).T
+            for part in excess
+        )
+        count = self.count.T
+        return (
+            np.ascontiguousarray(sums + usual * count),
+            np.ascontiguousarray(squares + usual * usual * count),
+        )
 
 
 def count_usual_values(X: Matrix, codes: NDArray, n_classes: int) -> UsualCounts | None:
@@ -57,20 +68,47 @@ def count_usual_values(X: Matrix, codes: NDArray, n_classes: int) -> UsualCounts
     sample = X.data[:: max(1, X.nnz // 1024)][:1024]
     usual = max(sample[:5].tolist(), key=lambda value: np.count_nonzero(sample == value))
     # Whole numbers only: then counting gives the same bits as summing.
-    if not usual.is_integer() or abs(usual) > 2**20 or np.mean(sample == usual) < 0.8:
+    if not _sum_exactly(np.array(usual)) or np.mean(sample == usual) < 0.8:
         return None
+    room = X.nnz // 8 + 1024
+    if max(X.nnz, X.shape[1] * n_classes) < WORTH_COMPILING:
+        return _count_few(X, codes, n_classes, usual, room)
     low = np.zeros((X.shape[1], n_classes), dtype=np.uint8)
     count = np.zeros(low.shape, dtype=np.uint32)
-    room = X.nnz // 8 + 1024
     where, what = np.empty(room, dtype=np.uint32), np.empty(room)
     n_unusual, canonical = _csr_counts(
         X.data, unsigned(X.indices), X.indptr, codes, usual, low, count, where, what
     )
-    if n_unusual < 0:
+    if n_unusual < 0 or not _sum_exactly(what[:n_unusual]):
         return None
     count *= 256
     count += low
     return UsualCounts(usual, count, where[:n_unusual], what[:n_unusual], canonical)
+
+
+def _sum_exactly(values):
+    """Whether all are whole numbers whose squares can be summed without rounding."""
+    return bool(np.all((values == np.floor(values)) & (np.abs(values) <= _LARGEST)))
+
+
+def _count_few(X, codes, n_classes, usual, room):
+    """The same counts without compiled code."""
+    size = np.diff(X.indptr)
+    row = np.repeat(np.arange(size.size), size)
+    place = X.indices * np.int64(n_classes) + codes[row]
+    unusual = X.data != usual
+    seen = np.concatenate([[0], np.cumsum(unusual)])[X.indptr[:-1]]
+    if np.any(seen + size >= room) or not _sum_exactly(X.data[unusual]):
+        return None  # too many unusual values
+    count = np.bincount(place, minlength=X.shape[1] * n_classes).astype(np.uint32)
+    canonical = bool(np.all((np.diff(X.indices) > 0) | (np.diff(row) > 0)))
+    return UsualCounts(
+        usual,
+        count.reshape(X.shape[1], n_classes),
+        place[unusual].astype(np.uint32),
+        X.data[unusual].astype(np.float64),
+        canonical,
+    )
 
 
 def unsigned(indices: NDArray) -> NDArray:
@@ -109,18 +147,3 @@ def _csr_counts(data, indices, indptr, codes, usual, low, high, where, what):
             n_unusual += np.uint64(data[p] != usual)
             p += np.uint64(1)
     return np.int64(n_unusual), canonical
-
-
-@compiled
-def _sum_counts(usual, count, where, what, sums, squares):
-    n_classes = np.uint32(count.shape[1])
-    for u in range(where.size):
-        v = what[u]
-        j = where[u] // n_classes
-        c = where[u] - j * n_classes
-        sums[c, j] += v - usual
-        squares[c, j] += v * v - usual * usual
-    for c in range(count.shape[1]):
-        for j in range(count.shape[0]):
-            sums[c, j] += usual * count[j, c]
-            squares[c, j] += usual * usual * count[j, c]

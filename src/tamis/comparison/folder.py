@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from tamis.comparison.stream_decision import Decision
 from tamis.models.files import guarded, refuse_broken_link, write_atomically
 from tamis.models.privacy import privacy_sentences
 from tamis.tables.errors import Failure, InputError
@@ -74,6 +73,8 @@ class RunFolder:
         """The decision to stream that an earlier run recorded; None if there was none."""
         if not (self.path / _DECISION).exists():
             return None
+        from tamis.comparison.stream_decision import Decision  # loads the readers of tables
+
         known = self.read_json(_DECISION)
         try:
             return Decision(**known).as_dict()

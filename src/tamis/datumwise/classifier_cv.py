@@ -6,10 +6,10 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -24,6 +24,9 @@ from tamis.paths.rule import TOLERANCE, best_of
 from tamis.paths.scoring import ScoringMixin, check_scoring
 from tamis.paths.seeds import as_seed
 from tamis.paths.splits import make_splits
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseCrossValidator
 
 __all__ = ["DatumWiseClassifierCV"]
 

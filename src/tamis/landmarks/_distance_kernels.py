@@ -13,6 +13,7 @@ import numpy as np
 from tamis._compile import compiled
 
 __all__ = [
+    "add_squares",
     "dense_keys",
     "dense_norms",
     "dense_region_sums",
@@ -56,29 +57,33 @@ def finish_keys(near, far, is_angle):
 @compiled
 def dense_keys(X, RT, is_angle):
     """Distances, or tangents of half the angles, (n_rows, n_landmarks)."""
-    n, d = X.shape
-    K = RT.shape[1]
-    out = np.zeros((n, K))
-    far = np.zeros(K)
-    for i in range(n):
-        near = out[i]
+    out = np.empty((X.shape[0], RT.shape[1]))
+    far = np.zeros(RT.shape[1])
+    for i in range(X.shape[0]):
+        add_squares(X[i], RT, is_angle, out[i], far)
+        finish_keys(out[i], far, is_angle)
+    return out
+
+
+@compiled
+def add_squares(row, RT, is_angle, near, far):
+    """Sums of squared differences of a row from all landmarks; for angles, of its sums too."""
+    d, K = RT.shape
+    near[:] = 0.0
+    for j in range(d):
+        x = row[j]
+        r = RT[j]
+        for k in range(K):
+            difference = x - r[k]
+            near[k] += difference * difference
+    if is_angle:
+        far[:] = 0.0
         for j in range(d):
-            x = X[i, j]
+            x = row[j]
             r = RT[j]
             for k in range(K):
-                difference = x - r[k]
-                near[k] += difference * difference
-        if is_angle:
-            for k in range(K):
-                far[k] = 0.0
-            for j in range(d):
-                x = X[i, j]
-                r = RT[j]
-                for k in range(K):
-                    total = x + r[k]
-                    far[k] += total * total
-        finish_keys(near, far, is_angle)
-    return out
+                total = x + r[k]
+                far[k] += total * total
 
 
 @compiled

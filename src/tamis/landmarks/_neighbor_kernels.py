@@ -25,13 +25,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis._compile import compiled
-from tamis.landmarks._distance_kernels import finish_keys
+from tamis.landmarks._distance_kernels import add_squares, finish_keys
 
 __all__ = [
     "MOST",
     "Shifted",
     "Terms",
     "U",
+    "measure_all",
     "select_nearest",
     "shift_maps",
 ]
@@ -39,6 +40,34 @@ __all__ = [
 MOST = 64
 # Relative rounding error of float32.
 U = 2.0**-24
+
+
+@compiled
+def measure_all(A, BT, is_angle, indices, distances):
+    """Fill in the nearest rows by measuring all of them: for few rows, the quickest way.
+
+    A, BT : float64 (n_queries, K), (K, n_rows); indices, distances : (n_queries, k), as in
+    `select_nearest`.
+    """
+    k = indices.shape[1]
+    near, far = np.empty(BT.shape[1]), np.empty(BT.shape[1])
+    for i in range(A.shape[0]):
+        add_squares(A[i], BT, is_angle, near, far)
+        finish_keys(near, far, is_angle)
+        index, distance = indices[i], distances[i]
+        n_found = 0
+        for j in range(near.size):
+            key = near[j] if near[j] == near[j] else np.inf
+            if n_found == k and key >= distance[k - 1]:
+                continue
+            place = min(n_found, k - 1)
+            while place > 0 and key < distance[place - 1]:
+                distance[place] = distance[place - 1]
+                index[place] = index[place - 1]
+                place -= 1
+            distance[place] = key
+            index[place] = j
+            n_found = min(n_found + 1, k)
 
 
 @compiled
@@ -210,51 +239,26 @@ class Shifted(NamedTuple):
     bT32: np.ndarray
 
 
-@compiled
 def shift_maps(A, B):
     """Queries and rows as `Shifted`."""
     n, K = B.shape
-    n_queries = A.shape[0]
-    mean = np.zeros(K)
-    for i in range(n):
-        for j in range(K):
-            mean[j] += B[i, j]
-    for j in range(K):
-        mean[j] /= n
-    b_square = np.zeros(n)
-    largest = 0.0
-    for i in range(n):
-        for j in range(K):
-            difference = B[i, j] - mean[j]
-            b_square[i] += difference * difference
-        largest = max(largest, b_square[i])
-    unit = math.sqrt(largest)
+    mean = B.mean(axis=0)
+    b = B - mean
+    b_square = np.einsum("ij,ij->i", b, b)
+    unit = math.sqrt(b_square.max())
     if not 0 < unit < math.inf:
         unit = 1.0
-    b_mean, gamma = np.zeros(n), np.empty(n)
+    b /= unit
+    b_square /= unit * unit
+    gamma = -0.5 * b_square * (1.0 - 32 * U)
     bT32 = np.empty((K + 2, n), np.float32)
-    for i in range(n):
-        for j in range(K):
-            b = (B[i, j] - mean[j]) / unit
-            bT32[j, i] = b
-            b_mean[i] += b * (mean[j] / unit)
-        b_square[i] /= unit * unit
-        gamma[i] = -0.5 * b_square[i] * (1.0 - 32 * U)
-        bT32[K, i] = math.sqrt(b_square[i])
-        bT32[K + 1, i] = gamma[i]
-    a_norm, a_mean = np.zeros(n_queries), np.zeros(n_queries)
-    a32 = np.empty((n_queries, K + 2), np.float32)
-    for i in range(n_queries):
-        square = 0.0
-        for j in range(K):
-            a = (A[i, j] - mean[j]) / unit
-            a32[i, j] = a
-            square += a * a
-            a_mean[i] += a * (mean[j] / unit)
-        a_norm[i] = math.sqrt(square)
-        a32[i, K] = (K + 18) * U * a_norm[i]
-        a32[i, K + 1] = 1.0
-    return Shifted(mean, unit, a_norm, a_mean, b_square, b_mean, gamma, a32, bT32)
+    bT32[:K], bT32[K], bT32[K + 1] = b.T, np.sqrt(b_square), gamma
+    a = (A - mean) / unit
+    a_norm = np.sqrt(np.einsum("ij,ij->i", a, a))
+    a32 = np.empty((A.shape[0], K + 2), np.float32)
+    a32[:, :K], a32[:, K], a32[:, K + 1] = a, (K + 18) * U * a_norm, 1.0
+    scaled = mean / unit
+    return Shifted(mean, unit, a_norm, a @ scaled, b_square, b @ scaled, gamma, a32, bT32)
 
 
 @compiled

@@ -27,8 +27,9 @@ from tamis.landmarks.distances import distances, prepare
 from tamis.landmarks.heads import class_weights, decide, shares, train_head
 from tamis.landmarks.kernels import apply_kernel, region_radii
 from tamis.landmarks.model import make_sampler
-from tamis.landmarks.neighbors import nearest_rows, vote_codes, vote_shares
+from tamis.landmarks.neighbors import nearest_rows
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
+from tamis.landmarks.votes import vote_codes, vote_shares
 
 __all__ = ["Branch", "FoldData", "balanced_errors", "evaluate_branch", "list_branches"]
 

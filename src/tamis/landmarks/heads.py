@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from tamis._base import softmax
 from tamis.landmarks.linear import linear_decisions, train_discriminant, train_ridge
 from tamis.landmarks.naive_bayes import naive_bayes_decisions, train_naive_bayes
-from tamis.landmarks.neighbors import nearest_rows, vote_shares
+from tamis.landmarks.neighbors import nearest_rows
+from tamis.landmarks.votes import vote_shares
 
 __all__ = ["class_weights", "decide", "shares", "train_head"]
 

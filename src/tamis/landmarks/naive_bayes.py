@@ -10,12 +10,8 @@ constant in a class (or everywhere) gives finite decisions.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
-
-from tamis._compile import compiled
 
 __all__ = ["naive_bayes_decisions", "train_naive_bayes"]
 
@@ -49,46 +45,24 @@ def naive_bayes_decisions(model: dict, Z: NDArray) -> NDArray[np.float64]:
     return _decide(Z, model["means"], model["variances"], model["log_prior"])
 
 
-@compiled
 def _moments(Z, codes, n_classes):
-    n, K = Z.shape
-    count = np.zeros(n_classes)
-    means = np.zeros((n_classes, K))
-    variances = np.zeros((n_classes, K))
-    for i in range(n):
-        count[codes[i]] += 1.0
-        for j in range(K):
-            means[codes[i], j] += Z[i, j]
-    for c in range(n_classes):
-        for j in range(K):
-            means[c, j] /= max(count[c], 1.0)
-    for i in range(n):
-        c = codes[i]
-        for j in range(K):
-            difference = Z[i, j] - means[c, j]
-            variances[c, j] += difference * difference
-    for c in range(n_classes):
-        for j in range(K):
-            variances[c, j] /= max(count[c], 1.0)
+    """Means and variances of the classes; 0 for a class without rows."""
+    means, variances = np.zeros((2, n_classes, Z.shape[1]))
+    order = np.argsort(codes, kind="stable")
+    present, starts, count = np.unique(codes[order], return_index=True, return_counts=True)
+    rows, count = Z[order], count[:, None]
+    means[present] = np.add.reduceat(rows, starts, axis=0) / count
+    rows -= means[codes[order]]
+    rows *= rows
+    variances[present] = np.add.reduceat(rows, starts, axis=0) / count
     return means, variances
 
 
-@compiled
 def _decide(Z, means, variances, log_prior):
-    n, K = Z.shape
-    C = log_prior.size
-    out = np.empty((n, C))
-    for c in range(C):
-        base = 0.0
-        for j in range(K):
-            base += math.log(2.0 * math.pi * variances[c, j])
-        for i in range(n):
-            if log_prior[c] == -math.inf:
-                out[i, c] = -math.inf
-                continue
-            total = 0.0
-            for j in range(K):
-                difference = Z[i, j] - means[c, j]
-                total += difference * difference / variances[c, j]
-            out[i, c] = log_prior[c] - 0.5 * (base + total)
+    out = np.full((Z.shape[0], log_prior.size), -np.inf)
+    for c in np.flatnonzero(log_prior > -np.inf):
+        base = np.log(2.0 * np.pi * variances[c]).sum()
+        difference = Z - means[c]
+        difference *= difference
+        out[:, c] = log_prior[c] - 0.5 * (base + (difference / variances[c]).sum(axis=1))
     return out

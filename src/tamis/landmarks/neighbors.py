@@ -1,9 +1,9 @@
-"""Nearest rows of a map, by Euclidean distance or by angle, and their votes.
+"""Nearest rows of a map, by Euclidean distance or by angle.
 
-Neighbours are ordered by (distance, index). Distance weights are 1 / d, and if a neighbour is at
-distance 0, only those at 0 vote. One list of the most neighbours serves all smaller numbers and
-both weightings, and one product of maps serves both metrics. See
-`tamis.landmarks._neighbor_kernels` for how lists are found exactly from float32 products.
+Neighbours are ordered by (distance, index). One list of the most neighbours serves all smaller
+numbers and both weightings (`tamis.landmarks.votes`). Among few rows all distances are measured;
+among many, one product of maps serves both metrics: see `tamis.landmarks._neighbor_kernels` for
+how lists are found exactly from float32 products.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from tamis.landmarks._neighbor_kernels import (
     MOST,
     Terms,
     U,
+    measure_all,
     select_nearest,
     shift_maps,
 )
-from tamis.landmarks._vote_kernels import vote_codes, vote_shares
 from tamis.landmarks.device_neighbors import search_on_device
-from tamis.landmarks.distances import prepare, row_norms
+from tamis.landmarks.distances import as_distances, prepare, row_norms
 
-__all__ = ["METRICS", "MOST_NEIGHBORS", "WEIGHTS", "nearest_rows", "vote_codes", "vote_shares"]
+__all__ = ["METRICS", "MOST_NEIGHBORS", "WEIGHTS", "nearest_rows"]
 
 METRICS = ("euclidean", "angle")
 WEIGHTS = ("uniform", "distance")
 MOST_NEIGHBORS = MOST
 # Float32 products per block, so that a block stays in the cache unless there are many rows.
 _BLOCK = 1 << 17
+# Among fewer rows than this, finding those that must be measured takes longer than measuring all.
+_FEW_ROWS = 256
 # If directions differ by less than this, or some rows are this much smaller than others, unit rows
 # get a separate product. It treats a zero row as nearer than a right angle, which is a bound.
 _CLOSE = 1e-4
@@ -64,6 +66,8 @@ def nearest_rows(
         raise ValueError(f"k must be between 1 and {min(MOST, B.shape[0])}, got {k!r}.")
     if device is not None:
         return _search_on_device(A, B, k, metrics, device)
+    if B.shape[0] < _FEW_ROWS:
+        return {metric: _measure_all(A, B, k, metric) for metric in metrics}
     searches = []
     plain = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -94,6 +98,14 @@ def nearest_rows(
     return {metric: search.result() for metric, _, search in searches}
 
 
+def _measure_all(A, B, k, metric):
+    queries = np.ascontiguousarray(prepare(A, metric))
+    by_landmark = np.ascontiguousarray(prepare(B, metric).T)
+    indices, keys = np.empty((A.shape[0], k), dtype=np.int64), np.empty((A.shape[0], k))
+    measure_all(queries, by_landmark, metric == "angle", indices, keys)
+    return indices, as_distances(keys, metric)
+
+
 def _search_on_device(A, B, k, metrics, device):
     found = {}
     on_device = search_on_device(A, B, k, metrics, device)
@@ -109,7 +121,7 @@ class _Products:
     """Bounds of the similarities of queries and rows, from float32 products."""
 
     def __init__(self, A, B):
-        self.maps = shift_maps(np.ascontiguousarray(A), np.ascontiguousarray(B))
+        self.maps = shift_maps(A, B)
         self.slope = (B.shape[1] + 18) * U * self.maps.a_norm
         self.room = None
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 from tamis._array import Matrix, is_sparse
 
@@ -36,6 +35,8 @@ def fit_scaling(scaling: str | None, X: Matrix) -> dict:
     if scaling is None:
         return {"scaling": None}
     if is_sparse(X):
+        from sklearn.preprocessing import StandardScaler  # slow to import
+
         return {"scaling": "standard", "scale": StandardScaler(with_mean=False).fit(X).scale_}
     if scaling == "standard":
         return {"scaling": scaling, **_moments(X)}
@@ -108,6 +109,8 @@ def _fit_powers(X):
     varied = np.ptp(X, axis=0) > 0
     powers = np.ones(X.shape[1])
     if varied.any():
+        from sklearn.preprocessing import PowerTransformer
+
         with np.errstate(all="ignore"):
             lambdas = PowerTransformer(standardize=False).fit(X[:, varied]).lambdas_
         powers[varied] = np.where(np.isfinite(lambdas), np.clip(lambdas, -5.0, 5.0), 1.0)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import BaseCrossValidator
 
 from tamis._base import resolve_n_features, steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
@@ -17,6 +16,9 @@ from tamis.panel.forward import keys_of
 from tamis.panel.outer import check_groups, choose_heads, fit_fold, outer_splits
 from tamis.panel.path import PanelPath, default_levels, make_paths
 from tamis.panel.selection import MOST_ROWS, store
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseCrossValidator
 
 __all__ = ["PanelClassifier", "check_levels", "make_classifier"]
 

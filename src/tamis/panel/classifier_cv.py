@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from sklearn.model_selection import BaseCrossValidator
 
 from tamis._base import steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
@@ -26,6 +25,9 @@ from tamis.panel.selection import store
 from tamis.paths.engine import CrossValidation, check_rule, evaluate, tabulate_folds
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.scoring import ScoringMixin, check_scoring
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseCrossValidator
 
 __all__ = ["PanelClassifierCV"]
 

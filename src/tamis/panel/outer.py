@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_consistent_length
 
 from tamis._array import Matrix, take_columns
@@ -35,6 +35,9 @@ from tamis.panel.selection import Selection
 from tamis.panel.settings import Setting, fit_settings
 from tamis.paths.splits import make_splits
 from tamis.paths.temperature import hottest, is_handful, least_loss, match_folds
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseCrossValidator
 
 __all__ = [
     "KERNEL_MARGIN",

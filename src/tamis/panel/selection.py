@@ -18,11 +18,9 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 from tamis._base import order_by_score
-from tamis.centers import SparseCenterClassifier
 from tamis.panel.forward import Choices, members, sample_rows, select_forward, weigh_classes
 from tamis.panel.l1_path import follow_path
 from tamis.paths.row_keys import row_keys
-from tamis.primal_dual import PrimalDualClassifier
 
 __all__ = [
     "MOST_ROWS",
@@ -194,6 +192,8 @@ class Selection:
 
     def _gains(self, X, codes, weights):
         """Gain of each group; with more than two classes also the share of each class in it."""
+        from tamis.centers import SparseCenterClassifier  # here: predictions need no selection
+
         metric = "l1" if self.kind == "medians" else "l2"
         model = SparseCenterClassifier(metric=metric).fit_path(X, codes, 1, weights).model(0)
         gains = [model.gains_]
@@ -211,6 +211,8 @@ class Selection:
         ]
 
     def _along_the_path(self, X, codes, weights, n_steps):
+        from tamis.primal_dual import PrimalDualClassifier
+
         estimator = PrimalDualClassifier(huber_delta=0.1, tol=1e-3, head="projection")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about convergence: an order of features needs little

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.model_selection import StratifiedKFold
 
 from tamis._compile import compiled
 from tamis.paths.seeds import derive_seed
@@ -73,6 +72,8 @@ def make_folds(
         mark = derive_seed(seed, repeat)
         splitter: Any
         if groups is None:
+            from sklearn.model_selection import StratifiedKFold  # slow to import
+
             splitter = StratifiedKFold(n_folds, shuffle=True, random_state=mark)
         else:
             splitter = GroupFolds(n_folds, mark)

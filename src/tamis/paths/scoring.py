@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import get_scorer
 
 from tamis._base import decode_labels, softmax
 
@@ -21,6 +20,8 @@ def is_counted(scoring: str | Callable | None) -> bool:
 def check_scoring(scoring: str | Callable | None) -> None:
     """Raise unless `scoring` is None, a name that scikit-learn knows, or callable."""
     if isinstance(scoring, str):
+        from sklearn.metrics import get_scorer  # slow to import
+
         get_scorer(scoring)
     elif scoring is not None and not callable(scoring):
         raise ValueError(f"scoring must be a name, a callable or None, got {scoring!r}.")
@@ -89,7 +90,11 @@ def score_decisions(
     finite = np.isfinite(full)
     lowest = np.where(finite, full, np.inf).min(axis=1, keepdims=True)
     full = np.where(finite, full, lowest - 1e3)
-    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    scorer = scoring
+    if isinstance(scoring, str):
+        from sklearn.metrics import get_scorer
+
+        scorer = get_scorer(scoring)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     try:
         return scorer(_GivenDecisions(full, classes), X, y, **weights)

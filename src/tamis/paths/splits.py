@@ -1,15 +1,20 @@
 """Splits: the folds of the `...CV` classes, as scikit-learn users give them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv
 from sklearn.utils import check_consistent_length
 
 from tamis._array import Matrix
 from tamis.paths.folds import GroupFolds
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseCrossValidator
 
 __all__ = ["make_splits", "weighted_splits"]
 
@@ -40,6 +45,8 @@ def make_splits(
     -------
     splits : list of (train, test)
     """
+    from sklearn.model_selection import StratifiedKFold, check_cv  # slow to import
+
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         if groups is not None:
             check_consistent_length(X, groups)

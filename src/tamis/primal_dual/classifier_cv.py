@@ -6,11 +6,11 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import resolve_n_features, steps, with_callbacks
@@ -31,6 +31,9 @@ from tamis.primal_dual.radii import (
     many_features,
 )
 from tamis.primal_dual.records import record_of
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseCrossValidator
 
 __all__ = ["PrimalDualClassifierCV"]
 

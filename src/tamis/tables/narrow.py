@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.centers import SparseCenterClassifier
-from tamis.panel import PanelClassifier
-from tamis.primal_dual import PrimalDualClassifier
+if TYPE_CHECKING:  # imported where they are used: loading a model must not load every family
+    from tamis.centers import SparseCenterClassifier
+    from tamis.panel import PanelClassifier
+    from tamis.primal_dual import PrimalDualClassifier
 
 __all__ = ["narrow", "narrow_centers", "narrow_panel", "narrow_primal_dual"]
 
@@ -50,6 +51,8 @@ def narrow(estimator: Any) -> tuple[NDArray[np.intp], Any] | None:
 
 def narrow_centers(whole: Any, columns: NDArray) -> SparseCenterClassifier:
     """Sparse centers of some columns: each is computed by itself, so none changes."""
+    from tamis.centers import SparseCenterClassifier
+
     small = SparseCenterClassifier(None, metric=whole.metric, priors=whole.priors)
     small.n_features_in_, small.classes_ = columns.size, whole.classes_
     small._n_rows = getattr(whole, "_n_rows", int(whole.class_count_.sum()))
@@ -68,6 +71,8 @@ def narrow_centers(whole: Any, columns: NDArray) -> SparseCenterClassifier:
 
 def narrow_primal_dual(whole: Any, columns: NDArray) -> PrimalDualClassifier:
     """A primal-dual classifier with the rows of its weights that are not zero."""
+    from tamis.primal_dual import PrimalDualClassifier
+
     small = _chosen(whole, PrimalDualClassifier)
     for name in ("dual_", "history_"):  # only training needs them
         vars(small).pop(name, None)
@@ -85,6 +90,8 @@ def narrow_panel(whole: Any, columns: NDArray) -> PanelClassifier:
 
     It has no groups, kept features and costs, which describe the columns of the whole one.
     """
+    from tamis.panel import PanelClassifier
+
     small = _chosen(whole, PanelClassifier)
     small.support_ = whole.support_[columns]
     place = np.full(whole.support_.size, -1)

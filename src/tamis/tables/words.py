@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from tamis._array import Matrix
 
@@ -74,6 +73,8 @@ def find_words(values: NDArray, kind: str, ngrams: tuple[int, int]) -> TextColum
     """
     if kind == "hashing":
         return TextColumns(kind, tuple(ngrams), [f"#{at}" for at in range(N_HASHED)])
+    from sklearn.feature_extraction.text import CountVectorizer  # slow to import
+
     counter = CountVectorizer(
         token_pattern=_TOKEN_PATTERN,
         ngram_range=tuple(ngrams),
@@ -106,6 +107,8 @@ def words_in_rows(values: NDArray, kind: str, ngrams: tuple[int, int]) -> Counte
         return Counter(
             {f"#{at}": n for at, n in zip(places.tolist(), n_rows.tolist(), strict=True)}
         )
+    from sklearn.feature_extraction.text import CountVectorizer
+
     counter = CountVectorizer(token_pattern=_TOKEN_PATTERN, ngram_range=tuple(ngrams), binary=True)
     try:
         counts = counter.fit_transform(_texts(values))
@@ -117,6 +120,8 @@ def words_in_rows(values: NDArray, kind: str, ngrams: tuple[int, int]) -> Counte
 
 def count_words(values: NDArray, text: TextColumns) -> Matrix:
     """Counts of the words of a column, CSR of shape (n_rows, len(text.words))."""
+    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
     options = {"token_pattern": _TOKEN_PATTERN, "ngram_range": text.ngrams}
     if text.kind != "hashing":
         counter = CountVectorizer(vocabulary=text.words, dtype=np.float64, **options)
