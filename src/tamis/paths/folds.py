@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedKFold
 
-from tamis._compile import compiled
+from tamis._compile import WORTH_COMPILING, compiled
 from tamis.paths.seeds import derive_seed
 
 __all__ = [
@@ -130,7 +130,8 @@ class GroupFolds:
         # Sort rows by group, so that the classes of a group are contiguous.
         rows = np.argsort(groups, kind="stable")
         bounds = np.searchsorted(groups[rows], np.arange(n_groups + 1))
-        fold_of = _deal(order, bounds, codes[rows], int(codes.max()) + 1, self.n_splits)[groups]
+        deal = _deal if codes.size >= WORTH_COMPILING else _deal.py_func
+        fold_of = deal(order, bounds, codes[rows], int(codes.max()) + 1, self.n_splits)[groups]
         for fold in range(self.n_splits):
             yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
 

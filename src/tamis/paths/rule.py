@@ -34,8 +34,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from tamis._compile import compiled
+from scipy import sparse
 
 __all__ = [
     "TOLERANCE",
@@ -52,6 +51,8 @@ __all__ = [
 # Differences in score that are not worth another feature.
 TOLERANCE = 0.01
 _ROUNDING = 1e-12
+# Values that are worked on together.
+_BLOCK = 1 << 17
 
 
 def choose(
@@ -311,34 +312,35 @@ class PerFold:
         return np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
 
 
-@compiled
 def _paired_variances(right, standard, share, times, strata, units):
     """V_a of each candidate against the row `standard` of right and wrong."""
-    n_candidates, n_rows = right.shape
-    n_strata = strata.max() + 1
-    n_units = units.max() + 1
-    drawn = np.zeros(n_units)
-    mass = np.zeros(n_strata)
-    for i in range(n_rows):
-        drawn[units[i]] = times[i]
-        mass[strata[i]] += times[i] * share[i]
+    n_rows = strata.size
+    drawn = np.zeros(int(units.max()) + 1)
+    drawn[units] = times
     total = drawn.sum()
-    variances = np.zeros(n_candidates)
-    means = np.empty(n_strata)
-    sums = np.empty(n_units)
-    for a in range(n_candidates):
-        means[:] = 0.0
-        for i in range(n_rows):
-            means[strata[i]] += times[i] * share[i] * (standard[i] - right[a, i])
-        for c in range(n_strata):
-            if mass[c] > 0:
-                means[c] /= mass[c]
-        sums[:] = 0.0
-        for i in range(n_rows):
-            sums[units[i]] += share[i] * (standard[i] - right[a, i] - means[strata[i]])
-        variance = 0.0
-        for u in range(n_units):
-            variance += drawn[u] * sums[u] ** 2
-        if total > 1:
-            variances[a] = variance * total / (total - 1)
-    return variances
+    variances = np.zeros(len(right))
+    if total <= 1:
+        return variances
+    weight = times * share
+    of_strata = _indicator(strata)
+    mass = of_strata @ weight
+    averages = of_strata.multiply(weight / np.where(mass > 0, mass, 1.0)[strata])
+    averages = averages.tocsr()
+    of_units = None if drawn.size == n_rows else _indicator(units)
+    height = max(1, _BLOCK // n_rows)
+    for first in range(0, len(right), height):
+        part = right[first : first + height]
+        # One column per candidate, so that sums over strata and units are sparse products.
+        ahead = np.subtract(standard[:, None], part.T, dtype=np.float64, order="C")
+        ahead -= (averages @ ahead)[strata]
+        ahead *= share[:, None]
+        of_rows = times if of_units is None else drawn
+        sums = ahead if of_units is None else of_units @ ahead
+        variances[first : first + height] = of_rows @ (sums * sums)
+    return variances * (total / (total - 1))
+
+
+def _indicator(labels):
+    """Which rows have each of the labels 0, 1, ...: a sparse array (n_labels, n_rows)."""
+    places = (labels, np.arange(labels.size))
+    return sparse.csr_array((np.ones(labels.size), places))
