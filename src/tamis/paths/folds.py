@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedKFold
 
-from tamis._compile import WORTH_COMPILING, compiled
+from tamis._compile import compiled
 from tamis.paths.seeds import derive_seed
 
 __all__ = [
@@ -27,6 +27,9 @@ __all__ = [
     "make_folds",
     "merge_groups",
 ]
+
+# Dealing out fewer rows takes Python a fifth of a second at most.
+_WORTH_COMPILING = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class GroupFolds:
         # Sort rows by group, so that the classes of a group are contiguous.
         rows = np.argsort(groups, kind="stable")
         bounds = np.searchsorted(groups[rows], np.arange(n_groups + 1))
-        deal = _deal if codes.size >= WORTH_COMPILING else _deal.py_func
+        deal = _deal if codes.size >= _WORTH_COMPILING else _deal.py_func
         fold_of = deal(order, bounds, codes[rows], int(codes.max()) + 1, self.n_splits)[groups]
         for fold in range(self.n_splits):
             yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)

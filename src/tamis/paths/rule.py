@@ -313,34 +313,45 @@ class PerFold:
 
 
 def _paired_variances(right, standard, share, times, strata, units):
-    """V_a of each candidate against the row `standard` of right and wrong."""
-    n_rows = strata.size
+    """V_a of each candidate against the row `standard` of right and wrong.
+
+    Squares of d minus its mean are expanded, so that all sums are matrix products; what that loses
+    in digits is far below V_0.
+    """
+    n_candidates, n_strata = len(right), int(strata.max()) + 1
     drawn = np.zeros(int(units.max()) + 1)
     drawn[units] = times
     total = drawn.sum()
-    variances = np.zeros(len(right))
     if total <= 1:
-        return variances
-    weight = times * share
-    of_strata = _indicator(strata)
-    mass = of_strata @ weight
-    averages = of_strata.multiply(weight / np.where(mass > 0, mass, 1.0)[strata])
-    averages = averages.tocsr()
-    of_units = None if drawn.size == n_rows else _indicator(units)
-    height = max(1, _BLOCK // n_rows)
-    for first in range(0, len(right), height):
-        part = right[first : first + height]
-        # One column per candidate, so that sums over strata and units are sparse products.
-        ahead = np.subtract(standard[:, None], part.T, dtype=np.float64, order="C")
-        ahead -= (averages @ ahead)[strata]
-        ahead *= share[:, None]
-        of_rows = times if of_units is None else drawn
-        sums = ahead if of_units is None else of_units @ ahead
-        variances[first : first + height] = of_rows @ (sums * sums)
-    return variances * (total / (total - 1))
-
-
-def _indicator(labels):
-    """Which rows have each of the labels 0, 1, ...: a sparse array (n_labels, n_rows)."""
-    places = (labels, np.arange(labels.size))
-    return sparse.csr_array((np.ones(labels.size), places))
+        return np.zeros(n_candidates)
+    in_groups = drawn.size < units.size
+    first = times * share
+    second = first * share
+    sums, squares = np.zeros((n_candidates, 2 * n_strata)), np.zeros(n_candidates)
+    of_units = np.zeros((drawn.size, n_candidates)) if in_groups else None
+    step = max(1, _BLOCK // n_candidates)
+    for start in range(0, units.size, step):
+        rows = slice(start, start + step)
+        ahead = np.subtract(standard[rows], right[:, rows], dtype=np.float64)
+        inside = strata[rows, None] == np.arange(n_strata)
+        sums += ahead @ np.hstack([inside * first[rows, None], inside * second[rows, None]])
+        if in_groups:
+            ahead *= share[rows]
+            places = units[rows], np.arange(ahead.shape[1])
+            members = sparse.csr_array(
+                (np.ones(ahead.shape[1]), places), (drawn.size, len(inside))
+            )
+            of_units += members @ ahead.T
+        else:
+            ahead *= ahead
+            squares += ahead @ second[rows]
+    mass = np.bincount(strata, first)
+    means = sums[:, :n_strata] / np.where(mass > 0, mass, 1.0)
+    if in_groups:
+        pairs = np.bincount(units * n_strata + strata, share, drawn.size * n_strata)
+        of_units -= pairs.reshape(-1, n_strata) @ means.T
+        variances = drawn @ (of_units * of_units)
+    else:
+        variances = squares - 2 * (means * sums[:, n_strata:]).sum(axis=1)
+        variances += means**2 @ np.bincount(strata, second)
+    return np.maximum(variances, 0.0) * (total / (total - 1))
