@@ -5,14 +5,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from tamis.panel._forward_kernels import (
+from tamis.panel.forward import Choices, content_folds, sample_rows, select_forward, weigh_classes
+from tamis.panel.forward_steps import (
     Candidates,
     Limits,
+    Model,
     Problems,
-    _candidate_losses,
+    candidate_losses,
     forward_steps,
 )
-from tamis.panel.forward import Choices, content_folds, sample_rows, select_forward, weigh_classes
 from tests.oracles import panel as oracle
 
 N_FOLDS = 3
@@ -31,14 +32,19 @@ def make_problem(n_classes, seed, sizes=(1,) * 8, n_kept=0, n=75):
     return X[:, n_kept:], X[:, :n_kept], codes, weights, folds
 
 
-def compiled_arguments(free, kept, codes, n_classes, weights, folds, alpha, sizes, cost, limits):
+def arguments_of(free, kept, codes, n_classes, weights, folds, alpha, sizes, cost, limits):
     starts = np.cumsum([0, *sizes])
-    candidates = Candidates(free.copy(), free * free, starts, np.asarray(cost, dtype=float))
+    candidates = Candidates(free.T.copy(), starts, np.asarray(cost, dtype=float))
     is_class = np.array(oracle.targets_of(codes, n_classes))
     fold_starts = np.searchsorted(folds, np.arange(N_FOLDS + 1))
     problems = Problems(is_class, weights, fold_starts, alpha)
     set_of = np.asarray(limits[0])
-    return kept.copy(), candidates, problems, Limits(set_of, np.full(set_of.max() + 1, limits[1]))
+    return (
+        kept.T.copy(),
+        candidates,
+        problems,
+        Limits(set_of, np.full(set_of.max() + 1, limits[1])),
+    )
 
 
 CASES = {
@@ -65,9 +71,7 @@ def test_steps_are_those_of_the_definition(n_classes, case, seed):
     cost, limits = case.get("cost", (1.0,) * n), case.get("limits", ((0,) * n, n))
     free, kept, codes, weights, folds = make_problem(n_classes, seed, sizes, case.get("n_kept", 0))
     order, losses = forward_steps(
-        *compiled_arguments(
-            free, kept, codes, n_classes, weights, folds, 2.0, sizes, cost, limits
-        ),
+        *arguments_of(free, kept, codes, n_classes, weights, folds, 2.0, sizes, cost, limits),
         4,
     )
     blocks = np.split(free, np.cumsum(sizes)[:-1], axis=1)
@@ -89,7 +93,7 @@ def test_among_features_that_harm_a_dear_one_is_no_better(seed):
     free, kept = rng.normal(size=(40, 6)), np.empty((40, 0))
     codes, weights, folds = np.arange(40) % 2, np.ones(40), np.sort(np.arange(40) % N_FOLDS)
     cost = (9.0, 0.5, 4.0, 1.0, 0.2, 2.0)
-    arguments = compiled_arguments(
+    arguments = arguments_of(
         *(free, kept, codes, 2, weights, folds, 0.01, (1,) * 6, cost), ((0,) * 6, 6)
     )
     order, losses = forward_steps(*arguments, 6)
@@ -108,29 +112,62 @@ def test_among_features_that_harm_a_dear_one_is_no_better(seed):
 def test_a_bordered_step_is_the_newton_step_of_the_enlarged_model(n_classes, sizes):
     free, kept, codes, weights, folds = make_problem(n_classes, 5, sizes, n_kept=2)
     n = len(sizes)
-    kept, candidates, problems, _ = compiled_arguments(
+    columns, candidates, problems, _ = arguments_of(
         *(free, kept, codes, n_classes, weights, folds, 0.5, sizes, (1.0,) * n),
         ((0,) * n, n),
     )
-    design = np.hstack([np.ones((codes.size, 1)), kept])
-    penalty = oracle.penalties(2, 0.5, weights)
-    margins = np.array(
-        [
-            [
-                design
-                @ oracle.fit_ridge(
-                    design[folds != f], target[folds != f], weights[folds != f], penalty
-                )
-                for target in problems.is_class
-            ]
-            for f in range(N_FOLDS)
-        ]
-    )
-    losses = np.empty(n)
-    _candidate_losses(design, penalty, margins, candidates, problems, losses)
+    model = Model(columns, problems)
+    model.refit(100, 1e-12)
+    losses = candidate_losses(model, candidates)
     for j, block in enumerate(np.split(free, np.cumsum(sizes)[:-1], axis=1)):
         expected = oracle.out_of_fold_loss(kept, block, codes, n_classes, weights, folds, 0.5)
         assert_allclose(losses[j], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("sizes", [(1,) * 6, (2, 1, 3)], ids=["single", "blocks"])
+def test_problems_that_are_not_worked_on_together_give_the_same(monkeypatch, sizes):
+    free, kept, codes, weights, folds = make_problem(4, 5, sizes, n_kept=2)
+    n = len(sizes)
+    arguments = arguments_of(
+        *(free, kept, codes, 4, weights, folds, 0.5, sizes, (1.0,) * n), ((0,) * n, n)
+    )
+    expected = forward_steps(*arguments, n)
+    for module in ("tamis.heads.newton", "tamis.panel.forward_steps"):
+        monkeypatch.setattr(f"{module}._BLOCK", 1)
+    order, losses = forward_steps(*arguments, n)
+    assert_array_equal(order, expected[0])
+    assert_allclose(losses, expected[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8], ids=str)
+def test_of_equal_features_the_first_is_chosen_whatever_the_last_digits(seed, unit):
+    free, kept, codes, weights, folds = make_problem(3, seed, n=60)
+    cost = np.array([1.0, 2.0, 1.0, 1.0, 1.0, 3.0, 1.0, 1.0]) * unit
+    rounding = 1 + 4e-16 * np.random.default_rng(seed).integers(-2, 3, (60, 24))
+    orders = [
+        forward_steps(
+            *arguments_of(
+                *(np.tile(free, 3) * digits, kept, codes, 3, weights, folds, 2.0),
+                *((1,) * 24, np.tile(cost, 3), (np.tile(np.arange(8), 3), 1)),
+            ),
+            8,
+        )[0]
+        for digits in (np.ones((60, 24)), rounding)
+    ]
+    assert_array_equal(*orders)
+    assert sorted(orders[0]) == list(range(8))
+
+
+def test_margins_beyond_the_range_of_exp_have_their_losses():
+    free, kept, codes, weights, folds = make_problem(2, 0)
+    columns, candidates, problems, _ = arguments_of(
+        *(free, kept, codes, 2, weights, folds, 2.0, (1,) * 8, (1.0,) * 8), ((0,) * 8, 8)
+    )
+    model = Model(columns, problems)
+    model.margins[:] = np.where(problems.is_class[0] > 0, -1e4, 1e4)
+    assert_allclose(model.loss(), 1e4 * weights.sum())
+    assert np.isfinite(candidate_losses(model, candidates)).all()
 
 
 def plain_choices(p, kept=(), cost=None, set_of=None, most=None):

@@ -8,10 +8,10 @@ from scipy.special import log_softmax
 
 from tamis import PanelClassifier, PanelClassifierCV, SparseCenterClassifier
 from tamis.heads import fit_logistic
-from tamis.panel._loss_kernels import tempered_losses
 from tamis.panel.forward import content_folds
 from tamis.panel.outer import KERNEL_MARGIN, choose_heads, paired_error
 from tamis.panel.settings import Setting, fit_settings, settings_of
+from tamis.panel.tempered import tempered_losses
 
 
 def make_decisions(n_classes, scale=1.0, n=60, seed=0):
@@ -34,27 +34,39 @@ def test_the_temperature_minimises_the_log_loss(n_classes, scale):
     best = minimize_scalar(
         loss, bounds=(low - 5, low + 5), method="bounded", options={"xatol": 1e-10}
     )
-    losses = np.empty(codes.size)
-    temperature = tempered_losses(decisions, codes, weights, 0.0, losses)
-    assert_allclose(weights @ losses, best.fun, rtol=1e-9)
+    losses, (temperature,) = tempered_losses(decisions[None], codes, weights, 0.0)
+    assert_allclose(losses @ weights, best.fun, rtol=1e-9)
     assert_allclose(temperature, np.exp(-best.x), rtol=1e-4)
 
 
 def test_decisions_without_any_sense_are_flattened():
     decisions, codes, weights = make_decisions(3)
     wrong = -decisions  # worse than none at any temperature
-    losses = np.empty(codes.size)
-    temperature = tempered_losses(wrong, codes, weights, 0.0, losses)
-    assert temperature > 1e3
-    assert_allclose(losses, np.log(3), rtol=1e-3)
-    assert tempered_losses(np.zeros_like(wrong), codes, weights, 0.0, losses) == 1.0
-    assert_allclose(losses, np.log(3))
+    both = np.stack([wrong, np.zeros_like(wrong)])
+    losses, temperatures = tempered_losses(both, codes, weights, 0.0)
+    assert temperatures[0] > 1e3
+    assert_allclose(losses[0], np.log(3), rtol=1e-3)
+    assert temperatures[1] == 1.0
+    assert_allclose(losses[1], np.log(3))
+
+
+def test_heads_do_not_change_each_others_temperatures():
+    decisions, codes, weights = make_decisions(3, n=40)
+    several = decisions * np.geomspace(0.01, 100, 9)[:, None, None]
+    several[4] *= -1
+    several[6] = 20 * np.eye(3)[codes]
+    for least in (0.0, 0.2):
+        losses, temperatures = tempered_losses(several, codes, weights, least)
+        alone = [tempered_losses(d[None], codes, weights, least) for d in several]
+        assert_allclose(losses, [of_one[0][0] for of_one in alone], rtol=1e-12, atol=1e-15)
+        assert_allclose(temperatures, [of_one[1][0] for of_one in alone], rtol=1e-9)
+        assert (losses @ weights >= 0.999999 * least * weights.sum()).all()
+    assert_allclose(losses[6] @ weights, 0.2 * weights.sum(), rtol=1e-6)
 
 
 def test_perfect_decisions_have_a_finite_temperature_and_hardly_any_loss():
     codes = np.arange(30) % 3
-    losses = np.empty(30)
-    temperature = tempered_losses(np.eye(3)[codes], codes, np.ones(30), 0.0, losses)
+    losses, (temperature,) = tempered_losses(np.eye(3)[codes][None], codes, np.ones(30), 0.0)
     assert 0 < temperature < 0.1
     assert losses.max() < 1e-6
 
@@ -84,12 +96,11 @@ def choose(gain_of_kernel, groups=None):
 def test_the_head_with_the_least_loss_is_chosen_and_a_kernel_must_be_clearly_better():
     assert choose(-0.5) == "logistic"
     assert choose(1.0) == "kernel"
-    losses, share = np.empty((3, 200)), np.full(200, 1 / 200)
+    share = np.full(200, 1 / 200)
     n_close = 0
     for gain in np.linspace(0, 1, 41):
         decisions, codes = make_gain(gain)
-        for d, row in zip(decisions, losses, strict=True):
-            tempered_losses(d, codes, share, 0.0, row)
+        losses, _ = tempered_losses(decisions, codes, share, 0.0)
         difference = losses[1] - losses[2]
         error = difference.std(ddof=1) / np.sqrt(200)
         n_close += 0 < difference.mean() < error
@@ -135,8 +146,7 @@ def test_without_a_linear_head_the_best_kernel_is_chosen():
     margins = rng.normal(size=(9, 100)) + 0.1 * np.arange(9)[:, None] * (2 * codes - 1)
     decisions = np.stack([-margins, margins], axis=2)[None]
     chosen = choose_heads(decisions, codes, np.ones(100), settings_of("kernel"))[0]
-    losses = np.empty(100)
-    expected = [tempered_losses(d, codes, np.full(100, 0.01), 0.0, losses) for d in decisions[0]]
+    _, expected = tempered_losses(decisions[0], codes, np.full(100, 0.01), 0.0)
     assert chosen.temperature == expected[chosen.place]
     assert chosen.loss < np.log(2)
 

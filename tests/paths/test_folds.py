@@ -109,3 +109,13 @@ def test_cv_classes_keep_groups_whole_and_use_a_splitter_as_it_is(estimator, mon
     clone(estimator).set_params(cv=Own(3, shuffle=True, random_state=0)).fit(X, Y, groups=GROUPS)
     assert len(seen) == 1
     assert_array_equal(seen[0], GROUPS)
+
+
+@pytest.mark.slow  # compiles
+def test_compiled_and_python_code_deal_the_same_folds(monkeypatch):
+    rng = np.random.default_rng(0)
+    codes, groups = rng.integers(0, 4, 500), rng.integers(0, 90, 500)
+    expected = [test for _, test in GroupFolds(5, 0).split(None, codes, groups)]
+    monkeypatch.setattr("tamis.paths.folds._WORTH_COMPILING", 0)
+    for test, other in zip(GroupFolds(5, 0).split(None, codes, groups), expected, strict=True):
+        assert_array_equal(test[1], other)

@@ -25,8 +25,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import check_weights, encode_labels
 from tamis.panel import PanelClassifier, PanelClassifierCV
-from tamis.panel._forward_kernels import Candidates, joined_losses
 from tamis.panel.forward import lay_out_forward, sample_rows
+from tamis.panel.forward_steps import Candidates, joined_losses
 from tamis.panel.outer import check_groups, paired_error
 from tamis.panel.selection import MOST_ROWS, is_rare
 from tamis.paths.row_keys import row_keys
@@ -184,7 +184,7 @@ def swap_panels(
         allowed = _allowed(choices, chosen[rest], screened[chosen.size :])
         joining = np.append(place, chosen.size + np.flatnonzero(allowed))
         losses = joined_losses(
-            np.hstack([laid.kept, laid.candidates.columns[:, rest]]),
+            np.vstack([laid.kept, laid.candidates.columns[rest]]),
             _some(laid.candidates, joining),
             laid.problems,
         )
@@ -208,6 +208,6 @@ def _allowed(choices, rest, others):
 
 
 def _some(candidates, places):
-    columns = np.ascontiguousarray(candidates.columns[:, places])
-    starts = np.arange(places.size + 1)
-    return Candidates(columns, columns, starts, candidates.cost[places])
+    return Candidates(
+        candidates.columns[places], np.arange(places.size + 1), candidates.cost[places]
+    )

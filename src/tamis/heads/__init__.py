@@ -1,7 +1,7 @@
 """Heads: small classifiers of the features that a selection has left."""
 
 from tamis.heads.head import Head, KernelHead, LinearHead
-from tamis.heads.kernel import fit_kernel
+from tamis.heads.kernel import decide_kernels, fit_kernel
 from tamis.heads.lda import fit_lda
 from tamis.heads.logistic import fit_logistic
 from tamis.heads.sparse_logistic import fit_sparse_logistic
@@ -10,6 +10,7 @@ __all__ = [
     "Head",
     "KernelHead",
     "LinearHead",
+    "decide_kernels",
     "fit_kernel",
     "fit_lda",
     "fit_logistic",

@@ -105,5 +105,8 @@ class KernelHead(Head):
 
     def decisions(self, X: Matrix) -> NDArray[np.float64]:
         """Decisions, of shape (n_rows, n_classes)."""
-        distances = cdist((to_dense(X) - self.center) / self.scale, self.landmarks, "sqeuclidean")
-        return np.exp(-self.width * distances) @ self.coef
+        return np.exp(-self.width * self.distances(X)) @ self.coef
+
+    def distances(self, X: Matrix) -> NDArray[np.float64]:
+        """Squared distances to the landmarks, of shape (n_rows, n_landmarks)."""
+        return cdist((to_dense(X) - self.center) / self.scale, self.landmarks, "sqeuclidean")

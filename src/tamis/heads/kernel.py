@@ -23,7 +23,7 @@ from scipy.spatial.distance import cdist
 
 from tamis.heads.head import KernelHead, standardize
 
-__all__ = ["fit_kernel"]
+__all__ = ["decide_kernels", "fit_kernel"]
 
 # Rows whose kernel is held in memory at a time.
 _BLOCK = 20_000
@@ -69,7 +69,8 @@ def fit_kernel(
         rows = slice(start, start + _BLOCK)
         distances = cdist(Z[rows], chosen, "sqeuclidean")
         for width, gamma in gammas.items():
-            kernel = np.exp(-gamma * distances)
+            kernel = -gamma * distances
+            np.exp(kernel, out=kernel)
             weighted = kernel * weights[rows, None]
             grams[width] += weighted.T @ kernel
             products[width] += weighted.T @ targets[rows]
@@ -81,9 +82,28 @@ def fit_kernel(
         for place, (other, ridge) in enumerate(settings):
             if other == width:
                 system = gram + ridge * among
-                system[np.diag_indices_from(system)] += 1e-7 * (ridge + gram.trace() / len(gram))
-                coef = cho_solve(cho_factor(system, overwrite_a=True), product)
+                system.flat[:: len(gram) + 1] += 1e-7 * (ridge + gram.trace() / len(gram))
+                factor = cho_factor(system, overwrite_a=True, check_finite=False)
+                coef = cho_solve(factor, product, check_finite=False)
                 heads[place] = KernelHead(
                     standardization.center, standardization.scale, chosen, gamma, coef
                 )
     return [head for head in heads if head is not None]
+
+
+def decide_kernels(heads: Sequence[KernelHead], X: NDArray) -> list[NDArray[np.float64]]:
+    """Decisions of heads that were fitted together; what they share is computed once.
+
+    Parameters
+    ----------
+    heads : sequence of KernelHead
+        Of the same landmarks.
+    X : ndarray of shape (n_samples, n_features)
+
+    Returns
+    -------
+    decisions : list of ndarray of shape (n_samples, n_classes)
+    """
+    distances = heads[0].distances(X)
+    kernels = {width: np.exp(-width * distances) for width in {head.width for head in heads}}
+    return [kernels[head.width] @ head.coef for head in heads]

@@ -21,8 +21,8 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from tamis.heads._logistic_kernels import fit_binary
 from tamis.heads.head import LinearHead, standardize
+from tamis.heads.newton import fit_binary
 
 __all__ = ["fit_logistic"]
 
@@ -66,16 +66,20 @@ def fit_logistic(
     design = np.empty((X.shape[0], X.shape[1] + 1))
     design[:, 0] = 1.0
     design[:, 1:] = standardization(X)
-    n_margins = 1 if n_classes == 2 else n_classes
-    coef = np.zeros((n_margins, design.shape[1]))
-    margins = np.zeros((X.shape[0], n_margins))
+    coef = np.zeros((1 if n_classes == 2 else n_classes, design.shape[1]))
+    margins = np.zeros((1, X.shape[0]))
+    is_second = (codes == 1).astype(np.float64)
+    columns = np.ascontiguousarray(design.T)
     heads: dict[float, LinearHead] = {}
     for alpha in sorted(alphas, reverse=True):
         penalty = np.full(design.shape[1], float(alpha))
         penalty[0] = _INTERCEPT * weights.sum()
         if n_classes == 2:
-            is_second = (codes == 1).astype(np.float64)
-            fit_binary(design, is_second, weights, penalty, coef[0], margins[:, 0], _MAX_ITER, tol)
+            fit_binary(
+                *(columns, is_second[None], weights[None], penalty, coef, margins),
+                _MAX_ITER,
+                tol,
+            )
         else:
             coef = _fit_softmax(design, codes, weights, penalty, coef, tol)
         heads[alpha] = _in_units_of_X(coef, standardization, n_classes)

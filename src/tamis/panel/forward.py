@@ -30,6 +30,7 @@ Shapes: n rows, p screened columns in blocks, C problems (one for two classes), 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,8 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse, take_columns
-from tamis.heads.head import Head, LinearHead, standardize
-from tamis.panel._forward_kernels import Candidates, Limits, Problems, forward_steps
+from tamis.heads import Head, KernelHead, LinearHead, decide_kernels
+from tamis.heads.head import standardize
+from tamis.panel.forward_steps import Candidates, Limits, Problems, forward_steps
 from tamis.paths.hashing import mix
 from tamis.paths.row_keys import row_keys
 
@@ -47,6 +49,7 @@ __all__ = [
     "ForwardData",
     "content_folds",
     "decide",
+    "decide_all",
     "dense_columns",
     "judging_folds",
     "keys_of",
@@ -304,7 +307,7 @@ class ForwardData(NamedTuple):
     ----------
     rows : ndarray of int
         Rows of the data, in the order of their folds; none of weight 0.
-    kept : ndarray of shape (n_rows, n_kept)
+    kept : ndarray of shape (n_kept, n_rows)
         Columns that are always in the model.
     candidates : Candidates
         One block for each screened group.
@@ -346,17 +349,16 @@ def lay_out_forward(
     fold_starts = np.searchsorted(folds[rows], np.arange(n_folds + 1))
     weighed = weigh_classes(codes[rows], weights[rows], n_classes, class_weight)
     values = dense_columns(X, columns)[rows]
-    Z = np.ascontiguousarray(standardize(values, weighed)(values))
+    Z = np.ascontiguousarray(standardize(values, weighed)(values).T)
     n_free = columns.size - kept.size
     is_class = codes[rows] == (
         np.array([[1]]) if n_classes == 2 else np.arange(n_classes)[:, None]
     )
-    free = np.ascontiguousarray(Z[:, :n_free])
     starts = np.cumsum([0, *(block.size for block in blocks)])
     return ForwardData(
         used[rows],
-        np.ascontiguousarray(Z[:, n_free:]),
-        Candidates(free, free * free, starts, choices.cost[screened]),
+        Z[n_free:],
+        Candidates(Z[:n_free], starts, choices.cost[screened]),
         Problems(is_class.astype(np.float64), weighed, fold_starts, float(alpha)),
     )
 
@@ -365,6 +367,17 @@ def decide(head: Head, X: Matrix, columns: NDArray) -> NDArray[np.float64]:
     """Decisions of a head of some columns; linear ones leave sparse columns sparse."""
     linear = isinstance(head, LinearHead)
     return head.decisions(take_columns(X, columns) if linear else dense_columns(X, columns))
+
+
+def decide_all(heads: Sequence[Head], X: Matrix, columns: NDArray) -> list[NDArray[np.float64]]:
+    """Decisions of several heads of the same columns; kernels must have the same landmarks."""
+    kernels = [head for head in heads if isinstance(head, KernelHead)]
+    of_kernels = iter(decide_kernels(kernels, dense_columns(X, columns)) if kernels else [])
+    part = take_columns(X, columns)
+    return [
+        next(of_kernels) if isinstance(head, KernelHead) else head.decisions(part)
+        for head in heads
+    ]
 
 
 def dense_columns(X: Matrix, columns: NDArray) -> NDArray[np.float64]:

@@ -22,9 +22,9 @@ from sklearn.utils import check_consistent_length
 
 from tamis._array import Matrix, take_columns
 from tamis.heads import Head
-from tamis.panel._loss_kernels import tempered_losses
 from tamis.panel.forward import (
     decide,
+    decide_all,
     dense_columns,
     judging_folds,
     keys_of,
@@ -33,6 +33,7 @@ from tamis.panel.forward import (
 )
 from tamis.panel.selection import Selection
 from tamis.panel.settings import Setting, fit_settings
+from tamis.panel.tempered import tempered_losses
 from tamis.paths.splits import make_splits
 from tamis.paths.temperature import hottest, is_handful, least_loss, match_folds
 
@@ -234,12 +235,13 @@ def fit_heads(
 
 def outer_decisions(fitted: FittedHeads, X: Matrix) -> NDArray[np.float64]:
     """Decisions of new rows by every head, of shape (n_levels, n_settings, n_rows, n_classes)."""
-    return np.stack(
-        [
-            np.stack([fitted.decisions(X, level, h) for h in range(len(heads))])
-            for level, heads in enumerate(fitted.heads)
-        ]
-    )
+    of_levels = [
+        decide_all(heads, X, columns)
+        for heads, columns in zip(fitted.heads, fitted.columns, strict=True)
+    ]
+    decisions = np.array(of_levels)
+    decisions[np.isneginf(decisions)] = _FAR
+    return decisions
 
 
 def fit_fold(
@@ -310,11 +312,8 @@ def choose_heads(
     linear = np.array([setting.is_linear for setting in settings])
     found = []
     for of_level in decisions:
-        losses = np.empty(of_level.shape[:2])
-        temperatures = [
-            tempered_losses(match_folds(d, fold_of, weights), codes, share, least, row)
-            for d, row in zip(of_level, losses, strict=True)
-        ]
+        matched = np.stack([match_folds(d, fold_of, weights) for d in of_level])
+        losses, temperatures = tempered_losses(matched, codes, share, least)
         total = losses @ share
         best = _first_of_the_best(total)
         if linear.any() and not linear[best]:

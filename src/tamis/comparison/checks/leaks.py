@@ -14,7 +14,6 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
 from tamis._array import is_sparse
-from tamis._compile import compiled
 from tamis.comparison.checks.check import CHANCE, Check, name_some
 
 __all__ = ["check_leaks"]
@@ -126,36 +125,26 @@ def _associations(X, codes):
     sums, variance = np.zeros((n_classes, X.shape[1])), np.zeros(X.shape[1])
     for j in range(X.shape[1]):
         column = np.asarray(X[:, j], dtype=np.float64)
-        variance[j] = _add_ranks(column, np.argsort(column), codes, sums[:, j])
+        sums[:, j], variance[j] = _rank_sums(column, codes, n_classes)
     return _explained(sums / np.maximum(counts, 1)[:, None], counts, variance)
 
 
-@compiled
-def _add_ranks(column, order, codes, sums):
-    """Add the ranks of a column to the sums of their classes; returns the variance of the ranks.
+def _rank_sums(column, codes, n_classes):
+    """Sum of the ranks of a column in each class, and the variance of the ranks.
 
-    Equal values share the mean of their ranks; missing ones, which are last, get the mean of all
-    others, so that they have no influence.
+    Equal values share the mean of their ranks; missing ones get the mean of all others, so that
+    they have no influence.
     """
-    n_rows = order.size
-    n_known = n_rows
-    while n_known > 0 and np.isnan(column[order[n_known - 1]]):
-        n_known -= 1
+    order = np.argsort(column)
+    values = column[order]
+    n_known = column.size - int(np.count_nonzero(np.isnan(values)))  # missing values come last
     middle = (n_known + 1) / 2
-    squares = 0.0
-    start = 0
-    while start < n_rows:
-        end = start + 1
-        rank = middle
-        if start < n_known:
-            while end < n_known and column[order[end]] == column[order[start]]:
-                end += 1
-            rank = (start + end + 1) / 2
-        for i in range(start, end):
-            sums[codes[order[i]]] += rank
-        squares += (end - start) * (rank - middle) ** 2
-        start = end
-    return squares / n_rows
+    known = values[:n_known]
+    bounds = np.flatnonzero(np.r_[True, known[1:] != known[:-1], True][: n_known + 1])
+    ranks = np.full(column.size, middle)
+    ranks[:n_known] = np.repeat((bounds[:-1] + bounds[1:] + 1) / 2, np.diff(bounds))
+    sums = np.bincount(codes[order], weights=ranks, minlength=n_classes)
+    return sums, ((ranks - middle) ** 2).sum() / column.size
 
 
 def _explained(means, counts, variance):
