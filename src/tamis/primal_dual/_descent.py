@@ -9,14 +9,13 @@ small data a step takes about as long as its calls, so
   columns of X are rows): each product is one BLAS call into memory that is allocated once;
 - a point is one vector of W, the transposed centers and the residual Y mu - X W, which is linear
   in both: extrapolating or copying it takes one operation, and a line search no product;
-- a Newton step goes to the optimum over a face: it stops at the sphere if it would leave the ball
-  (so it carries a solution over to another radius), and entries that would change their sign stay
-  at 0, after which the others are computed again.
+- a Newton step goes to the optimum over a face, or to its border (`_active_set`): from the
+  solution of one radius, a few of them lead to that of the next.
 """
 
 import numpy as np
-from scipy.linalg import lapack
 
+from tamis.primal_dual._active_set import Block, add_violators, walk_on_face
 from tamis.primal_dual._restarts import next_momentum
 from tamis.primal_dual.problem import Dual, Primal
 
@@ -26,8 +25,8 @@ __all__ = ["can_descend", "descent"]
 _SAME_SUPPORT = 3
 # Smallest share of the mean diagonal entry that is added to the diagonal of a Newton system.
 _LEAST_DAMPING = 1e-10
-# Rounds of pinning entries at 0, trials of a line search, and the precision of its last one.
-_MOST_ROUNDS, _MOST_TRIALS, _NEAR = 8, 8, 0.1
+# Trials of a line search, and the precision of its last one.
+_MOST_TRIALS, _NEAR = 8, 0.1
 # Successive Newton steps with little gain before gradient steps follow.
 _WEAK_STEPS = 6
 # For larger Newton systems, gradient steps are used instead.
@@ -184,6 +183,10 @@ class _Descent:
         n_iter : int
             Number of iterations made.
         """
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self._run(aim, n_steps)
+
+    def _run(self, aim, n_steps):
         n_iter = 0
         while n_iter < n_steps:
             if self.n_same >= self.patience and self.newton_spent <= self.spent:
@@ -246,7 +249,7 @@ class _Descent:
         weak = n_iter = 0
         self._differentiate(self.current)
         while self.gap > aim and n_iter < n_steps:
-            face = _add_violators(self.current.W, self.G)
+            face = add_violators(self.current.W, self.G)
             cost = self._newton_cost(face)
             self.newton_spent += cost
             n_iter += 1
@@ -258,7 +261,7 @@ class _Descent:
                 self.softness = 0.0 if self.softness < 0.01 else 0.1 * self.softness
             elif length < 0.5:
                 self.damping = max(self.damping * 100.0, 1e-6)
-                self.softness = 0.1
+                self.softness = min(10 * self.softness, 1.0) or 0.1
             if length == 0.0:
                 weak += 1
                 if weak >= _WEAK_STEPS:
@@ -361,7 +364,22 @@ class _Descent:
             return np.inf
         return float(np.sum(0.3 * self.root.size * sizes**2 + sizes**3 / 3.0))
 
-    def curve(self, j):
+    def _block(self, j, free, signs):
+        """The Newton system of one class."""
+        current, indicator = self.current, None
+        columns, roots, gradient = self.columns[free], self._roots(j), -self.G[j, free]
+        if self.rho is not None:
+            indicator = self.problem.indicator
+            slope = self.sums[j] + self.rho * (current.mu[j] - self.identity[j])
+            gradient = np.concatenate([gradient, slope])
+        if free.size > _LARGE_SYSTEM and self.softness == 0:
+            rows = roots.nonzero()[0]
+            columns, roots = columns[:, rows], roots[rows]
+            indicator = None if indicator is None else indicator[rows]
+        W = current.W[j, free]
+        return Block(columns, roots, indicator, self.rho, W, signs, gradient, self.damping)
+
+    def _roots(self, j):
         """Roots of the second derivatives at the residuals of one class."""
         size = np.abs(self.current.R[j])
         if self.softness == 0 or not np.isfinite(self.edge):
@@ -375,27 +393,20 @@ class _Descent:
     def _newton_step(self, face):
         """Fill `new` with a better point on a face of the ball; the step length, 0 on failure."""
         current, new = self.current, self.new
-        blocks = []
+        blocks = {}
         for j, signs in enumerate(face):
             free = signs.nonzero()[0]
             if free.size or self.rho is not None:
-                blocks.append(_Block(self, j, free, signs[free]))
+                blocks[j] = self._block(j, free, signs[free])
         room = self.radius - float(np.abs(current.W).sum())
-        for _ in range(_MOST_ROUNDS):
-            pull = give = 0.0
-            for block in blocks:
-                if not block.solve():
-                    return 0.0
-                pull += block.pull
-                give += block.give
-            # The multiplier of the ball: zero unless the step would leave it.
-            multiplier = max(-(pull + room) / give, 0.0) if give > 0 else 0.0
-            if not sum(block.pin(multiplier) for block in blocks):
-                break
+        if not blocks or not walk_on_face(list(blocks.values()), room):
+            return 0.0
         new.W.fill(0.0)
         new.mu[:] = current.mu
-        for block in blocks:
-            block.move(new, multiplier)
+        for j, block in blocks.items():
+            new.W[j, face[j] != 0] = block.W[: block.n_free]
+            if self.rho is not None:
+                new.mu[j] += block.W[block.n_free :]
         self._project(new.W)
         self._multiply(new)
         self._evaluate(new)
@@ -436,118 +447,3 @@ class _Descent:
             new.vector += current.vector
             self._evaluate(new)
         return length if new.value < current.value else 0.0
-
-
-class _Block:
-    """The Newton system of one class: its free entries, and its centers last.
-
-    The system is that of `_newton`: blocks are joined by the multiplier of the ball. Entries that
-    would change their sign are pinned at 0, and the others follow.
-    """
-
-    def __init__(self, state, j, free, signs):
-        self.state, self.j, self.free, self.signs = state, j, free, signs
-        current, rho = state.current, state.rho
-        part, indicator = state.columns[free], state.problem.indicator
-        root = state.curve(j)
-        if free.size > _LARGE_SYSTEM and state.softness == 0:
-            rows = root.nonzero()[0]
-            part, root = part[:, rows], root[rows]
-            indicator = indicator if rho is None else indicator[rows]
-        part *= root
-        n, size = free.size, free.size + (0 if rho is None else indicator.shape[1])
-        self.hessian = hessian = np.zeros((size, size))
-        diagonal = hessian.reshape(-1)[:: size + 1]
-        hessian[:n, :n] = part @ part.T
-        self.W = np.zeros(size)
-        self.W[:n] = current.W[j, free]
-        #: The gradient and the normal.
-        self.right = np.zeros((size, 2), order="F")
-        self.right[:n, 0] = -state.G[j, free]
-        self.right[:n, 1] = signs
-        if rho is not None:
-            part *= root
-            crossed = part @ indicator
-            hessian[:n, n:] -= crossed
-            hessian[n:, :n] -= crossed.T
-            root *= root
-            diagonal[n:] = root @ indicator + rho
-            away = current.mu[j] - state.identity[j]
-            self.right[n:, 0] = state.sums[j] + rho * away
-        diagonal += state.damping * (diagonal.sum() / size + 1e-300)
-        self.kept: np.ndarray | None = None  # indices of entries that are not pinned; None: all
-        self.solution: np.ndarray | None = None
-
-    def solve(self):
-        """Solve for the entries that are not pinned; False if it is impossible."""
-        if self.solution is not None:
-            return True
-        if self.kept is None:
-            hessian, right, fixed = self.hessian.copy(), self.right.copy("F"), 0.0
-        else:
-            # The pinned entries move to 0.
-            gone = self.W.copy()
-            gone[self.kept] = 0.0
-            hessian = self.hessian[self.kept[:, None], self.kept]
-            right = np.asfortranarray(self.right[self.kept])
-            right[:, 0] -= (self.hessian @ gone)[self.kept]
-            fixed = float(self.right[:, 1] @ gone)
-        factor, info = lapack.dpotrf(hessian.T, lower=1, clean=0, overwrite_a=1)
-        if info:
-            return False
-        normal = right[:, 1].copy()
-        both = lapack.dpotrs(factor, right, lower=1, overwrite_b=1)[0]
-        self.pull, self.give = normal @ both
-        self.pull += fixed
-        self.solution = both
-        return bool(np.isfinite(both).all())
-
-    def pin(self, multiplier):
-        """Pin the entries that would change their sign; their number."""
-        W = self._reach(multiplier)
-        wrong = (W[: self.free.size] * self.signs < 0).nonzero()[0]
-        if not wrong.size:
-            return 0
-        kept = np.ones(W.size, dtype=bool)
-        if self.kept is not None:
-            kept[:] = False
-            kept[self.kept] = True
-        kept[wrong] = False
-        self.kept = kept.nonzero()[0]
-        self.last = W
-        self.solution = None
-        return wrong.size
-
-    def _reach(self, multiplier):
-        """Where the entries, and the centers as differences, go."""
-        assert self.solution is not None
-        move = self.solution[:, 0] + multiplier * self.solution[:, 1]
-        if self.kept is None:
-            return self.W - move
-        W = np.zeros_like(self.W)
-        W[self.kept] = self.W[self.kept] - move
-        return W
-
-    def move(self, point, multiplier):
-        """Write the entries and the centers into a point."""
-        W = self.last if self.solution is None else self._reach(multiplier)
-        n = self.free.size
-        W[:n][W[:n] * self.signs < 0] = 0.0
-        point.W[self.j, self.free] = W[:n]
-        if W.size > n:
-            point.mu[self.j] += W[n:]
-
-
-def _add_violators(W, G):
-    """Signs of the entries of W, and of the zero entries that violate optimality most."""
-    face = np.sign(W)
-    size = np.abs(G)
-    total = float(np.vdot(W, face))
-    level = float(np.vdot(W, G)) / total * (1 + 1e-9) if total > 0 else 0.0
-    size[face != 0] = 0.0
-    wrong = (size > level).ravel().nonzero()[0]
-    n_new = max(4, np.count_nonzero(face) // 4)
-    if wrong.size > n_new:
-        wrong = wrong[np.argsort(-size.ravel()[wrong], kind="stable")[:n_new]]
-    face.ravel()[wrong] = np.sign(G.ravel()[wrong])
-    return face
