@@ -291,7 +291,7 @@ def test_fista_alone_finds_the_optimum(loss, ball, adaptive, weighted):
 @weighted
 @pytest.mark.parametrize("loss", ["huber", "frobenius"])
 @pytest.mark.parametrize("shape", [(24, 6), (12, 16)], ids=["tall", "wide"])
-def test_compiled_descent_alone_finds_the_optimum(loss, adaptive, weighted, shape):
+def test_descent_alone_finds_the_optimum(loss, adaptive, weighted, shape):
     instance = Instance(loss, "l1", adaptive, weighted, shape=shape)
     n_iter = 0
     for pair, n_steps in descent(instance.problem, instance.start(), 1e-9 * instance.unit()):

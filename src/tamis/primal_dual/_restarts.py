@@ -6,9 +6,9 @@ while, so both are started again: accelerated gradients when they go uphill, anc
 when their residual says so.
 """
 
-import numpy as np
+import math
 
-from tamis._compile import compiled
+import numpy as np
 
 __all__ = ["Restarts", "next_momentum"]
 
@@ -20,10 +20,9 @@ _NECESSARY = 0.8
 _LONGEST_STRETCH = 0.36
 
 
-@compiled
 def next_momentum(momentum):
     """The number that follows in the sequence of Nesterov, which starts with 1."""
-    return 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+    return 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
 
 
 class Restarts:

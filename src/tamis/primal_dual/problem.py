@@ -154,13 +154,20 @@ class Problem:
         """Largest eigenvalue of X' diag(s) X."""
         return self.matrix.squared_norm(to_host(self.weights))
 
-    @cached_property
+    @property
     def rough_squared_norm(self):
         """A rough lower estimate, for methods that find their step lengths themselves.
 
-        Of the first rows that the problem was restricted to, if it was: few columns are read.
+        Computed once for all radii, from the rows for which it is needed first: if the problem was
+        restricted before, few columns are read.
         """
-        return self.matrix.rough_squared_norm(to_host(self.weights))
+        if np.isnan(self._rough[0]):
+            self._rough[0] = self.matrix.rough_squared_norm(to_host(self.weights))
+        return float(self._rough[0])
+
+    @cached_property
+    def _rough(self):
+        return np.full(1, np.nan)
 
     @cached_property
     def identity(self):
@@ -176,15 +183,13 @@ class Problem:
         """The problem with only some rows of W; the others are 0."""
         columns = None if self.class_columns is None else self.class_columns[rows]
         restricted = replace(self, matrix=self.matrix.columns(rows), class_columns=columns)
-        if self.loss.is_smooth and "rough_squared_norm" not in self.__dict__:
-            self.__dict__["rough_squared_norm"] = restricted.rough_squared_norm
-        return self._share(restricted, "indicator", "rough_squared_norm")
+        return self._share(restricted, "indicator")
 
     def with_arithmetic(self, arithmetic: Arithmetic):
         """The problem with products in another arithmetic; its values are not certified."""
         matrix = replace(self.matrix, arithmetic=arithmetic)
         other = replace(self, matrix=matrix)
-        return self._share(other, "indicator", "squared_norm", "rough_squared_norm")
+        return self._share(other, "indicator", "squared_norm")
 
     def certify(self, pair):
         """A pair of the problem with another arithmetic, with products in this one."""
@@ -194,11 +199,11 @@ class Problem:
         """The problem with another radius, which shares the data and what is known of them."""
         other = replace(self, ball=type(self.ball)(radius))
         other.__dict__["_empty"] = self._empty
-        return self._share(other, "indicator", "squared_norm", "rough_squared_norm")
+        return self._share(other, "indicator", "squared_norm")
 
     def _share(self, other, *if_known):
         """Give another problem what is known of the same rows."""
-        for name in ("_weighted_indicator", "class_sizes", "step_guess"):
+        for name in ("_weighted_indicator", "class_sizes", "step_guess", "_rough", "identity"):
             other.__dict__[name] = getattr(self, name)
         for name in if_known:
             if name in self.__dict__:

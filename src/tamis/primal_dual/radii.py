@@ -6,6 +6,7 @@ of the path needs no product to start and few iterations to finish.
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -64,7 +65,7 @@ class Level:
     solution: Solution
     dispersion: float | None = None
 
-    @property
+    @cached_property
     def size(self):
         """What the ball makes small: the number of features or entries, or the rank."""
         return self.problem.ball.level(self.solution.pair.primal.W)

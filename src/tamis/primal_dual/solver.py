@@ -9,8 +9,8 @@ changes the objective by no more than the gap.
 
 Inner algorithms, one after the other: on few rows in the l1 and l2,1 balls an interior-point walk
 (`_interior`), for smooth losses after some gradient steps; then, for smooth losses, accelerated
-gradients and Newton steps (compiled in `_descent` for dense data in the l1 ball, `_fista` and
-`_newton` elsewhere); for the l1 loss and for Huber losses that are nearly as sharp,
+gradients and Newton steps (`_descent` for dense data in the l1 ball, `_fista` and `_newton`
+elsewhere); for the l1 loss and for Huber losses that are nearly as sharp,
 Douglas-Rachford splitting (`_splitting`) where its linear system is small, else the restarted
 primal-dual method (`_pdhg`). What each of them is worth: `benchmarks/speed/ablation.py`. Algorithm
 1 of the paper as printed is in `paper`.
@@ -39,7 +39,7 @@ __all__ = ["Solution", "resume", "solve"]
 _FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 50
 # Inner problems are solved to this share of the current gap.
 _INNER_GAP = 0.03
-_COMPILED_INNER_GAP = 0.003
+_SMALL_INNER_GAP = 0.003
 # Beyond this share of non-zero rows, the whole problem is solved at once.
 _DENSE_SHARE = 0.25
 # A larger share of the rows is not worth choosing.
@@ -120,7 +120,7 @@ def solve(
         whole = rows.size == problem.matrix.shape[1]
         part = problem if whole else problem.restrict(rows)
         start = pair if whole else _restrict(part, pair, rows)
-        share = _COMPILED_INNER_GAP if can_descend(part) else _INNER_GAP
+        share = _SMALL_INNER_GAP if can_descend(part) else _INNER_GAP
         aim = tol * unit if whole else max(share * pair.gap, 0.3 * tol * unit)
         n_inner, mark, since, told = 0, np.inf, 0, pair.gap
         improve = _refine if whole and len(problem.matrix.arithmetics) > 1 else _improve
@@ -202,7 +202,7 @@ def _patience(problem):
     many columns, plus the time of calls.
     """
     (n_samples, n_features), k = problem.matrix.shape, problem.n_classes
-    calls = 10.0 if can_descend(problem) else 150.0
+    calls = 100.0 if can_descend(problem) else 150.0
     step = calls + 4.0 * n_samples * n_features * k / 2e3
     system = n_samples * n_features**2 + n_features**3
     return int(15 * (1000.0 + k * (100.0 + system / 2e4)) / step)

@@ -26,7 +26,6 @@ from tamis._array import (
     to_host,
 )
 from tamis._base import check_finite
-from tamis._compile import compiled
 from tamis.primal_dual.balls import BALLS
 from tamis.primal_dual.losses import make_loss
 from tamis.primal_dual.problem import Problem
@@ -297,17 +296,12 @@ def _moments(X, codes, n_classes, weights, *, centered):
         to_mean = 1.0 / (sizes * n_classes)
     else:
         shares, to_mean = weights / weights.max(), np.zeros(n_classes)
+    indicator = np.where(codes[:, None] == np.arange(n_classes), weights[:, None], 0.0)
     if is_on_device(X):
-        indicator = np.where(codes[:, None] == np.arange(n_classes), weights[:, None], 0.0)
         sums = to_host(multiply_transposed(X, from_host(indicator, X)))
         return sums, spread(X, sums @ to_mean, shares)
     if not is_sparse(X):
-        if X.flags.f_contiguous:
-            return _moments_of_columns(X.T, codes, weights, shares, to_mean)
-        fits = max(_BLOCK_VALUES // X.shape[0], 1)
-        width = fits if fits >= _LEAST_WIDTH else X.shape[1]
-        return _moments_of_rows(np.ascontiguousarray(X), codes, weights, shares, to_mean, width)
-    indicator = np.where(codes[:, None] == np.arange(n_classes), weights[:, None], 0.0)
+        return _moments_of_dense(X, indicator, shares, to_mean)
     sums = multiply_transposed(X, indicator)
     mean = sums @ to_mean
     csc = X.tocsc()
@@ -320,46 +314,27 @@ def _moments(X, codes, n_classes, weights, *, centered):
     return sums, np.bincount(column, square, minlength=X.shape[1]) + mean**2 * zeros
 
 
-@compiled
-def _moments_of_columns(columns, codes, weights, shares, to_mean):
-    sums = np.zeros((columns.shape[0], to_mean.size))
-    spread = np.zeros(columns.shape[0])
-    for j in range(columns.shape[0]):
-        for i in range(columns.shape[1]):
-            sums[j, codes[i]] += weights[i] * columns[j, i]
-        mean = 0.0
-        for c in range(to_mean.size):
-            mean += sums[j, c] * to_mean[c]
-        total = 0.0
-        for i in range(columns.shape[1]):
-            away = columns[j, i] - mean
-            total += shares[i] * away * away
-        spread[j] = total
-    return sums, spread
-
-
-@compiled
-def _moments_of_rows(X, codes, weights, shares, to_mean, width):
-    """Blocks of columns that stay in the cache for the second loop."""
+def _moments_of_dense(X, indicator, shares, to_mean):
+    """Sums and mean squares, for blocks of columns or rows that stay in the cache."""
     n_rows, n_columns = X.shape
-    sums = np.zeros((n_columns, to_mean.size))
-    spread = np.zeros(n_columns)
-    for start in range(0, n_columns, width):
-        stop = min(start + width, n_columns)
-        block = np.zeros((to_mean.size, stop - start))
-        for i in range(n_rows):
-            of_class = block[codes[i]]
-            for j in range(start, stop):
-                of_class[j - start] += weights[i] * X[i, j]
-        mean = np.zeros(stop - start)
-        for c in range(to_mean.size):
-            for j in range(start, stop):
-                sums[j, c] = block[c, j - start]
-                mean[j - start] += block[c, j - start] * to_mean[c]
-        for i in range(n_rows):
-            for j in range(start, stop):
-                away = X[i, j] - mean[j - start]
-                spread[j] += shares[i] * away * away
+    width = max(_BLOCK_VALUES // n_rows, 1)
+    if X.flags.f_contiguous or width >= _LEAST_WIDTH:
+        sums, spread = np.empty((n_columns, to_mean.size)), np.empty(n_columns)
+        for start in range(0, n_columns, width):
+            block = slice(start, start + width)
+            sums[block] = X[:, block].T @ indicator
+            away = X[:, block] - sums[block] @ to_mean
+            away *= away
+            spread[block] = shares @ away
+        return sums, spread
+    height = max(_BLOCK_VALUES // n_columns, 1)
+    sums, spread = X.T @ indicator, np.zeros(n_columns)
+    mean = sums @ to_mean
+    for start in range(0, n_rows, height):
+        block = slice(start, start + height)
+        away = X[block] - mean
+        away *= away
+        spread += shares[block] @ away
     return sums, spread
 
 

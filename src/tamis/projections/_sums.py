@@ -1,12 +1,50 @@
-"""Sums: fast ones in four lanes, and compensated ones where accuracy matters."""
+"""Sums: fast ones in four lanes, and compensated ones where accuracy matters.
+
+Numpy computes those of fewer than `LARGE` numbers, kernels the others: compiling takes seconds,
+as much as numpy loses in about a thousand projections of that size.
+"""
+
+import math
 
 import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["EPSILON", "add_exactly", "exact_sum", "plain_sum", "survey"]
+__all__ = [
+    "EPSILON",
+    "LARGE",
+    "add_exactly",
+    "exact_sum",
+    "is_large",
+    "plain_sum",
+    "row_sums",
+    "sum_exactly",
+    "survey",
+]
+
+LARGE = 1 << 16
 
 EPSILON = 2.220446049250313e-16
+
+
+def is_large(values):
+    """Whether kernels are worth compiling for an array of this size."""
+    return values.size >= LARGE
+
+
+def sum_exactly(x):
+    """Sum of an array of one dimension, rounded once."""
+    return math.fsum(x.tolist())
+
+
+def row_sums(X):
+    """Sum of each row, rounded once or, in few long columns, nearly so."""
+    if X.shape[0] < X.shape[1]:
+        return np.array([sum_exactly(row) for row in X])
+    total, lost = np.zeros(X.shape[0]), np.zeros(X.shape[0])
+    for column in X.T:
+        total, lost = add_exactly.py_func(total, lost, column)
+    return total + lost
 
 
 @compiled
@@ -42,12 +80,24 @@ def plain_sum(x):
     return (total0 + total1) + (total2 + total3)
 
 
-@compiled
 def survey(v, absolute, radius):
     """Sum and largest of the entries (or of their magnitudes), and whether the sum is finite.
 
     The sum of magnitudes is compensated if it is so close to the radius that rounding matters.
     """
+    if is_large(v):
+        return _survey(v, absolute, radius)
+    a = np.abs(v) if absolute else v
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(a.sum(dtype=np.float64))
+    largest = float(a.max(initial=-np.inf))
+    if absolute and abs(total - radius) <= v.size * EPSILON * radius:
+        total = sum_exactly(a)
+    return total, largest, math.isfinite(total)
+
+
+@compiled
+def _survey(v, absolute, radius):
     total0 = total1 = total2 = total3 = 0.0
     largest0 = largest1 = largest2 = largest3 = -np.inf
     whole = v.size - v.size % 4

@@ -19,6 +19,8 @@ the squared norm is at most :math:`k \eta^2`. Algorithm 2 of the paper takes New
 :math:`\sum_i n_i^2 = \eta^2` from 0 instead: 7 to 30 of them, measured, where this takes 2 to 6.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -30,7 +32,14 @@ from tamis.projections._checks import (
     matrix_exponent,
     project_scaled,
 )
-from tamis.projections._sums import EPSILON, add_exactly, exact_sum
+from tamis.projections._sums import (
+    EPSILON,
+    add_exactly,
+    exact_sum,
+    is_large,
+    row_sums,
+    sum_exactly,
+)
 
 __all__ = ["l12_multiplier", "project_l12_ball", "sorted_rows"]
 
@@ -101,13 +110,22 @@ def project_l12_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
 def sorted_rows(V):
     """Magnitudes of each row in decreasing order, prefix sums, and where entries vanish."""
-    if V.shape[1] <= _SHORT_ROW:
+    if is_large(V) and V.shape[1] <= _SHORT_ROW:
         ordered = _sort_short_rows(V)
     else:
         ordered = np.abs(V).astype(np.float64, copy=False)
         ordered.sort(axis=1)
         ordered = np.ascontiguousarray(ordered[:, ::-1])
-    return ordered, *_prefix_sums(ordered)
+    if is_large(V):
+        return ordered, *_prefix_sums(ordered)
+    sums = ordered.cumsum(axis=1)
+    # sum_{j<p} (u_j - u_p): no cancellation, exactly 0 for ties
+    distance = np.zeros_like(ordered)
+    steps = np.arange(1, V.shape[1]) * (ordered[:, :-1] - ordered[:, 1:])
+    steps.cumsum(axis=1, out=distance[:, 1:])
+    ends = np.full_like(ordered, np.inf)
+    np.divide(ordered, distance, out=ends, where=distance > 0.0)
+    return ordered, sums, ends
 
 
 @compiled
@@ -143,12 +161,49 @@ def _prefix_sums(ordered):
     return sums, ends
 
 
-@compiled
 def l12_multiplier(sums, ends, radius):
     """The multiplier that reduces the norm to the positive radius, and the number of steps.
 
     `sums` and `ends` come from `sorted_rows`; the matrix is outside the ball.
     """
+    if is_large(sums):
+        return _l12_multiplier(sums, ends, radius)
+    with np.errstate(over="ignore"):
+        return _small_multiplier(sums, ends, radius)
+
+
+def _small_multiplier(sums, ends, radius):
+    norms = np.sqrt(np.einsum("ij,ij->j", sums, sums)) / radius - 1.0
+    below = min(max(float((norms / np.arange(1, norms.size + 1)).max()), 0.0), _LARGEST_MULTIPLIER)
+    above = max(below, min(float(norms[-1]), _LARGEST_MULTIPLIER))
+    multiplier, n_steps, step = below, 0, np.inf
+    while n_steps < _MAX_STEPS and step > _STEP_TOLERANCE * multiplier:
+        n_steps += 1
+        kept, shares = _shares(sums, ends, radius, multiplier)
+        squares = shares * shares
+        squared = float(squares.sum())
+        slope = float((squares * (kept / (1.0 + multiplier * kept))).sum())
+        if squared >= 1.0:
+            below = multiplier
+        else:
+            above = multiplier
+        # G = squared ** -0.5 and G' = slope * squared ** -1.5, in units of 1 / radius.
+        new = multiplier + squared * (math.sqrt(squared) - 1.0) / slope
+        if not below <= new <= above:
+            new = 0.5 * (below + above)
+        multiplier, step = new, abs(new - multiplier)
+    return multiplier, n_steps
+
+
+def _shares(sums, ends, radius, multiplier):
+    """Number of entries that each row keeps, and its new norm in units of the radius."""
+    kept = np.maximum((ends > multiplier).sum(axis=1), 1)
+    norms = np.take_along_axis(sums, kept[:, None] - 1, axis=1)[:, 0]
+    return kept, norms / (1.0 + multiplier * kept) / radius
+
+
+@compiled
+def _l12_multiplier(sums, ends, radius):
     n_rows, n_columns = sums.shape
     multiplier = 0.0
     norm = 0.0
@@ -206,9 +261,38 @@ def _count_kept(ends, multiplier, p):
     return p
 
 
-@compiled
 def _shrink_rows(V, ordered, sums, ends, multiplier, radius):
     """Shrink each row to its new l1 norm; norms are rescaled to the sphere to the last bit."""
+    if is_large(V):
+        return _shrink_large(V, ordered, sums, ends, multiplier, radius)
+    kept, norms = _shares(sums, ends, radius, multiplier)
+    norms *= radius / math.sqrt(sum_exactly(norms * norms))
+    # The level of each row, in the three parts of `tamis.projections.simplex.find_level`.
+    shift = np.where(2.0 * norms <= ordered[:, 0], ordered[:, 0], 0.0)
+    away = ordered - shift[:, None]
+    places = np.arange(V.shape[1])
+    while True:
+        used = places < kept[:, None]
+        high = (np.where(used, away, 0.0).sum(axis=1) - norms) / kept
+        left = np.where(used, away - high[:, None], 0.0)
+        low = row_sums(np.column_stack([-norms, left])) / kept
+        last = np.take_along_axis(left, kept[:, None] - 1, axis=1)[:, 0] - low
+        wrong = (kept > 1) & ~(last > 0.0)
+        if not wrong.any():
+            break
+        kept = kept - wrong  # rounding had kept one too many
+    W = np.abs(V).astype(np.float64) - shift[:, None]
+    W -= high[:, None]
+    W -= low[:, None]
+    W[norms == 0.0] = 0.0
+    np.maximum(W, 0.0, out=W)
+    np.copysign(W, V, out=W)
+    W += 0.0  # no -0
+    return W.astype(V.dtype, copy=False)
+
+
+@compiled
+def _shrink_large(V, ordered, sums, ends, multiplier, radius):
     n_rows, n_columns = V.shape
     norms = np.empty(n_rows)
     kept = np.empty(n_rows, dtype=np.int64)
@@ -247,9 +331,18 @@ def _row_level(u, p, norm):
         p -= 1  # rounding had kept one too many
 
 
-@compiled
 def _norm(ordered, sums, radius):
     """The l1,2 norm, with compensated sums if it is so close to the radius that they matter."""
+    if is_large(ordered):
+        return _norm_large(ordered, sums, radius)
+    norm = math.sqrt(sum_exactly(sums[:, -1] ** 2))
+    if abs(norm - radius) <= ordered.shape[1] * EPSILON * radius:
+        norm = math.sqrt(sum_exactly(row_sums(ordered) ** 2))
+    return norm
+
+
+@compiled
+def _norm_large(ordered, sums, radius):
     norm = np.sqrt(_sum_of_squares(sums[:, -1]))
     if abs(norm - radius) <= ordered.shape[1] * EPSILON * radius:
         row_sums = np.empty(ordered.shape[0])

@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tamis._compile import compiled
 from tamis.projections._checks import (
     as_matrix,
     check_radius,
@@ -16,8 +15,8 @@ from tamis.projections.simplex import project_magnitudes
 
 __all__ = ["project_l21_ball", "row_norms"]
 
-# Squares are added in blocks, so rounding grows at most with the square root of the length.
-_BLOCK = 64
+# The squares of longer rows are added in pairs, so that rounding grows with the logarithm only.
+_LONG_ROW = 64
 
 
 def project_l21_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
@@ -68,27 +67,14 @@ def project_l21_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
     return _rescale_rows(V, norms, project_magnitudes(norms, radius))
 
 
-@compiled
 def row_norms(V):
     """The l2 norm of each row, in float64."""
-    norms = np.empty(V.shape[0])
-    for i in range(V.shape[0]):
-        squares = 0.0
-        for start in range(0, V.shape[1], _BLOCK):
-            part = 0.0
-            for j in range(start, min(start + _BLOCK, V.shape[1])):
-                part += np.float64(V[i, j]) * np.float64(V[i, j])
-            squares += part
-        norms[i] = np.sqrt(squares)
-    return norms
+    V = V.astype(np.float64, copy=False)
+    if V.shape[1] <= _LONG_ROW:
+        return np.sqrt(np.einsum("ij,ij->i", V, V))
+    return np.sqrt((V * V).sum(axis=1))
 
 
-@compiled
 def _rescale_rows(V, norms, new_norms):
-    W = np.zeros_like(V)
-    for i in range(V.shape[0]):
-        if new_norms[i] > 0.0:
-            factor = new_norms[i] / norms[i]
-            for j in range(V.shape[1]):
-                W[i, j] = V[i, j] * factor
-    return W
+    factor = np.divide(new_norms, norms, out=np.zeros_like(norms), where=new_norms > 0.0)
+    return (V * factor[:, None]).astype(V.dtype, copy=False) + 0.0

@@ -24,6 +24,8 @@ References
 .. [2] Condat, "Fast projection onto the simplex and the l1 ball", Math. Program. 158, 2016.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -36,7 +38,7 @@ from tamis.projections._checks import (
     flatten,
     project_scaled,
 )
-from tamis.projections._sums import EPSILON, add_exactly, plain_sum, survey
+from tamis.projections._sums import EPSILON, add_exactly, is_large, plain_sum, survey
 
 __all__ = [
     "find_level",
@@ -125,13 +127,37 @@ def project_magnitudes(magnitudes, radius):
     return shrink(magnitudes, True, *find_level(magnitudes, True, radius, total, largest))
 
 
-@compiled
 def find_level(v, absolute, radius, total, largest):
     """The level as (shift, high, low): entry a becomes ``((a - shift) - high) - low``.
 
     `total` and `largest` are those of `survey`; the radius is positive and, for magnitudes,
     smaller than their sum.
     """
+    if is_large(v):
+        return _find_level(v, absolute, radius, total, largest)
+    a = np.abs(v) if absolute else v
+    near = 2.0 * radius <= abs(largest)
+    shift = largest if near else 0.0
+    slack = v.size * EPSILON * (abs(largest - shift) + radius)
+    bound = -radius if near else max(largest - radius, (total - radius) / v.size) - slack
+    x = a.astype(np.float64, copy=False) - shift
+    x = x[x > bound]
+    count = x.size + 1
+    while x.size < count:
+        count = x.size
+        x = x[x > (float(x.sum()) - radius) / count - slack]
+    low, count = 0.0, x.size + 1
+    while 0 < x.size < count:
+        count = x.size
+        high = (float(x.sum()) - radius) / count
+        left = x - high
+        low = math.fsum([-radius, *left.tolist()]) / count
+        x = x[left - low > 0.0]
+    return shift, high, low
+
+
+@compiled
+def _find_level(v, absolute, radius, total, largest):
     near = 2.0 * radius <= abs(largest)
     shift = np.float64(largest if near else 0.0)
     slack = v.size * EPSILON * (abs(largest - shift) + radius)
@@ -162,9 +188,23 @@ def find_level(v, absolute, radius, total, largest):
     return shift, high, low
 
 
-@compiled
 def shrink(v, absolute, shift, high, low):
     """Apply the level of `find_level`; magnitudes get their signs back, zeros are +0."""
+    if is_large(v):
+        return _shrink(v, absolute, shift, high, low)
+    left = (np.abs(v) if absolute else v).astype(np.float64)
+    left -= shift
+    left -= high
+    left -= low
+    np.maximum(left, 0.0, out=left)
+    if absolute:
+        np.copysign(left, v, out=left)
+        left += 0.0  # no -0
+    return left.astype(v.dtype, copy=False)
+
+
+@compiled
+def _shrink(v, absolute, shift, high, low):
     w = np.empty_like(v)
     for i in range(v.size):
         a = abs(v[i]) if absolute else v[i]

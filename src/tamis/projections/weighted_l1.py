@@ -7,6 +7,8 @@ search of `tamis.projections.simplex` works with these sums. Products :math:`\la
 computed without rounding (Dekker), which matters for entries that nearly cancel.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -20,7 +22,7 @@ from tamis.projections._checks import (
     scale_exponent,
     times_power_of_two,
 )
-from tamis.projections._sums import EPSILON, add_exactly, survey
+from tamis.projections._sums import EPSILON, add_exactly, is_large, survey
 
 __all__ = ["project_weighted_l1_ball", "weighted_multiplier"]
 
@@ -110,12 +112,35 @@ def _check_weights(weights, shape):
     return weights
 
 
-@compiled
 def weighted_multiplier(v, weights, radius):
     """The multiplier as (high, low): magnitude a of weight b becomes ``a - b high - b low``.
 
     The point is outside the ball of the positive radius.
     """
+    if is_large(v):
+        return _weighted_multiplier(v, weights, radius)
+    a, b = np.abs(v).astype(np.float64, copy=False), weights
+    count = a.size + 1
+    while a.size < count:
+        count = a.size
+        norm, squares = float(a @ b), float(b @ b)
+        level = ((norm - radius) - count * EPSILON * (norm + radius)) / squares
+        kept = a > level * b
+        a, b = a[kept], b[kept]
+    low, count = 0.0, a.size + 1
+    while 0 < a.size < count:
+        count = a.size
+        squares = float(b @ b)
+        high = (float(a @ b) - radius) / squares
+        excess = b * _left.py_func(a, b, high, 0.0)
+        low = math.fsum([-radius, *excess.tolist()]) / squares
+        kept = _left.py_func(a, b, high, low) > 0.0
+        a, b = a[kept], b[kept]
+    return high, low
+
+
+@compiled
+def _weighted_multiplier(v, weights, radius):
     a = np.empty(v.size)
     b = np.empty(v.size)
     level = _level_below(v, weights, radius)
@@ -205,8 +230,18 @@ def _excess(a, b, high, radius):
     return total + lost
 
 
-@compiled
 def _shrink(v, weights, high, low):
+    if is_large(v):
+        return _shrink_large(v, weights, high, low)
+    left = _left.py_func(np.abs(v).astype(np.float64, copy=False), weights, high, low)
+    np.maximum(left, 0.0, out=left)
+    np.copysign(left, v, out=left)
+    left += 0.0  # no -0
+    return left.astype(v.dtype, copy=False)
+
+
+@compiled
+def _shrink_large(v, weights, high, low):
     w = np.empty_like(v)
     for i in range(v.size):
         left = _left(np.float64(abs(v[i])), weights[i], high, low)
