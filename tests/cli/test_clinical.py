@@ -193,7 +193,8 @@ def test_the_former_names_of_the_measurement_error_work_with_a_message(data, tam
 
 def test_a_run_made_with_the_former_name_keeps_its_measurement_error(run):
     words = find_words(RunFolder(run[0]))
-    words["assay_cv"] = words.pop("assay_error")
+    del words["assay_error"]
+    words["assay_cv"] = 0.2
     assert load(words).options.assay_error == 0.2
 
 
@@ -214,7 +215,7 @@ def test_a_run_made_with_the_former_name_keeps_its_measurement_error(run):
         (["--misclassification", "ill:well=nan"], "at least 0"),
         (
             ["--misclassification", "ill:well=2", "--positive", "ill", "--min-sensitivity", "0.9"],
-            "both say how to decide",
+            "both set how to decide",
         ),
         (["--assay-error", "-1"], "above 0 and at most 1"),
         (["--assay-error", "much"], "above 0 and at most 1"),

@@ -136,19 +136,19 @@ def test_a_class_without_rows_is_a_note(run_folder, three, tmp_path, evaluate):
     rows = make_rows(12, 1)
     ill = write_csv(tmp_path / "ill.csv", HEADER, [row for row in rows if row[-1] == "ill"])
     told, err = evaluate(run_folder, ill)
-    assert "that no row has: well" in err
+    assert "without any row here: well" in err
     assert told["scores"]["roc_auc"] == {"score": None, "interval_95": None}
     assert told["per_class"]["well"]["sensitivity"] is None
     two = write_csv(tmp_path / "two.csv", HEADER, rows)
     told, err = evaluate(three[1]["centers"], two)
-    assert "that no row has: worse" in err
+    assert "without any row here: worse" in err
     assert told["scores"]["roc_auc"]["score"] > 0.5
 
 
 def test_other_class_frequencies_are_told_and_taken(run_folder, tmp_path, tamis):
     rows = [row for i, row in enumerate(make_rows(60, 1)) if row[-1] == "well" or i % 10 == 1]
     data = write_csv(tmp_path / "rare.csv", HEADER, rows)
-    assert "--prevalence here re-bases them" in tamis("evaluate", run_folder, data)[2]
+    assert "--prevalence here converts the probabilities" in tamis("evaluate", run_folder, data)[2]
     n_ill = sum(row[-1] == "ill" for row in rows)
     priors = f"ill={n_ill / len(rows)},well={1 - n_ill / len(rows)}"
     for words in (("--priors", priors), ("--prevalence", priors), ("--prevalence", "here")):

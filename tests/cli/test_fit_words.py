@@ -32,7 +32,7 @@ def fit(data, *words):
     [
         (["--batch", "y"], "--batch y is the target itself"),
         (["--groups", "y"], "--groups y is the target itself"),
-        (["--batch", "one"], "only one batch"),
+        (["--batch", "one"], "only one site or batch"),
         (["--batch", "lab", "--groups", "one"], "leaves no rows for training"),
         (["--ngrams", "2"], "--ngrams needs --text"),
         (["--vectorizer", "tfidf"], "--vectorizer needs --text"),

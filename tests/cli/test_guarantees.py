@@ -88,7 +88,7 @@ def test_pick_without_a_gene_keeps_method_and_size_and_compares_with_nothing_tha
     assert after["methods"].keys() == {model[0], "most-frequent"}
     assert "lasso" not in out and "is better" not in out
     assert all(check["about"] == "data" for check in after["checks"])
-    refuses(*words, match="say what to change: --method, --n-features or --without")
+    refuses(*words, match="say what to change: --method, --n-features, --without or")
     refuses(*words, "--method", "medians", match="name the number of features, too")
 
 
