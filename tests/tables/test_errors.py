@@ -47,7 +47,7 @@ def test_compare_names_its_own_parameters_in_errors_and_checks():
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
     X = np.column_stack([rng.normal(size=40), y + 0.01 * rng.normal(size=40)])
-    with pytest.raises(ValueError, match=r"^batches: there is only one batch"):
+    with pytest.raises(ValueError, match=r"^batches: there is only one site or batch"):
         compare(X, y, batches=np.zeros(40))
     comparison = compare(X, y, methods=["centers", "most-frequent"], cv=2, repeats=1)
     advice = " ".join(check.advice for check in comparison.checks)
