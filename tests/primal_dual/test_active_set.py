@@ -46,8 +46,7 @@ class Model:
     def fall(self):
         moves = [b.W - s for b, s in zip(self.blocks, self.starts, strict=True)]
         return -sum(
-            g @ m + 0.5 * m @ H @ m
-            for g, m, H in zip(self.slopes, moves, self.parts, strict=True)
+            g @ m + 0.5 * m @ H @ m for g, m, H in zip(self.slopes, moves, self.parts, strict=True)
         )
 
 
