@@ -1128,3 +1128,13 @@ def test_the_last_iterate_of_the_paper_is_kept_also_above_the_empty_model():
     empty = PrimalDualClassifier(1e-9, loss="l1").fit(X, y)
     assert few.objective_ > empty.objective_
     assert few.n_features_ > 0
+
+
+@losses
+@balls
+@forms
+def test_small_data_need_no_compiled_code(form, loss, ball, monkeypatch):
+    monkeypatch.setattr("tamis._compile.Kernel.__call__", None)
+    X, y = make_data()
+    model = fit(form(X), y, loss=loss, ball=ball, head="projection")
+    assert model.relative_gap_ <= model.tol

@@ -27,9 +27,12 @@ LARGE = 1 << 16
 EPSILON = 2.220446049250313e-16
 
 
-def is_large(values):
-    """Whether kernels are worth compiling for an array of this size."""
-    return values.size >= LARGE
+def is_large(values, factor=1):
+    """Whether kernels are worth compiling for an array of this size.
+
+    `factor` is how much longer than for a sum of magnitudes numpy takes for what is computed.
+    """
+    return factor * values.size >= LARGE
 
 
 def sum_exactly(x):
@@ -37,11 +40,13 @@ def sum_exactly(x):
     return math.fsum(x.tolist())
 
 
-def row_sums(X):
-    """Sum of each row, rounded once or, in few long columns, nearly so."""
+def row_sums(X, start):
+    """`start` and the sum of each row, rounded once or, in few long columns, nearly so."""
     if X.shape[0] < X.shape[1]:
-        return np.array([sum_exactly(row) for row in X])
-    total, lost = np.zeros(X.shape[0]), np.zeros(X.shape[0])
+        return np.array(
+            [math.fsum([first, *row]) for first, row in zip(start, X.tolist(), strict=True)]
+        )
+    total, lost = start, np.zeros(X.shape[0])
     for column in X.T:
         total, lost = add_exactly.py_func(total, lost, column)
     return total + lost

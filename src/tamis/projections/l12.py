@@ -47,6 +47,8 @@ _MAX_STEPS = 200
 _STEP_TOLERANCE = 16 * EPSILON
 # Beyond it, only ties with the largest entry of a row remain, whatever the multiplier.
 _LARGEST_MULTIPLIER = 1e300
+# Sorting and Newton steps make numpy slower than a sum of magnitudes by this factor and more.
+_FACTOR = 4
 # Rows up to this length are sorted by insertion.
 _SHORT_ROW = 16
 
@@ -110,13 +112,13 @@ def project_l12_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
 def sorted_rows(V):
     """Magnitudes of each row in decreasing order, prefix sums, and where entries vanish."""
-    if is_large(V) and V.shape[1] <= _SHORT_ROW:
+    if is_large(V, _FACTOR) and V.shape[1] <= _SHORT_ROW:
         ordered = _sort_short_rows(V)
     else:
         ordered = np.abs(V).astype(np.float64, copy=False)
         ordered.sort(axis=1)
         ordered = np.ascontiguousarray(ordered[:, ::-1])
-    if is_large(V):
+    if is_large(V, _FACTOR):
         return ordered, *_prefix_sums(ordered)
     sums = ordered.cumsum(axis=1)
     # sum_{j<p} (u_j - u_p): no cancellation, exactly 0 for ties
@@ -166,7 +168,7 @@ def l12_multiplier(sums, ends, radius):
 
     `sums` and `ends` come from `sorted_rows`; the matrix is outside the ball.
     """
-    if is_large(sums):
+    if is_large(sums, _FACTOR):
         return _l12_multiplier(sums, ends, radius)
     with np.errstate(over="ignore"):
         return _small_multiplier(sums, ends, radius)
@@ -198,8 +200,13 @@ def _small_multiplier(sums, ends, radius):
 def _shares(sums, ends, radius, multiplier):
     """Number of entries that each row keeps, and its new norm in units of the radius."""
     kept = np.maximum((ends > multiplier).sum(axis=1), 1)
-    norms = np.take_along_axis(sums, kept[:, None] - 1, axis=1)[:, 0]
+    norms = _entries(sums, kept - 1)
     return kept, norms / (1.0 + multiplier * kept) / radius
+
+
+def _entries(X, columns):
+    """One entry of each row."""
+    return X.ravel()[np.arange(0, X.size, X.shape[1]) + columns]
 
 
 @compiled
@@ -263,7 +270,7 @@ def _count_kept(ends, multiplier, p):
 
 def _shrink_rows(V, ordered, sums, ends, multiplier, radius):
     """Shrink each row to its new l1 norm; norms are rescaled to the sphere to the last bit."""
-    if is_large(V):
+    if is_large(V, _FACTOR):
         return _shrink_large(V, ordered, sums, ends, multiplier, radius)
     kept, norms = _shares(sums, ends, radius, multiplier)
     norms *= radius / math.sqrt(sum_exactly(norms * norms))
@@ -275,8 +282,8 @@ def _shrink_rows(V, ordered, sums, ends, multiplier, radius):
         used = places < kept[:, None]
         high = (np.where(used, away, 0.0).sum(axis=1) - norms) / kept
         left = np.where(used, away - high[:, None], 0.0)
-        low = row_sums(np.column_stack([-norms, left])) / kept
-        last = np.take_along_axis(left, kept[:, None] - 1, axis=1)[:, 0] - low
+        low = row_sums(left, -norms) / kept
+        last = _entries(left, kept - 1) - low
         wrong = (kept > 1) & ~(last > 0.0)
         if not wrong.any():
             break
@@ -333,11 +340,11 @@ def _row_level(u, p, norm):
 
 def _norm(ordered, sums, radius):
     """The l1,2 norm, with compensated sums if it is so close to the radius that they matter."""
-    if is_large(ordered):
+    if is_large(ordered, _FACTOR):
         return _norm_large(ordered, sums, radius)
     norm = math.sqrt(sum_exactly(sums[:, -1] ** 2))
     if abs(norm - radius) <= ordered.shape[1] * EPSILON * radius:
-        norm = math.sqrt(sum_exactly(row_sums(ordered) ** 2))
+        norm = math.sqrt(sum_exactly(row_sums(ordered, np.zeros(len(ordered))) ** 2))
     return norm
 
 

@@ -1,0 +1,5 @@
+from tests.pairs import mark_beyond_pairs
+
+
+def pytest_collection_modifyitems(items):
+    mark_beyond_pairs(items, "tests/projections/")
