@@ -17,6 +17,7 @@ from tamis import PanelClassifier, SparseCenterClassifier
 from tamis._array import is_sparse
 from tamis.panel.path import default_levels
 from tamis.panel.selection import SELECTIONS
+from tests.quick_pairs import quick_pairs
 
 LINEAR = ("lda", "logistic")
 
@@ -50,9 +51,10 @@ def cancer():
 # Selections and heads.
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("head", ["auto", "lda", "logistic", "kernel"])
-@pytest.mark.parametrize("selection", SELECTIONS)
+@pytest.mark.parametrize(
+    ("selection", "head", "n_classes"),
+    quick_pairs(SELECTIONS, ["auto", "lda", "logistic", "kernel"], [2, 3]),
+)
 def test_every_selection_goes_with_every_head(selection, head, n_classes):
     X, y = make_data(n_classes)
     model = PanelClassifier(4, selection=selection, head=head).fit(X[::2], y[::2])
@@ -124,8 +126,9 @@ def test_weights_are_repetitions_and_row_order_does_not_matter(head):
     assert not np.allclose(plain.predict_proba(X), weighted.predict_proba(X), atol=1e-3)
 
 
-@pytest.mark.parametrize("selection", SELECTIONS)
-@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize(
+    ("selection", "container"), quick_pairs(SELECTIONS, [sparse.csr_array, sparse.csc_matrix])
+)
 def test_sparse_equals_dense(selection, container):
     X, y = make_data()
     X = np.maximum(np.rint(X), 0.0)
@@ -181,8 +184,7 @@ def test_max_per_group_limits_every_group(cancer, selection):
     assert np.unique(kinds[loose.support_], return_counts=True)[1].max() > 1
 
 
-@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
-@pytest.mark.parametrize("k", [3, 5])
+@pytest.mark.parametrize(("load", "k"), quick_pairs([load_wine, load_breast_cancer], [3, 5]))
 def test_single_precision_makes_the_same_panel(load, k):
     X, y = load(return_X_y=True)
     double, single = (PanelClassifier(k).fit(X.astype(t), y) for t in (np.float64, np.float32))
@@ -246,8 +248,7 @@ def test_levels_are_all_up_to_twelve_and_then_fewer():
     assert default_levels(1000).tolist() == [*range(1, 13), 14, 16, 20, 24, 28, 32, 40, 50]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("head", ["auto", "lda", "kernel"])
+@pytest.mark.parametrize(("head", "n_classes"), quick_pairs(["auto", "lda", "kernel"], [2, 3]))
 def test_every_level_of_the_path_is_a_model(n_classes, head):
     X, y = make_data(n_classes)
     y = np.array(["b", "a", "c"])[y]
@@ -284,9 +285,10 @@ def test_features_without_gain_are_left_out(n_classes):
 # Explanations and coefficients.
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("head", LINEAR)
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("head", "container", "n_classes"),
+    quick_pairs(LINEAR, [np.asarray, sparse.csr_array], [2, 3]),
+)
 def test_linear_heads_explain_their_decisions(n_classes, head, container):
     X, y = make_data(n_classes)
     model = PanelClassifier(4, head=head).fit(X, y)

@@ -15,6 +15,7 @@ from tamis.panel.forward_steps import (
     forward_steps,
 )
 from tests.oracles import panel as oracle
+from tests.quick_pairs import quick_pairs
 
 N_FOLDS = 3
 
@@ -62,10 +63,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-@pytest.mark.parametrize("seed", range(2))
-def test_steps_are_those_of_the_definition(n_classes, case, seed):
+@pytest.mark.parametrize(("name", "seed", "n_classes"), quick_pairs(list(CASES), range(2), [2, 3]))
+def test_steps_are_those_of_the_definition(name, seed, n_classes):
+    case = CASES[name]
     sizes = case.get("sizes", (1,) * 8)
     n = len(sizes)
     cost, limits = case.get("cost", (1.0,) * n), case.get("limits", ((0,) * n, n))
@@ -139,8 +139,7 @@ def test_problems_that_are_not_worked_on_together_give_the_same(monkeypatch, siz
     assert_allclose(losses, expected[1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8], ids=str)
+@pytest.mark.parametrize(("seed", "unit"), quick_pairs(range(3), [1e-8, 1.0, 1e8]))
 def test_of_equal_features_the_first_is_chosen_whatever_the_last_digits(seed, unit):
     free, kept, codes, weights, folds = make_problem(3, seed, n=60)
     cost = np.array([1.0, 2.0, 1.0, 1.0, 1.0, 3.0, 1.0, 1.0]) * unit

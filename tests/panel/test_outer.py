@@ -190,10 +190,14 @@ def outer_score(X, y, k, head="auto"):
 
 
 def test_noise_looks_predictable_to_the_inner_folds_and_not_to_the_outer_ones():
-    inner = [inner_accuracy(*make_noise(seed), 8) for seed in range(3)]
-    assert min(inner) > 0.85
-    outer = [outer_score(*make_noise(seed), 8) for seed in range(25)]
-    assert abs(np.mean(outer) - 0.5) < 0.045  # three standard errors
+    assert inner_accuracy(*make_noise(0), 8) > 0.85
+    outer = [outer_score(*make_noise(seed), 8) for seed in range(8)]
+    assert abs(np.mean(outer) - 0.5) < 0.08  # three standard errors
+
+
+@pytest.mark.slow
+def test_noise_looks_predictable_to_the_inner_folds_again_and_again():
+    assert min(inner_accuracy(*make_noise(seed), 8) for seed in range(1, 10)) > 0.85
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 from tamis.paths.copies import find_copies
 from tamis.paths.rounding import round_rows
+from tests.quick_pairs import quick_pairs
 
 LOADERS = (load_iris, load_wine, load_breast_cancer, load_digits)
 
@@ -22,8 +23,7 @@ def groups_of(X):
     return find_copies([X], X.shape[0]).groups
 
 
-@pytest.mark.parametrize("n_columns", [1, 8, 30, 3000])
-@pytest.mark.parametrize("size", [1e-7, 1e-6])
+@pytest.mark.parametrize(("n_columns", "size"), quick_pairs([1, 8, 30, 3000], [1e-7, 1e-6]))
 def test_copies_that_differ_in_a_late_digit_are_found(n_columns, size):
     rng = np.random.default_rng(n_columns)
     X = noisy(np.repeat(rng.normal(size=(20, n_columns)), 6, axis=0), size, rng)
