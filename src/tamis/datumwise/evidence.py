@@ -309,9 +309,12 @@ def expected_loss(shares, class_losses):
 
 def stop_thresholds(stop):
     """Values of the expected loss that a threshold rule may stop at, ascending."""
-    ordered = np.sort(stop)
-    place = _QUANTILES * (stop.size - 1)
-    quantiles = np.interp(place, np.arange(stop.size), ordered)
+    # np.quantile, which takes most of its time for what is not needed here.
+    ordered, place = np.sort(stop), (stop.size - 1) * _QUANTILES
+    below = place.astype(np.int64)
+    low, high = ordered[below], ordered[np.minimum(below + 1, stop.size - 1)]
+    part, gap = place - below, high - low
+    quantiles = np.where(part >= 0.5, high - gap * (1 - part), low + gap * part)
     return np.unique(quantiles) * (1 + _SLACK)
 
 
