@@ -189,9 +189,7 @@ def test_lacking_a_value_can_tell_the_class():
     y = np.r_[np.zeros(8), np.ones(6)]
     forest = grow_on(x, y)
     (cells,) = cells_of(forest, np.array([[3.0], [np.nan], [-1e308], [1.7e308]]), 2)
-    assert_array_equal(
-        mean_rows(cells, forest.shares)[:, :2], [[1, 0], [0, 1], [1, 0], [1, 0]]
-    )
+    assert_array_equal(mean_rows(cells, forest.shares)[:, :2], [[1, 0], [0, 1], [1, 0], [1, 0]])
 
 
 @pytest.mark.parametrize(

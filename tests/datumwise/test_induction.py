@@ -107,7 +107,9 @@ def test_a_lattice_that_grows_is_solved_as_if_it_were_new():
             assert_array_equal(found.value(blocks), new.value(blocks))
         # From (1, 2) the way is the same, and it is not solved again.
         assert found.losses[1, 2].base is old.losses[1, 2].base
-    assert any((new.value(()) != old.value(())).any() for old, new in zip(before, after, strict=True))
+    assert any(
+        (new.value(()) != old.value(())).any() for old, new in zip(before, after, strict=True)
+    )
 
 
 def test_all_kinds_of_rules_are_chosen_somewhere():

@@ -19,7 +19,6 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-
 from scipy.sparse import csc_matrix, csr_matrix
 
 from tamis._base import softmax

@@ -220,7 +220,9 @@ class Induction:
             np.multiply(self.weights, paid[:, k], out=values[:, k])
             values[:, k] += ahead.losses
         rules = _Rules(evidence, values, self._everyone, is_empty=not blocks)
-        sums = (self._folds @ rules.costs.reshape(n_samples, -1)).reshape(-1, *rules.costs.shape[1:])
+        sums = (self._folds @ rules.costs.reshape(n_samples, -1)).reshape(
+            -1, *rules.costs.shape[1:]
+        )
         # Summed again for each fold: of rules that do the same with all other rows, the first is
         # taken, not the one that rounding, or the rows held out, would favour.
         overall = sums.sum(axis=0).argmin(axis=0)
