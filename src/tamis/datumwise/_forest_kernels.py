@@ -37,7 +37,7 @@ def find_cells(XT, rows, offsets, nodes, threshold, smallest, values, order, wai
     values, order, waiting : ndarray of shape (n_features, n_rows), (2 * n_rows,), (n_rows, 4)
         Room for the values of the rows; for the rows sorted by node, of type int32; and for
         nodes whose rows have yet to go on, of type int64.
-    cells : ndarray of int32 of shape (n_resolutions, n_rows, n_trees)
+    cells : ndarray of int32 of shape (n_resolutions, n_trees, n_rows)
         Written: the nodes.
     """
     half = rows.size
@@ -55,7 +55,7 @@ def find_cells(XT, rows, offsets, nodes, threshold, smallest, values, order, wai
             while r > 0 and (column < 0 or nodes[v, SIZE] < smallest[r - 1]):
                 r -= 1
                 for i in range(begin, begin + size):
-                    cells[r, order[i], tree] = v
+                    cells[r, tree, order[i]] = v
             if r > 0 and size >= _FEW:
                 if not is_read[column]:
                     is_read[column] = True
@@ -93,7 +93,7 @@ def find_cells(XT, rows, offsets, nodes, threshold, smallest, values, order, wai
                         column = nodes[at, FEATURE]
                         if column < 0 or nodes[at, SIZE] < smallest[level - 1]:
                             level -= 1
-                            cells[level, order[i], tree] = at
+                            cells[level, tree, order[i]] = at
                         else:
                             x = XT[column, rows[order[i]]]
                             stays = x <= threshold[at] or (x != x and nodes[at, MISSING_LEFT] > 0)

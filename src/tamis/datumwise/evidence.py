@@ -277,18 +277,19 @@ class Gatherer:
                 others=others,
             )
             order.append((rows, others))
-            inside.append(cells[-1][:, rows].T + n_nodes)
-            outside.append(cells[:, :, others].transpose(0, 2, 1) + n_nodes)
+            inside.append(cells[-1][:, rows] + n_nodes)
+            outside.append(cells[:, :, others] + n_nodes)
             shares.append(forest.shares)
             n_nodes += forest.n_nodes
         rows, others = map(np.concatenate, zip(*order, strict=True))
-        inside, outside = np.concatenate(inside), np.concatenate(outside, axis=1)
-        means = mean_rows(outside.reshape(-1, n_trees), np.concatenate(shares))
-        out_of_fold = np.empty((*outside.shape[:2], self.class_losses.size))
-        out_of_fold[:, others] = means.reshape(out_of_fold.shape)
+        inside, outside = np.concatenate(inside, axis=1), np.concatenate(outside, axis=2)
+        shares = np.concatenate(shares)
+        out_of_fold = np.empty((len(outside), self.n_samples, self.class_losses.size))
+        for r, cells in enumerate(outside):
+            out_of_fold[r, others] = mean_rows(cells.T, shares)
         number, sizes = number_cells(inside, n_nodes)
-        inside = membership(number[inside], sizes.size).T
-        outside = membership(number[outside[-1]], sizes.size)
+        inside = membership(number[inside].T, sizes.size).T
+        outside = membership(number[outside[-1]].T, sizes.size)
         return out_of_fold, Cells(rows, others, inside, outside, sizes, n_trees)
 
     def _judge(self, shares, resolution, temperature, cells):
@@ -322,7 +323,7 @@ def number_cells(cells, n_nodes):
 
     Parameters
     ----------
-    cells : ndarray of int32 of shape (n_rows, n_trees)
+    cells : ndarray of int32
         Nodes.
     n_nodes : int
 

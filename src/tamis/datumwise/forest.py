@@ -133,14 +133,14 @@ class Forest:
         Returns
         -------
         cells : ndarray of int32 of shape (len(smallest), n_rows, n_trees)
-            Nodes.
+            Nodes; in memory, tree after tree.
         """
         if (rows.size * self.n_trees if work is None else work) < WORTH_COMPILING:
             return self._cells_by_numpy(XT, rows, smallest)
-        cells = np.empty((len(smallest), rows.size, self.n_trees), dtype=np.int32)
+        cells = np.empty((len(smallest), self.n_trees, rows.size), dtype=np.int32)
         for begin in range(0, rows.size, _TILE):
             some = rows[begin : begin + _TILE]
-            part = np.empty((len(smallest), some.size, self.n_trees), dtype=np.int32)
+            part = np.empty((len(smallest), self.n_trees, some.size), dtype=np.int32)
             kernels.find_cells(
                 XT,
                 some,
@@ -153,29 +153,27 @@ class Forest:
                 np.empty((some.size, 4), dtype=np.int64),
                 part,
             )
-            cells[:, begin : begin + some.size] = part
-        return cells
+            cells[:, :, begin : begin + some.size] = part
+        return cells.transpose(0, 2, 1)
 
     def _cells_by_numpy(self, XT, rows, smallest):
         """All rows go down all trees together, one step at a time."""
-        shape = rows.size, self.n_trees
-        feature, left, missing_left = self.feature, self.left, self.missing_left
-        v = np.tile(self.offsets[:-1], rows.size)
-        row = np.repeat(rows, self.n_trees)
-        cells = np.empty((len(smallest), *shape), dtype=np.int32)
+        v = np.repeat(self.offsets[:-1], rows.size).astype(np.int32)
+        row = np.tile(rows, self.n_trees)
+        cells = np.empty((len(smallest), v.size), dtype=np.int32)
         for r in reversed(range(len(smallest))):
-            is_cell = (feature < 0) | (self.sizes < smallest[r])
-            going = np.flatnonzero(~is_cell[v])
-            at = v[going]
+            going, at = np.arange(v.size), v
             while going.size:
-                value = XT[feature[at], row[going]]
-                stays = (value <= self.threshold[at]) | (np.isnan(value) & missing_left[at])
-                at = left[at] + ~stays
+                node = self.nodes[at]
+                on = (node[:, kernels.FEATURE] >= 0) & (node[:, kernels.SIZE] >= smallest[r])
+                going, at, node = going[on], at[on], node[on]
+                value = XT[node[:, kernels.FEATURE], row[going]]
+                is_missing = np.isnan(value) & (node[:, kernels.MISSING_LEFT] != 0)
+                stays = (value <= self.threshold[at]) | is_missing
+                at = node[:, kernels.LEFT] + ~stays
                 v[going] = at
-                on = ~is_cell[at]
-                going, at = going[on], at[on]
-            cells[r] = v.reshape(shape)
-        return cells
+            cells[r] = v
+        return cells.reshape(len(smallest), self.n_trees, rows.size).transpose(0, 2, 1)
 
     def mean_shares(
         self, XT: NDArray, rows: NDArray, work: int | None = None
@@ -361,7 +359,8 @@ def mean_rows(cells: NDArray, table: NDArray) -> NDArray[np.float64]:
     step = max(1, _CHUNK // n_trees)
     for begin in range(0, n_rows, step):
         some = means[begin : begin + step]
-        values = table[cells[begin : begin + step].T].reshape(n_trees, -1).astype(np.float64)
+        values = np.take(table, cells[begin : begin + step].T, axis=0)
+        values = values.reshape(n_trees, -1).astype(np.float64)
         if some.size == 1:  # numpy adds up one column pairwise, and several in order
             values = np.repeat(values, 2, axis=1)
         some.flat = np.add.reduce(values, axis=0)[: some.size]

@@ -215,7 +215,7 @@ def run_batch(rows, policy, limits, chain, taken):
                     _buy(scores, gain, rows, i, policy, limits, b, n_actions)
             for b in range(n_blocks):
                 now = status[i, blocks[b]]
-                if now == KNOWN or now == MISSING:
+                if now in (KNOWN, MISSING):
                     scores[n_classes + b] = -np.inf
             if limited:
                 for d in range(budget.size):
