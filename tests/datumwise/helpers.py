@@ -1,12 +1,25 @@
 """Random processes, policies and samples, and slow versions of what is fast."""
 
+from itertools import combinations, product
+
 import numpy as np
+import pytest
 
 from tamis.datumwise.budgets import budget_digits
 from tamis.datumwise.linear import LinearPolicy
 from tamis.datumwise.process import KNOWN, MISSING, OPEN, Process
 from tamis.datumwise.runs import blocks_as_lists, chain_of_blocks
 from tests.oracles.datumwise import as_written
+
+
+def combine(*choices):
+    """All combinations of parameters; those beyond a cover of all pairs of values are slow."""
+    parameters, seen = [], set()
+    for values in product(*(list(values) for values in choices)):
+        pairs = set(combinations(enumerate(map(str, values)), 2))
+        parameters.append(pytest.param(*values, marks=() if pairs - seen else pytest.mark.slow))
+        seen |= pairs
+    return parameters
 
 
 def make_process(rng, n_features=8, n_blocks=None, n_classes=3, budgets=True):

@@ -102,15 +102,24 @@ def test_local_means_are_those_of_the_rows_in_the_same_cells_of_other_folds():
     values = np.random.default_rng(1).normal(size=(120, 2))
     found = gatherer.evidence((0, 1))
     means = found.local_means(values)
-    for rows, cells, others, other_cells, shares in found.folds:
-        assert set(rows).isdisjoint(others)
-        assert_allclose(1 / shares, np.bincount(cells.ravel()))
-        for k in range(0, len(others), 5):
+    # Rows of a cell of each fold: those whose trees, with 10 trees per fold, say so.
+    rows, others, inside, outside, sizes, n_trees = found.cells
+    assert_allclose(inside.sum(axis=1).ravel(), sizes[None])
+    assert sorted(others) == list(range(120))
+    inside = inside.toarray()
+    first = 0
+    for fold in range(5):
+        held = others[FOLDS[others] == fold]
+        own = slice(first, first + 96)
+        assert set(rows[own]) == set(range(120)) - set(held)
+        for k in np.flatnonzero(FOLDS[others] == fold)[::5]:
             total = np.zeros(2)
-            for tree in range(cells.shape[1]):
-                total += values[rows[cells[:, tree] == other_cells[k, tree]]].mean(axis=0)
-            assert_allclose(means[others[k]], total / cells.shape[1], rtol=1e-10)
-    assert sorted(np.concatenate([fold[2] for fold in found.folds])) == list(range(120))
+            for cell in outside[k].indices:
+                members = rows[own][inside[cell, own] > 0]
+                assert members.size == sizes[cell]  # all of them rows of this fold's forest
+                total += values[members].mean(axis=0)
+            assert_allclose(means[others[k]], total / n_trees, rtol=1e-10)
+        first += 96
     assert_allclose(
         gatherer.evidence(()).local_means(values), np.tile(values.mean(axis=0), (120, 1))
     )

@@ -110,11 +110,14 @@ REPRESENTABLE = {
         "a budget",
     ],
 }
+# The forest at every cost weight, the linear scores at the first one: the others are slow.
 CASES = [
-    (learner, name, cost_weight)
+    pytest.param(
+        learner, name, cost_weight, marks=pytest.mark.slow if learner == "linear" and i else ()
+    )
     for learner, names in REPRESENTABLE.items()
     for name in names
-    for cost_weight in PROCESSES[name][2]
+    for i, cost_weight in enumerate(PROCESSES[name][2])
 ]
 
 
@@ -144,6 +147,7 @@ def test_the_learned_policy_is_the_best_there_is(learner, name, cost_weight):
 
 
 # Where the learner can say everything, the test above says more.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in PROCESSES if name not in REPRESENTABLE["linear"]]
 )

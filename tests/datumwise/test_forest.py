@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tamis.datumwise import _forest_kernels as kernels
-from tamis.datumwise._growth_kernels import Sample
-from tamis.datumwise.forest import grow, grow_with_cells
+from tamis.datumwise.forest import WORTH_COMPILING, Sample, grow, mean_rows, membership
 from tests.oracles.datumwise import average_over_trees, find_node, find_way
 
 ONES = np.ones(3)
@@ -28,11 +26,11 @@ def grow_on(X, y, mass=ONES, n_trees=6, seed=0, smallest=2, rows=None, columns=N
     columns = np.arange(X.shape[1]) if columns is None else columns
     XT = np.ascontiguousarray(X.T)
     sample = Sample(XT, y.astype(np.int64), mass, rows, columns)
-    return grow(sample, n_trees, seed, smallest)
+    return grow(sample, n_trees, seed, smallest)[0]
 
 
-def cells_of(forest, X, *smallest):
-    return forest.cells(np.ascontiguousarray(X.T), np.arange(len(X)), *smallest)
+def cells_of(forest, X, *smallest, work=None):
+    return forest.cells(np.ascontiguousarray(X.T), np.arange(len(X)), *smallest, work=work)
 
 
 CASES = {
@@ -69,10 +67,12 @@ def test_cells_of_every_resolution_are_those_of_a_slow_descent(case):
     forest = grow_on(X, y)
     others, _ = make_rows(1, n_features=X.shape[1], missing=0.2)
     for rows in (X, others):
-        cells = cells_of(forest, rows, 2, 6, 16)
+        by_numpy = cells_of(forest, rows, 2, 6, 16)
+        compiled = cells_of(forest, rows, 2, 6, 16, work=WORTH_COMPILING)
         for r, smallest in enumerate((2, 6, 16)):
             slow = [[find_node(forest, t, x, smallest) for t in range(6)] for x in rows]
-            assert_array_equal(cells[r], slow)
+            assert_array_equal(by_numpy[r], slow)
+            assert_array_equal(compiled[r], slow)
 
 
 @pytest.mark.parametrize("smallest", [2, 6, 16])
@@ -84,13 +84,18 @@ def test_a_forest_with_large_leaves_is_a_fine_one_cut_short(smallest):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_growing_tells_the_cells_of_the_training_rows(case):
+def test_growing_tells_the_cells_of_the_training_rows_and_of_others(case):
     X, y = make_rows(**CASES[case])
     XT, rows = np.ascontiguousarray(X.T), np.arange(0, len(X), 2)
+    others = np.arange(1, len(X), 2)
     sample = Sample(XT, y.astype(np.int64), ONES, rows, np.arange(X.shape[1]))
-    for smallest, coarse in [(2, 2), (2, 9), (6, 16)]:
-        forest, cells = grow_with_cells(sample, 6, 0, smallest, coarse)
-        assert_array_equal(cells, forest.cells(XT, rows, coarse)[0])
+    for smallest, resolutions in [(2, (2,)), (2, (2, 9)), (6, (0, 6, 16))]:
+        alone, _ = grow(sample, 6, 0, smallest)
+        forest, cells = grow(sample, 6, 0, smallest, resolutions, others)
+        assert_array_equal(forest.threshold, alone.threshold)  # the others have no say
+        for some in (rows, others):
+            found = cells[:, :, some].transpose(0, 2, 1)
+            assert_array_equal(found, forest.cells(XT, some, *resolutions))
 
 
 @pytest.mark.parametrize("n_rows", [1, 3, 55, 9_000])
@@ -100,22 +105,38 @@ def test_mean_shares_and_values_are_those_of_the_cells(n_rows):
     others = np.ascontiguousarray(make_rows(1, 200, missing=0.1)[0].T)
     rows = np.random.default_rng(0).integers(200, size=n_rows)  # more than fit a tile
     fine, wide = forest.cells(others, rows, 0, 16)
+    assert_array_equal(
+        forest.cells(others, rows, 0, 16, work=WORTH_COMPILING), np.stack([fine, wide])
+    )
     rng = np.random.default_rng(1)
     row_of = rng.permutation(forest.n_nodes).astype(np.int32)
     table = rng.random((forest.n_nodes, 2)).astype(np.float32)
     shares, values = forest.mean_shares_and_values(others, rows, 16, row_of, table)
-    assert_array_equal(shares, kernels.mean_rows(fine, forest.shares))
-    assert_array_equal(values, kernels.mean_rows(row_of[wide], table))
+    assert_array_equal(shares, mean_rows(fine, forest.shares))
+    assert_array_equal(values, mean_rows(row_of[wide], table))
     assert_array_equal(forest.mean_shares(others, rows), shares)
     slow = [[find_node(forest, t, others[:, row], 16) for t in range(6)] for row in rows[-9:]]
     assert_array_equal(wide[-9:], slow)
+
+
+@pytest.mark.parametrize("n_values", [1, 2, 3])
+def test_the_mean_of_a_row_is_a_sum_in_order_whatever_the_other_rows(n_values):
+    rng = np.random.default_rng(0)
+    cells = rng.integers(40, size=(5, 300))
+    table = rng.random((40, n_values)).astype(np.float32)
+    slow = np.zeros((5, n_values))
+    for t in range(300):
+        slow += table[cells[:, t]]
+    assert_array_equal(mean_rows(cells, table), slow / 300)
+    for row in range(5):
+        assert_array_equal(mean_rows(cells[row : row + 1], table), slow[row : row + 1] / 300)
 
 
 def test_distinct_rows_end_in_pure_cells():
     X, y = make_rows(missing=0.1)
     forest = grow_on(X, y)
     (cells,) = cells_of(forest, X, 2)
-    assert_array_equal(kernels.mean_rows(cells, forest.shares), np.eye(3)[y])
+    assert_array_equal(mean_rows(cells, forest.shares), np.eye(3)[y])
 
 
 def test_a_pure_or_constant_or_empty_node_is_a_leaf():
@@ -168,9 +189,7 @@ def test_lacking_a_value_can_tell_the_class():
     y = np.r_[np.zeros(8), np.ones(6)]
     forest = grow_on(x, y)
     (cells,) = cells_of(forest, np.array([[3.0], [np.nan], [-1e308], [1.7e308]]), 2)
-    assert_array_equal(
-        kernels.mean_rows(cells, forest.shares)[:, :2], [[1, 0], [0, 1], [1, 0], [1, 0]]
-    )
+    assert_array_equal(mean_rows(cells, forest.shares)[:, :2], [[1, 0], [0, 1], [1, 0], [1, 0]])
 
 
 @pytest.mark.parametrize(
@@ -186,7 +205,7 @@ def test_huge_offsets_and_values_are_split_like_others(unit, offset):
         warnings.simplefilter("error")
         forest = grow_on(X, y)
     assert np.isfinite(forest.threshold).all()
-    shares = kernels.mean_rows(cells_of(forest, X, 2)[0], forest.shares)
+    shares = mean_rows(cells_of(forest, X, 2)[0], forest.shares)
     assert_array_equal(shares, np.eye(3)[y])
 
 
@@ -195,7 +214,7 @@ def test_neighbouring_numbers_can_be_told_apart():
     x = np.r_[np.full(5, low), np.full(5, np.nextafter(low, np.inf))][:, None]
     forest = grow_on(x, np.repeat([0, 1], 5))
     (cells,) = cells_of(forest, x, 2)
-    assert_array_equal(kernels.mean_rows(cells, forest.shares), np.eye(3)[np.repeat([0, 1], 5)])
+    assert_array_equal(mean_rows(cells, forest.shares), np.eye(3)[np.repeat([0, 1], 5)])
 
 
 @settings(max_examples=150, deadline=None)
@@ -208,7 +227,7 @@ def test_any_rows_end_in_cells_of_their_own(data):
     forest = grow_on(X, y, n_trees=3)
     assert forest.n_nodes <= 3 * (2 * n - 1)
     (cells,) = cells_of(forest, X, 2)
-    shares = kernels.mean_rows(cells, forest.shares)
+    shares = mean_rows(cells, forest.shares)
     for i in range(n):
         same = ((X[i] == X) | (np.isnan(X) & np.isnan(X[i]))).all(axis=1)
         assert_allclose(shares[i], np.bincount(y[same], minlength=3) / same.sum(), rtol=1e-5)
@@ -236,7 +255,8 @@ def test_gains_are_those_of_the_nodes_on_the_way():
                 for_rows[i, forest.feature[node]] += decrease(node) / 6
     for node in np.flatnonzero(forest.feature >= 0):
         total[forest.feature[node]] += masses[node] * decrease(node)
-    assert_allclose(forest.path_gains(np.ascontiguousarray(X.T), mass), for_rows, atol=1e-6)
+    leaves = cells_of(forest, X, 0)[0].T
+    assert_allclose(forest.path_gains(leaves, 4, mass), for_rows, atol=1e-6)
     assert_allclose(forest.feature_gains(4, mass), total, rtol=1e-4)
 
 
@@ -249,7 +269,7 @@ def test_the_best_feature_has_the_largest_gain_whatever_the_weights_of_the_class
     gains = forest.feature_gains(4, mass)
     assert gains.argmax() == 2
     assert (gains > -1e-6 * gains.max()).all()
-    assert forest.path_gains(np.ascontiguousarray(X.T), mass).mean(axis=0).argmax() == 2
+    assert forest.path_gains(cells_of(forest, X, 0)[0].T, 4, mass).mean(axis=0).argmax() == 2
 
 
 def test_means_of_cells():
@@ -257,9 +277,10 @@ def test_means_of_cells():
     values = np.random.default_rng(1).normal(size=(80, 2))
     forest = grow_on(X, y)
     (cells,) = cells_of(forest, X, 16)
-    table = kernels.cell_means(cells, values, forest.n_nodes)
+    inside = membership(cells, forest.n_nodes)
+    table = np.asarray(inside.T @ values / np.maximum(inside.sum(axis=0).T, 1))
     for node in np.unique(cells):
         inside = (cells == node).any(axis=1)
         assert_allclose(table[node], values[inside].mean(axis=0))
     slow = [average_over_trees(forest, x, 16, table.__getitem__) for x in X]
-    assert_allclose(kernels.mean_rows(cells, table), slow)
+    assert_allclose(mean_rows(cells, table), slow)

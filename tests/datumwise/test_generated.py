@@ -7,6 +7,8 @@ from sklearn.ensemble import ExtraTreesClassifier
 from tamis import DatumWiseClassifier
 from tamis.datasets import make_context, make_cube, make_xor
 
+BEYOND_PAIRS = [(0.0, 2, 0), (0.0, 3, 3), (0.1, 2, 3), (0.1, 3, 0)]
+
 
 def train_and_test(make, *arguments, **parameters):
     train = make(1000, *arguments, random_state=0, **parameters)
@@ -23,9 +25,16 @@ def measure(data, cost_weight):
     return risk, number, acquired
 
 
-@pytest.mark.parametrize("n_branches", [2, 3])
-@pytest.mark.parametrize("n_noise", [0, 3])
-@pytest.mark.parametrize("flip", [0.0, 0.1])
+@pytest.mark.parametrize(
+    ("flip", "n_branches", "n_noise"),
+    [
+        (0.0, 2, 3),
+        (0.0, 3, 0),
+        (0.1, 2, 0),
+        (0.1, 3, 3),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in BEYOND_PAIRS),
+    ],
+)
 def test_the_context_is_asked_first_and_then_what_it_points_at(n_branches, n_noise, flip):
     data = train_and_test(make_context, n_branches, n_noise=n_noise, flip=flip)
     risk, number, acquired = measure(data, 0.03)

@@ -12,6 +12,7 @@ from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Process
 from tamis.datumwise.regression import fit_scores
 from tamis.datumwise.rollouts import expected_returns
 from tamis.datumwise.runs import blocks_as_lists, chain_of_blocks
+from tests.datumwise.helpers import combine
 from tests.oracles.datumwise import World, find_return, follow, regress
 
 CASES = {
@@ -109,9 +110,7 @@ class Case:
         return policy
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("groups", GROUPS)
-@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize(("missing", "groups", "case"), combine([0.0, 0.3], GROUPS, CASES))
 def test_returns_are_those_of_following_the_policy(case, groups, missing):
     c = Case(case, groups, 0, missing)
     rows = c.rng.integers(60, size=200)
@@ -130,9 +129,7 @@ def test_returns_are_those_of_following_the_policy(case, groups, missing):
     assert_array_equal(returns, expected)
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("groups", GROUPS)
-@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize(("fixed", "groups", "case"), combine([False, True], GROUPS, CASES))
 def test_inference_is_that_of_one_step_at_a_time(case, groups, fixed):
     c = Case(case, groups, 1, missing=0.2, fixed=fixed)
     status = np.full((60, c.process.n_blocks), ASK, dtype=np.int8)
@@ -165,10 +162,10 @@ def test_an_open_block_is_requested_where_one_step_at_a_time_would_buy_it(fixed)
         assert run.request[i] == [*order, -1][steps]
 
 
-@pytest.mark.parametrize("case", ["plain", "three classes, unequal losses", "both"])
-@pytest.mark.parametrize("groups", GROUPS)
-@pytest.mark.parametrize("fixed", [False, True])
-@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("missing", "fixed", "groups", "case"),
+    combine([0.0, 0.3], [False, True], GROUPS, ["plain", "three classes, unequal losses", "both"]),
+)
 def test_scores_are_plain_regressions_of_the_returns(case, groups, fixed, missing):
     c = Case(case, groups, 3, missing)
     world, n = c.world, c.n_columns

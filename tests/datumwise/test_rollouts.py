@@ -10,6 +10,7 @@ from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, find_status
 from tamis.datumwise.rollouts import _returns, _Rewards, _States, expected_returns
 from tamis.datumwise.runs import Blocks, Scores, first_largest
 from tests.datumwise.helpers import (
+    combine,
     follow,
     make_policy,
     make_process,
@@ -32,9 +33,9 @@ def make_states(rng, process, n_states):
     return X, codes, rows, masks
 
 
-@pytest.mark.parametrize("eagerness", [-1.0, 0.0, 1.0, 3.0])
-@pytest.mark.parametrize("budgets", [False, True])
-@pytest.mark.parametrize("n_blocks", [7, 4, 1])
+@pytest.mark.parametrize(
+    ("n_blocks", "eagerness", "budgets"), combine([7, 4, 1], [-1.0, 0.0, 1.0, 3.0], [False, True])
+)
 def test_returns_are_those_of_one_rollout_at_a_time(eagerness, budgets, n_blocks):
     rng = np.random.default_rng([n_blocks, budgets])
     for _ in range(5):
@@ -50,6 +51,7 @@ def test_returns_are_those_of_one_rollout_at_a_time(eagerness, budgets, n_blocks
         assert_allclose(returns, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow  # the threaded twin takes long to compile
 def test_serial_and_threaded_returns_have_the_same_bits():
     rng = np.random.default_rng(0)
     process = make_process(rng, 10, budgets=False)

@@ -16,7 +16,16 @@ import numpy as np
 from tamis._compile import compiled
 from tamis.datumwise.costs import as_integers
 
-__all__ = ["budget_digits", "budget_units", "draw_masks", "forbid_dear", "is_dear", "pay"]
+__all__ = [
+    "are_dear",
+    "budget_digits",
+    "budget_units",
+    "charge",
+    "draw_masks",
+    "forbid_dear",
+    "is_dear",
+    "pay",
+]
 
 _BITS = 62
 _BASE = 2**_BITS
@@ -113,7 +122,35 @@ def forbid_dear(scores, n_classes, digits, left):
                 scores[n_classes + b] = -np.inf
 
 
-@compiled
+def are_dear(digits, left):
+    """Whether costs exceed what is left: `is_dear` for many.
+
+    Parameters
+    ----------
+    digits : ndarray of int64 of shape (n_digits, n)
+        Costs.
+    left : ndarray of int64 of shape (n_digits, n) or (n_digits,)
+        What is left for each, or for all.
+
+    Returns
+    -------
+    dear : ndarray of bool of shape (n,)
+    """
+    dear = np.zeros(digits.shape[1:], dtype=bool)
+    for one, most in zip(digits[::-1], left[::-1], strict=True):
+        dear = (one > most) | ((one == most) & dear)
+    return dear
+
+
+def charge(left, digits):
+    """Subtract costs from what is left: `pay` for many."""
+    left -= digits
+    for d in range(len(left) - 1, 0, -1):
+        borrows = left[d] < 0
+        left[d] += _BASE * borrows
+        left[d - 1] -= borrows
+
+
 def _leave_out_dear(order, taken, digits, budget):
     """Exclude the blocks that a row cannot pay for when their turn comes.
 
@@ -126,13 +163,13 @@ def _leave_out_dear(order, taken, digits, budget):
     digits, budget : ndarray of int64
         Digits.
     """
-    for i in range(order.shape[0]):
-        left = budget.copy()
-        for t in range(order.shape[1]):
-            if taken[i, t]:
-                taken[i, t] = not is_dear(digits, order[i, t], left)
-                if taken[i, t]:
-                    pay(left, digits, order[i, t])
+    if not budget.size:
+        return
+    left = np.repeat(budget[:, None], order.shape[0], axis=1)
+    for t in range(order.shape[1]):
+        costs = digits[:, order[:, t]]
+        taken[:, t] &= ~are_dear(costs, left)
+        charge(left, costs * taken[:, t])
 
 
 def draw_masks(available, process, rng):

@@ -19,16 +19,14 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
+from scipy.sparse import csc_matrix, csr_matrix
 
 from tamis._base import softmax
-from tamis._compile import compiled
-from tamis.datumwise import _forest_kernels as kernels
-from tamis.datumwise._growth_kernels import Sample
-from tamis.datumwise.forest import Forest, grow, grow_with_cells
+from tamis.datumwise.forest import Forest, Sample, grow, mean_rows, membership
 
 __all__ = [
+    "Cells",
     "Evidence",
-    "FoldCells",
     "Gatherer",
     "SetForest",
     "expected_loss",
@@ -79,42 +77,48 @@ class SetForest:
         """Number of trees."""
         return 0 if self.forest is None else self.forest.n_trees
 
-    def decisions(self, XT, rows):
-        """Log probabilities of the classes, up to a constant."""
+    def decisions(self, XT, rows, work=None):
+        """Log probabilities of the classes, up to a constant; `work` as in `Forest.cells`."""
         if self.forest is None:
             return np.tile(_logarithm(self.prior, 1.0), (rows.size, 1))
-        return _logarithm(self.forest.mean_shares(XT, rows), self.temperature)
+        return _logarithm(self.forest.mean_shares(XT, rows, work), self.temperature)
 
-    def decisions_and_cells(self, XT, rows):
+    def decisions_and_cells(self, XT, rows, work=None):
         """The decisions and the coarse cells of the rows."""
-        fine, coarse = self.forest.cells(XT, rows, 0, self.coarse)
-        shares = kernels.mean_rows(fine, self.forest.shares)
-        return _logarithm(shares, self.temperature), coarse
+        fine, coarse = self.forest.cells(XT, rows, 0, self.coarse, work=work)
+        return _logarithm(mean_rows(fine, self.forest.shares), self.temperature), coarse
 
-    def decisions_and_values(self, XT, rows, row_of, table):
+    def decisions_and_values(self, XT, rows, row_of, table, work=None):
         """The decisions and the means over the table's rows of the coarse cells."""
-        shares, values = self.forest.mean_shares_and_values(XT, rows, self.coarse, row_of, table)
+        shares, values = self.forest.mean_shares_and_values(
+            XT, rows, self.coarse, row_of, table, work
+        )
         return _logarithm(shares, self.temperature), values
 
 
-class FoldCells(NamedTuple):
-    """Cells of the trees of one fold.
+class Cells(NamedTuple):
+    """Coarse cells of the trees of all folds, one fold after the other.
 
     Attributes
     ----------
-    rows, cells : ndarray
-        Training rows, and their coarse cells of shape (n_rows, n_trees), numbered 0, 1, ...
-    others, other_cells : ndarray
-        The same for the rows that are held out of this fold.
-    shares : ndarray of shape (n_cells,)
-        One over the number of training rows in each cell.
+    rows, others : ndarray of int64
+        Training rows of each fold, and the rows that are held out of it: (n_rows,), (n_samples,).
+    inside : csc_matrix of shape (n_cells, n_rows)
+        The cells of the training rows: see `forest.membership`.
+    outside : csr_matrix of shape (n_samples, n_cells)
+        The cells of the rows that are held out.
+    sizes : ndarray of int64 of shape (n_cells,)
+        Number of training rows in each cell.
+    n_trees : int
+        Trees of one fold.
     """
 
     rows: np.ndarray
-    cells: np.ndarray
     others: np.ndarray
-    other_cells: np.ndarray
-    shares: np.ndarray
+    inside: csc_matrix
+    outside: csr_matrix
+    sizes: np.ndarray
+    n_trees: int
 
 
 @dataclass(frozen=True)
@@ -132,8 +136,8 @@ class Evidence:
     resolution : int
         Nodes with fewer rows are leaves, for the probabilities.
     temperature : float
-    folds : list of FoldCells
-        Cells of the trees of each fold; empty if there are none.
+    cells : Cells or None
+        Cells of the trees of all folds; None if there are none.
     """
 
     stop: np.ndarray
@@ -141,15 +145,17 @@ class Evidence:
     loss: np.ndarray
     resolution: int
     temperature: float
-    folds: list
+    cells: Cells | None
 
     def local_means(self, values):
         """Out-of-fold local means of each column of `values`: (n_samples, n_values)."""
-        if not self.folds:
+        if self.cells is None:
             return np.tile(values.mean(axis=0), (len(values), 1))
+        rows, others, inside, outside, sizes, n_trees = self.cells
+        of_cells = inside @ values[rows]
+        of_cells /= sizes[:, None]
         means = np.empty_like(values)
-        for fold in self.folds:
-            kernels.local_means(values, *fold, means)
+        means[others] = (outside @ of_cells) / n_trees
         return means
 
     @cached_property
@@ -174,7 +180,7 @@ class Gatherer:
     """
 
     def __init__(self, X, codes, process, n_trees, n_folds, seed):
-        self.XT = np.ascontiguousarray(X.T)
+        self.XT = np.array(X.T, dtype=np.float64, order="C")  # kernels want writable arrays
         self.codes, self.block_of, self.n_trees, self.seed = codes, process.block_of, n_trees, seed
         self.class_losses, self.n_blocks = process.class_losses, process.n_blocks
         mass = np.bincount(codes, minlength=process.n_classes) * process.class_losses
@@ -191,11 +197,12 @@ class Gatherer:
 
     def gains_of_blocks(self):
         """How informative each block is about the class of each row: (n_samples, n_blocks)."""
-        columns = np.arange(self.XT.shape[0])
-        sample = self._sample(np.arange(self.n_samples), columns)
-        everything = grow(sample, _GAIN_TREES, self._seed("gains"))
+        n_columns = self.XT.shape[0]
+        sample = self._sample(np.arange(self.n_samples), np.arange(n_columns))
+        everything, (leaves,) = grow(sample, _GAIN_TREES, self._seed("gains"), resolutions=(0,))
         member = self.block_of[:, None] == np.arange(self.n_blocks)
-        return everything.path_gains(self.XT, self.class_losses) @ member.astype(np.float64)
+        gains = everything.path_gains(leaves, n_columns, self.class_losses)
+        return gains @ member.astype(np.float64)
 
     def evidence(self, blocks):
         """Evidence of a set, a tuple of blocks in ascending order."""
@@ -209,19 +216,22 @@ class Gatherer:
             evidence = self.evidence(blocks)
             forest = cells = None
             if blocks:
-                forest, cells = grow_with_cells(
+                forest, (cells,) = grow(
                     self._sample(np.arange(self.n_samples), self._columns(blocks)),
                     self.n_trees,
                     self._seed(blocks),
                     evidence.resolution,
-                    self.resolutions[-1],
+                    self.resolutions[-1:],
                 )
+                forest, cells = forest.copy(), np.ascontiguousarray(cells.T)
             final = SetForest(forest, self.prior, evidence.temperature, self.resolutions[-1])
             self._final[blocks] = final, cells
         return self._final[blocks]
 
     def _columns(self, blocks):
-        return np.flatnonzero(np.isin(self.block_of, blocks))
+        chosen = np.zeros(self.n_blocks, dtype=bool)
+        chosen[list(blocks)] = True
+        return np.flatnonzero(chosen[self.block_of])
 
     def _sample(self, rows, columns):
         return Sample(self.XT, self.codes, self.class_losses, rows, columns)
@@ -231,47 +241,65 @@ class Gatherer:
         return crc32(repr((self.seed, name)).encode())
 
     def _gather(self, blocks):
-        n_samples, losses = self.n_samples, self.class_losses
+        losses = self.class_losses
         if not blocks:
-            shares = np.tile(self.prior, (n_samples, 1))
-            return self._judge(shares, self.resolutions[0], 1.0, [])
+            shares = np.tile(self.prior, (self.n_samples, 1))
+            return self._judge(shares, self.resolutions[0], 1.0, None)
+        out_of_fold, cells = self._grow_folds(blocks)
+        weights = losses[self.codes]
+        errors = [_brier(share, self.codes, weights) for share in out_of_fold]
+        best = int(np.argmin(errors))
+        decisions = _logarithm(out_of_fold[best], 1.0)
+        temperature = _fit_temperature(decisions, self.codes, weights / losses.max())
+        calibrated = softmax(decisions / temperature)
+        return self._judge(calibrated, self.resolutions[best], temperature, cells)
+
+    def _grow_folds(self, blocks):
+        """Grow a forest in each fold.
+
+        Returns
+        -------
+        out_of_fold : ndarray of shape (n_resolutions, n_samples, n_classes)
+            Shares of the classes in the cells of each row, from the trees that have not seen it.
+        cells : Cells
+        """
         columns = self._columns(blocks)
         n_trees = max(10, round(_FOLD_TREES * self.n_trees))
-        shares = np.empty((len(self.resolutions), n_samples, losses.size))
-        folds = []
+        order, inside, outside, shares, n_nodes = [], [], [], [], 0
         for fold in range(self.fold_of.max() + 1):
             rows = np.flatnonzero(self.fold_of != fold)
             others = np.flatnonzero(self.fold_of == fold)
-            forest, cells = grow_with_cells(
+            forest, cells = grow(
                 self._sample(rows, columns),
                 n_trees,
                 self._seed((*blocks, "fold", fold)),
-                2,
-                self.resolutions[-1],
+                resolutions=self.resolutions,
+                others=others,
             )
-            other_cells = forest.cells(self.XT, others, *self.resolutions)
-            for r, fine in enumerate(other_cells):
-                shares[r, others] = kernels.mean_rows(fine, forest.shares)
-            number, used = number_cells(cells, forest.n_nodes)
-            folds.append(
-                FoldCells(rows, number[cells], others, number[other_cells[-1]], 1.0 / used)
-            )
-        weights = losses[self.codes]
-        errors = [_brier(share, self.codes, weights) for share in shares]
-        best = int(np.argmin(errors))
-        decisions = _logarithm(shares[best], 1.0)
-        temperature = _fit_temperature(decisions, self.codes, weights / losses.max())
-        calibrated = softmax(decisions / temperature)
-        return self._judge(calibrated, self.resolutions[best], temperature, folds)
+            order.append((rows, others))
+            inside.append(cells[-1][:, rows] + n_nodes)
+            outside.append(cells[:, :, others] + n_nodes)
+            shares.append(forest.shares)
+            n_nodes += forest.n_nodes
+        rows, others = map(np.concatenate, zip(*order, strict=True))
+        inside, outside = np.concatenate(inside, axis=1), np.concatenate(outside, axis=2)
+        shares = np.concatenate(shares)
+        out_of_fold = np.empty((len(outside), self.n_samples, self.class_losses.size))
+        for r, cells in enumerate(outside):
+            out_of_fold[r, others] = mean_rows(cells.T, shares)
+        number, sizes = number_cells(inside, n_nodes)
+        inside = membership(number[inside].T, sizes.size).T
+        outside = membership(number[outside[-1]].T, sizes.size)
+        return out_of_fold, Cells(rows, others, inside, outside, sizes, n_trees)
 
-    def _judge(self, shares, resolution, temperature, folds):
+    def _judge(self, shares, resolution, temperature, cells):
         """Evidence of out-of-fold probabilities."""
         losses = self.class_losses
         stop = expected_loss(shares, losses)
         wrong = shares.argmax(axis=1) != self.codes
         outcome = np.where(wrong, losses[self.codes], 0.0)
         loss = _EXPECTED * stop + (1 - _EXPECTED) * outcome
-        return Evidence(stop, outcome, loss, resolution, temperature, folds)
+        return Evidence(stop, outcome, loss, resolution, temperature, cells)
 
 
 def expected_loss(shares, class_losses):
@@ -281,7 +309,13 @@ def expected_loss(shares, class_losses):
 
 def stop_thresholds(stop):
     """Values of the expected loss that a threshold rule may stop at, ascending."""
-    return np.unique(np.quantile(stop, _QUANTILES)) * (1 + _SLACK)
+    # np.quantile, which takes most of its time for what is not needed here.
+    ordered, place = np.sort(stop), (stop.size - 1) * _QUANTILES
+    below = place.astype(np.int64)
+    low, high = ordered[below], ordered[np.minimum(below + 1, stop.size - 1)]
+    part, gap = place - below, high - low
+    quantiles = np.where(part >= 0.5, high - gap * (1 - part), low + gap * part)
+    return np.unique(quantiles) * (1 + _SLACK)
 
 
 def number_cells(cells, n_nodes):
@@ -289,7 +323,7 @@ def number_cells(cells, n_nodes):
 
     Parameters
     ----------
-    cells : ndarray of int32 of shape (n_rows, n_trees)
+    cells : ndarray of int32
         Nodes.
     n_nodes : int
 
@@ -306,34 +340,27 @@ def number_cells(cells, n_nodes):
     return number, sizes[used]
 
 
-@compiled
-def _slope(decisions, codes, weights, beta):
-    # First and second derivatives of the weighted log loss in beta, one over the temperature.
-    slope, curvature = 0.0, 0.0
-    for i in range(codes.size):
-        largest = decisions[i].max()
-        total, mean, square = 0.0, 0.0, 0.0
-        for c in range(decisions.shape[1]):
-            share = np.exp(beta * (decisions[i, c] - largest))
-            total += share
-            mean += share * decisions[i, c]
-            square += share * decisions[i, c] ** 2
-        mean /= total
-        slope += weights[i] * (mean - decisions[i, codes[i]])
-        curvature += weights[i] * max(square / total - mean * mean, 0.0)
-    return slope, curvature
-
-
 def _fit_temperature(decisions, codes, weights):
     """Temperature with the largest likelihood within bounds: the log loss is convex in 1 / T."""
+    margins = np.ascontiguousarray((decisions - decisions.max(axis=1, keepdims=True)).T)
+    squares, own = margins**2, margins[codes, np.arange(codes.size)]
+
+    def slope_at(beta):
+        """First and second derivatives of the weighted log loss in beta, which is 1 / T."""
+        shares = np.exp(beta * margins)
+        shares /= shares.sum(axis=0)
+        mean = (shares * margins).sum(axis=0)
+        spread = (shares * squares).sum(axis=0) - mean**2
+        return (weights * (mean - own)).sum(), (weights * np.maximum(spread, 0.0)).sum()
+
     low, high = 1.0 / _TEMPERATURES[1], 1.0 / _TEMPERATURES[0]
-    if _slope(decisions, codes, weights, low)[0] >= 0:
+    if slope_at(low)[0] >= 0:
         return _TEMPERATURES[1]
-    if _slope(decisions, codes, weights, high)[0] <= 0:
+    if slope_at(high)[0] <= 0:
         return _TEMPERATURES[0]
     beta = 1.0
     for _ in range(60):
-        slope, curvature = _slope(decisions, codes, weights, beta)
+        slope, curvature = slope_at(beta)
         low, high = (beta, high) if slope < 0 else (low, beta)
         step = slope / curvature if curvature > 0 else np.inf
         newton = beta - step

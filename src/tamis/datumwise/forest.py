@@ -13,17 +13,48 @@ there were none in training, to the larger side.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from tamis.datumwise import _forest_kernels as kernels
-from tamis.datumwise._growth_kernels import Sample, grow_forest
+from tamis.datumwise._growth_kernels import N_PLACES, grow_trees
 
-__all__ = ["Forest", "grow", "grow_with_cells"]
+__all__ = ["WORTH_COMPILING", "Forest", "Sample", "grow", "mean_rows", "membership"]
 
-_NO_CELLS = np.empty((0, 0), dtype=np.int32)
-_NO_ROWS, _NO_TABLE = np.empty(0, dtype=np.int32), np.empty((0, 0), dtype=np.float32)
+# Numpy sends this many rows down trees in about a tenth of a second.
+WORTH_COMPILING = 1 << 20
+# Rows that descend together: their values of a column, and their numbers, stay in the cache.
+_TILE = 8192
+# Values that are averaged at once.
+_CHUNK = 1 << 20
+
+
+class Sample(NamedTuple):
+    """The training data of trees.
+
+    Attributes
+    ----------
+    XT : ndarray of shape (n_features, n_samples)
+        Features in rows; NaN where a value is missing.
+    codes : ndarray of int64 of shape (n_samples,)
+        Classes.
+    class_mass : ndarray of shape (n_classes,)
+        Weight of a sample of each class.
+    rows : ndarray of int64
+        Training rows.
+    columns : ndarray of int64
+        Features that may be split.
+    """
+
+    XT: np.ndarray
+    codes: np.ndarray
+    class_mass: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -47,6 +78,10 @@ class Forest:
     nodes: np.ndarray
     threshold: np.ndarray
     shares: np.ndarray
+
+    def copy(self) -> Forest:
+        """A copy that takes no more memory than its nodes need."""
+        return Forest(*(array.copy() for array in vars(self).values()))
 
     @property
     def n_nodes(self) -> int:
@@ -78,7 +113,9 @@ class Forest:
         """Whether missing values go to the first child."""
         return self.nodes[:, kernels.MISSING_LEFT] != 0
 
-    def cells(self, XT: NDArray, rows: NDArray, *smallest: int) -> NDArray[np.int32]:
+    def cells(
+        self, XT: NDArray, rows: NDArray, *smallest: int, work: int | None = None
+    ) -> NDArray[np.int32]:
         """Cells of some rows, at one or more resolutions.
 
         Parameters
@@ -89,24 +126,73 @@ class Forest:
             Which samples.
         *smallest : int
             Nodes with fewer training rows count as leaves; ascending.
+        work : int or None
+            Number of rows times number of trees, of this call and others like it: decides
+            whether compiling pays. The result is the same. None: of this call.
 
         Returns
         -------
         cells : ndarray of int32 of shape (len(smallest), n_rows, n_trees)
-            Nodes.
+            Nodes; in memory, tree after tree.
         """
-        cells = np.empty((len(smallest), rows.size, self.n_trees), dtype=np.int32)
-        kernels.find_cells(XT, rows, self._trees(), np.array(smallest), cells)
-        return cells
+        if (rows.size * self.n_trees if work is None else work) < WORTH_COMPILING:
+            return self._cells_by_numpy(XT, rows, smallest)
+        cells = np.empty((len(smallest), self.n_trees, rows.size), dtype=np.int32)
+        for begin in range(0, rows.size, _TILE):
+            some = rows[begin : begin + _TILE]
+            part = np.empty((len(smallest), self.n_trees, some.size), dtype=np.int32)
+            kernels.find_cells(
+                XT,
+                some,
+                self.offsets,
+                self.nodes,
+                self.threshold,
+                np.array(smallest, dtype=np.int64),
+                np.empty((XT.shape[0], some.size)),
+                np.empty(2 * some.size, dtype=np.int32),
+                np.empty((some.size, 4), dtype=np.int64),
+                part,
+            )
+            cells[:, :, begin : begin + some.size] = part
+        return cells.transpose(0, 2, 1)
 
-    def mean_shares(self, XT: NDArray, rows: NDArray) -> NDArray[np.float64]:
+    def _cells_by_numpy(self, XT, rows, smallest):
+        """All rows go down all trees together, one step at a time."""
+        v = np.repeat(self.offsets[:-1], rows.size).astype(np.int32)
+        row = np.tile(rows, self.n_trees)
+        cells = np.empty((len(smallest), v.size), dtype=np.int32)
+        for r in reversed(range(len(smallest))):
+            going, at = np.arange(v.size), v
+            while going.size:
+                node = self.nodes[at]
+                on = (node[:, kernels.FEATURE] >= 0) & (node[:, kernels.SIZE] >= smallest[r])
+                going, at, node = going[on], at[on], node[on]
+                value = XT[node[:, kernels.FEATURE], row[going]]
+                is_missing = np.isnan(value) & (node[:, kernels.MISSING_LEFT] != 0)
+                stays = (value <= self.threshold[at]) | is_missing
+                at = node[:, kernels.LEFT] + ~stays
+                v[going] = at
+            cells[r] = v
+        return cells.reshape(len(smallest), self.n_trees, rows.size).transpose(0, 2, 1)
+
+    def mean_shares(
+        self, XT: NDArray, rows: NDArray, work: int | None = None
+    ) -> NDArray[np.float64]:
         """Mean shares of the classes in the leaves of some rows: (n_rows, n_classes)."""
-        return kernels.mean_values(
-            XT, rows, self._trees(), self.shares, np.array([0]), _NO_ROWS, _NO_TABLE
-        )[0]
+        means = np.empty((rows.size, self.shares.shape[1]))
+        for begin in range(0, rows.size, _TILE):
+            (cells,) = self.cells(XT, rows[begin : begin + _TILE], 0, work=work)
+            means[begin : begin + _TILE] = mean_rows(cells, self.shares)
+        return means
 
     def mean_shares_and_values(
-        self, XT: NDArray, rows: NDArray, coarse: int, row_of: NDArray, table: NDArray
+        self,
+        XT: NDArray,
+        rows: NDArray,
+        coarse: int,
+        row_of: NDArray,
+        table: NDArray,
+        work: int | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean shares of the classes, and means of the values of coarse cells.
 
@@ -121,34 +207,82 @@ class Forest:
         row_of : ndarray of int32 of shape (n_nodes,)
             Row of the table for each coarse cell.
         table : ndarray of float32 of shape (n_cells, n_values)
+        work : int or None
+            As in `cells`.
 
         Returns
         -------
         shares : ndarray of shape (n_rows, n_classes)
         values : ndarray of shape (n_rows, n_values)
         """
-        smallest = np.array([0, coarse])
-        return kernels.mean_values(XT, rows, self._trees(), self.shares, smallest, row_of, table)
+        means = np.empty((rows.size, self.shares.shape[1]))
+        values = np.empty((rows.size, table.shape[1]))
+        for begin in range(0, rows.size, _TILE):
+            some = rows[begin : begin + _TILE]
+            fine, wide = self.cells(XT, some, 0, coarse, work=work)
+            means[begin : begin + _TILE] = mean_rows(fine, self.shares)
+            values[begin : begin + _TILE] = mean_rows(row_of[wide], table)
+        return means, values
 
     def feature_gains(self, n_features: int, class_mass: NDArray) -> NDArray[np.float64]:
         """Total decrease of impurity by each feature, over all rows and trees."""
-        masses = self._masses(class_mass)
-        return kernels.node_gains(self.nodes, masses, self.shares, n_features)
+        split, gains, _ = self._gains(class_mass)
+        return np.bincount(self.feature[split], weights=gains, minlength=n_features)
 
-    def path_gains(self, XT: NDArray, class_mass: NDArray) -> NDArray[np.float64]:
-        """Decrease of impurity by each feature for each row: (n_samples, n_features)."""
-        return kernels.path_gains(XT, self._trees(), self._masses(class_mass), self.shares)
+    def path_gains(
+        self, leaves: NDArray, n_features: int, class_mass: NDArray
+    ) -> NDArray[np.float64]:
+        """Decrease of impurity by each feature along the paths of rows down the trees.
 
-    def _masses(self, class_mass):
-        """Weight of the rows of each node, with the weights used for its shares."""
-        return self.sizes / (self.shares / class_mass).sum(axis=1)
+        Parameters
+        ----------
+        leaves : ndarray of int32 of shape (n_trees, n_rows)
+            Where the rows end.
+        n_features : int
+        class_mass : ndarray of shape (n_classes,)
+            Weights with which the forest was grown.
 
-    def _trees(self):
-        return kernels.Trees(self.offsets, self.nodes, self.threshold)
+        Returns
+        -------
+        gains : ndarray of shape (n_rows, n_features)
+            Sum over the nodes of the path of the decrease of the Gini index; mean over the trees.
+        """
+        split, gains, masses = self._gains(class_mass)
+        decrease, parent = np.zeros(self.n_nodes), np.full(self.n_nodes, -1)
+        decrease[split] = gains / masses[split] / self.n_trees
+        parent[self.left[split]] = parent[self.left[split] + 1] = split
+        n_rows = leaves.shape[1]
+        total = np.zeros(n_rows * n_features)
+        at = parent[leaves.ravel()]
+        first = np.tile(np.arange(n_rows) * n_features, self.n_trees)
+        while at.size:  # one step up
+            going = at >= 0
+            at, first = at[going], first[going]
+            total += np.bincount(first + self.feature[at], decrease[at], minlength=total.size)
+            at = parent[at]
+        return total.reshape(n_rows, n_features)
+
+    def _gains(self, class_mass):
+        """Nodes that are split, decrease of mass times Gini index there, masses of all nodes.
+
+        The mass of a node is the weight of its rows, with the weights used for its shares.
+        """
+        masses = self.sizes / (self.shares / class_mass).sum(axis=1)
+        impurity = masses * (1.0 - (self.shares**2).sum(axis=1, dtype=np.float64))
+        split = np.flatnonzero(self.feature >= 0)
+        child = self.left[split]
+        return split, impurity[split] - impurity[child] - impurity[child + 1], masses
 
 
-def grow(sample: Sample, n_trees: int, seed: int, smallest: int = 2) -> Forest:
-    """Grow a forest.
+def grow(
+    sample: Sample,
+    n_trees: int,
+    seed: int,
+    smallest: int = 2,
+    resolutions: tuple[int, ...] = (),
+    others: NDArray | None = None,
+) -> tuple[Forest, NDArray[np.int32]]:
+    """Grow a forest, and find the cells of its training rows and of other rows in the same pass.
 
     Each node tries as many columns as the rounded square root of their number.
 
@@ -158,37 +292,94 @@ def grow(sample: Sample, n_trees: int, seed: int, smallest: int = 2) -> Forest:
         Training data.
     n_trees, seed, smallest : int
         Number of trees; seed; nodes with fewer rows are not split.
+    resolutions : tuple of int, ascending
+        Nodes with fewer training rows count as leaves, for the cells.
+    others : ndarray of int64 or None
+        Other rows whose cells are wanted.
 
     Returns
     -------
     forest : Forest
+        Its arrays are parts of larger ones: see `Forest.copy`.
+    cells : ndarray of int32 of shape (n_resolutions, n_trees, n_samples)
+        The nodes in which the training rows and the others end, as `Forest.cells` finds them;
+        arbitrary for rows that are neither.
     """
-    return _grow(sample, n_trees, seed, smallest, 0, _NO_CELLS)
+    XT, codes, mass, rows, columns = sample
+    n_rows, n_classes = rows.size, mass.size
+    everyone = rows if others is None else np.concatenate([rows, others])
+    places = np.empty((2 * n_rows, N_PLACES + n_classes), dtype=np.int64)
+    places[0, :N_PLACES] = 0, n_rows, n_rows, everyone.size - n_rows, len(resolutions)
+    places[0, N_PLACES:] = np.bincount(codes[rows], minlength=n_classes)
+    offsets, capacity = np.zeros(n_trees + 1, dtype=np.int64), 2 * n_rows * n_trees
+    nodes, threshold = np.empty((capacity, 4), dtype=np.int32), np.empty(capacity)
+    shares = np.empty((capacity, n_classes), dtype=np.float32)
+    cells = np.empty((len(resolutions), n_trees, codes.size), dtype=np.int32)
+    grow_trees(
+        XT,
+        codes,
+        mass,
+        columns,
+        everyone,
+        max(1, round(np.sqrt(columns.size))),
+        smallest,
+        seed,
+        np.array(resolutions, dtype=np.int64),
+        np.empty_like(columns),
+        np.empty(2 * everyone.size, dtype=np.int32),
+        np.empty(n_rows),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty((3, n_classes), dtype=np.int64),
+        places,
+        offsets,
+        nodes,
+        threshold,
+        shares,
+        cells,
+    )
+    end = offsets[-1]
+    return Forest(offsets, nodes[:end], threshold[:end], shares[:end]), cells
 
 
-def grow_with_cells(
-    sample: Sample, n_trees: int, seed: int, smallest: int, coarse: int
-) -> tuple[Forest, NDArray[np.int32]]:
-    """Grow a forest, and find the cells of its training rows in the same pass.
+def mean_rows(cells: NDArray, table: NDArray) -> NDArray[np.float64]:
+    """Mean over the trees of the table's rows of the cells.
 
     Parameters
     ----------
-    sample, n_trees, seed, smallest
-        As in `grow`.
-    coarse : int
-        Nodes with fewer rows are leaves, for the cells.
+    cells : ndarray of int of shape (n_rows, n_trees)
+    table : ndarray of shape (n_cells, n_values)
 
     Returns
     -------
-    forest : Forest
-    cells : ndarray of int32 of shape (n_rows, n_trees)
-        The same as ``forest.cells(XT, rows, coarse)[0]``.
+    means : ndarray of shape (n_rows, n_values)
+        Summed tree after tree, so that the mean of a row does not depend on the other rows.
     """
-    cells = np.empty((sample.codes.size, n_trees), dtype=np.int32)
-    forest = _grow(sample, n_trees, seed, smallest, coarse, cells)
-    return forest, cells[sample.rows]
+    n_rows, n_trees = cells.shape
+    means = np.empty((n_rows, table.shape[1]))
+    step = max(1, _CHUNK // n_trees)
+    for begin in range(0, n_rows, step):
+        some = means[begin : begin + step]
+        values = np.take(table, cells[begin : begin + step].T, axis=0)
+        values = values.reshape(n_trees, -1).astype(np.float64)
+        if some.size == 1:  # numpy adds up one column pairwise, and several in order
+            values = np.repeat(values, 2, axis=1)
+        some.flat = np.add.reduce(values, axis=0)[: some.size]
+    return means / n_trees
 
 
-def _grow(sample, n_trees, seed, smallest, coarse, cells):
-    n_tries = max(1, round(np.sqrt(sample.columns.size)))
-    return Forest(*grow_forest(sample, n_trees, n_tries, smallest, seed, coarse, cells))
+def membership(cells: NDArray, n_cells: int) -> csr_matrix:
+    """The matrix of shape (n_rows, n_cells) that has a one for each cell of each row.
+
+    Its products are sums in order: over the cells of a row, or, transposed, over the rows of a
+    cell.
+    """
+    n_rows, n_trees = cells.shape
+    first = np.arange(0, cells.size + 1, n_trees, dtype=np.int32)
+    return csr_matrix((_ones(cells.size), cells.ravel(), first), shape=(n_rows, n_cells))
+
+
+@lru_cache(maxsize=8)  # all sets have as many rows and trees: they share the ones
+def _ones(size):
+    ones = np.ones(size)
+    ones.flags.writeable = False
+    return ones

@@ -13,17 +13,16 @@ cost weight: a path of many cost weights takes little longer than one.
 """
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tamis.datumwise import _forest_kernels as kernels
-from tamis.datumwise._growth_kernels import Sample
 from tamis.datumwise.costs import whole_costs
 from tamis.datumwise.evidence import Gatherer, number_cells
-from tamis.datumwise.forest import grow
+from tamis.datumwise.forest import Sample, grow, membership
 from tamis.datumwise.forest_policy import ForestPolicy, Stage
-from tamis.datumwise.induction import by_size, follow, solve, visits
+from tamis.datumwise.induction import Induction, by_size, follow, visits
 from tamis.datumwise.lattice import Lattice
 from tamis.datumwise.process import MISSING, find_status
 
@@ -99,7 +98,7 @@ def learn_forest_path(
         n_trees = int(np.clip(_TREES_TIMES_ROWS // codes.size, *_TREES))
     if n_sets is None:
         n_sets = int(np.clip(codes.size // _ROWS_PER_SET, *_SETS))
-    learner = _Learner(X, codes, process, n_candidates, n_trees, seed)
+    learner = _Learner(X, codes, process, cost_weights, n_candidates, n_trees, seed)
     policies = []
     plan = ["candidates", *(f"growth {r + 1}" for r in range(_ROUNDS))]
     plan += [f"cost_weight {weight:g}" for weight in cost_weights]
@@ -107,16 +106,16 @@ def learn_forest_path(
         if step == 0:
             learner.lay_out(n_sets, order == "fixed")
         elif step <= _ROUNDS:
-            learner.grow(cost_weights, _ROUNDS + 1 - step)
+            learner.grow(_ROUNDS + 1 - step)
         else:
-            policies.append(learner.find_policy(cost_weights[step - 1 - _ROUNDS]))
-    return policies + [learner.find_policy(w) for w in cost_weights[len(policies) :]]
+            policies.append(learner.find_policy(step - 1 - _ROUNDS))
+    return policies + [learner.find_policy(i) for i in range(len(policies), len(cost_weights))]
 
 
 class _Learner:
     """The steps of learning on one set of training rows and their candidate blocks."""
 
-    def __init__(self, X, codes, process, n_candidates, n_trees, seed):
+    def __init__(self, X, codes, process, cost_weights, n_candidates, n_trees, seed):
         codes = np.ascontiguousarray(codes, dtype=np.int64)
         self.blocks = _choose_candidates(X, codes, process, n_candidates, n_trees, seed)
         self.columns = np.flatnonzero(np.isin(process.block_of, self.blocks))
@@ -133,30 +132,33 @@ class _Learner:
         whole, self.unit = whole_costs(self.process.costs)
         self.costs = np.where(missing, 0.0, whole)
         self.available = np.flatnonzero(~missing.all(axis=0))
-        self.lattice = None
+        self.cost_weights, self.lattice = cost_weights, None
+        spread = np.linspace(0, len(cost_weights) - 1, _GROWN_FOR).round().astype(int)
+        self._growing = self._induce([cost_weights[i] for i in sorted(set(spread.tolist()))])
+
+    def _induce(self, cost_weights):
+        return Induction(self.gatherer, self.costs, [w * self.unit for w in cost_weights])
 
     def lay_out(self, n_sets, fixed):
         """Lay out the first sets."""
         gains = self.gatherer.gains_of_blocks()
         self.lattice = Lattice(gains, self.available, self.process, n_sets, fixed)
 
-    def grow(self, cost_weights, rounds_left):
+    def grow(self, rounds_left):
         """Add sets where many samples go."""
         lattice = self.lattice
         if not lattice.can_grow():
             return
-        spread = np.linspace(0, len(cost_weights) - 1, _GROWN_FOR).round().astype(int)
         onward = {}
-        for i in sorted(set(spread.tolist())):
-            solution = solve(lattice, self.gatherer, self.costs, cost_weights[i] * self.unit)
+        for solution in self._growing.solve(lattice.moves):
             for blocks, rows in visits(solution).items():
                 if blocks not in onward or rows.sum() > onward[blocks].sum():
                     onward[blocks] = rows
         lattice.grow(onward, max(1, (lattice.n_sets - len(lattice.moves)) // rounds_left))
 
-    def find_policy(self, cost_weight):
-        """Find the best policy for a cost weight, with the forests that it needs."""
-        solution = self._solve(cost_weight)
+    def find_policy(self, i):
+        """Find the best policy for cost weight i, with the forests that it needs."""
+        solution = self._solutions[i]
         moves = self._moves_to_keep(solution)
         kept = by_size(moves)
         place = {blocks: s for s, blocks in enumerate(kept)}
@@ -166,25 +168,27 @@ class _Learner:
             self.columns,
             self.process.costs,
             self.process.class_losses,
-            cost_weight,
+            self.cost_weights[i],
         )
 
-    def _solve(self, cost_weight):
-        """Find the best rules on the lattice, without its branches unless these are clearly
-        better.
+    @cached_property
+    def _solutions(self):
+        """The best rules on the lattice for each cost weight, without its branches unless these
+        are clearly better.
 
         Branches offer a choice among many policies, the chain among few: so the gain from branches
         must exceed its standard error.
         """
-        lattice, gatherer, costs = self.lattice, self.gatherer, self.costs
-        weight = cost_weight * self.unit
-        free = solve(lattice, gatherer, costs, weight)
+        lattice, induction = self.lattice, self._induce(self.cost_weights)
+        every = induction.solve(lattice.moves)
         if lattice.is_complete() or lattice.chain_only:
-            return free
-        plain = solve(lattice, gatherer, costs, weight, lattice.chain)
-        gain = plain.outcome(()) - free.outcome(())
-        clear = gain.mean() > _CLEAR * gain.std() / np.sqrt(gain.size)
-        return free if clear else plain
+            return every
+        chosen = []
+        for free, plain in zip(every, induction.solve(lattice.moves, lattice.chain), strict=True):
+            gain = plain.outcome(()) - free.outcome(())
+            clear = gain.mean() > _CLEAR * gain.std() / np.sqrt(gain.size)
+            chosen.append(free if clear else plain)
+        return chosen
 
     def _moves_to_keep(self, solution):
         """The sets that the policy can reach, and the moves it can make there.
@@ -250,7 +254,7 @@ class _Learner:
             means = values.mean(axis=0)
             if rule.kind == "local":
                 row_of, sizes = number_cells(cells, forest.forest.n_nodes)
-                local = kernels.cell_means(row_of[cells], values, sizes.size)
+                local = membership(row_of[cells], sizes.size).T @ values / sizes[:, None]
                 table = (rule.at * local + (1 - rule.at) * means).astype(np.float32)
             else:
                 rule = replace(rule, move=moves.index(rule.move))
@@ -281,10 +285,10 @@ def _choose_candidates(X, codes, process, n_candidates, n_trees, seed):
     """Choose all blocks, or those that a forest on all columns uses most, in ascending order."""
     if process.n_blocks <= n_candidates:
         return np.arange(process.n_blocks)
-    XT = np.ascontiguousarray(X.T)
+    XT = np.array(X.T, dtype=np.float64, order="C")  # kernels want writable arrays
     rows, columns = np.arange(codes.size), np.arange(X.shape[1])
     sample = Sample(XT, codes, process.class_losses, rows, columns)
-    forest = grow(sample, 3 * n_trees, seed)
+    forest, _ = grow(sample, 3 * n_trees, seed)
     gains = forest.feature_gains(X.shape[1], process.class_losses)
     of_blocks = np.bincount(process.block_of, weights=gains, minlength=process.n_blocks)
     return np.sort(np.argsort(-of_blocks, kind="stable")[:n_candidates])

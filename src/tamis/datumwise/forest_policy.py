@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import softmax
-from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise.costs import whole_costs
 from tamis.datumwise.evidence import SetForest, expected_loss
+from tamis.datumwise.forest import mean_rows
 from tamis.datumwise.induction import Rule, choose_moves
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Run
 
@@ -116,7 +116,10 @@ class _Rows:
 
     def __init__(self, policies, X):
         self.n_rows = X.shape[0]
-        self.XT = np.ascontiguousarray(X[:, policies[0].columns].T)
+        # Kernels want writable arrays.
+        self.XT = np.array(X[:, policies[0].columns].T, dtype=np.float64, order="C")
+        forests = {id(stage.forest): stage.forest for p in policies for stage in p.stages}
+        self.work = self.n_rows * sum(forest.n_trees for forest in forests.values())
         self._is_shared = len(policies) > 1
         self._answers = {}
         self._with_cells = {
@@ -133,7 +136,7 @@ class _Rows:
             return decisions, np.tile(stage.means, (rows.size, 1))
         if not self._is_shared:
             return decisions, cells
-        return decisions, kernels.mean_rows(stage.row_of[cells], stage.table)
+        return decisions, mean_rows(stage.row_of[cells], stage.table)
 
     def _answer(self, stage, rows):
         """Decisions, and coarse cells where a local rule needs them; values if not shared."""
@@ -141,8 +144,10 @@ class _Rows:
         has_cells = id(forest) in self._with_cells
         if not self._is_shared:
             if has_cells:
-                return forest.decisions_and_values(self.XT, rows, stage.row_of, stage.table)
-            return forest.decisions(self.XT, rows), None
+                return forest.decisions_and_values(
+                    self.XT, rows, stage.row_of, stage.table, self.work
+                )
+            return forest.decisions(self.XT, rows, self.work), None
         if id(forest) not in self._answers:
             decisions = np.empty((self.n_rows, forest.prior.size))
             cells = np.empty((self.n_rows, forest.n_trees), dtype=np.int32) if has_cells else None
@@ -152,9 +157,9 @@ class _Rows:
         if new.size:
             is_known[new] = True
             if has_cells:
-                decisions[new], cells[new] = forest.decisions_and_cells(self.XT, new)
+                decisions[new], cells[new] = forest.decisions_and_cells(self.XT, new, self.work)
             else:
-                decisions[new] = forest.decisions(self.XT, new)
+                decisions[new] = forest.decisions(self.XT, new, self.work)
         return decisions[rows], cells[rows] if has_cells else None
 
 

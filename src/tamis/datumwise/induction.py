@@ -18,12 +18,13 @@ compared, so that two paths with the same purchases and the same loss have exact
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from tamis.datumwise import _induction_kernels as kernels
+from tamis.datumwise.forest import membership
 
-__all__ = ["Rule", "Solution", "by_size", "choose_moves", "follow", "solve", "visits"]
+__all__ = ["Induction", "Rule", "Solution", "by_size", "choose_moves", "follow", "visits"]
 
 # Shares of local means in the expected costs of local rules.
 _LOCAL = np.array([0.5, 1.0])
@@ -104,90 +105,219 @@ class Solution:
         return np.stack([table[larger] for larger in self.moves[blocks]], axis=1)
 
 
-def solve(lattice, gatherer, costs, cost_weight, sets=None):
-    """Find the best rules for a cost weight.
+class _Step(NamedTuple):
+    """What is decided at a set, for W cost weights at once.
+
+    Attributes
+    ----------
+    moves : tuple
+        Sets that can come next.
+    losses, outcomes, paid : ndarray of shape (n_samples, W)
+        What each row finally loses and pays from here on.
+    taken : ndarray of int64 of shape (n_samples, W)
+        The move that the rule makes with each row, -1 where it stops.
+    rules : list of Rule
+    """
+
+    moves: tuple
+    losses: np.ndarray
+    outcomes: np.ndarray
+    paid: np.ndarray
+    taken: np.ndarray
+    rules: list
+
+
+class Induction:
+    """Backward induction for several cost weights at once, on lattices that grow.
 
     Parameters
     ----------
-    lattice : Lattice
-        Sets and moves.
     gatherer : Gatherer
         Evidence of the sets.
     costs : ndarray of shape (n_samples, n_blocks)
         Cost of each block for each row; 0 where the block is unavailable. Sums of whole
         numbers do not depend on the order (`costs.whole_costs`).
-    cost_weight : float
+    cost_weights : sequence of float
         Lambda, per unit of `costs`.
-    sets : list or None
-        The sets that may be used; None: all of them.
-
-    Returns
-    -------
-    solution : Solution
     """
-    moves = lattice.moves
-    if sets is not None:
-        moves = {blocks: [to for to in moves[blocks] if to in sets] for blocks in sets}
-    ordered = by_size(moves)
-    place = {blocks: s for s, blocks in enumerate(ordered)}
-    ahead = kernels.Ahead(*np.zeros((3, len(ordered), len(costs))))
-    solution = Solution(
-        cost_weight,
-        moves,
-        {},
-        dict(zip(ordered, ahead.losses, strict=True)),
-        dict(zip(ordered, ahead.outcomes, strict=True)),
-        dict(zip(ordered, ahead.paid, strict=True)),
-    )
-    costs_of = np.ascontiguousarray(costs.T)
-    for s in reversed(range(len(ordered))):
-        blocks = ordered[s]
-        evidence = gatherer.evidence(blocks)
-        if not moves[blocks]:
-            solution.rules[blocks] = Rule("stop")
-            solution.taken[blocks] = np.full(len(costs), -1)
-            ahead.losses[s], ahead.outcomes[s] = evidence.loss, evidence.outcome
-            continue
-        targets, starts, new = _as_arrays(blocks, moves[blocks], place)
-        values, paid = kernels.move_values(ahead, costs_of, targets, starts, new, cost_weight)
-        here = kernels.Here(
-            evidence.stop,
-            evidence.loss,
-            evidence.outcome,
-            values,
-            paid,
-            evidence.local_means(values) if blocks else values,
-            evidence.thresholds if blocks else _NONE,
-            _LOCAL if blocks else _NONE,  # without values, all samples look the same
+
+    def __init__(self, gatherer, costs, cost_weights):
+        self.gatherer, self.costs = gatherer, costs
+        self.weights = np.array(cost_weights, dtype=np.float64)
+        self._costs_of = np.ascontiguousarray(costs.T)
+        fold_of = gatherer.fold_of
+        n_folds = int(fold_of.max()) + 1
+        # Sums over the rows of each fold, in order: of rules that do the same with all rows, the
+        # sums are equal to the last bit.
+        self._folds = membership(fold_of[:, None].astype(np.int32), n_folds).T
+        self._everyone = membership(np.zeros((fold_of.size, 1), np.int32), 1).T
+        self._other_folds = np.array(
+            [[other for other in range(n_folds) if other != fold] for fold in range(n_folds)],
+            dtype=np.int64,
         )
-        rule, solution.taken[blocks] = kernels.choose_rule(
-            here, ahead, s, targets, gatherer.fold_of
+        self._steps = {}
+
+    def solve(self, moves, sets=None):
+        """Find the best rules for each cost weight.
+
+        What was found before is used again for sets from which the same moves lead to the same
+        results.
+
+        Parameters
+        ----------
+        moves : dict
+            For each set, the list of sets that can come next.
+        sets : list or None
+            The sets that may be used; None: all of them.
+
+        Returns
+        -------
+        solutions : list of Solution
+            One per cost weight.
+        """
+        if sets is not None:
+            moves = {blocks: [to for to in moves[blocks] if to in sets] for blocks in sets}
+        before, self._steps = self._steps, {}
+        for blocks in reversed(by_size(moves)):
+            onward = tuple(moves[blocks])
+            step = before.get(blocks)
+            if (
+                step is None
+                or step.moves != onward
+                or any(self._steps[to] is not before[to] for to in onward)
+            ):
+                step = self._decide(blocks, onward)
+            self._steps[blocks] = step
+        return [self._solution(w) for w in range(self.weights.size)]
+
+    def _solution(self, w):
+        steps = self._steps
+        return Solution(
+            float(self.weights[w]),
+            {blocks: list(step.moves) for blocks, step in steps.items()},
+            {blocks: step.rules[w] for blocks, step in steps.items()},
+            {blocks: step.losses[:, w] for blocks, step in steps.items()},
+            {blocks: step.outcomes[:, w] for blocks, step in steps.items()},
+            {blocks: step.paid[:, w] for blocks, step in steps.items()},
+            {blocks: step.taken[:, w] for blocks, step in steps.items()},
         )
-        solution.rules[blocks] = _name_rule(rule, here)
-    return solution
+
+    def _decide(self, blocks, moves):
+        """The best rule of a set for each cost weight, and what it leads to."""
+        evidence = self.gatherer.evidence(blocks)
+        n_samples, n_weights = evidence.loss.size, self.weights.size
+        shape = n_samples, n_weights
+        loss = np.broadcast_to(evidence.loss[:, None], shape)
+        outcome = np.broadcast_to(evidence.outcome[:, None], shape)
+        if not moves:
+            stop = np.full(shape, -1)
+            return _Step(moves, loss, outcome, np.zeros(shape), stop, [Rule("stop")] * n_weights)
+        paid, values = np.empty((2, n_samples, len(moves), n_weights))
+        for k, larger in enumerate(moves):
+            ahead = self._steps[larger]
+            new = [self._costs_of[block] for block in larger if block not in blocks]
+            np.add(ahead.paid, sum(new)[:, None], out=paid[:, k])
+            np.multiply(self.weights, paid[:, k], out=values[:, k])
+            values[:, k] += ahead.losses
+        rules = _Rules(evidence, values, self._everyone, is_empty=not blocks)
+        sums = (self._folds @ rules.costs.reshape(n_samples, -1)).reshape(
+            -1, *rules.costs.shape[1:]
+        )
+        # Summed again for each fold: of rules that do the same with all other rows, the first is
+        # taken, not the one that rounding, or the rows held out, would favour.
+        overall = sums.sum(axis=0).argmin(axis=0)
+        chosen = sums[self._other_folds].sum(axis=1).argmin(axis=1)
+        rule = np.empty((2, *shape), dtype=np.int64)
+        rule[0], rule[1] = chosen[self.gatherer.fold_of], overall
+        move, taken = rules.moves(rule)
+        losses, outcomes, spent = loss.copy(), outcome.copy(), np.zeros(shape)
+        for k, larger in enumerate(moves):
+            going, ahead = move == k, self._steps[larger]
+            np.copyto(losses, ahead.losses, where=going)
+            np.copyto(outcomes, ahead.outcomes, where=going)
+            np.copyto(spent, paid[:, k], where=going)
+        named = [rules.name(rule, w) for w, rule in enumerate(overall.tolist())]
+        return _Step(moves, losses, outcomes, spent, taken, named)
 
 
-def _as_arrays(blocks, moves, place):
-    """Indices of the targets of all moves, and the blocks that each buys, concatenated."""
-    in_set = set(blocks)
-    new = [[block for block in larger if block not in in_set] for larger in moves]
-    targets = np.array([place[larger] for larger in moves])
-    starts = np.cumsum([0, *map(len, new)])
-    return targets, starts, np.array([block for some in new for block in some])
+class _Rules:
+    """The rules that a set may have: stop, go with each move, thresholds, local rules.
 
+    Attributes
+    ----------
+    costs : ndarray of shape (n_samples, n_rules, W)
+        What each rule costs each row.
+    """
 
-def _name_rule(number, here):
-    """The rule with a number: stop, then go, then thresholds, then local ones."""
-    n_moves = here.values.shape[1]
-    if number == 0:
-        return Rule("stop")
-    if number <= n_moves:
-        return Rule("go", number - 1)
-    number -= 1 + n_moves
-    if number < here.thresholds.size:
-        best = int(here.values.mean(axis=0).argmin())
-        return Rule("threshold", best, float(here.thresholds[number]))
-    return Rule("local", at=float(here.shares[number - here.thresholds.size]))
+    def __init__(self, evidence, values, everyone, is_empty):
+        n_samples, n_moves, n_weights = values.shape
+        self.n_moves = n_moves
+        # Without values, all samples look the same.
+        self.thresholds = evidence.thresholds if not is_empty else _NONE
+        self.shares = _LOCAL if not is_empty else _NONE
+        flat = values.reshape(n_samples, -1)
+        means = (everyone @ flat).reshape(n_moves, n_weights) / n_samples
+        self.best = means.argmin(axis=0)
+        n_rules = 1 + n_moves + self.thresholds.size + self.shares.size
+        self.costs = np.empty((n_samples, n_rules, n_weights))
+        self.costs[:, 0] = evidence.loss[:, None]
+        self.costs[:, 1 : 1 + n_moves] = values
+        self.stops = evidence.stop[:, None] <= self.thresholds
+        self.local = np.empty((0, n_samples, n_weights), dtype=np.int64)
+        if is_empty:
+            return
+        local = evidence.local_means(flat).reshape(values.shape)
+        best = values[:, self.best, np.arange(n_weights)]
+        loss, first = evidence.loss[:, None], 1 + n_moves + self.thresholds.size
+        costs = self.costs[:, 1 + n_moves : first]
+        costs[:] = best[:, None]
+        np.copyto(costs, loss[:, :, None], where=self.stops[:, :, None])
+        # The cheapest move of each row, for each share of local means.
+        share = self.shares[:, None, None]
+        costs = np.empty((self.shares.size, n_samples, n_weights))
+        self.local = np.zeros(costs.shape, dtype=np.int64)
+        costs[:] = values[:, 0]
+        cheapest = share * local[:, 0] + (1 - share) * means[0]
+        for k in range(1, n_moves):
+            expected = share * local[:, k] + (1 - share) * means[k]
+            less = expected < cheapest
+            np.copyto(cheapest, expected, where=less)
+            np.copyto(costs, values[:, k], where=less)
+            np.copyto(self.local, k, where=less)
+        stops = evidence.stop[:, None] <= cheapest
+        np.copyto(self.local, -1, where=stops)
+        np.copyto(costs, loss, where=stops)
+        self.costs[:, first:] = costs.transpose(1, 0, 2)
+
+    def moves(self, rules):
+        """The moves that rules make with each row and for each cost weight; -1 where they stop.
+
+        Parameters
+        ----------
+        rules : ndarray of int64 of shape (..., n_samples, W)
+
+        Returns
+        -------
+        moves : ndarray of int64 of the same shape
+        """
+        moves = np.minimum(rules, self.n_moves) - 1
+        number = rules - 1 - self.n_moves
+        at = np.nonzero((number >= 0) & (number < self.thresholds.size))
+        moves[at] = np.where(self.stops[at[-2], number[at]], -1, self.best[at[-1]])
+        at = np.nonzero(number >= self.thresholds.size)
+        moves[at] = self.local[number[at] - self.thresholds.size, at[-2], at[-1]]
+        return moves
+
+    def name(self, number, w):
+        """The rule with this number, for one cost weight."""
+        if number == 0:
+            return Rule("stop")
+        if number <= self.n_moves:
+            return Rule("go", number - 1)
+        number -= 1 + self.n_moves
+        if number < self.thresholds.size:
+            return Rule("threshold", int(self.best[w]), float(self.thresholds[number]))
+        return Rule("local", at=float(self.shares[number - self.thresholds.size]))
 
 
 def by_size(sets):

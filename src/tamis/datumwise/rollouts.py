@@ -91,9 +91,8 @@ def _follow(scores, keys, gains, n_classes, digits, costs, left, n_left, places,
         if action < n_classes:
             break
         b = action - n_classes
-        gain = gains[b]
         for k in range(n_actions):
-            scores[k] += gain[k]
+            scores[k] += gains[b, k]
         n_left -= 1
         cost += costs[b]
         if left.size > 0:
@@ -108,15 +107,16 @@ def _follow(scores, keys, gains, n_classes, digits, costs, left, n_left, places,
 
 
 @compiled
-def _add_block(gain, x, present, b, start, columns, for_known, for_value):
-    """What buying block b adds to the scores: the sum over its columns that are not missing."""
-    gain[:] = 0.0
+def _add_block(gains, X, present, i, b, start, columns, for_known, for_value):
+    """What buying block b of row i adds to the scores: the sum over columns not missing."""
+    for k in range(gains.shape[1]):
+        gains[b, k] = 0.0
     for at in range(start[b], start[b + 1]):
         c = columns[at]
-        if present[c]:
-            known, value, of = for_known[c], for_value[c], x[c]
-            for k in range(gain.size):
-                gain[k] += known[k] + of * value[k]
+        if present[i, c]:
+            of = X[i, c]
+            for k in range(gains.shape[1]):
+                gains[b, k] += for_known[c, k] + of * for_value[c, k]
 
 
 class _States(NamedTuple):
@@ -154,21 +154,25 @@ def _returns(states, policy, limits, rewards, returns):
         gains = np.empty((n_blocks, n_actions))
         base, scores = np.empty(n_actions), np.empty(n_actions)
         keys = scores.view(np.int64)
-        places, nowhere = np.empty(n_blocks, np.int64), np.full(n_blocks, n_blocks)
+        places, nowhere = np.empty(n_blocks, np.int64), np.empty(n_blocks, np.int64)
         way, other = np.empty(n_blocks, np.int64), np.empty(n_blocks, np.int64)
         left_here, left = np.empty(budget.size, np.int64), np.empty(budget.size, np.int64)
+        for b in range(n_blocks):
+            nowhere[b] = n_blocks
         for s in range(chunk, n_states, _N_CHUNKS):
             i = rows[s]
-            mask = masks[s]
-            base[:] = bias
-            left_here[:] = budget
+            for k in range(n_actions):
+                base[k] = bias[k]
+            for d in range(budget.size):
+                left_here[d] = budget[d]
             n_left = max_blocks
             for b in range(n_blocks):
-                _add_block(gains[b], X[i], present[i], b, start, columns, for_known, for_value)
+                _add_block(gains, X, present, i, b, start, columns, for_known, for_value)
                 # Nothing is bought twice.
                 gains[b, n_classes + b] = -np.inf
-                if mask[b]:
-                    base += gains[b]
+                if masks[s, b]:
+                    for k in range(n_actions):
+                        base[k] += gains[b, k]
                     n_left -= 1
                     if limited:
                         pay(left_here, digits, b)
@@ -179,32 +183,35 @@ def _returns(states, policy, limits, rewards, returns):
                 forbid_dear(base, n_classes, digits, left_here)
 
             # The policy's own rollout from here.
-            scores[:] = base
-            way[:] = -1
-            left[:] = left_here
+            for k in range(n_actions):
+                scores[k] = base[k]
+            for d in range(budget.size):
+                left[d] = left_here[d]
+            for b in range(n_blocks):
+                way[b] = -1
+                places[b] = n_blocks
             label, own_cost = _follow(
                 scores, keys, gains, n_classes, digits, costs, left, n_left, nowhere, way
             )
             own_wrong = 0.0 if label == codes[i] else losses[codes[i]]
-            places[:] = n_blocks
             for t in range(n_blocks):
                 if way[t] < 0:
                     break
                 places[way[t]] = t
 
             for b in range(n_blocks):
-                if mask[b]:
+                if masks[s, b]:
                     returns[s, b] = -cost_weight * (costs[b] + own_cost) - own_wrong
                     continue
                 dear = limited and is_dear(digits, b, left_here)
                 if dear or not available[i, b] or n_left <= 0:
                     returns[s, b] = np.nan
                     continue
-                gain = gains[b]
                 for k in range(n_actions):
-                    scores[k] = base[k] + gain[k]
+                    scores[k] = base[k] + gains[b, k]
                 if limited:
-                    left[:] = left_here
+                    for d in range(budget.size):
+                        left[d] = left_here[d]
                     pay(left, digits, b)
                     forbid_dear(scores, n_classes, digits, left)
                 other[0] = b

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis._compile import compiled, prange, twins
-from tamis.datumwise.budgets import forbid_dear, pay
+from tamis.datumwise.budgets import are_dear, charge, forbid_dear, pay
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
 
 __all__ = [
@@ -145,6 +145,14 @@ def _buy(now, gain, rows, i, scores, blocks, b, n_actions):
         now[k] += gain[k]
 
 
+@compiled
+def _write(trace, i, length, scores, n_classes):
+    """Write the class scores after so many purchases, unless the trace is empty."""
+    if trace.shape[1] > 0:
+        for k in range(n_classes):
+            trace[i, length, k] = scores[k]
+
+
 @twins
 def run_batch(rows, policy, limits, chain, taken):
     """Run a policy on raw rows; write what it decides.
@@ -167,7 +175,7 @@ def run_batch(rows, policy, limits, chain, taken):
     n_samples, n_blocks = X.shape[0], blocks.size
     n_actions = bias.size
     n_classes = n_actions - n_blocks
-    tracing, limited = trace.shape[1] > 0, budget.size > 0
+    limited = budget.size > 0
     for chunk in prange(_N_CHUNKS):
         scores, gain = np.empty(n_actions), np.empty(n_actions)
         keys = scores.view(np.int64)
@@ -183,9 +191,9 @@ def run_batch(rows, policy, limits, chain, taken):
                     for c in range(columns.size):
                         plain = plain and X[i, where[c]] == X[i, where[c]]
             if plain:
-                scores[:n_classes] = bias[:n_classes]
-                if tracing:
-                    trace[i, 0] = scores[:n_classes]
+                for k in range(n_classes):
+                    scores[k] = bias[k]
+                _write(trace, i, 0, scores, n_classes)
                 for t in range(chain.order.size):
                     best = scores[0]
                     for k in range(1, n_classes):
@@ -196,11 +204,12 @@ def run_batch(rows, policy, limits, chain, taken):
                     _buy(scores, gain, rows, i, policy, limits, b, n_classes)
                     order[i, length] = blocks[b]
                     length += 1
-                    if tracing:
-                        trace[i, length] = scores[:n_classes]
-                decisions[i] = scores[:n_classes]
+                    _write(trace, i, length, scores, n_classes)
+                for k in range(n_classes):
+                    decisions[i, k] = scores[k]
                 continue
-            scores[:] = bias
+            for k in range(n_actions):
+                scores[k] = bias[k]
             for b in range(n_blocks):
                 if status[i, blocks[b]] == KNOWN:
                     _buy(scores, gain, rows, i, policy, limits, b, n_actions)
@@ -209,10 +218,10 @@ def run_batch(rows, policy, limits, chain, taken):
                 if now in (KNOWN, MISSING):
                     scores[n_classes + b] = -np.inf
             if limited:
-                left[:] = budget
+                for d in range(budget.size):
+                    left[d] = budget[d]
                 forbid_dear(scores, n_classes, digits, left)
-            if tracing:
-                trace[i, 0] = scores[:n_classes]
+            _write(trace, i, 0, scores, n_classes)
             while True:
                 size = n_actions if length < max_blocks else n_classes
                 action = first_largest(scores, keys, size)
@@ -229,40 +238,32 @@ def run_batch(rows, policy, limits, chain, taken):
                     forbid_dear(scores, n_classes, digits, left)
                 order[i, length] = blocks[b]
                 length += 1
-                if tracing:
-                    trace[i, length] = scores[:n_classes]
-            decisions[i] = scores[:n_classes]
+                _write(trace, i, length, scores, n_classes)
+            for k in range(n_classes):
+                decisions[i, k] = scores[k]
 
 
-@compiled
 def chain_of_blocks(bias, for_known, start, columns, digits, budget, max_blocks):
     """The order in which a fixed-order policy buys if it never stops, and the scores.
 
     Computed with exactly the additions of `run_batch`, for a sample with all blocks available.
     """
     n_blocks = start.size - 1
-    n_classes = bias.size - n_blocks
-    scores, gain = bias.copy(), np.empty(bias.size)
-    keys = scores[n_classes:].copy()
-    order, at = np.empty(n_blocks, np.int64), np.empty(n_blocks)
-    length, left, limited = 0, budget.copy(), budget.size > 0
-    if limited:
-        forbid_dear(scores, n_classes, digits, left)
-    while length < min(max_blocks, n_blocks):
-        keys[:] = scores[n_classes:]
+    scores = bias.copy()
+    keys = scores[bias.size - n_blocks :]  # a view
+    order, at, left = [], [], budget.copy()
+    keys[are_dear(digits, left)] = -np.inf
+    while len(order) < min(max_blocks, n_blocks):
         b = int(keys.argmax())
         if keys[b] == -np.inf:
             break
-        order[length], at[length] = b, keys[b]
-        length += 1
-        gain[:] = 0.0
-        for c in range(start[b], start[b + 1]):
-            for k in range(bias.size):
-                gain[k] += for_known[columns[c], k]
-        for k in range(bias.size):
-            scores[k] += gain[k]
-        scores[n_classes + b] = -np.inf
-        if limited:
-            pay(left, digits, b)
-            forbid_dear(scores, n_classes, digits, left)
-    return order[:length], at[:length]
+        order.append(b)
+        at.append(keys[b])
+        gain = np.zeros(bias.size)
+        for c in columns[start[b] : start[b + 1]]:
+            gain += for_known[c]
+        scores += gain
+        keys[b] = -np.inf
+        charge(left, digits[:, b])
+        keys[are_dear(digits, left)] = -np.inf
+    return np.array(order, dtype=np.int64), np.array(at, dtype=np.float64)
