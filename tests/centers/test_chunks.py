@@ -9,6 +9,7 @@ from tamis import PrimalDualClassifier, SparseCenterClassifier
 from tamis._passes import merge_in_tree
 from tamis.centers.median_search import MedianSearch, plan_search, survey
 from tamis.centers.medians import class_medians
+from tests.quick_cases import few_quick
 
 
 def make_rows(seed, kind):
@@ -37,9 +38,12 @@ def split(X, codes, weights, seed):
 
 
 @pytest.mark.filterwarnings("ignore:.*features were requested")
-@pytest.mark.parametrize("kind", ["normal", "float32", "ties", "zeros"])
-@pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize("seed", range(6))
+@few_quick(
+    "kind, is_sparse, seed",
+    ["normal", "float32", "ties", "zeros"],
+    [False, True],
+    range(6),
+)
 def test_medians_are_bit_equal(kind, is_sparse, seed):
     X, codes, weights = make_rows(seed, kind)
     X = sparse.csr_array(X) if is_sparse else X
@@ -93,7 +97,13 @@ def test_a_label_that_only_a_later_pass_sees_is_an_error(model):
 
 @pytest.mark.filterwarnings("ignore:.*features were requested")
 @pytest.mark.parametrize("empty", [np.zeros((0, 9)), sparse.csr_array((0, 2)), []])
-@pytest.mark.parametrize("model", [SparseCenterClassifier(2), PrimalDualClassifier(head="lda")])
+@pytest.mark.parametrize(
+    "model",
+    [
+        SparseCenterClassifier(2),
+        pytest.param(PrimalDualClassifier(head="lda"), marks=pytest.mark.slow),
+    ],
+)
 def test_chunks_without_rows_are_skipped(model, empty):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 2)), np.arange(20) % 2

@@ -9,6 +9,7 @@ from tamis.centers import medians, segments, sparse_medians, usual_counts
 from tamis.centers._median_kernels import medians_of_segments
 from tamis.centers.medians import class_medians
 from tests.oracles.sparse_centers import class_weights, feature_cost, weighted_median
+from tests.quick_cases import few_quick
 
 FORMS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 
@@ -75,9 +76,12 @@ def test_medians_dispersions_and_gains_follow_the_paper(monkeypatch, long_column
     assert_same_bits(result, class_medians(form(X), y, y.max() + 1, weight))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("values", ["reals", "rounded", "counts", "extreme"])
-@pytest.mark.parametrize("weights", [None, "reals", "whole", "heavy"])
+@few_quick(
+    "form, values, weights",
+    FORMS,
+    ["extreme", "rounded", "counts", "reals"],
+    ["reals", "heavy", None, "whole"],
+)
 def test_numpy_and_compiled_code_give_the_same_bits(monkeypatch, form, values, weights):
     rng = np.random.default_rng(0)
     n_rows = 333  # with three classes, columns are sorted; with two, they are partitioned
@@ -168,9 +172,7 @@ def test_integers_decide_a_tie_that_floats_cannot_see(monkeypatch):
     assert_equals_oracle(result, column[:, None], y)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("heavy", [10**13, 2**53, 10**18, 10**30])
-@pytest.mark.parametrize("seed", range(8))
+@few_quick("form, heavy, seed", FORMS, [10**13, 2**53, 10**18, 10**30], range(8))
 def test_whole_weights_of_any_ratio_are_decided_exactly(form, heavy, seed):
     rng = np.random.default_rng(seed)
     y = np.arange(14) % 2
@@ -186,8 +188,7 @@ def test_whole_weights_of_any_ratio_are_decided_exactly(form, heavy, seed):
             assert result.median[c, j] == weighted_median(list(X[rows, j]), mine)
 
 
-@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array])
-@pytest.mark.parametrize("seed", range(8))
+@few_quick("form, seed", [sparse.csr_array, sparse.csc_array], range(8))
 def test_light_zeros_of_sparse_columns_count_next_to_heavy_rows(form, seed):
     rng = np.random.default_rng(seed)
     y = np.arange(14) % 2
@@ -225,6 +226,7 @@ def test_nearly_all_text_gains_are_exactly_zero():
     assert_allclose(dense.dispersion, result.dispersion)
 
 
+@pytest.mark.slow  # compiles the threaded twins
 def test_threads_give_the_same_bits(monkeypatch):
     rng = np.random.default_rng(0)
     use(monkeypatch, "compiled")

@@ -200,6 +200,7 @@ def test_numpy_and_compiled_code_give_the_same_bits(form, n_classes, metric, mon
     assert_array_equal(results[0][1], results[1][1])
 
 
+@pytest.mark.slow  # compiles the threaded twins
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_threads_give_the_same_bits(form, n_classes, monkeypatch):

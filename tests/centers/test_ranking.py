@@ -82,18 +82,24 @@ def test_scaling_inside_equals_scaling_before(metric, scaling):
 
 def test_the_first_fit_on_a_small_table_compiles_nothing(tmp_path):
     code = """
+import numpy as np
 from numba.core import event
 from sklearn.datasets import load_breast_cancer
-from tamis import SparseCenterClassifier
+from tamis import SparseCenterClassifier, rank_features_by_class
 X, y = load_breast_cancer(return_X_y=True)
 with event.install_recorder("numba:compile") as recorder:
-    SparseCenterClassifier().fit(X, y)
+    for metric in ("l2", "l1"):
+        model = SparseCenterClassifier(metric=metric).fit(X, y)
+        model.predict_proba(X)
+        model.path_score(X, y, None)
+    rank_features_by_class(X, y)
     print("compiled:", len(recorder.buffer))
-    SparseCenterClassifier(metric="l1").fit(X, y)
-    print("compiled for medians:", len(recorder.buffer) > 0)
+    SparseCenterClassifier().fit(np.tile(X, (10, 1)), np.tile(y, 10))
+    print("compiled for a larger table:", len(recorder.buffer) > 0)
 """
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split("\n")[:2] == ["compiled: 0", "compiled for medians: True"]
+    expected = ["compiled: 0", "compiled for a larger table: True"]
+    assert done.stdout.splitlines() == expected

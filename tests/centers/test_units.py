@@ -8,6 +8,7 @@ from scipy import sparse
 from tamis import SparseCenterClassifier, SparseCenterClassifierCV
 from tamis.models import save_model
 from tamis.models.saving import read_model
+from tests.quick_cases import few_quick
 
 FORMS = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 SIZES = [2.0**-1000, 2.0**-530, 2.0**-400, 2.0**400, 2.0**530, 2.0**1000]
@@ -41,9 +42,7 @@ def assert_same_answers(fitted, plain, X, size, form):
     assert_array_equal(fitted.common_center_, plain.common_center_ * size)
 
 
-@pytest.mark.parametrize("parameters", UNITLESS, ids=str)
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("form", FORMS)
+@few_quick("parameters, size, form", UNITLESS, SIZES, FORMS)
 def test_units_change_no_bit_of_a_model_without_units(parameters, size, form):
     X, y = make_data()
     plain = SparseCenterClassifier(3, **parameters).fit(form(X), y)
@@ -56,14 +55,12 @@ def test_units_change_no_bit_of_a_model_without_units(parameters, size, form):
     assert_array_equal(fitted.scale_, np.where(varies, plain.scale_ * size, 1.0))
 
 
-@pytest.mark.parametrize("metric", ["l2", "l1"])
-@pytest.mark.parametrize(("scaling", "power"), [("variance", -1), (None, 1)])
-@pytest.mark.parametrize("size", [2.0**-400, 2.0**400])
-@pytest.mark.parametrize("form", FORMS)
-def test_units_of_the_scaled_data_go_into_the_fitted_attributes(
-    metric, scaling, power, size, form
-):
+@few_quick(
+    "metric, scaling, size, form", ["l2", "l1"], ["variance", None], [2.0**-400, 2.0**400], FORMS
+)
+def test_units_of_the_scaled_data_go_into_the_fitted_attributes(metric, scaling, size, form):
     X, y = make_data()
+    power = -1 if scaling == "variance" else 1
     plain = SparseCenterClassifier(3, metric=metric, scaling=scaling).fit(form(X), y)
     fitted = SparseCenterClassifier(3, metric=metric, scaling=scaling).fit(form(X * size), y)
     assert_same_answers(fitted, plain, X, size, form)
@@ -76,8 +73,11 @@ def test_units_of_the_scaled_data_go_into_the_fitted_attributes(
     assert_array_equal(fitted.scale_, np.where(varies, expected, 1.0))
 
 
-@pytest.mark.parametrize("scaling", ["spread", "std", "variance", None])
-@pytest.mark.parametrize("unit", [1e-120, 1e-130, 1e-140, 1e120, 1e130, 1e140])
+@few_quick(
+    "scaling, unit",
+    ["spread", "std", "variance", None],
+    [1e-120, 1e-130, 1e-140, 1e120, 1e130, 1e140],
+)
 def test_decimal_units_select_the_same_features_and_give_the_same_labels(scaling, unit):
     X, y = make_data()
     plain = SparseCenterClassifier(3, scaling=scaling).fit(X, y)
@@ -86,8 +86,11 @@ def test_decimal_units_select_the_same_features_and_give_the_same_labels(scaling
     assert_allclose(fitted.predict_proba(X * unit), plain.predict_proba(X), rtol=1e-6)
 
 
-@pytest.mark.parametrize("unit", [1e-150, 1e-155, 1e-160, 1e-161, 1e-200, 1e160, 1e300])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@few_quick(
+    "unit, form",
+    [1e-150, 1e-155, 1e-160, 1e-161, 1e-200, 1e160, 1e300],
+    [np.asarray, sparse.csr_array],
+)
 def test_squares_need_not_be_representable_with_the_default_scaling(unit, form):
     X, y = make_data()
     plain = SparseCenterClassifier(3).fit(form(X), y)
@@ -141,8 +144,7 @@ def test_a_column_that_is_nothing_next_to_the_others_is_not_selected_without_sca
     assert np.isfinite(fitted.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("rows", [1, 7, 45])
+@few_quick("size, rows", SIZES, [7, 45, 1])
 def test_chunks_of_any_units_equal_all_data(size, rows):
     X, y = make_data()
     X[:12, 0] = 0.0  # nothing is known of its units in the first chunk
@@ -159,8 +161,7 @@ def test_chunks_of_any_units_equal_all_data(size, rows):
     assert_allclose(online.predict_proba(X * units), proba, rtol=1e-6)
 
 
-@pytest.mark.parametrize("parameters", [*UNITLESS, {"scaling": "variance"}], ids=str)
-@pytest.mark.parametrize("size", [2.0**-400, 2.0**400])
+@few_quick("parameters, size", [*UNITLESS, {"scaling": "variance"}], [2.0**-400, 2.0**400])
 def test_cross_validation_chooses_the_same_whatever_the_units(parameters, size):
     X, y = make_data()
     one = SparseCenterClassifierCV(cv=3, **parameters)
@@ -172,9 +173,12 @@ def test_cross_validation_chooses_the_same_whatever_the_units(parameters, size):
     assert_array_equal(fitted.predict_proba(X * size), proba)
 
 
-@pytest.mark.parametrize("metric", ["l2", "l1"])
-@pytest.mark.parametrize("scaling", ["spread", "std", "variance", None])
-@pytest.mark.parametrize("size", [2.0**-100, 2.0**110])
+@few_quick(
+    "metric, scaling, size",
+    ["l2", "l1"],
+    ["spread", "std", "variance", None],
+    [2.0**-100, 2.0**110],
+)
 def test_single_precision_reaches_the_ends_of_its_range(metric, scaling, size):
     X, y = make_data()
     X = X.astype(np.float32)
@@ -217,9 +221,12 @@ def test_new_values_whose_squared_distances_overflow_are_refused(n_classes, form
             ask(form(X))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array])
-@pytest.mark.parametrize("huge", [1e9, 1e20, 1e308, -1e9, -1e20, -1e308])
+@few_quick(
+    "n_classes, form, huge",
+    [2, 3],
+    [np.asarray, sparse.csr_array, sparse.csc_array],
+    [1e9, 1e20, 1e308, -1e9, -1e20, -1e308],
+)
 def test_a_huge_value_counts_like_any_value_beyond_the_medians(n_classes, form, huge):
     X, y = make_data(n_classes)
     fitted = SparseCenterClassifier(4, metric="l1").fit(X, y)

@@ -19,6 +19,7 @@ from tamis.landmarks.evaluation import FoldData, evaluate_branch, list_branches
 from tamis.landmarks.linear import Regression
 from tamis.landmarks.space import check_space, draw_configurations
 from tests.landmarks.nasty import DATA
+from tests.quick_cases import few_quick
 
 X, Y = load_iris(return_X_y=True)
 EVERY_KIND = [
@@ -265,10 +266,13 @@ def test_wrong_calls_are_errors():
         LandmarkTransformer(per_class=True).fit(X)
 
 
-@pytest.mark.parametrize("scaling", [None, "standard", "minmax", "quantile", "yeo-johnson"])
-@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
-@pytest.mark.parametrize("classifier", ["nb", "knn", "ridge", "lda"])
-@pytest.mark.parametrize("factor", [1e-300, 1e100, 1e149])
+@few_quick(
+    "classifier, kernel, scaling, factor",
+    ["nb", "knn", "ridge", "lda"],
+    ["linear", "gaussian"],
+    [None, "standard", "minmax", "quantile", "yeo-johnson"],
+    [1e-300, 1e100, 1e149],
+)
 def test_new_rows_may_be_anywhere(classifier, kernel, scaling, factor):
     model = LandmarkClassifier(
         "random", 9, classifier=classifier, kernel=kernel, scaling=scaling, random_state=0

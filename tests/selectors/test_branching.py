@@ -7,6 +7,7 @@ from scipy.special import rel_entr
 
 from tamis.selectors import branching
 from tamis.selectors.branching import best_support
+from tests.quick_cases import few_quick
 
 
 def gain(f, support):
@@ -16,9 +17,7 @@ def gain(f, support):
     return rel_entr(inside, inside.sum(axis=0) * share).sum()
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("k", [2, 4, 7])
-@pytest.mark.parametrize("seed", range(5))
+@few_quick("n_classes, k, seed", [2, 3, 5], [4, 7, 2], range(5))
 def test_noise_is_searched_to_the_optimum(n_classes, k, seed):
     f = 1.0 + np.random.default_rng(seed).poisson(8.0, size=(n_classes, 10))
     best = max(gain(f, support) for support in combinations(range(10), k))

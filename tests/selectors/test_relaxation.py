@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.special import entr, rel_entr
 
 from tamis.selectors.relaxation import relax
+from tests.quick_cases import few_quick
 
 
 def relaxed_gain(f, z):
@@ -17,9 +18,7 @@ def purity(f):
     return rel_entr(f, 1.0).sum(axis=0) - rel_entr(f.sum(axis=0), 1.0)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 7, 50])
-@pytest.mark.parametrize("k", [1, 4, 30, 199])
-@pytest.mark.parametrize("spread", [0, 3])
+@few_quick("n_classes, k, spread", [2, 3, 7, 50], [1, 4, 30, 199], [0, 3])
 def test_bound_is_reached_by_a_relaxed_support(n_classes, k, spread):
     rng = np.random.default_rng(0)
     f = rng.poisson(rng.exponential(size=(n_classes, 200)) ** spread * 5).astype(float)

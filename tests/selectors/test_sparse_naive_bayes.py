@@ -134,9 +134,10 @@ def test_the_dual_alone_brackets_the_optimum(problem):
     assert found.gap_ >= 0
 
 
-def test_the_dual_alone_is_optimal_on_most_problems_and_branching_on_all():
+@pytest.mark.parametrize("n_problems", [12, pytest.param(60, marks=pytest.mark.slow)])
+def test_the_dual_alone_is_optimal_on_most_problems_and_branching_on_all(n_problems):
     dual_optimal, dual_certain, branching_optimal, branching_certain = [], [], [], []
-    for seed in range(60):
+    for seed in range(n_problems):
         X, y = make_counts(seed, n=30, m=7, n_classes=2 + seed % 3)
         k = 2 + seed % 4
         best = best_log_likelihood(X, y, k, "multinomial")

@@ -170,6 +170,8 @@ def path_decisions(
         Those within rounding of the largest are equal to it.
     """
     decisions = np.empty((X.shape[0], len(ks), terms.log_prior.size))
+    if decisions.size == 0:
+        return decisions
     _run(X, terms, _levels(terms, ks), np.empty((0, 0), dtype=np.int32), decisions)
     require_finite_decisions(decisions[..., np.isfinite(terms.log_prior)], X)
     return decisions
@@ -190,6 +192,8 @@ def path_labels(X: Matrix, terms: PathTerms, ks: Sequence[int] | NDArray) -> NDA
     -------
     labels : ndarray of int of shape (n_samples, len(ks))
     """
+    if X.shape[0] == 0 or len(ks) == 0:
+        return np.empty((X.shape[0], len(ks)), dtype=np.int8)
     levels = _levels(terms, ks)
     if terms.log_prior.size == 2 and np.isfinite(terms.log_prior).all():
         labels = np.empty((X.shape[0], len(ks)), dtype=np.int8)
@@ -254,8 +258,6 @@ def _run(X, terms, levels, labels, decisions):
 
 
 def _run_small(X, terms, levels, labels, decisions):
-    if not X.shape[0]:
-        return
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if is_sparse(X):
             zeros = _zero_terms(terms, levels.stops, X.shape[1])
