@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tamis.cli import main
-from tamis.cli.layout import entry, paragraph, shorten, span
+from tamis.cli.layout import counted, entry, paragraph, shorten, span
 from tamis.cli.printing import Styled, print_lines
 from tests.cli.conftest import unwrapped, write_csv
 from tests.cli.processes import call_here
@@ -174,8 +174,8 @@ def test_the_numbers_are_those_of_the_metrics(printed):
     low, high = honest["interval_95"]
     assert f"{honest['score']:.3f} 95 % interval {low:.3f} to {high:.3f}" in said
     assert f"at most {max(honest['behind_best_95'], 0):.3f} worse" in said
-    small, best = (metrics["methods"]["centers"][which] for which in ("good_enough", "best"))
-    row = f"{small['features_overall']:,.0f} {small['score']:.3f} ± {small['standard_error']:.3f}"
+    small, best = model["selection_score"], metrics["methods"]["centers"]["best"]
+    row = f"{model['features_overall']:,.0f} {small['score']:.3f} ± {small['standard_error']:.3f}"
     row += f" {best['features_overall']:,.0f} {best['score']:.3f}"
     assert f"* sparse centers, means {row}" in said
 
@@ -302,3 +302,24 @@ def test_names_are_shortened_in_the_middle_by_their_width():
     assert span(shorten("血清クレアチニン濃度", 9)) <= 9
     assert span("e\u0301") == 1 and span("血") == 2
     assert entry("a label that is much too long", "text")[0] == "  a label t…too long  text"
+
+
+def test_a_number_after_a_label_is_not_part_of_it():
+    assert counted("benign", "357") == "benign 357"
+    assert counted("cultivar 0", "59") == "cultivar 0: 59"
+
+
+def test_the_star_is_at_the_recommended_size_whatever_the_method_has_beside_it(run):
+    from tamis.cli.show_comparison import show_comparison
+
+    metrics = json.loads((run[0] / "a 'run'" / "metrics.json").read_text())
+    other = metrics["methods"]["centers"]["path"][-1]
+    metrics["methods"]["centers"]["good_enough"] = other
+    (row,) = [line for line in show_comparison(metrics) if line.startswith("*")]
+    model = metrics["model"]
+    assert row.split()[4:6] == [
+        f"{model['features']}",
+        f"{model['selection_score']['score']:.3f}",
+    ]
+    metrics["model"]["recommended"] = False  # picked: the table says what else there is
+    assert not any(line.startswith("*") for line in show_comparison(metrics))

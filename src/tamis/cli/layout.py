@@ -11,6 +11,7 @@ from tamis.cli.printing import Styled, printable
 __all__ = [
     "WIDTH",
     "count",
+    "counted",
     "entry",
     "listed_names",
     "pad",
@@ -23,8 +24,8 @@ __all__ = [
 
 #: Columns of a line.
 WIDTH = 80
-# Columns of what stands before the text of an entry.
-_LABEL = 20
+# Columns of what stands before the text of an entry, and of a class in a list of classes.
+_LABEL, _LONGEST_LABEL = 20, 24
 
 
 def span(text):
@@ -105,6 +106,12 @@ def entry(label, text, style=None):
     """Lines of one fact: a label of 20 columns, and a text that is wrapped beside it."""
     label = shorten(label, _LABEL - 2)
     return paragraph(text, f"  {pad(label, _LABEL)}", " " * (_LABEL + 2), style)
+
+
+def counted(label, number):
+    """A label with a number that cannot be read as part of it."""
+    label = shorten(label, _LONGEST_LABEL)
+    return f"{label}: {number}" if label[-1:].isdigit() else f"{label} {number}"
 
 
 def show_table(header, rows):

@@ -1,6 +1,6 @@
 """The printed answer: the data, the recommendation, its features, and the comparison."""
 
-from tamis.cli.layout import listed_names, paragraph, plural, shorten
+from tamis.cli.layout import counted, listed_names, paragraph, plural
 from tamis.cli.show_answer import show_answer
 from tamis.cli.show_comparison import show_comparison
 from tamis.cli.show_features import show_features
@@ -46,7 +46,7 @@ def _show_data(metrics):
     told += ", weighted rows" if data["has_weights"] else ""
     if "calibration" in metrics:
         told += f" ({metrics['calibration']['rows']['calibration']:,} more rows set aside)"
-    classes = [f"{shorten(label, 24)} {n:,}" for label, n in data["classes"].items()]
+    classes = [counted(label, f"{n:,}") for label, n in data["classes"].items()]
     many = f"{len(classes)} classes: " if len(classes) > _MOST_CLASSES else ""
     classes = many + listed_names(classes, _MOST_CLASSES)
     classes += "" if streaming is None else " in the sample"

@@ -1,6 +1,6 @@
 """The recommended model: what it is, how good it is, and what speaks against it."""
 
-from tamis.cli.layout import count, entry, paragraph, plural, shorten
+from tamis.cli.layout import count, counted, entry, paragraph, plural
 from tamis.cli.show_clinical import show_clinical, show_costs
 from tamis.comparison.decisions import only_class, what_is_best
 from tamis.comparison.promise_words import tell_promises
@@ -175,11 +175,11 @@ def _show_classes(metrics):
         told += "left alone in " if positive is not None else "in "
         yield from entry(_class(first), f"{told}{_of_100(found[other])}{hint}")
     elif len(found) <= _MOST_CLASSES:
-        shares = [f"{shorten(label, 24)} {100 * share:.1f}" for label, share in found.items()]
+        shares = [counted(_class(c), f"{100 * share:.1f}") for c, share in found.items()]
         yield from entry("found of 100", f"{', '.join(shares)}{hint}")
     else:
         least = sorted(found, key=found.get)[:_LEAST_FOUND]
-        shares = ", ".join(f"{shorten(label, 24)} {100 * found[label]:.1f}" for label in least)
+        shares = ", ".join(counted(_class(c), f"{100 * found[c]:.1f}") for c in least)
         others = len(found) - len(least)
         rest = 100 * min(share for label, share in found.items() if label not in least)
         yield from entry(
@@ -269,4 +269,4 @@ def _show_checks(metrics, is_saved):
         told = f"note: {check['sentence']}"
         yield from entry(label, told if is_saved else f"{told} {check['advice']}")
     if notes and is_saved:
-        yield from entry("", "(what to do about it: see the report)", "dim")
+        yield from entry("", "(what to do: the report, or checks in metrics.json)", "dim")

@@ -40,8 +40,10 @@ def show_comparison(metrics):
 
 
 def _show_row(name, method, metrics):
-    best, small = method["best"], method["good_enough"]
-    is_chosen = name == metrics["model"]["method"]
+    best, small, model = method["best"], method["good_enough"], metrics["model"]
+    is_chosen = model["recommended"] and name == model["method"]
+    if is_chosen:  # it is good enough beside all methods, not only beside its own best size
+        small = next(point for point in method["path"] if point["level"] == model["level"])
     title = shorten(name_method(name, method), _NAME - 2)
     line = f"{'*' if is_chosen else ' '} {pad(title, _NAME - 2)}"
     scored = f"{small['score']:.3f} ± {small['standard_error']:.3f}"
