@@ -95,8 +95,8 @@ def decide(head: dict, Z: NDArray) -> NDArray[np.float64]:
             np.require(head[name], requirements=["C", "W"])
             for name in ("map", "codes", "class_weight")
         )
-        neighbors = nearest_rows(Z, rows, k, [head["metric"]])[head["metric"]]
-        return vote_shares(*neighbors, codes, weight, k, by_distance)
+        indices, distances = nearest_rows(Z, rows, k, [head["metric"]])[head["metric"]]
+        return vote_shares(indices, distances, codes, weight, k, by_distance)
     return settle(linear_decisions(head, Z))
 
 

@@ -90,11 +90,12 @@ def score_decisions(
     finite = np.isfinite(full)
     lowest = np.where(finite, full, np.inf).min(axis=1, keepdims=True)
     full = np.where(finite, full, lowest - 1e3)
-    scorer = scoring
     if isinstance(scoring, str):
         from sklearn.metrics import get_scorer
 
         scorer = get_scorer(scoring)
+    else:
+        scorer = scoring
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     try:
         return scorer(_GivenDecisions(full, classes), X, y, **weights)

@@ -132,7 +132,8 @@ class _Descent:
         self.root = np.sqrt(self.stiff)
         self.of_W = max(problem.rough_squared_norm, 1e-300) / self.curvature
         self.of_mu = problem.class_sizes / self.curvature
-        shape = k, m, n = problem.n_classes, *self.columns.shape
+        m, n = self.columns.shape
+        shape = k, m, n = problem.n_classes, m, n
         self.current, self.previous, self.best, self.ahead, self.new = (
             _Point(*shape) for _ in range(5)
         )
