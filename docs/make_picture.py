@@ -21,14 +21,17 @@ ROOT = Path(__file__).parents[1]
 PICTURES = Path(__file__).parent / "pictures"
 RUN = ROOT / "build" / "outputs" / "run"
 DATA = ROOT / "docs" / "data" / "visits.csv"
+NAMES = ("curve", "report", "card")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Make the pictures that are named, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pictures", nargs="*", choices=["curve", "report", "card"], metavar="NAME")
-    wanted = parser.parse_args(arguments).pictures or ["curve", "report", "card"]
+    parser.add_argument("pictures", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}")
+    wanted = parser.parse_args(arguments).pictures or NAMES
+    if not set(wanted) <= set(NAMES):
+        parser.error(f"pictures are {', '.join(NAMES)}; got {', '.join(wanted)}.")
     PICTURES.mkdir(exist_ok=True)
     if {"report", "card"} & set(wanted) and not (RUN / "model.json").exists():
         tamis("fit", str(DATA), "--target", "outcome", "-o", str(RUN))
