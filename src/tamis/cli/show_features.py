@@ -160,13 +160,15 @@ def _show_guarantees(records, guarantees, is_balanced):
     if "panels" in panels:
         told = _tell_sets(panels) if panels["is_exhaustive"] else _tell_swaps(panels, records)
         yield from paragraph(told)
-    for record in records:
-        if record["interchangeable"]:
-            yield from paragraph(
-                f"{record['feature']} is interchangeable with {record['interchangeable']}: "
-                f"replacing it loses at most {max(record['loss_if_replaced'], 0):.3f} of "
-                f"{'balanced accuracy' if is_balanced else 'accuracy'} (95 % limit)"
-            )
+    pairs = [record for record in records if record["interchangeable"]]
+    if pairs:
+        loss = max(0.0, *(record["loss_if_replaced"] for record in pairs))
+        named = [f"{r['feature']} and {r['interchangeable']}" for r in pairs[:_MOST_SWAPS]]
+        yield from paragraph(
+            f"Interchangeable, losing at most {loss:.3f} of "
+            f"{'balanced accuracy' if is_balanced else 'accuracy'} (95 % limit): "
+            f"{', '.join(named)}{', ...' if len(pairs) > len(named) else ''}"
+        )
 
 
 def _tell_swaps(panels, records):
