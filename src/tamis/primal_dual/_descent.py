@@ -132,10 +132,9 @@ class _Descent:
         self.root = np.sqrt(self.stiff)
         self.of_W = max(problem.rough_squared_norm, 1e-300) / self.curvature
         self.of_mu = problem.class_sizes / self.curvature
-        m, n = self.columns.shape
-        shape = k, m, n = problem.n_classes, m, n
+        k, (m, n) = problem.n_classes, self.columns.shape
         self.current, self.previous, self.best, self.ahead, self.new = (
-            _Point(*shape) for _ in range(5)
+            _Point(k, m, n) for _ in range(5)
         )
         self.current.W[:], self.current.mu[:] = start.W.T, start.mu.T
         self.current.R[:] = problem.residual(start.mu, start.XW).T
