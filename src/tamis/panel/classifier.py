@@ -331,7 +331,9 @@ def make_classifier(estimator: FittedPanel, k: int) -> PanelClassifier:
     """A classifier of k features with the parameters and feature names of another estimator."""
     known = vars(estimator)
     classifier = PanelClassifier(k, **{name: known[name] for name in _PARAMETERS})
-    vars(classifier).update({name: known[name] for name in _DESCRIPTIONS if name in known})
+    for name in _DESCRIPTIONS:
+        if name in known:
+            setattr(classifier, name, known[name])
     return classifier
 
 
