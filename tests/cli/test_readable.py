@@ -71,7 +71,7 @@ def test_every_dead_end_offers_a_model_with_which_the_command_works(
         assert repeat == ["tamis", *(target if w is dark else w for w in words)]
         code, out, err = tamis(*pick[1:], "--no-report")
         assert code == 0, err
-        assert re.search(r"^Picked: panel, forward selection, \d features?, (log|lin)", out, re.M)
+        assert re.search(r"^PICKED: \d features? \(panel.*, (logistic|linear)", out, re.M)
         code, _, err = tamis(*repeat[1:])
         assert code == 0, err
     again = [str(dark), "--method", "panel-kernel", "--n-features", "2", "--no-report"]
@@ -90,7 +90,7 @@ def test_only_models_that_can_be_read_are_fitted_if_asked_for(ring, refuses, tam
     code, out, err = tamis(*words, "-o", tmp_path / "run")
     assert code == 0, err
     assert "exported to SQL (--readable): panel-kernel" in err
-    assert "Recommended: panel, forward selection" in out and "kernel" not in out
+    assert re.search(r"^RECOMMENDED: \d features? \(panel", out, re.M) and "kernel" not in out
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert metrics["model"]["is_readable"] and metrics["readable"]["best"]["is_recommended"]
     refuses("pick", tmp_path / "run", "--method", "panel-kernel", "--n-features", "2",
@@ -103,7 +103,7 @@ def test_what_to_pick_can_be_narrowed(dark, refuses, tamis, tmp_path):
     pick = ["pick", dark, "--readable", "--no-report"]
     code, out, err = tamis(*pick, "--n-features", "1", "-o", tmp_path / "one")
     assert code == 0, err
-    assert "Picked: panel, forward selection, 1 feature, " in out
+    assert "PICKED: 1 feature (panel" in out
     refuses(*pick, "--method", "panel-kernel", "-o", tmp_path / "no", match="can be read")
     refuses("pick", dark, "-o", tmp_path / "no", match="--without or --readable")
 

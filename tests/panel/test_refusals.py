@@ -15,7 +15,10 @@ both = pytest.mark.parametrize("Estimator", [PanelClassifier, PanelClassifierCV]
     "parameters, message",
     [
         ({"selection": "backward"}, "selection must be one of 'forward', .*'backward'"),
-        ({"head": "svm"}, "head must be one of 'auto', 'lda', 'logistic', 'kernel', got 'svm'"),
+        (
+            {"head": "svm"},
+            "head must be one of 'auto', 'linear', 'lda', 'logistic', 'kernel', got 'svm'",
+        ),
         ({"head": None}, "head must be one of"),
         ({"alpha": 0.0}, "alpha must be a positive number, got 0.0"),
         ({"alpha": np.inf}, "alpha must be a positive number"),

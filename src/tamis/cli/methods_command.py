@@ -37,7 +37,6 @@ _LEVELS = {
     "cost weight": "cost of a feature, in errors",
     "C": "inverse of the penalty, C",
 }
-_YES = "yes (its models can be explained, asked, turned into a points card, exported to SQL)"
 # Sizes that seconds are given for: rows, columns.
 _EXAMPLES = ((1_000, 100), (100, 10_000), (100_000, 100))
 
@@ -95,7 +94,7 @@ def show_methods(described):
         lines.append(f"{method['name']:<14} {title}")
         for what, text in (
             ("model size is set by", f"the {method['level_is']}"),
-            ("readable", _YES if method["is_readable"] else "no"),
+            ("readable", "yes" if method["is_readable"] else "no"),
             ("paper" if not method["is_baseline"] else "from", method["paper"]),
             ("effort", method["effort"]),
             ("one training", sizes),
@@ -107,7 +106,8 @@ def show_methods(described):
         "",
         *textwrap.wrap(
             "In parentheses: baselines, which are not recommended (--allow-baselines allows the "
-            "sparse ones). Seconds are rough estimates for one training on rows x columns of "
+            "sparse ones). Readable models can be explained, asked, turned into a points card and "
+            "exported to SQL. Seconds are rough estimates for one training on rows x columns of "
             "numbers with two classes, on one core; a comparison trains once per fold and repeat. "
             "`tamis fit` skips a method, with a message, if all its trainings together would take "
             "more than "

@@ -79,7 +79,7 @@ def _show_heading(model):
         told += f" in all, {count(model['features_per_sample'])} per sample on average"
     how = name_method(model["method"], model)
     head = model.get("head")
-    if head is not None:
+    if head and head not in how:  # a title may say it already
         how += f", {_HEADS.get(head, head)}"
     told += f" ({how})"
     if "without" in model:

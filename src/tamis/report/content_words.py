@@ -219,7 +219,9 @@ def rule_of_choice(metrics: dict[str, Any]) -> list[str]:
         "missing values, encoding, selecting features and tuning were done inside the folds.",
         f"The recommended model is the one with the fewest {least} whose score "
         f"({SCORES[settings['scoring']]}) is within one (paired) standard error of the best, or "
-        f"within {settings['tolerance']:g} if that is larger.",
+        f"within {settings['tolerance']:g} if that is larger. Of models with as many features, "
+        "one that can be explained, asked, turned into a points card and exported to SQL was "
+        "preferred.",
         "The scores in this table were used to select the model, so they are optimistic. Report "
         "the honest score instead: it repeats the selection and scores it on rows that it did "
         "not use.",
