@@ -227,7 +227,8 @@ class Forest:
     def feature_gains(self, n_features: int, class_mass: NDArray) -> NDArray[np.float64]:
         """Total decrease of impurity by each feature, over all rows and trees."""
         split, gains, _ = self._gains(class_mass)
-        return np.bincount(self.feature[split], weights=gains, minlength=n_features)
+        total = np.bincount(self.feature[split], weights=gains, minlength=n_features)
+        return total.astype(np.float64, copy=False)
 
     def path_gains(
         self, leaves: NDArray, n_features: int, class_mass: NDArray
@@ -363,7 +364,7 @@ def mean_rows(cells: NDArray, table: NDArray) -> NDArray[np.float64]:
         values = values.reshape(n_trees, -1).astype(np.float64)
         if some.size == 1:  # numpy adds up one column pairwise, and several in order
             values = np.repeat(values, 2, axis=1)
-        some.flat = np.add.reduce(values, axis=0)[: some.size]
+        some[:] = np.add.reduce(values, axis=0)[: some.size].reshape(some.shape)
     return means / n_trees
 
 
