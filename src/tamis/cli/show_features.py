@@ -68,7 +68,7 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True, is_saved=T
         where = "in features.csv" if is_saved else "(-o RUN writes all of them to a file)"
         lines.append(f"... and {len(records) - limit:,} more {where}")
     lines += _show_legend(halves, tested, guarantees)
-    return [*lines, *_show_guarantees(records, guarantees, is_balanced)]
+    return [*lines, *_show_guarantees(records, guarantees, is_balanced, is_saved)]
 
 
 def _numbers(record, halves, tested):
@@ -151,7 +151,7 @@ def _show_legend(halves, tested, guarantees):
         yield from paragraph(told, indent="  ", style="dim")
 
 
-def _show_guarantees(records, guarantees, is_balanced):
+def _show_guarantees(records, guarantees, is_balanced, is_saved):
     """What can be said about the features; reasons why nothing can are in metrics.json."""
     for name in ("true_features", "rule"):
         if "statement" in guarantees.get(name, {}):
@@ -160,14 +160,17 @@ def _show_guarantees(records, guarantees, is_balanced):
     if "panels" in panels:
         told = _tell_sets(panels) if panels["is_exhaustive"] else _tell_swaps(panels, records)
         yield from paragraph(told)
-    pairs = [record for record in records if record["interchangeable"]]
-    if pairs:
-        loss = max(0.0, *(record["loss_if_replaced"] for record in pairs))
-        named = [f"{r['feature']} and {r['interchangeable']}" for r in pairs[:_MOST_SWAPS]]
+    swaps = [
+        f"{record['feature']} -> {record['interchangeable']} "
+        f"({max(record['loss_if_replaced'], 0):.3f})"
+        for record in records
+        if record["interchangeable"]
+    ]
+    if swaps:
+        unit = "balanced accuracy" if is_balanced else "accuracy"
         yield from paragraph(
-            f"Interchangeable, losing at most {loss:.3f} of "
-            f"{'balanced accuracy' if is_balanced else 'accuracy'} (95 % limit): "
-            f"{', '.join(named)}{', ...' if len(pairs) > len(named) else ''}"
+            f"Interchangeable, with the {unit} that is lost at most (95 % limit): "
+            f"{listed_names(swaps, _MOST_SWAPS, ' in features.csv' if is_saved else '')}"
         )
 
 
