@@ -19,23 +19,24 @@ def test_a_large_file_tells_that_it_is_being_read(tmp_path, monkeypatch, capsys)
     assert capsys.readouterr().err == ""
 
 
-def test_preparation_is_counted_once_and_for_large_tables_only(tmp_path, monkeypatch):
+def test_preparation_is_counted_once_and_where_kernels_are_needed(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    methods = {"panel", "most-frequent"}
+    methods = {"medians", "most-frequent"}
     assert progress.preparation_seconds(methods, 1_000) == 0.0
     assert progress.preparation_seconds({"most-frequent"}, 10**7) == 0.0
     assert progress.preparation_seconds(methods, 10**7) > 1.0
-    (tmp_path / "panel_0123").mkdir()
-    (tmp_path / "panel_0123" / "kernel.nbi").touch()
+    (tmp_path / "centers_0123").mkdir()
+    (tmp_path / "centers_0123" / "kernel.nbi").touch()
     assert progress.preparation_seconds(methods, 10**7) == 0.0
+    assert progress.preparation_seconds({"landmarks"}, 1_000) > 1.0
 
 
 def test_the_estimate_includes_the_preparation_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    task = SimpleNamespace(method="panel")
+    task = SimpleNamespace(method="medians")
     plan = SimpleNamespace(tasks=[task] * 4)
-    start = SimpleNamespace(plan=plan, seconds={"panel": 10.0}, n_jobs=2, n_values=100)
+    start = SimpleNamespace(plan=plan, seconds={"medians": 10.0}, n_jobs=2, n_values=100)
     assert progress.tell_estimate(start) == "about 26 s on 2 cores"
     start.n_values = 10**7
-    told = "about 36 s on 2 cores (first run on this machine: 10 s of preparation)"
+    told = "about 29 s on 2 cores (first run on this machine: 3 s of preparation)"
     assert progress.tell_estimate(start) == told

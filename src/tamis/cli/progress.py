@@ -21,14 +21,13 @@ _QUIET = 30.0
 _SMALL_FILE, _PATIENT, _READING = 50e6, 3.0, 10.0
 # Seconds of starting worker processes, and of describing the model and writing the report.
 _STARTING, _DESCRIBING = 2.0, 4.0
-# Seconds that the kernels of a method take to compile, and the folder of the package they are in.
+# Seconds that the kernels of a method take to compile, the folder of the package they are in, and
+# the number of values from which on they are needed.
 _KERNELS = {
-    "centers": (2, "centers"),
-    "medians": (5, "centers"),
-    "primal-dual": (10, "primal_dual"),
-    "panel": (10, "panel"),
-    "landmarks": (5, "landmarks"),
-    "datum-wise": (15, "datumwise"),
+    "centers": (1, "centers", WORTH_COMPILING),
+    "medians": (3, "centers", WORTH_COMPILING),
+    "landmarks": (3, "landmarks", 0),
+    "datum-wise": (3, "datumwise", 0),
 }
 
 
@@ -58,7 +57,7 @@ def tell_estimate(start):
 def preparation_seconds(methods, n_values):
     """Seconds until the kernels of some methods are compiled; 0 if they are, or none is needed.
 
-    Small data are computed without kernels. Compiled kernels are kept beside their modules, or in
+    Most methods compute small data without kernels. Compiled kernels are kept beside their modules, or in
     the folder that numba was told to use.
 
     Parameters
@@ -71,12 +70,12 @@ def preparation_seconds(methods, n_values):
     -------
     seconds : float
     """
-    if n_values < WORTH_COMPILING:
-        return 0.0
     package, elsewhere = Path(tamis.__file__).parent, os.environ.get("NUMBA_CACHE_DIR")
     seconds = 0.0
     for name in methods & set(_KERNELS):
-        needed, folder = _KERNELS[name]
+        needed, folder, least = _KERNELS[name]
+        if n_values < least:
+            continue
         places = (
             Path(elsewhere).glob(f"**/{folder}_*/*.nbi")
             if elsewhere
