@@ -271,7 +271,8 @@ def dense_if_it_pays(X):
         return X
     n_values = X.shape[0] * X.shape[1]
     pays = X.nnz >= _DENSE_SHARE * n_values and n_values <= _DENSE_VALUES
-    return X.toarray() if pays or X.nnz > _SMALLER_SHARE * n_values else X
+    # Row by row, whatever the form: sums then have the bits of those of a dense array.
+    return X.toarray(order="C") if pays or X.nnz > _SMALLER_SHARE * n_values else X
 
 
 def weighted_gram(X, weights):
