@@ -29,6 +29,7 @@ from tamis import (
     TableClassifier,
 )
 from tamis.selectors import OddsRatioSelector, SparseNaiveBayesSelector
+from tests.quick import quick_pairs
 
 # Every public estimator as it comes: quick ones, and those that take seconds for small data.
 DEFAULTS = [
@@ -132,22 +133,6 @@ all_estimators = pytest.mark.parametrize(
 )
 
 
-def in_turn(estimators, name, values, ids=None):
-    """Each estimator with one value in turn; with the other values as slow tests."""
-    ids = ids or [str(value) for value in values]
-    cases = [
-        pytest.param(
-            estimator,
-            value,
-            id=f"{estimator}-{ids[v]}",
-            marks=() if v == e % len(values) else pytest.mark.slow,
-        )
-        for e, estimator in enumerate(estimators)
-        for v, value in enumerate(values)
-    ]
-    return pytest.mark.parametrize(f"estimator, {name}", cases)
-
-
 # One of each class, so that a change is tested at once; all the others are slow tests.
 QUICK = [
     *DEFAULTS,
@@ -224,7 +209,9 @@ def fit_once(estimator, n_classes=3):
     return clone(estimator).fit(*data_for(estimator, n_classes=n_classes))
 
 
-@in_turn(CLASSIFIERS + SELECTORS, "seed", range(3))
+@pytest.mark.parametrize(
+    ("estimator", "seed"), quick_pairs(CLASSIFIERS + SELECTORS, range(3)), ids=str
+)
 def test_weight_is_repetition_for_random_integer_weights(estimator, seed):
     X, y = data_for(estimator, seed=seed)
     weight = np.random.default_rng(seed).integers(0, 4, y.size)
@@ -293,7 +280,11 @@ def test_column_order_does_not_matter(estimator):
     assert_array_equal(one.get_support()[order], other.get_support())
 
 
-@in_turn(CLASSIFIERS + SELECTORS, "frame", [pd.DataFrame, pl.DataFrame], ["pandas", "polars"])
+@pytest.mark.parametrize(
+    ("estimator", "frame"),
+    quick_pairs(CLASSIFIERS + SELECTORS, [pd.DataFrame, pl.DataFrame]),
+    ids=str,
+)
 def test_names_go_in_and_come_out(estimator, frame):
     X, y = data_for(estimator)
     names = [f"gene {j}" for j in range(X.shape[1])]
@@ -318,11 +309,13 @@ def predicted_codes(estimator):
     return clone(estimator).fit(X, np.array([1, 0, 2])[y]).predict(X)
 
 
-@in_turn(
-    CLASSIFIERS + LANDMARKS + DATUM_WISE,
-    "names",
-    [["b", "a", "c"], [-3, -7, 2], [4.0, -1.0, 5.0], np.array(["yy", "x", "z"], dtype=object)],
-    ["str", "int", "float", "object"],
+@pytest.mark.parametrize(
+    ("estimator", "names"),
+    quick_pairs(
+        CLASSIFIERS + LANDMARKS + DATUM_WISE,
+        [["b", "a", "c"], [-3, -7, 2], [4.0, -1.0, 5.0], np.array(["yy", "x", "z"], dtype=object)],
+    ),
+    ids=str,
 )
 def test_labels_of_any_type(estimator, names):
     X, y = make_data()

@@ -9,7 +9,7 @@ from tamis import PrimalDualClassifier, SparseCenterClassifier
 from tamis._passes import merge_in_tree
 from tamis.centers.median_search import MedianSearch, plan_search, survey
 from tamis.centers.medians import class_medians
-from tests.quick_cases import few_quick
+from tests.quick import few_quick
 
 
 def make_rows(seed, kind):

@@ -9,7 +9,7 @@ from tamis.centers import medians, segments, sparse_medians, usual_counts
 from tamis.centers._median_kernels import medians_of_segments
 from tamis.centers.medians import class_medians
 from tests.oracles.sparse_centers import class_weights, feature_cost, weighted_median
-from tests.quick_cases import few_quick
+from tests.quick import few_quick
 
 FORMS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 

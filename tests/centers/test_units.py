@@ -8,7 +8,7 @@ from scipy import sparse
 from tamis import SparseCenterClassifier, SparseCenterClassifierCV
 from tamis.models import save_model
 from tamis.models.saving import read_model
-from tests.quick_cases import few_quick
+from tests.quick import few_quick
 
 FORMS = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 SIZES = [2.0**-1000, 2.0**-530, 2.0**-400, 2.0**400, 2.0**530, 2.0**1000]

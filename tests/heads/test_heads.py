@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tamis.heads import fit_kernel, fit_lda, fit_logistic
 from tamis.heads.head import standardize
-from tests.quick_pairs import quick_pairs
+from tests.quick import quick_pairs
 
 
 def make_data(n_classes, n=90, k=4, seed=0):

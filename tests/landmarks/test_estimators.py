@@ -19,7 +19,7 @@ from tamis.landmarks.evaluation import FoldData, evaluate_branch, list_branches
 from tamis.landmarks.linear import Regression
 from tamis.landmarks.space import check_space, draw_configurations
 from tests.landmarks.nasty import DATA
-from tests.quick_cases import few_quick
+from tests.quick import few_quick
 
 X, Y = load_iris(return_X_y=True)
 EVERY_KIND = [

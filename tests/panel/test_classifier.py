@@ -17,7 +17,7 @@ from tamis import PanelClassifier, SparseCenterClassifier
 from tamis._array import is_sparse
 from tamis.panel.path import default_levels
 from tamis.panel.selection import SELECTIONS
-from tests.quick_pairs import quick_pairs
+from tests.quick import quick_pairs
 
 LINEAR = ("lda", "logistic")
 

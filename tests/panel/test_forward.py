@@ -15,7 +15,7 @@ from tamis.panel.forward_steps import (
     forward_steps,
 )
 from tests.oracles import panel as oracle
-from tests.quick_pairs import quick_pairs
+from tests.quick import quick_pairs
 
 N_FOLDS = 3
 

@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 from tamis.paths.copies import find_copies
 from tamis.paths.rounding import round_rows
-from tests.quick_pairs import quick_pairs
+from tests.quick import quick_pairs
 
 LOADERS = (load_iris, load_wine, load_breast_cancer, load_digits)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.pairs import mark_beyond_pairs
+from tests.quick import mark_beyond_pairs
 
 # Those that take long, or whose other pairs are covered by the tests of optima and certificates.
 _SINGLES = {

@@ -1,4 +1,4 @@
-from tests.pairs import mark_beyond_pairs
+from tests.quick import mark_beyond_pairs
 
 
 def pytest_collection_modifyitems(items):

@@ -7,7 +7,7 @@ from scipy.special import rel_entr
 
 from tamis.selectors import branching
 from tamis.selectors.branching import best_support
-from tests.quick_cases import few_quick
+from tests.quick import few_quick
 
 
 def gain(f, support):

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.special import entr, rel_entr
 
 from tamis.selectors.relaxation import relax
-from tests.quick_cases import few_quick
+from tests.quick import few_quick
 
 
 def relaxed_gain(f, z):
