@@ -20,7 +20,7 @@ _QUIET = 30.0
 # Bytes up to which reading is silent; seconds before the first message, and between messages.
 _SMALL_FILE, _PATIENT, _READING = 50e6, 3.0, 10.0
 # Seconds of starting worker processes, and of describing the model and writing the report.
-_STARTING, _DESCRIBING = 2.0, 4.0
+_STARTING, _DESCRIBING = 1.5, 2.5
 # Seconds that the kernels of a method take to compile, the folder of the package they are in, and
 # the number of values from which on they are needed.
 _KERNELS = {

@@ -187,7 +187,7 @@ class PrimalDual(Method):
         """About thirty radii and a head per level, half for many rows; sparse data are slower."""
         rate = 3e-5 if n_stored < 0.5 * n_rows * n_columns else 1.5e-6
         heads = 5e-5 * n_rows * n_classes if n_classes > 2 else 0.0
-        return 0.5 + (rate * n_stored + heads) * (0.5 if n_rows > MANY_ROWS else 1.0)
+        return 0.1 + (rate * n_stored + heads) * (0.5 if n_rows > MANY_ROWS else 1.0)
 
 
 class Landmarks(Method):
@@ -237,7 +237,7 @@ class Landmarks(Method):
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """One forward selection, and distances to a few hundred landmarks for eight levels."""
         forward = 1e-7 * n_stored + 5e-6 * n_rows * n_classes * min(n_columns, 100)
-        return 0.5 + forward + 1e-3 * n_rows + 2e-7 * n_rows**2 * n_classes
+        return 0.2 + forward + 1e-3 * n_rows + 2e-7 * n_rows**2 * n_classes
 
 
 class DatumWise(Method):
@@ -287,7 +287,7 @@ class DatumWise(Method):
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """Forests for a few dozen feature sets, on at most 10,000 rows."""
-        return 1.0 + 6e-3 * min(n_rows, 10_000) * np.sqrt(min(n_columns, _ASKED_FEATURES) / 30)
+        return 0.3 + 2.5e-3 * min(n_rows, 10_000) * np.sqrt(min(n_columns, _ASKED_FEATURES) / 30)
 
 
 METHODS = (

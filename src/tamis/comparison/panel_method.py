@@ -114,7 +114,7 @@ class Panel(RankingMethod, PanelModels):
         """Four selections (three in folds), with several linear heads at every level."""
         n_seen = min(n_rows, MOST_ROWS)
         rate = 2e-5 * n_seen * n_classes * min(n_columns, _SCREENED)
-        return 0.4 + 5e-7 * n_stored + rate + 5e-5 * n_rows
+        return 0.1 + 5e-7 * n_stored + rate + 5e-5 * n_rows
 
 
 class KernelPanel(Panel):
