@@ -178,3 +178,25 @@ def test_a_large_features_file_is_refused(tmp_path, small, refuses):
     features = write_csv(tmp_path / "features.csv", ["feature", "unit"], rows)
     words = ["fit", small, "--target", "y", "--features", features, "--max-size", "1MB"]
     refuses(*words, match="features.csv needs about")
+
+
+def test_results_are_written_though_nobody_reads_what_is_said(tmp_path):
+    rows = [[i % 7 + 3 * (i % 2), (i * 5) % 11, "ab"[i % 2]] for i in range(60)]
+    data = write_csv(tmp_path / "data.csv", ["x", "z", "y"], rows)
+    run, picked = tmp_path / "run", tmp_path / "picked"
+    commands = (
+        ["fit", data, "--target", "y", *FAST, "-o", run],
+        ["pick", run, "--method", "centers", "--n-features", "1", "-o", picked],
+    )
+    for words in commands:
+        process = subprocess.Popen(
+            [*COMMAND, *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment(),
+        )
+        process.stdout.close()
+        assert process.wait() == 0
+    for folder in (run, picked):
+        names = {path.name for path in folder.iterdir()}
+        assert {"run.json", "model.json", "features.csv", "metrics.json", "report.html"} <= names

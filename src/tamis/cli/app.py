@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 from tamis.cli.parser import make_parser
-from tamis.cli.printing import STANDARD_INPUT, print_lines
+from tamis.cli.printing import STANDARD_INPUT, print_lines, silence
 
 __all__ = ["main"]
 
@@ -72,7 +72,7 @@ def _run(options):
         return _say(f"error: {error}", _FAILED)
     except BrokenPipeError:
         # The reader of the output has closed it (`| head`).
-        _silence(sys.stdout)
+        silence(sys.stdout)
         return _DONE
     except KeyboardInterrupt:
         return _say("stopped.", _FAILED)
@@ -129,7 +129,7 @@ def _say(line, code):
     try:
         sys.stdout.flush()
     except OSError:
-        _silence(sys.stdout)
+        silence(sys.stdout)
     with contextlib.suppress(OSError):
         print_lines([f"tamis: {line}"], sys.stderr)
     return code
@@ -190,11 +190,6 @@ def _prepare_streams():
         elif hasattr(stream, "reconfigure"):
             # Names of features may have letters that the terminal cannot show.
             stream.reconfigure(errors="backslashreplace")
-
-
-def _silence(stream):
-    """Discard what is still in the buffer and everything after it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class _Spooled(os.PathLike):

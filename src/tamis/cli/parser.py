@@ -67,7 +67,7 @@ def _add_pick(commands):
         type=argument_types.positive,
         metavar="K",
         help="take the largest model with at most K features (datum-wise: K per sample, on "
-        "average; default: as many as the run's model)",
+        "average; default, for the method of the run's model: as many as it has)",
     )
     parser.add_argument(
         "--readable",

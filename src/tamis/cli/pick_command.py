@@ -49,8 +49,10 @@ def run(options):
         own,
     )
     target.check()
+    # Before the results are printed: the reader of a pipe may close it.
+    target.path.mkdir(parents=True, exist_ok=True)
+    target.write_json("run.json", words | {"picked_from": str(source.path)})
     is_done = conclude(
         comparison, choice, target, options, run=str(source.path), about=source.about
     )
-    target.write_json("run.json", words | {"picked_from": str(source.path)})
     return 0 if is_done else 1

@@ -1,10 +1,11 @@
 """Printing names and labels from the data safely: they may hold any character."""
 
+import contextlib
 import os
 import re
 import sys
 
-__all__ = ["STANDARD_INPUT", "Styled", "print_lines", "printable", "say"]
+__all__ = ["STANDARD_INPUT", "Styled", "print_lines", "printable", "say", "silence"]
 
 #: Name of data from a pipe, in messages and in run.json.
 STANDARD_INPUT = "standard input"
@@ -51,5 +52,14 @@ def print_lines(lines, stream=None):
 
 
 def say(line):
-    """Print one line of information on standard error."""
-    print_lines([f"tamis: {line}"], sys.stderr)
+    """Print one line of information on standard error; work goes on if nobody reads it."""
+    try:
+        print_lines([f"tamis: {line}"], sys.stderr)
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(stream):
+    """Discard what is still in the buffer of a stream, and everything after it."""
+    with contextlib.suppress(OSError, ValueError):  # a stream without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
