@@ -22,7 +22,7 @@ from tamis.comparison.results import MethodResult, judge
 METHODS = ("centers", "medians", "most-frequent")
 N_NEW = 10_000
 NORMAL_90 = 1.645
-PRINTED = re.compile(r"95 % interval (\S+) to (\S+) .*?at most (\S+) behind", re.DOTALL)
+PRINTED = re.compile(r"95 % interval (\S+) to (\S+) .*?at most (\S+) worse", re.DOTALL)
 
 
 def draw_classes(sizes, shift):

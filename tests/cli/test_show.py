@@ -8,9 +8,12 @@ import sys
 import numpy as np
 import pytest
 
+from tamis import compare
 from tamis.cli import main
 from tamis.cli.layout import counted, entry, paragraph, shorten, span
 from tamis.cli.printing import Styled, print_lines
+from tamis.cli.show import show_results
+from tamis.cli.show_next import show_next
 from tests.cli.conftest import unwrapped, write_csv
 from tests.cli.processes import call_here
 
@@ -186,6 +189,40 @@ def test_classes_are_found_as_often_as_the_honest_predictions_say(printed):
     assert list(found) == list(metrics["data"]["classes"])
     mean = np.mean(list(found.values()))  # of nested predictions, whose score this is
     assert mean == pytest.approx(metrics["model"]["honest_score"]["score"])
+
+
+def test_classes_are_found_as_often_as_the_draws_of_the_honest_score_say():
+    X, y = make_numbers(520, 4, ["ill", "well"])  # so many rows that the score is not nested
+    found = compare(X, y, methods=["centers", "most-frequent"], cv=3, repeats=1, n_jobs=1)
+    honest = found.metrics["model"]["honest_score"]
+    assert "bootstrap" in honest["is"]
+    assert np.mean(list(honest["found_of_class"].values())) == pytest.approx(honest["score"])
+
+
+def test_a_part_that_fails_does_not_take_the_others_along(printed, monkeypatch):
+    def fail(*args, **kwargs):
+        raise ValueError("no table")
+
+    monkeypatch.setattr("tamis.cli.show.show_features", fail)
+    metrics = printed[2] | {"not_described": {}}
+    with pytest.warns(UserWarning, match="no table"):
+        lines = show_results(metrics, [])
+    assert metrics["not_described"] == {"results": "no table (ValueError)"}
+    said = "\n".join(lines)
+    assert said.index("RECOMMENDED") < said.index("Compared on the same")
+
+
+def test_another_size_is_of_the_same_method_and_folders_may_begin_with_a_dash(monkeypatch):
+    path = [{"features_overall": k} for k in (1.0, 2.0, 3.0)]
+    model = {"method": "panel", "asks": False, "features_overall": 2.0, "recommended": False}
+    metrics = {"model": model, "methods": {"panel": {"path": path}}}
+    monkeypatch.setattr("tamis.cli.show_next._can_be_asked", lambda model: False)
+    lines = show_next(metrics, "-picked", None, "-run")
+    assert lines[0].startswith("next: tamis predict ./-picked new.csv")
+    command = "tamis pick ./-run --method panel --n-features 3 -o ./-run3"
+    assert command in " ".join(lines)
+    model["recommended"] = True
+    assert "--method" not in " ".join(show_next(metrics, "-picked", None, "-run"))
 
 
 @pytest.fixture(scope="module")

@@ -57,8 +57,8 @@ def tell_estimate(start):
 def preparation_seconds(methods, n_values):
     """Seconds until the kernels of some methods are compiled; 0 if they are, or none is needed.
 
-    Most methods compute small data without kernels. Compiled kernels are kept beside their modules, or in
-    the folder that numba was told to use.
+    Most methods compute small data without kernels. Compiled kernels are kept beside their
+    modules, or in the folder that numba was told to use.
 
     Parameters
     ----------

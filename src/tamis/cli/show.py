@@ -1,9 +1,12 @@
 """The printed answer: the data, the recommendation, its features, and the comparison."""
 
+from functools import partial
+
 from tamis.cli.layout import counted, listed_names, paragraph, plural
 from tamis.cli.show_answer import show_answer
 from tamis.cli.show_comparison import show_comparison
 from tamis.cli.show_features import show_features
+from tamis.comparison.attempts import attempt
 
 __all__ = ["show_results"]
 
@@ -27,15 +30,25 @@ def show_results(metrics, records, *, is_saved=True):
     lines : list of str
         At most 80 columns wide, except for what cannot be broken.
     """
-    features = show_features(
-        records,
-        metrics["model"]["guarantees"],
-        is_balanced=metrics["settings"]["scoring"] != "accuracy",
-        is_saved=is_saved,
+    failed = metrics.setdefault("not_described", {})
+
+    def features():
+        return show_features(
+            records,
+            metrics["model"]["guarantees"],
+            is_balanced=metrics["settings"]["scoring"] != "accuracy",
+            is_saved=is_saved,
+        )
+
+    parts = (
+        partial(_show_data, metrics),
+        partial(show_answer, metrics, is_saved),
+        features,
+        partial(show_comparison, metrics),
     )
-    answer = show_answer(metrics, is_saved)
-    parts = (_show_data(metrics), answer, features, show_comparison(metrics))
-    return [line for part in parts for line in [*part, ""]][:-1]
+    # One part that fails does not take the others along.
+    shown = [attempt(failed, "results", lambda part=part: list(part()), []) for part in parts]
+    return [line for part in shown if part for line in [*part, ""]][:-1]
 
 
 def _show_data(metrics):

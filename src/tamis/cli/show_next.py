@@ -6,7 +6,7 @@ from pathlib import Path
 from tamis.cli.layout import WIDTH, paragraph, span
 from tamis.tables.errors import InputError
 
-__all__ = ["show_files", "show_next"]
+__all__ = ["as_word", "show_files", "show_next"]
 
 # The files that people open come first.
 _FIRST = ("report.html", "model.json", "features.csv")
@@ -37,14 +37,18 @@ def show_next(metrics, path, model, run):
     -------
     lines : list of str
     """
-    folder = shlex.quote(str(path))
+    folder = as_word(path)
     commands = [(f"tamis predict {folder} new.csv", "label new rows")]
     if _can_be_asked(model):
         commands.append((f"tamis ask {folder}", "one case, question by question"))
     size = _other_size(metrics)
     if run is not None and size is not None:
-        other = shlex.quote(str(_free_folder(run, size)))
-        told = f"tamis pick {shlex.quote(str(run))} --n-features {size} -o {other}"
+        model = metrics[
+            "model"
+        ]  # pick takes the method of the run's own model, unless it is named
+        method = "" if model["recommended"] else f" --method {model['method']}"
+        other = as_word(_free_folder(run, size))
+        told = f"tamis pick {as_word(run)}{method} --n-features {size} -o {other}"
         commands.append((told, "another size"))
     width = max(span(command) for command, _ in commands)
     lines = []
@@ -53,6 +57,12 @@ def show_next(metrics, path, model, run):
         remark = f"{' ' * (width - span(command))}   # {what}"
         lines.append(line + remark if span(line) + span(remark) <= WIDTH else line)
     return lines
+
+
+def as_word(path):
+    """A path as a word of a command."""
+    path = str(path)
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def _can_be_asked(model):

@@ -23,6 +23,7 @@ References
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.left_out import LeftOut
@@ -108,6 +109,8 @@ class Honest:
         Whether the choice was repeated without each fold in turn (`tamis.comparison.nested`).
     predictions : Predictions or None
         Of each row, by a choice in which it had no say.
+    found : ndarray of shape (n_classes,) or None
+        Share of each class that is found, mean over draws; None: that of `predictions`.
     """
 
     score: float
@@ -119,6 +122,7 @@ class Honest:
     n_draws: int = 0
     is_nested: bool = False
     predictions: Predictions | None = field(default=None, repr=False, compare=False)
+    found: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
 
 class Candidates:
@@ -343,17 +347,18 @@ def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None, d
     honest : Honest
     """
     left_out = LeftOut(candidates, positive, min_sensitivity, decided)
-    out, behind, rates = [], [], []
+    out, behind, rates, found = [], [], [], []
     for drawn in candidates.draws:
         if min_sensitivity is not None:  # a threshold needs positive rows, and so does its test
             is_drawn = drawn[:, candidates.codes == positive] > 0
             drawn = drawn[is_drawn.any(axis=1) & ~is_drawn.all(axis=1)]
         for row, (chosen, best) in zip(drawn, candidates.choose_all(drawn), strict=True):
-            score, rate = left_out.score(chosen, row)
+            score, rate, of_class = left_out.score(chosen, row)
             left_out.predict(chosen, row)
             out.append(score)
             behind.append(0.0 if best == chosen else left_out.score(best, row)[0] - score)
             rates.append(rate)
+            found.append(of_class)
     if not out:
         nothing = float("nan")
         return Honest(nothing, nothing, nothing, nothing)
@@ -369,7 +374,15 @@ def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None, d
         None if rates is None else float(rates[1]),
         len(out),
         predictions=None if problem is None else left_out.predictions(problem),
+        found=_mean_known(np.array(found)),
     )
+
+
+def _mean_known(values):
+    """Means of columns over the values that are not NaN; NaN for columns without any."""
+    known = ~np.isnan(values)
+    n_known = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+    return np.where(known, values, 0.0).sum(axis=0) / n_known
 
 
 def _cautious_low(candidates, left_out):

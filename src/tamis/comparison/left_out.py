@@ -46,13 +46,17 @@ class LeftOut:
         self.labels = np.zeros(candidates.codes.size, dtype=np.intp)
 
     def score(self, place, drawn):
-        """Score of a place on the rows that were not drawn; sensitivity and specificity there."""
+        """Score of a place on the rows that were not drawn.
+
+        Also sensitivity and specificity there (None without a minimal sensitivity), and the share
+        of each class that is found (NaN for classes without a row).
+        """
         result, at = self.candidates.find(place)
         codes, scoring = self.candidates.codes, self.candidates.scoring
         rows = np.flatnonzero(drawn == 0)
         weights = self.candidates.weights
         weights = None if weights is None else weights[None, rows]
-        scores, rates = [], []
+        scores, rates, found = [], [], []
         for r in range(result.labels.shape[1]):
             probabilities = result.probabilities[at, r]
             labels = self.labels_of(place)[r, rows]
@@ -61,12 +65,16 @@ class LeftOut:
                 is_positive = codes[rows] == self.positive
                 is_found = labels == self.positive
                 rates.append((is_found[is_positive].mean(), 1 - is_found[~is_positive].mean()))
+            counts = confusion(codes[rows], labels, probabilities.shape[1], weights)
             if scoring == "roc_auc":
                 scores.append(area_under_curve(codes[rows], probabilities[rows], weights))
             else:
-                counts = confusion(codes[rows], labels, probabilities.shape[1], weights)
                 scores.append(score_confusion(counts, scoring))
-        return float(np.mean(scores)), np.mean(rates, axis=0) if rates else None
+            counts = counts.reshape(counts.shape[-2:])
+            with np.errstate(invalid="ignore"):
+                found.append(np.diagonal(counts) / counts.sum(axis=1))
+        rates = np.mean(rates, axis=0) if rates else None
+        return float(np.mean(scores)), rates, np.mean(found, axis=0)
 
     def predict(self, place, drawn):
         """Use a choice for the rows that no draw before this one has left out."""

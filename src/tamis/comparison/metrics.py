@@ -204,13 +204,15 @@ def describe_model(comparison, choice, point):
 
 
 def _honest(honest, problem, settings):
-    found = None
-    if honest.predictions is not None:
+    found = honest.found
+    if found is None and honest.predictions is not None:
         counts = confusion(
             problem.codes, honest.predictions.labels, problem.classes.size, problem.weights
         )
-        found = (np.diagonal(counts) / np.maximum(counts.sum(axis=1), 1e-300)).tolist()
-        found = dict(zip(map(str, problem.classes.tolist()), found, strict=True))
+        found = np.diagonal(counts) / np.maximum(counts.sum(axis=1), 1e-300)
+    if found is not None:
+        shares = [None if np.isnan(share) else float(share) for share in found]
+        found = dict(zip(map(str, problem.classes.tolist()), shares, strict=True))
     return {
         "scoring": settings.scoring,
         "score": honest.score,
