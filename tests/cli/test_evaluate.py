@@ -69,6 +69,11 @@ def test_models_without_an_honest_score_say_so(models, new, tamis):
     assert code == 0 and "no cross-validated score" in out
 
 
+def test_the_file_of_the_training_is_recognised(run_folder, small, new, evaluate):
+    assert "is the file that the model was trained on" in evaluate(run_folder, small)[1]
+    assert "was trained on" not in evaluate(run_folder, new)[1]
+
+
 def test_the_same_seed_gives_the_same_numbers(run_folder, new, evaluate):
     assert evaluate(run_folder, new, "--seed", "3") == evaluate(run_folder, new, "--seed", "3")
 

@@ -1,8 +1,11 @@
 """`tamis evaluate`: how good a model is on other data."""
 
 import hashlib
+import json
+import os
 import warnings
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -77,6 +80,7 @@ def run(options):
     _note_frequencies(codes, model, shares, notes)
     digest = _digest(seen.hashes[rows], codes)
     _note_same_rows(model, digest, notes, options.run)
+    _note_training_file(options, notes)
     for note in notes:
         say(note)
     report = _tell(results, model, codes, options, seen.n_asked[rows], notes, priors)
@@ -159,6 +163,22 @@ def _note_same_rows(model, digest, notes, path):
             f"these are the rows that the model was recalibrated on ({about.get('data')}), so its "
             "calibration here does not show how well it fits new rows; its cross-validated scores "
             f"are in {path}, under record.scores.recalibration"
+        )
+
+
+def _note_training_file(options, notes):
+    """Warn if the model was trained on this file."""
+    try:
+        trained_on = json.loads((Path(options.run) / "run.json").read_text(encoding="utf-8"))[
+            "data"
+        ]
+        is_same = os.path.samefile(trained_on, options.data)
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # a model file, or data that are not there any more
+    if is_same:
+        notes.append(
+            f"{options.data} is the file that the model was trained on, so these scores are too "
+            "good; report the honest score of tamis fit, or evaluate other rows"
         )
 
 

@@ -36,6 +36,9 @@ def show_comparison(metrics):
         yield Styled("  baselines", "dim")
     for name, method in others:
         yield from _show_row(name, method, metrics)
+    told = "good enough: beside the best size of the same method"
+    told += "; *: beside the best of all" if metrics["model"]["recommended"] else ""
+    yield Styled(told, "dim")
     yield from _show_missing(metrics)
 
 
