@@ -15,7 +15,7 @@ from tamis import DatumWiseClassifier, PanelClassifier, SparseCenterClassifier, 
 from tamis.comparison.comparing import compare_table
 from tamis.comparison.decisions import decide_level
 from tamis.comparison.options import Options
-from tamis.report.card import find_positive, make_card
+from tamis.report.card import _weigh, find_positive, make_card
 from tamis.report.card_levels import make_levels
 from tamis.report.card_page import _line, make_card_page
 from tamis.report.card_run import find_experiment, score_card
@@ -309,3 +309,8 @@ def test_calibration_rows_are_not_in_the_card():
     experiment = find_experiment(table, options, model)
     assert experiment.problem.digest() == comparison.problem.digest()
     assert experiment.problem.n_rows < 0.75 * len(y)
+
+
+def test_the_model_of_a_fold_may_have_no_feature():
+    y = np.arange(20) % 2
+    assert _weigh([], [], y.astype(float), np.ones(20)) == []

@@ -239,7 +239,8 @@ def _weigh(levels, rows, y, weights):
     penalty = _choose_penalty(X, y, weights, signs)
     coefficients = _fit_ridge(X, y, weights, signs, penalty)[0]
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
-    pairs = zip(levels, np.split(coefficients, ends), strict=True)
+    # A fold's model may have no feature: then there is nothing to split.
+    pairs = zip(levels, np.split(coefficients, ends)[: len(levels)], strict=True)
     return [one.weights(own) for one, own in pairs]
 
 
