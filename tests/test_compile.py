@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -204,3 +205,39 @@ def test_ten_processes_that_start_at_once_compile_a_kernel_once(tmp_path):
     misses = [int(process.communicate()[0]) for process in processes]
     assert all(process.returncode == 0 for process in processes)
     assert sorted(misses) == [0] * 9 + [1]
+
+
+@pytest.mark.skipif(_compile.fcntl is None, reason="needs locks of files")
+def test_drives_without_locks_compile_all_the_same(tmp_path, monkeypatch):
+    def refuse(*args):
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(_compile.fcntl, "flock", refuse)
+    kernel = compiled(lambda x: x + 2)
+    monkeypatch.setattr(
+        type(kernel.dispatcher),
+        "stats",
+        property(lambda self: SimpleNamespace(cache_path=tmp_path)),
+    )
+    assert kernel(2) == 4
+
+
+@compiled
+def add_three(x):
+    return add_one_more(x) + 2
+
+
+@compiled
+def add_one_more(x):
+    return x + 1
+
+
+def test_a_kernel_that_was_interrupted_while_it_was_made_is_made_anew(monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(add_one_more, "_make", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            add_three(1)
+    assert add_three(1) == 4

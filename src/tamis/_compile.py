@@ -17,6 +17,7 @@ is safe: numba's fallback "workqueue" layer aborts the process when two Python t
 and GNU OpenMP aborts in a forked child.
 """
 
+import contextlib
 import functools
 import os
 import threading
@@ -36,10 +37,19 @@ WORTH_COMPILING = 1 << 17
 _WORTH_THREADS = 2_000_000
 
 _thread_owner = {"pid": None}
-_lock = threading.Lock()
+_lock = threading.RLock()
 # Dispatchers, before the kernels that they call have theirs: kernels may call each other.
 _in_the_making: dict = {}
 _compiling = threading.local()
+
+
+def _renew_lock():
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):  # another thread may hold the lock while a child is forked
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def prange(*limits):
@@ -78,15 +88,19 @@ class Kernel:
             dispatcher = numba.njit(**options)(self.py_func)
         dispatcher.compile = functools.partial(_compile_once, dispatcher)
         _in_the_making[self] = dispatcher
-        values = self.py_func.__globals__
-        for name in _names(self.py_func.__code__):
-            value = values.get(name)
-            if isinstance(value, Kernel):
-                if value not in _in_the_making:
-                    value._make()
-                values[name] = _in_the_making[value]
-            elif value is prange:
-                values[name] = numba.prange
+        try:
+            values = self.py_func.__globals__
+            for name in _names(self.py_func.__code__):
+                value = values.get(name)
+                if isinstance(value, Kernel):
+                    if value not in _in_the_making:
+                        value._make()
+                    values[name] = _in_the_making[value]
+                elif value is prange:
+                    values[name] = numba.prange
+        except BaseException:  # Ctrl-C: it is made anew when it is called again
+            del _in_the_making[self]
+            raise
         self._dispatcher = dispatcher
 
 
@@ -103,12 +117,15 @@ def _compile_once(dispatcher, signature):
     except OSError:
         return compile()
     with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.suppress(OSError):  # some network drives have no locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
         _compiling.is_inside = True
         try:
             return compile()
         finally:
             _compiling.is_inside = False
+            with contextlib.suppress(OSError):  # here: a forked child may hold the file open
+                fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 def _names(code):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import balanced_accuracy_score
@@ -1138,3 +1139,14 @@ def test_small_data_need_no_compiled_code(form, loss, ball, monkeypatch):
     X, y = make_data()
     model = fit(form(X), y, loss=loss, ball=ball, head="projection")
     assert model.relative_gap_ <= model.tol
+
+
+@pytest.mark.parametrize(("offset", "is_weighted"), [(1e4, True), (1e5, False)])
+def test_columns_far_from_zero_do_not_stop_the_line_search(offset, is_weighted):
+    X, y = make_classification(
+        30, 80, n_informative=6, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=0
+    )
+    weight = 10.0 ** np.random.default_rng(0).uniform(-8, 0, 30) if is_weighted else None
+    model = PrimalDualClassifier(2.0, standardize=False, tol=1e-3)
+    model.fit(X + offset, y, sample_weight=weight)
+    assert 0 <= model.relative_gap_ <= 1e-3

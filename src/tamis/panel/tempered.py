@@ -41,9 +41,10 @@ def tempered_losses(
         some = slice(first, first + step)
         ahead = np.ascontiguousarray(decisions[some].transpose(2, 0, 1))
         ahead -= np.take_along_axis(ahead, np.broadcast_to(codes, (1, *ahead.shape[1:])), axis=0)
-        scale = _best_scale(ahead, weights)
-        scale = _bounded(ahead, weights, scale, least * weights.sum())
-        losses[some], temperatures[some] = _losses(ahead, scale), 1.0 / scale
+        with np.errstate(over="ignore", invalid="ignore"):  # decisions may be as large as 1e300
+            scale = _best_scale(ahead, weights)
+            scale = _bounded(ahead, weights, scale, least * weights.sum())
+            losses[some], temperatures[some] = _losses(ahead, scale), 1.0 / scale
     return losses, temperatures
 
 

@@ -27,6 +27,9 @@ _SAME_SUPPORT = 3
 _LEAST_DAMPING = 1e-10
 # Trials of a line search, and the precision of its last one.
 _MOST_TRIALS, _NEAR = 8, 0.1
+# The curvature is at most a few times the first guess: beyond this factor, what looks like more
+# of it is rounding.
+_LARGEST_STEP = 1e4
 # Successive Newton steps with little gain before gradient steps follow.
 _WEAK_STEPS = 6
 # For larger Newton systems, gradient steps are used instead.
@@ -123,6 +126,7 @@ class _Descent:
         self.problem = problem
         self.columns = problem.matrix.transposed
         self.curvature = loss.curvature
+        self.rounding = problem.matrix.rounding
         self.edge = loss.bound * loss.curvature
         self.radius = float(problem.ball.radius)
         self.rho = problem.rho
@@ -224,10 +228,13 @@ class _Descent:
             self._evaluate(new)
             move = new.W - ahead.W
             model = ahead.value - share + 0.5 * of_W * np.vdot(move, move) - np.vdot(move, G)
-            if new.value <= model + 1e-12 * abs(ahead.value):
+            if new.value <= model + self.rounding * abs(ahead.value):
+                self.step = max(0.9 * self.step, 1e-3)
+                break
+            if self.step > _LARGEST_STEP:
+                self.step = 1.0
                 break
             self.step *= 2.0
-        self.step = max(0.9 * self.step, 1e-3)
         uphill = -of_W * np.vdot(move, new.W - current.W)
         if slope is not None:
             uphill += np.vdot(slope, new.mu - current.mu)
