@@ -14,8 +14,9 @@ with the single column that determines j best.
 If fewer than 0.01 equal pairs are expected, equal rows are copies, except where
 
 - the values they share are not rare: the most frequent value of a column and missing values are no
-  evidence (a form that was never filled in), nor are sets of more than :math:`\sqrt{n}` equal rows;
-- another row shares more than half of these values, by their information :math:`-\log f` for a
+  evidence (a form that was never filled in);
+- more than :math:`\sqrt{n}` rows are equal: such rows are a common pattern;
+- another row shares more than 60 % of these values, by their information :math:`-\log f` for a
   share f of the rows: then many rows are alike there.
 
 Neither the order of the columns nor their units matter.
@@ -37,10 +38,10 @@ _FEWEST_PAIRS = 30
 # The finest columns; ignoring the others makes coincidence more likely, never less.
 _COLUMNS = 30
 # Different rows that shares are estimated from, and that a set of equal rows is compared with.
-_ROWS = 10_000
+_ROWS = 5_000
 _COMPARED = 1_000_000
 _FEWEST_COMPARED = 300
-_ALIKE = 0.5
+_ALIKE = 0.6
 
 
 def are_no_coincidence(
@@ -72,23 +73,34 @@ def are_no_coincidence(
     n_pairs = n_rows * (n_rows - 1) / (some.size * (some.size - 1))
     if n_pairs * _expected_pairs(codes) >= _BY_CHANCE:
         return is_copy
-    values = np.column_stack([bits_of(columns[b][:, j]) for b, j in places])
-    missing = bits_of(np.array([np.nan]))
-    information = np.zeros((candidates.size, values.shape[1]))
-    for j, column in enumerate(values.T):
-        _, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
-        count = counts[inverse[first[candidates]]]
-        is_rare = (count < counts.max()) & (column[first[candidates]] != missing)
-        information[:, j] = np.where(is_rare, np.log(n_rows / count), 0.0)
-    enough = information.sum(axis=1) > np.log(n_rows * (n_rows - 1) / 2 / _BY_CHANCE)
+    rows = first[candidates]
     others = _spread(some, max(_FEWEST_COMPARED, _COMPARED // candidates.size))
-    compared = np.asfortranarray(values[others])
+    values, compared = (
+        np.column_stack([bits_of(columns[b][which, j]) for b, j in places])
+        for which in (rows, others)
+    )
+    information = np.column_stack(
+        [
+            _information(bits_of(columns[b][:, j]), shared)
+            for (b, j), shared in zip(places, values.T, strict=True)
+        ]
+    )
+    enough = information.sum(axis=1) > np.log(n_rows * (n_rows - 1) / 2 / _BY_CHANCE)
     for place in np.flatnonzero(enough):
-        row, weights = first[candidates[place]], information[place]
-        shared = (compared == values[row]) @ weights
-        shared[others == row] = 0.0
-        is_copy[candidates[place]] = shared.max() <= _ALIKE * weights.sum()
+        shared = (compared == values[place]) @ information[place]
+        shared[others == rows[place]] = 0.0
+        is_copy[candidates[place]] = shared.max() <= _ALIKE * information[place].sum()
     return is_copy
+
+
+def _information(column, values):
+    """Information of some values of a column; 0 for the most frequent and for missing ones."""
+    column = np.sort(column)
+    starts = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
+    counts = np.diff(np.append(starts, column.size))
+    count = counts[np.searchsorted(column[starts], values)]
+    is_rare = (count < counts.max()) & (values != bits_of(np.array([np.nan])))
+    return np.where(is_rare, np.log(column.size / count), 0.0)
 
 
 def _spread(rows, n):
