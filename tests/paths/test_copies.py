@@ -159,6 +159,7 @@ def test_neither_columns_nor_units_change_which_rows_are_copies():
     X = ward(rng, 300)
     X = np.concatenate([X, X[:10]])[rng.permutation(310)]
     groups = find_copies([X], 310).groups
+    assert groups is not None
     order = rng.permutation(12)
     assert_array_equal(find_copies([X[:, order] * -0.37], 310).groups, groups)
     assert_array_equal(find_copies([X[:, :5], X[:, 5:]], 310).groups, groups)
