@@ -67,8 +67,10 @@ def are_no_coincidence(
     sizes, first = np.bincount(equal), np.unique(equal, return_index=True)[1]
     candidates = np.flatnonzero(candidates & (sizes > 1) & (sizes**2 <= n_rows))
     some = _spread(first, _ROWS)
+    if not candidates.size or some.size < 2:
+        return is_copy
     codes, places = _finest(columns, some)
-    if not candidates.size or not places or some.size < 2:
+    if not places:
         return is_copy
     n_pairs = n_rows * (n_rows - 1) / (some.size * (some.size - 1))
     if n_pairs * _expected_pairs(codes) >= _BY_CHANCE:
