@@ -228,6 +228,18 @@ def test_words_tell_rows_apart():
     assert codes_of(rows(X, np.arange(40) % 2, others={"answer": words})) == []
 
 
+def test_equal_rows_that_may_be_coincidences_are_counted():
+    """Most incomes differ, but many are 0: rows without income repeat by chance."""
+    rng = np.random.default_rng(0)
+    income = np.where(np.arange(100) < 30, 0.0, rng.normal(size=100))
+    X = np.column_stack([income, rng.integers(0, 2, size=(100, 2))])
+    y = rng.integers(0, 2, size=100)
+    assert "duplicates" not in codes_of(rows(X, y))
+    X, y = np.concatenate([X, X[-3:]]), np.concatenate([y, y[-3:]])
+    assert "3 rows repeat another row" in rows(X, y)[0].sentence
+    assert "26 more equal another row, perhaps by coincidence." in rows(X, y)[0].sentence
+
+
 def test_rows_that_are_nearly_copies_are_told():
     rng = np.random.default_rng(0)
     X = rng.normal(8, 2, size=1) + rng.normal(size=(40, 300))

@@ -117,3 +117,86 @@ def test_copies_are_numbered_in_the_order_of_the_rows():
     groups = find_copies([X], 60).groups
     assert_array_equal(groups, np.tile(np.arange(30), 2))
     assert_array_equal(find_copies([X[:, ::-1] * 3.7], 60).groups, groups)
+
+
+def ward(rng, n_rows):
+    """Patients as a clinic records them: no column has n/2 different values."""
+    columns = [
+        np.round(rng.normal(64, 14, n_rows)),
+        rng.integers(0, 2, n_rows),
+        np.round(rng.normal(170, 9, n_rows)),
+        np.round(np.minimum(100, rng.normal(95.5, 2.6, n_rows)), 1),
+        rng.random(n_rows) < 0.25,
+        rng.random(n_rows) < 0.3,
+        rng.integers(0, 4, n_rows),
+        rng.integers(0, 4, n_rows),
+        np.round(rng.normal(27, 4, n_rows), 1),
+        np.round(rng.normal(139, 3.5, n_rows)),
+        np.round(rng.normal(4.1, 0.5, n_rows), 1),
+        rng.integers(0, 11, n_rows),
+    ]
+    X = np.column_stack(columns).astype(float)
+    X[rng.random(X.shape) < 0.02] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("n_copies", [1, 3, 10])
+def test_a_few_copies_in_a_coarse_table_are_found(n_copies):
+    n_planted = n_found = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = ward(rng, 400)
+        assert max(np.unique(column).size for column in X.T) < 200
+        X = np.concatenate([X, X[rng.permutation(400)[:n_copies]]])
+        copies = find_copies([X], X.shape[0])
+        assert copies.groups is None or np.unique(copies.groups[:400]).size == 400
+        n_planted, n_found = n_planted + n_copies, n_found + copies.n_copies
+    assert n_found >= 0.9 * n_planted
+
+
+def test_neither_columns_nor_units_change_which_rows_are_copies():
+    rng = np.random.default_rng(3)
+    X = ward(rng, 300)
+    X = np.concatenate([X, X[:10]])[rng.permutation(310)]
+    groups = find_copies([X], 310).groups
+    assert groups is not None
+    order = rng.permutation(12)
+    assert_array_equal(find_copies([X[:, order] * -0.37], 310).groups, groups)
+    assert_array_equal(find_copies([X[:, :5], X[:, 5:]], 310).groups, groups)
+
+
+def redundant(rng):
+    """One age in many units, and a body mass index: eleven columns that hold little."""
+    age, sex = rng.integers(20, 70, 200), rng.integers(0, 2, 200)
+    weight, height = rng.integers(55, 85, 200), rng.integers(16, 19, 200) * 10
+    index = np.round(weight / height**2 * 1e4, 1)
+    ages = [age, 2020 - age, 12 * age, 365 * age, age // 2]
+    return np.column_stack([*ages, weight, height, index, 2 * weight, sex, 1 - sex])
+
+
+def of_few_kinds(rng):
+    """Forty kinds of rows, with an error in some of the values."""
+    X = rng.integers(0, 12, size=(40, 20))[rng.integers(0, 40, 300)]
+    return np.where(rng.random(X.shape) < 0.1, rng.integers(0, 12, X.shape), X)
+
+
+def correlated(rng):
+    return np.round(3 * (rng.normal(size=(500, 1)) + 0.1 * rng.normal(size=(500, 8))))
+
+
+def never_filled_in(rng):
+    """Measurements with one decimal; some rows are missing but for two answers."""
+    X = np.round(10 * rng.normal(size=(300, 12)))
+    X[:9] = np.nan
+    return np.column_stack([X, rng.integers(0, 2, size=(300, 2))])
+
+
+@pytest.mark.parametrize("draw", [redundant, of_few_kinds, correlated, never_filled_in])
+def test_dependent_columns_make_no_copies(draw):
+    n_equal = 0
+    for seed in range(10):
+        X = draw(np.random.default_rng(seed)).astype(float)
+        copies = find_copies([X], X.shape[0])
+        n_equal += X.shape[0] - copies.equal.max() - 1
+        assert copies.n_copies == 0
+    assert n_equal > 0

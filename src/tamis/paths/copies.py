@@ -12,6 +12,7 @@ are *copies*, one sample recorded several times, only if coincidence is implausi
   columns (an age and a year of birth) would look the same, so each third of the columns must
   identify the rows on its own.
 - Or the whole table is repeated: every row occurs a multiple of g > 1 times.
+- Or chance does not explain that they agree in all columns (`tamis.paths.coincidence`).
 
 Rows that are equal up to rounding (`tamis.paths.rounding`) are judged by the same rule, after they
 have been made equal.
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
+from tamis.paths.coincidence import are_no_coincidence
 from tamis.paths.hashing import bits_of, hash_rows, stored_numbers, sum_numbers
 from tamis.paths.rounding import round_columns, round_rows
 
@@ -90,6 +92,7 @@ def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
     is_copy, n_expected = _look_at_columns(columns, equal)
     if _are_too_many(sum_numbers(columns, n_rows, _PARTS), equal, n_expected):
         return Copies(equal, equal)
+    is_copy |= are_no_coincidence(columns, equal, ~is_copy)
     if not is_copy.any():
         return Copies(equal, None)
     # Equal rows that are copies keep their number; every other row is a group of its own.

@@ -83,11 +83,16 @@ def check_rows(copies, codes, numbers, categories, duplicates, n_dropped=0, grou
 
 def _copies(copies, duplicates, n_dropped):
     n = copies.n_copies
+    n_others = int(copies.equal.size - copies.equal.max()) - 1 - n
+    others = ""
+    if n_others:
+        verb = "equals" if n_others == 1 else "equal"
+        others = f" {n_others:,} more {verb} another row, perhaps by coincidence."
     if n_dropped:
         yield Check(
             "duplicates",
             "note",
-            f"{_rows(n_dropped)} repeated an earlier row and {_were(n_dropped)} dropped.",
+            f"{_rows(n_dropped)} repeated an earlier row and {_were(n_dropped)} dropped.{others}",
             "--duplicates group keeps them together in the folds instead.",
         )
     elif n and duplicates == "group":
@@ -95,7 +100,7 @@ def _copies(copies, duplicates, n_dropped):
             "duplicates",
             "warning",
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row, exactly or up to "
-            "rounding; duplicates stay together in every fold and count as one sample.",
+            f"rounding; duplicates stay together in every fold and count as one sample.{others}",
             "If they are different samples, use --duplicates keep; to remove duplicates, use "
             "--duplicates drop.",
         )
@@ -104,7 +109,8 @@ def _copies(copies, duplicates, n_dropped):
             "duplicates",
             "warning",
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row, exactly or up to "
-            "rounding, and may be in training and test at once, so scores are optimistic.",
+            "rounding, and may be in training and test at once, so scores are optimistic."
+            f"{others}",
             "Use --duplicates group.",
         )
 
