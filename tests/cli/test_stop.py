@@ -183,6 +183,19 @@ def test_out_of_time_ends_with_what_is_known(words, undisturbed, tmp_path, tamis
     assert "Unfinished" not in page and "Report this one" in page
 
 
+def test_a_method_that_failed_is_not_unfinished(words, tmp_path, tamis, ticking):
+    run, metrics = tmp_path / "run", tmp_path / "run" / "metrics.json"
+    assert tamis(*words, "--n-jobs", 1, "-o", run, "--max-seconds", 1e-9)[0] == 0
+    for failed in ({}, {"random-forest": "too few trees"}):
+        known = json.loads(metrics.read_text(encoding="utf-8")) | {"failed": failed}
+        metrics.write_text(json.dumps(known), encoding="utf-8")
+        code, _, err = tamis("report", run)
+        assert code == 0, err
+        page = (run / "report.html").read_text(encoding="utf-8")
+        assert ("Unfinished" in page) == (not failed)
+        assert ("too few trees" in page) == bool(failed)
+
+
 @pytest.mark.parametrize("seconds", few([1e-9, 0.5], 1))
 def test_out_of_time_before_the_first_method_still_gives_a_model(
     seconds, words, undisturbed, tmp_path, tamis, ticking
