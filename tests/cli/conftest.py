@@ -116,22 +116,22 @@ class _quiet:
         return False
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("after")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def small(folder):
     return write_csv(folder / "small.csv", HEADER, make_rows(60, 0))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def new(folder):
     return write_csv(folder / "new.csv", HEADER, make_rows(41, 1))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def run_folder(small, folder):
     """A run of `tamis fit`."""
     words = ["fit", small, "--target", "y", "--methods", "centers,most-frequent"]
@@ -140,14 +140,14 @@ def run_folder(small, folder):
     return str(folder / "run")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def models(small, folder):
     """Model files of two classes, by method."""
     names = ("centers", "medians", "primal-dual", "panel", "kernel", "landmarks", "datum-wise")
     return {name: make_model(small, name, folder / f"{name}.json") for name in names}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def three(folder):
     """Model files of three classes, by method, and their data."""
     rows = make_rows(90, 2, ("well", "ill", "worse"))

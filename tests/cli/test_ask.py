@@ -149,6 +149,16 @@ def test_models_can_be_asked(models, method, answers, tamis):
     assert code == 0 and re.search(r"^y: (well|ill) \(", out, re.MULTILINE)
 
 
+@pytest.mark.parametrize(("given", "has_label"), [(["q"], False), (["54", "q"], True)])
+def test_a_model_that_chooses_its_questions_says_nothing_without_answers(
+    models, given, has_label, answers, tamis
+):
+    answers(*given)
+    code, out, _ = tamis("ask", models["datum-wise"])
+    assert code == 0 and ("Nothing was answered." in out) != has_label
+    assert bool(re.search("^(With the answers so far: )?y: ", out, re.M)) == has_label
+
+
 @pytest.mark.parametrize("method", ["kernel", "landmarks"])
 def test_models_that_compare_rows_are_refused(models, method, tmp_path, refuses):
     refuses("ask", models[method], match="one question at a time", offers=True)

@@ -169,7 +169,7 @@ def test_a_baseline_that_is_ahead_is_named_at_its_sparse_level(fit, tmp_path):
     assert ahead["difference"] == pytest.approx(
         ahead["score"] - metrics["model"]["selection_score"]["score"]
     )
-    told = f"random forest is better, with 3 features: +{ahead['difference']:.3f} ± "
+    told = f"random forest is better, with 3 features; its score is {ahead['difference']:.3f} ± "
     assert told in unwrapped(out)
 
 

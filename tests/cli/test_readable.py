@@ -4,6 +4,7 @@ import io
 import json
 import re
 import shlex
+import shutil
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def offered(tamis, *words):
 
 
 def test_every_dead_end_offers_a_model_with_which_the_command_works(
-    dark, ring, tamis, tmp_path, monkeypatch
+    dark, ring, tamis, refuses, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     page = str(tmp_path / "out")
@@ -65,6 +66,10 @@ def test_every_dead_end_offers_a_model_with_which_the_command_works(
     ]
     for words in dead_ends:
         pick, repeat = offered(tamis, *words)
+        err = tamis(*words)[2]
+        assert ("one question at a time" in err) == ("ask" in words or "html" in words)
+        assert ("so it cannot be written as points" in err) == ("card" in words)
+        assert ("To use it (a card has at most 12 features):" in err) == ("card" in words)
         target = f"{dark}-{'card' if 'card' in words else 'readable'}"
         limit = ["--n-features", "12"] if "card" in words else []
         assert pick == ["tamis", "pick", str(dark), "--readable", *limit, "-o", target]
@@ -76,13 +81,34 @@ def test_every_dead_end_offers_a_model_with_which_the_command_works(
         assert code == 0, err
     again = [str(dark), "--method", "panel-kernel", "--n-features", "2", "--no-report"]
     assert tamis("pick", *again, "-o", tmp_path / "picked")[0] == 0
-    assert offered(tamis, "ask", tmp_path / "picked")[0][2] == str(dark)  # not the picked one
+    picked, again = tmp_path / "picked", ["--readable", "-o", tmp_path / "again"]
+    told = f"`tamis pick {dark}`, and has only this model; use `tamis pick {dark} ...`."
+    assert told in refuses("pick", picked, *again)
+    assert offered(tamis, "ask", picked)[0][2] == str(dark)  # not the picked one
+    words = json.loads((picked / "run.json").read_text()) | {"picked_from": "gone"}
+    (picked / "run.json").write_text(json.dumps(words))
+    refuses("pick", picked, *again, match="gone is no longer there; repeat its tamis fit")
+    refuses("ask", picked, match="gone, from which this model was picked, is no", offers=True)
 
 
 def test_a_model_alone_has_nothing_to_offer_but_says_what_to_do(models, tamis):
     code, out, err = tamis("ask", models["kernel"])
     assert (code, out) == (2, "")
-    assert "has only this model" in err and "tamis fit ... --readable -o RUN" in err
+    assert "has only this model" in err and err.endswith("tamis fit ... --readable -o RUN\n")
+
+
+def test_a_run_of_methods_that_cannot_be_read_says_without_which_option_to_repeat_it(
+    models, tamis, tmp_path
+):
+    run = tmp_path / "run"
+    run.mkdir()
+    shutil.copy(models["landmarks"], run / "model.json")
+    (run / "metrics.json").write_text('{"readable": {"best": null, "card": null}}')
+    for methods, end in (("landmarks", "RUN (without --methods)\n"), ("auto", "RUN\n")):
+        (run / "run.json").write_text(json.dumps({"methods": methods}))
+        err = tamis("export", run, "--to", "card", "-o", tmp_path / "card")[2]
+        assert "landmarks compare whole rows, so they cannot be written as points." in err
+        assert err.endswith(f"--readable -o {end}")
 
 
 def test_only_models_that_can_be_read_are_fitted_if_asked_for(ring, refuses, tamis, tmp_path):

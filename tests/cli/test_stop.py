@@ -15,7 +15,7 @@ import pytest
 from tamis.comparison import comparing
 from tamis.comparison import run as running
 from tamis.comparison.store import Store
-from tests.cli.conftest import few, write_csv
+from tests.cli.conftest import few, unwrapped, write_csv
 from tests.cli.processes import (
     RESULTS,
     call,
@@ -171,8 +171,29 @@ def test_out_of_time_ends_with_what_is_known(words, undisturbed, tmp_path, tamis
     assert "--max-seconds was reached; not finished: random-forest" in err
     assert "repeat the command to resume" in err
     assert "(sparse centers, means)" in out and "not finished: random-forest" in out
+    answer = out[out.index("WARNING: unfinished: only 1 of 2 methods was compared (not ") :]
+    said = "before you report anything. RECOMMENDED: "
+    assert said in unwrapped(answer) and "report this one" not in out
+    page = (run / "report.html").read_text(encoding="utf-8")
+    warning = page.index("Unfinished: only 1 of 2 methods was compared (not finished: random-")
+    assert warning < page.index('<p class="answer">') and "Report this one" not in page
     assert set(RESULTS) <= {path.name for path in run.iterdir()}
     goes_on(tamis, words, run, undisturbed)
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "Unfinished" not in page and "Report this one" in page
+
+
+def test_a_method_that_failed_is_not_unfinished(words, tmp_path, tamis, ticking):
+    run, metrics = tmp_path / "run", tmp_path / "run" / "metrics.json"
+    assert tamis(*words, "--n-jobs", 1, "-o", run, "--max-seconds", 1e-9)[0] == 0
+    for failed in ({}, {"random-forest": "too few trees"}):
+        known = json.loads(metrics.read_text(encoding="utf-8")) | {"failed": failed}
+        metrics.write_text(json.dumps(known), encoding="utf-8")
+        code, _, err = tamis("report", run)
+        assert code == 0, err
+        page = (run / "report.html").read_text(encoding="utf-8")
+        assert ("Unfinished" in page) == (not failed)
+        assert ("too few trees" in page) == bool(failed)
 
 
 @pytest.mark.parametrize("seconds", few([1e-9, 0.5], 1))

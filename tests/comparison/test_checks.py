@@ -664,8 +664,13 @@ def test_few_events_for_many_features_are_noted_with_the_rows_that_would_be_need
     )
     needed = int(re.search(r"needs about ([\d,]+) rows", check.sentence)[1].replace(",", ""))
     assert needed > 1000
-    (grouped,) = few_events(60, 40, groups=np.arange(60) // 2 * 5 + np.arange(60) % 5)
-    assert "sample groups of class 1" in grouped.sentence
+    (grouped,) = few_events(60, 40, groups=np.arange(60) % 30)
+    assert "12 rows of class 1, the rarest, worth about 6 independent rows, for 40 c" in (
+        grouped.sentence
+    )
+    assert "independent rows, " in grouped.sentence and "are worth about 30." in grouped.sentence
+    (weighted,) = few_events(60, 40, sample_weight=np.repeat([1.0, 3.0], 30))
+    assert "12 rows of class 1, the rarest, worth about 10 independent" in weighted.sentence
 
 
 def test_enough_events_are_not_noted_and_wide_tables_never():

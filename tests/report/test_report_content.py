@@ -78,8 +78,12 @@ def test_the_recommendation_has_the_honest_score_and_its_interval(comparison, co
     sentence = (
         f"finds on average {100 * honest.score:.0f} of 100 cases of each class (95 % interval: "
     )
-    sentence += f"{100 * honest.low:.0f} to {100 * honest.high:.0f})"
+    sentence += f"{100 * honest.low:.0f} to {100 * honest.high:.0f}): "
     assert sentence in told["sentence"]
+    metrics = comparison.metrics
+    found = metrics["model"]["honest_score"]["found_of_class"]
+    shares = re.findall(r" (\d+)(?=[,.])", told["sentence"].split(sentence)[1])
+    assert shares == [f"{100 * share:.0f}" for share in found.values()]
     assert told["chance"] == pytest.approx(1 / 3)
 
 
@@ -434,8 +438,15 @@ def test_comparisons_say_what_the_decisions_are_and_which_models_are_meant():
     lines = " ".join("\n".join(show_results(metrics, [])).split())
     limit = "worse than the best that may be recommended (95 % limit, deciding by expected cost)"
     assert limit in lines
-    told = r"is better, with .*: \+0\.050 ± [\d.]+ in the same folds, deciding by probability"
+    told = (
+        r"is better, with .*; its score is 0\.050 ± [\d.]+ higher in the same folds, deciding by"
+    )
     assert re.search(told, lines)
+    for gain, said in ((-0.05, r"0\.050 ± [\d.]+ lower in"), (0.0001, r"equal \(± [\d.]+\) in")):
+        metrics["model"]["best_baseline"]["difference"] = gain
+        assert re.search(
+            f"its score is {said} the", " ".join(" ".join(show_results(metrics, [])).split())
+        )
     best = "worse than the best model that may be recommended (upper 95 % limit, deciding by "
     details = " ".join(recommend(metrics, found)["details"])
     assert f"{best}expected cost)" in details and "both deciding by probability)" in details

@@ -209,6 +209,14 @@ def test_dropped_columns_are_gone(tmp_path):
         read_table(path, "y", drop=["color", "w", "u"])
 
 
+def test_columns_that_were_dropped_are_all_named_if_none_is_left(tmp_path):
+    said = [f"the patient number {i} said quite a lot about the pain" for i in range(N)]
+    path = table(tmp_path, id=[f"s{i}" for i in range(N)], said=said)
+    told = r"left: dropped said \(.*\); to use: text=said; dropped id \(.*\); to use: include=id"
+    with pytest.raises(InputError, match=told):
+        read_table(path, "y", drop=["u"])
+
+
 def test_missing_values_are_counted_or_refused(tmp_path):
     path = table(tmp_path, a=["", *range(1, N)], b=["", ""] + ["x", "z"] * 19, c=[""] * N)
     data = read_table(path, "y")

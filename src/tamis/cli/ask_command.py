@@ -147,9 +147,13 @@ class _Conversation:
         lines = (
             words.splitlines() if ended else [*words.splitlines(), _WHY[self._reason(now.status)]]
         )
-        is_typical = not self.talk.model.asks
-        if is_typical and all(step.value is None for step in self.talk.history):
-            lines.append(f"Nothing was answered. This is: {self.talk.without_answers.lower()}.")
+        if all(step.value is None for step in self.talk.history):
+            if not self.talk.model.asks:
+                lines.append(
+                    f"Nothing was answered. This is: {self.talk.without_answers.lower()}."
+                )
+            elif ended:  # a decision of the class frequencies alone
+                lines = ["Nothing was answered."]
         print_lines(["", *lines])
 
     def _reason(self, status):

@@ -1,5 +1,6 @@
 """`tamis fit`: compare, recommend, and write the folder of a run."""
 
+import contextlib
 import json
 import shlex
 import time
@@ -132,7 +133,7 @@ def compare_again(folder, words):
     comparison : Comparison
     """
     loaded = load(words, folder)
-    return compare_table(
+    comparison = compare_table(
         loaded.table,
         loaded.options,
         methods=words["compared"],
@@ -142,6 +143,9 @@ def compare_again(folder, words):
         only_finished=True,
         streamed=loaded.streamed,
     )
+    with contextlib.suppress(InputError):  # a method that failed has no checkpoint that says so
+        comparison.failed |= folder.read_json("metrics.json")["failed"]
+    return comparison
 
 
 def read_about(path):

@@ -7,10 +7,11 @@ from tamis.comparison.folder import RunFolder
 from tamis.comparison.readable import CARD_FEATURES
 from tamis.tables.errors import InputError
 
-__all__ = ["offer_readable"]
+__all__ = ["find_original", "offer_readable"]
 
 # What becomes of a model, for a sentence about models with which it can be done.
-_DONE = {"ask": "asked", "explain": "explained"}
+_DONE = {"ask": "asked", "explain": "explained", "card": "written as points"}
+_MAKE = "To make one: tamis fit ... --readable -o RUN"
 
 
 def offer_readable(options):
@@ -27,39 +28,52 @@ def offer_readable(options):
     """
     folder = RunFolder(options.run)
     format = getattr(options, "to", None)
-    done = _DONE.get(options.command, "exported this way")
+    done = _DONE.get(format) or _DONE.get(options.command, "exported this way")
     try:
         metrics = folder.read_json("metrics.json") if folder.path.is_dir() else {}
     except InputError:
         metrics = {}
+    original = find_original(folder)
     best = metrics.get("readable", {}).get("card" if format == "card" else "best")
     if best is None:
         where = "This run has no model" if metrics else f"{folder.path} has only this model"
-        return [f"{where} that can be {done}. To make one: tamis fit ... --readable -o RUN"]
-    source = _find_source(folder)
+        hint = " (without --methods)" if _names_methods(folder) else ""
+        return [f"{where} that can be {done}. {_MAKE}{hint}"]
+    if original is not None and not original.is_dir():
+        return [f"{original}, from which this model was picked, is no longer there. {_MAKE}"]
+    source = str(original or folder.path)
     target = f"{source.rstrip('/')}-{'card' if format == 'card' else 'readable'}"
     size = best["features_overall"]
     told = f"{best['title']}, {size:.3g} feature{'' if size == 1 else 's'}"
     told += f", {best['head']}" if best["head"] else ""
     scoring = metrics["settings"]["scoring"].replace("_", " ")
     limit = ["--n-features", str(CARD_FEATURES)] if format == "card" else []
+    why = f" (a card has at most {CARD_FEATURES} features)" if format == "card" else ""
     words = list(options.argv)
     words[words.index(str(options.run))] = target
     return [
         f"The best model of this run that can be {done}: {told}; {scoring} {best['score']:.3f} ± "
-        f"{best['standard_error']:.3f} in the folds. To use it:",
+        f"{best['standard_error']:.3f} in the folds. To use it{why}:",
         f"  {shlex.join(['tamis', 'pick', source, '--readable', *limit, '-o', target])}",
         f"  {shlex.join(['tamis', *words])}",
     ]
 
 
-def _find_source(folder):
-    """The folder of the run: that of `tamis fit`, also for a model that was picked from it."""
-    if not folder.checkpoints.is_dir():
-        try:
-            found = folder.read_json("run.json").get("picked_from")
-        except (InputError, AttributeError):
-            found = None
-        if found is not None and Path(found).is_dir():
-            return str(found)
-    return str(folder.path)
+def find_original(folder):
+    """The folder of the `tamis fit` from which a model was picked; None for that folder itself."""
+    found = _words(folder).get("picked_from")
+    return None if found is None else Path(found)
+
+
+def _names_methods(folder):
+    """Whether a run was restricted to some methods."""
+    return _words(folder).get("methods", "auto") != "auto"
+
+
+def _words(folder):
+    """The options of a run; empty if they are not known."""
+    try:
+        found = folder.read_json("run.json")
+    except InputError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -2,6 +2,7 @@
 
 from tamis.cli.data import find_words
 from tamis.cli.fit_command import compare_again, conclude
+from tamis.cli.offers import find_original
 from tamis.comparison.baselines import BASELINES
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
@@ -28,6 +29,7 @@ def run(options):
         raise InputError(f"-o {target.path} is the run itself; name another folder.")
     if target.checkpoints.exists():
         raise InputError(f"-o {target.path} is the folder of a `tamis fit`; name another folder.")
+    _refuse_picked(source)
     words = find_words(source, options.data)
     if options.method in allowed and not words.get("allow_baselines"):
         raise InputError(
@@ -56,3 +58,14 @@ def run(options):
         comparison, choice, target, options, run=str(source.path), about=source.about
     )
     return 0 if is_done else 1
+
+
+def _refuse_picked(folder):
+    """Raise InputError for a folder that was picked itself: it has the models of no method."""
+    found = find_original(folder)
+    if found is None:
+        return
+    told = f"{folder.path} was made by `tamis pick {found}`"
+    if found.is_dir():
+        raise InputError(f"{told}, and has only this model; use `tamis pick {found} ...`.")
+    raise InputError(f"{told}, and {found} is no longer there; repeat its tamis fit.")

@@ -2,7 +2,7 @@
 
 from tamis.cli.layout import count, counted, entry, paragraph, plural
 from tamis.cli.show_clinical import show_clinical, show_costs
-from tamis.comparison.decisions import only_class, what_is_best
+from tamis.comparison.decisions import only_class, tell_unfinished, what_is_best
 from tamis.comparison.promise_words import tell_promises
 
 __all__ = ["name_method", "name_score", "show_answer"]
@@ -42,7 +42,9 @@ def show_answer(metrics, is_saved=True):
     lines : list of str
     """
     model, name = metrics["model"], name_score(metrics["settings"])
+    unfinished = tell_unfinished(metrics)
     lines = [
+        *(paragraph(unfinished, "WARNING: ", "  ", "warning") if unfinished else []),
         *_show_heading(model),
         *_show_warnings(metrics),
         *_show_promise(metrics.get("calibration", {})),
@@ -121,8 +123,9 @@ def _show_promise(promises):
 def _show_score(metrics, name):
     model, promises = metrics["model"], metrics.get("calibration", {})
     chosen = model["selection_score"]
+    to_report = "" if metrics["unfinished"] else "    <- report this one"
     if model.get("misclassification"):
-        yield from show_costs(model["misclassification"], name)
+        yield from show_costs(model["misclassification"], name, to_report)
     told = f"{chosen['score']:.3f} ± {chosen['standard_error']:.3f}   "
     if model.get("misclassification"):
         told += "deciding by probability, "
@@ -135,8 +138,8 @@ def _show_score(metrics, name):
             yield from entry(name, told)
             return
         if not model.get("misclassification"):
-            told += "    <- report this one"
-        yield from entry(name, told, "good")
+            told += to_report
+        yield from entry(name, told, "good" if to_report else None)
         if honest["decides_by"] != "probability":
             yield from entry("", f"deciding by {honest['decides_by']}")
     elif "without" in model:
@@ -227,15 +230,20 @@ def _show_baseline(model):
         return
     size = plural(baseline["features_overall"], "feature")
     told = {
-        (True, True): f"is better with fewer features, {size}:",
-        (True, False): f"is better, with {size}:",
-        (False, True): f"does as well with fewer features, {size}:",
+        (True, True): f"is better with fewer features, {size}",
+        (True, False): f"is better, with {size}",
+        (False, True): f"does as well with fewer features, {size}",
     }.get((baseline["is_better"], baseline["is_sparser"]))
     if told is None or not (baseline["is_better"] or baseline["is_as_good"]):
         return
-    gain = f"{baseline['difference']:+.3f} ± {baseline['standard_error']:.3f}"
+    gain = f"{abs(baseline['difference']):.3f}"
+    error = f"± {baseline['standard_error']:.3f}"
+    side = "higher" if baseline["difference"] > 0 else "lower"
+    gain = f"{gain} {error} {side}" if float(gain) else f"equal ({error})"
     how = ", deciding by probability" if model.get("misclassification") else ""
-    yield from entry("baseline", f"{baseline['title']} {told} {gain} in the same folds{how}")
+    yield from entry(
+        "baseline", f"{baseline['title']} {told}; its score is {gain} in the same folds{how}"
+    )
 
 
 def _show_kept(model):

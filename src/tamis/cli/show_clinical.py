@@ -127,7 +127,7 @@ def _time(value):
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def show_costs(found: dict[str, Any], name: str) -> Iterator[str]:
+def show_costs(found: dict[str, Any], name: str, to_report: str = "") -> Iterator[str]:
     """Lines about decisions by expected cost, which are those of the model.
 
     Parameters
@@ -136,6 +136,8 @@ def show_costs(found: dict[str, Any], name: str) -> Iterator[str]:
         The costs of errors in `metrics.json`.
     name : str
         Name of the score.
+    to_report : str
+        What follows costs that may be reported.
 
     Yields
     ------
@@ -145,7 +147,7 @@ def show_costs(found: dict[str, Any], name: str) -> Iterator[str]:
     constant, (least, most) = found["constant"], found["saved_interval_95"]
     told = f"{found['mean_cost']:.3f}   95 % interval {low:.3f} to {high:.3f}"
     if found["is_honest"]:
-        yield from entry("mean cost per row", f"{told}    <- report this one", "good")
+        yield from entry("mean cost per row", f"{told}{to_report}", "good" if to_report else None)
     else:
         yield from entry("mean cost per row", f"{told} (in the folds: do not report)")
     yield from entry("", "deciding by expected cost at the class frequencies of the data")

@@ -27,6 +27,7 @@ __all__ = [
     "decide_rows",
     "decides_by",
     "only_class",
+    "tell_unfinished",
     "what_is_best",
 ]
 
@@ -93,6 +94,18 @@ def only_class(model: dict[str, Any]) -> str | None:
     counts = np.array(model["confusion"]["true_in_rows"])
     decided = np.flatnonzero(counts.sum(axis=0))
     return model["confusion"]["classes"][decided[0]] if decided.size == 1 else None
+
+
+def tell_unfinished(metrics: dict[str, Any]) -> str | None:
+    """A warning about a comparison of some of its methods only; None if all were compared."""
+    left, n_done = metrics["unfinished"], len(metrics["methods"])
+    if not left:
+        return None
+    return (
+        f"unfinished: only {n_done} of {n_done + len(left)} methods "
+        f"{'was' if n_done == 1 else 'were'} compared (not finished: {', '.join(left)}). Repeat "
+        "the command before you report anything."
+    )
 
 
 def what_is_best(model: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from tamis._array import is_sparse
 from tamis.comparison.readable import CARD_FEATURES as MOST_FEATURES
 from tamis.report.card_levels import Levels, make_levels
-from tamis.report.questionnaire_engines import InOrder, make_engine
+from tamis.report.questionnaire_engines import InOrder, make_engine, refuse_rows
 from tamis.report.questionnaire_fields import Field, fields_of
 from tamis.report.questionnaire_terms import make_terms
 from tamis.tables.errors import InputError, NotReadable, listed
@@ -160,6 +160,7 @@ def make_card(
 
 def card_fields(model: TableModel) -> list[Field]:
     """The fields of a card; InputError if the model's decision is not a sum over features."""
+    refuse_rows(model, "written as points")
     engine = make_engine(model) if not model.asks else None
     if not isinstance(engine, InOrder) or engine.terms is None:
         raise NotReadable(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamis._array import is_sparse
+from tamis.comparison.decisions import tell_unfinished
 from tamis.comparison.promise_words import tell_promises
 from tamis.models.saving import make_document
 from tamis.report.content_clinical import describe_classes
@@ -92,6 +93,7 @@ def make_content(
         "target": metrics["data"]["target"] or "target",
         "is_recommended": metrics["model"]["recommended"],
         "scoring": SCORES[settings["scoring"]],
+        "unfinished": tell_unfinished(metrics),
         "recommendation": recommend(metrics, comparison),
         "baselines": _baselines(metrics, choice),
         "curve": describe_curve(comparison, choice, run),

@@ -89,14 +89,15 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
     if honest:
         low, high = honest["interval_95"]
         found |= {"score": honest["score"], "low": low, "high": high}
-        found["sentence"] = f"{told} and {_expect(scoring, honest['score'], low, high)}."
+        found["sentence"] = f"{told} and {_expect(scoring, honest['score'], low, high)}"
+        found["sentence"] += f"{_found_of_class(honest, classes)}."
         found["sentence"] += _tell_decisions(metrics)
         kind = honest["is"].split(":")[0]
         by = ", deciding by expected cost" if honest["decides_by"] == "expected cost" else ""
         found["details"] = [
             f"Selection-corrected (honest) score: {SCORES[scoring]} {honest['score']:.3f}, 95 % "
             f"interval {low:.3f} to {high:.3f} ({kind}: it includes the choice of method and "
-            "number of features). Report this one.",
+            f"number of features).{'' if metrics['unfinished'] else ' Report this one.'}",
             f"It is at most {max(honest['behind_best_95'], 0):.3f} worse than the best model "
             f"{what_is_best(model)} (upper 95 % limit{by}).",
         ]
@@ -142,6 +143,16 @@ def _expect(scoring, score, low, high):
             f"95 % interval {low:.2f} to {high:.2f}"
         )
     return f"{what} (95 % interval: {100 * low:.0f} to {100 * high:.0f})"
+
+
+def _found_of_class(honest, names):
+    """How many of 100 cases of each class are found, after their mean."""
+    found = honest["found_of_class"]
+    if honest["scoring"] != "balanced_accuracy" or found is None or len(names) > _NAMED:
+        return ""
+    pairs = zip(names, found.values(), strict=True)
+    shares = (f"{c}{':' * c[-1:].isdigit()} {100 * share:.0f}" for c, share in pairs)
+    return f": {', '.join(shares)}"
 
 
 def _tell_decisions(metrics):

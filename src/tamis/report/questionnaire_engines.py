@@ -16,7 +16,7 @@ from tamis.tables.errors import InputError, NotReadable
 from tamis.tables.prevalence import Prevalence, find_prevalence
 from tamis.tables.table_model import TableModel
 
-__all__ = ["Engine", "InOrder", "Policy", "Question", "make_engine"]
+__all__ = ["Engine", "InOrder", "Policy", "Question", "make_engine", "refuse_rows"]
 
 _N_DRAWS = 200
 
@@ -224,6 +224,17 @@ def _draw(model, fields):
     return draws
 
 
+def refuse_rows(model: TableModel, done: str) -> None:
+    """Raise NotReadable for a model that compares whole rows, which cannot be `done`."""
+    kind = type(model.estimator).__name__
+    if kind.startswith("Landmark"):
+        raise NotReadable(f"landmarks compare whole rows, so they cannot be {done}.")
+    if kind.startswith("Panel") and model.estimator.head_ == "kernel":
+        raise NotReadable(
+            f"the kernel head of this panel compares whole rows, so it cannot be {done}."
+        )
+
+
 def make_engine(
     model: TableModel, prevalence: Prevalence | None = None, flip_risk: float | None = None
 ) -> Engine:
@@ -242,16 +253,7 @@ def make_engine(
     engine : Engine
         InputError is raised for models that cannot be asked this way.
     """
-    kind = type(model.estimator).__name__
-    if kind.startswith("Landmark"):
-        raise NotReadable(
-            "landmarks compare whole rows, so they cannot be asked one question at a time."
-        )
-    if kind.startswith("Panel") and model.estimator.head_ == "kernel":
-        raise NotReadable(
-            "the kernel head of this panel compares whole rows, so it cannot be asked one "
-            "question at a time."
-        )
+    refuse_rows(model, "asked one question at a time")
     if not model.asks:
         return InOrder(model, prevalence or find_prevalence(model), flip_risk)
     if flip_risk is not None:

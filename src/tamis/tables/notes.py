@@ -70,7 +70,8 @@ def option(words: Collection[str]) -> str:
 def note_left_out(left_out: Mapping[str, list], notes: list[str]) -> None:
     """Report columns that are dropped, by kind: names with reasons."""
     options = {"identifier": "--include", "text": "--text"}
-    for kind, entries in left_out.items():
+    for kind in sorted(left_out, key="text".__ne__):  # text first
+        entries = left_out[kind]
         if kind == "empty":
             notes.append(f"dropped {listed([name for name, _ in entries])}: all values missing")
             continue

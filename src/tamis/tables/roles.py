@@ -98,6 +98,7 @@ def assign_roles(
     table = columns.without_roles(rows, missing.numbers if missing.words else ())
     if table.numeric.shape[0] == 0:
         raise InputError("the table has no rows")
+    n_notes = len(notes)
     table, kinds, spotted, missing = decide_kinds(
         table, text, categorical, include, missing, notes, raw.decimal
     )
@@ -126,8 +127,8 @@ def assign_roles(
         subgroups[name] = np.asarray(values.without(missing_in(values, missing)))
     _check_values(table, wishes.missing, notes)
     if not table.numeric_names.size and not table.others:
-        reason = notes[-1] if notes else "the table has no column except the target"
-        raise InputError(f"no feature is left: {reason}")
+        reasons = notes[n_notes:] or notes[-1:] or ["the table has no column except the target"]
+        raise InputError(f"no feature is left: {'; '.join(reasons)}")
     limits = {}
     for name in missing.limited:
         values = Coded.of(columns.values(name))

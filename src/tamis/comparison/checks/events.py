@@ -97,17 +97,21 @@ def check_events(comparison: Comparison) -> Iterator[Check]:
     needed = rows_for_features(n_parameters, r_squared, share)
     if needed <= n_rows:
         return
-    what = "rows" if problem.groups is None else "sample groups"
+    n_class = int(np.count_nonzero(problem.codes == rarest))
+    is_counted = problem.groups is None and problem.weights is None
+    what = "rows" if is_counted else "independent rows"
+    worth = "" if is_counted else f", worth about {n_events:.0f} {what}"
     candidates = counted(len(problem.names), "candidate feature")
     if n_parameters != len(problem.names):
         candidates += f" with {n_parameters} weights"
     yield Check(
         "few-events",
         "note",
-        f"{n_events:.0f} {what} of class {problem.classes[rarest]}, the rarest, for {candidates}: "
-        f"{n_events / n_parameters:.2g} for each. By Riley's criteria, a model that uses all of "
-        f"them needs about {needed:,} {what}, "
-        f"{math.ceil(needed * share):,} of them of that class; there are {n_rows:.0f}.",
+        f"{n_class:,} rows of class {problem.classes[rarest]}, the rarest{worth}, for "
+        f"{candidates}: {n_events / n_parameters:.2g} for each. By Riley's criteria, a model that "
+        f"uses all of them needs about {needed:,} {what}, "
+        f"{math.ceil(needed * share):,} of them of that class; "
+        f"{'there are' if is_counted else 'the rows are worth about'} {n_rows:,.0f}.",
         "Other rows may lead to other features and other scores: report the interval of the "
         "honest score and how often the features are selected again, name fewer candidates in "
         "advance, or collect more rows.",
