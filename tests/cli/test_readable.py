@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,7 +95,7 @@ def test_every_dead_end_offers_a_model_with_which_the_command_works(
 def test_a_model_alone_has_nothing_to_offer_but_says_what_to_do(models, tamis):
     code, out, err = tamis("ask", models["kernel"])
     assert (code, out) == (2, "")
-    assert "has only this model" in err and err.endswith("tamis fit ... --readable -o RUN\n")
+    assert "holds no other model" in err and err.endswith("tamis fit ... --readable -o RUN\n")
 
 
 def test_a_run_of_methods_that_cannot_be_read_says_without_which_option_to_repeat_it(
@@ -143,3 +144,23 @@ def test_methods_say_whether_their_models_can_be_read(tamis):
     ]
     out = tamis("methods")[1]
     assert out.count("readable: yes") == 7 and out.count("readable: no") == len(told) - 7
+
+
+def test_offers_are_about_the_folder_and_fail_quietly(tmp_path, monkeypatch, models, tamis):
+    best = {"title": "panel", "head": "linear", "features_overall": 2, "score": 0.9}
+    best |= {"standard_error": 0.01, "is_recommended": False}
+    metrics = {"readable": {"best": best}, "settings": {"scoring": "accuracy"}}
+    monkeypatch.chdir(tmp_path)
+    for name in ("ask", "-dash"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "model.json").write_bytes(Path(models["kernel"]).read_bytes())
+        (folder / "metrics.json").write_text(json.dumps(metrics))
+    assert tamis("ask", "ask")[2].endswith("  tamis ask ask-readable\n")
+    assert tamis("ask", "./-dash")[2].endswith("  tamis ask ./-dash-readable\n")
+    for content in ("[]", '{"readable": null}', '{"readable": {"best": {}}}'):
+        (tmp_path / "ask" / "metrics.json").write_text(content)
+        code, _, err = tamis("ask", "ask")
+        assert code == 2 and err.count("\n") == 1
+    (tmp_path / "ask" / "metrics.json").write_text('{"model": {}}')
+    assert "An earlier version made this run" in tamis("ask", "ask")[2]

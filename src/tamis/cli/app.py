@@ -63,8 +63,10 @@ def _run(options):
         from tamis.cli.offers import offer_readable
 
         _say(f"error: {error.for_command}", _WRONG)
-        with contextlib.suppress(OSError):
-            print_lines(offer_readable(options), sys.stderr)
+        with contextlib.suppress(Exception):  # an offer that fails costs nothing else
+            offers = offer_readable(options)
+            if offers:
+                print_lines(offers, sys.stderr)
         return _WRONG
     except InputError as error:
         return _say(f"error: {error.for_command}", _WRONG)

@@ -3,6 +3,7 @@
 import shlex
 from pathlib import Path
 
+from tamis.cli.show_next import as_word
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.readable import CARD_FEATURES
 from tamis.tables.errors import InputError
@@ -35,10 +36,15 @@ def offer_readable(options):
         metrics = {}
     original = find_original(folder)
     best = metrics.get("readable", {}).get("card" if format == "card" else "best")
+    if not metrics:
+        return [f"{folder.path} holds no other model. {_MAKE}"]
+    if "readable" not in metrics:
+        return ["An earlier version made this run; repeat tamis fit to see what else it offers."]
     if best is None:
-        where = "This run has no model" if metrics else f"{folder.path} has only this model"
         hint = " (without --methods)" if _names_methods(folder) else ""
-        return [f"{where} that can be {done}. {_MAKE}{hint}"]
+        return [f"This run has no model that can be {done}. {_MAKE}{hint}"]
+    if original is None and best["is_recommended"]:
+        return []  # it is this model
     if original is not None and not original.is_dir():
         return [f"{original}, from which this model was picked, is no longer there. {_MAKE}"]
     source = str(original or folder.path)
@@ -47,15 +53,17 @@ def offer_readable(options):
     told = f"{best['title']}, {size:.3g} feature{'' if size == 1 else 's'}"
     told += f", {best['head']}" if best["head"] else ""
     scoring = metrics["settings"]["scoring"].replace("_", " ")
-    limit = ["--n-features", str(CARD_FEATURES)] if format == "card" else []
+    limit = f" --n-features {CARD_FEATURES}" if format == "card" else ""
     why = f" (a card has at most {CARD_FEATURES} features)" if format == "card" else ""
-    words = list(options.argv)
-    words[words.index(str(options.run))] = target
+    command, *words = options.argv
+    at = next(i for i, word in enumerate(words) if Path(word) == Path(options.run))
+    words = [shlex.quote(word) for word in words]
+    words[at] = as_word(target)
     return [
         f"The best model of this run that can be {done}: {told}; {scoring} {best['score']:.3f} ± "
         f"{best['standard_error']:.3f} in the folds. To use it{why}:",
-        f"  {shlex.join(['tamis', 'pick', source, '--readable', *limit, '-o', target])}",
-        f"  {shlex.join(['tamis', *words])}",
+        f"  tamis pick {as_word(source)} --readable{limit} -o {as_word(target)}",
+        f"  tamis {command} {' '.join(words)}",
     ]
 
 
