@@ -1,6 +1,7 @@
 """The content of the report: every number is that of the comparison, and no row is named."""
 
 import base64
+import copy
 import hashlib
 import json
 import re
@@ -80,10 +81,13 @@ def test_the_recommendation_has_the_honest_score_and_its_interval(comparison, co
     )
     sentence += f"{100 * honest.low:.0f} to {100 * honest.high:.0f}): "
     assert sentence in told["sentence"]
-    metrics = comparison.metrics
+    metrics = copy.deepcopy(comparison.metrics)
     found = metrics["model"]["honest_score"]["found_of_class"]
     shares = re.findall(r" (\d+)(?=[,.])", told["sentence"].split(sentence)[1])
     assert shares == [f"{100 * share:.0f}" for share in found.values()]
+    for unknown in (None, dict.fromkeys(found)):
+        metrics["model"]["honest_score"] |= {"found_of_class": unknown}
+        assert f"{sentence[:-2]}." in recommend(metrics, comparison)["sentence"]
     assert told["chance"] == pytest.approx(1 / 3)
 
 

@@ -147,8 +147,8 @@ def _expect(scoring, score, low, high):
 
 def _found_of_class(honest, names):
     """How many of 100 cases of each class are found, after their mean."""
-    found = honest["found_of_class"]
-    if honest["scoring"] != "balanced_accuracy" or found is None or len(names) > _NAMED:
+    found = honest["found_of_class"] or {"": None}
+    if honest["scoring"] != "balanced_accuracy" or len(names) > _NAMED or None in found.values():
         return ""
     pairs = zip(names, found.values(), strict=True)
     shares = (f"{c}{':' * c[-1:].isdigit()} {100 * share:.0f}" for c, share in pairs)
