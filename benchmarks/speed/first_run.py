@@ -1,7 +1,7 @@
 """What a newcomer waits for: the environment, the first run, the first fit, the first prediction.
 
-Everything starts from nothing: a fresh clone of the last commit, a new environment, an empty
-folder for compiled code (``NUMBA_CACHE_DIR``). Every line has processor seconds, of all processes
+Everything starts from nothing: a fresh clone of the last commit, a new environment without cached
+downloads, an empty folder for compiled code (``NUMBA_CACHE_DIR``). Every line has processor seconds, of all processes
 together, and seconds on the clock; "compiling" is the part of the processor seconds in which
 numba compiles, in every process (a ``sitecustomize`` in front of the path listens to numba's own
 events). First fits and predictions run on one thread and without their imports, each in a process
@@ -112,7 +112,11 @@ class Lines:
 
     def add(self, name, *seconds, goal=None):
         """One measurement: processor seconds, clock seconds, seconds of compiling; its goal."""
-        text = f"{name:<52}" + "".join(f"{value:9.2f}" for value in seconds)
+        text = (
+            f"{name:<52}"
+            + "".join(f"{value:9.2f}" for value in seconds[:2])
+            + f"{seconds[2]:10.2f}"
+        )
         if goal is not None:
             column, most = goal
             text = f"{text:<79}   goal {most:g} {'met' if seconds[column] <= most else 'NOT MET'}"
@@ -155,6 +159,8 @@ def with_listener(folder):
         **environment,
         "PYTHONPATH": str(folder),
         "NUMBA_CACHE_DIR": str(folder / "cache"),
+        "UV_CACHE_DIR": str(folder / "uv"),
+        "PIP_NO_CACHE_DIR": "1",
     }
 
 
@@ -199,7 +205,7 @@ def measure_starts(lines, clone, environment):
     subprocess.run([python, "-c", write, table], check=True)
     fit = [tamis, "fit", table, "--target", "target", "--methods", "panel", "-o", "run"]
     measure(fit, clone, environment)
-    predict = [tamis, "predict", "run", table, "-o", str(clone / "labels.csv"), "--force"]
+    predict = [tamis, "predict", "run", table]
     lines.add("tamis predict, saved panel", *_best(predict, clone, environment), goal=(1, 1))
 
 
@@ -213,7 +219,7 @@ def measure_fits(lines, folder, clone):
     python = str(clone / ".venv" / "bin" / "python")
     one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     heading = "processor seconds of fit on 200 x 30, defaults"
-    lines.say(f"\n{heading:<52}{'first':>9}{'second':>9}{'compiling':>9}")
+    lines.say(f"\n{heading:<52}{'first':>9}{'second':>9}{'compiling':>10}")
     for number, name in enumerate(ESTIMATORS):
         environment = {**with_listener(folder / f"fit{number}"), **one}
         (_, _, compiling), output = measure([python, "-c", FIT, name], clone, environment)
@@ -235,7 +241,7 @@ def main():
     arguments = parser.parse_args()
     lines = Lines()
     lines.say(f"First contact, {os.cpu_count()} cores; load before: {os.getloadavg()[0]:.1f}")
-    lines.say(f"{'seconds':<52}{'processor':>9}{'clock':>9}{'compiling':>9}")
+    lines.say(f"{'seconds':<52}{'processor':>9}{'clock':>9}{'compiling':>10}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         clone, environment = measure_demo(lines, folder)
