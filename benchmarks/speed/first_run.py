@@ -1,11 +1,11 @@
 """What a newcomer waits for: the environment, the first run, the first fit, the first prediction.
 
 Everything starts from nothing: a fresh clone of the last commit, a new environment without cached
-downloads, an empty folder for compiled code (``NUMBA_CACHE_DIR``). Every line has processor seconds, of all processes
-together, and seconds on the clock; "compiling" is the part of the processor seconds in which
-numba compiles, in every process (a ``sitecustomize`` in front of the path listens to numba's own
-events). First fits and predictions run on one thread and without their imports, each in a process
-of its own.
+downloads, an empty folder for compiled code (``NUMBA_CACHE_DIR``). Every line has processor
+seconds, of all processes together, and seconds on the clock; "compiling" is the part of the
+processor seconds in which numba compiles, in every process (a ``sitecustomize`` in front of the
+path listens to numba's own events). First fits and predictions run on one thread and without
+their imports, each in a process of its own.
 
 Run: python benchmarks/speed/first_run.py            (the demo, first fits, imports: minutes)
      python benchmarks/speed/first_run.py --tests    (also `make test`, twice)
