@@ -1,5 +1,7 @@
 """The content of `metrics.json`: plain numbers, strings and lists."""
 
+from importlib.metadata import version
+
 import numpy as np
 
 from tamis import __version__
@@ -13,17 +15,8 @@ __all__ = ["kept_alone", "path_table", "summarise", "tabulate_paths", "versions"
 
 def versions():
     """Versions that a result depends on."""
-    import numba
-    import scipy
-    import sklearn
-
-    return {
-        "tamis": __version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-        "numba": numba.__version__,
-    }
+    names = ("numpy", "scipy", "scikit-learn", "numba")
+    return {"tamis": __version__, **{name: version(name) for name in names}}
 
 
 def path_table(result, candidates):
