@@ -195,3 +195,16 @@ def test_scores_that_are_all_nan_are_refused(data):
     X, codes = data
     with pytest.raises(ValueError, match="Every score is NaN"):
         run(X, codes, splits_of(3), lambda model, X, y: np.nan).choose()
+
+
+@pytest.mark.parametrize("scoring", ["balanced_accuracy", "roc_auc"])
+def test_decisions_that_were_kept_change_nothing(data, scoring):
+    X, codes = data
+    again = run(X, codes, splits_of(4), scoring)
+    kept = run(X, codes, splits_of(4), scoring, keep_decisions=True)
+    assert_array_equal(kept.scores, again.scores)
+    assert_array_equal(kept.fold_scores, again.fold_scores)
+    for evaluation in kept.evaluations:
+        evaluation.path.decisions = None  # they are not computed again
+    for level in range(N_LEVELS):
+        assert kept.temperature(level) == again.temperature(level)

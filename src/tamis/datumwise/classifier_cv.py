@@ -211,6 +211,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
             make_splits(self.cv, X, self.classes_[codes], groups),
             self.scoring or "accuracy",
             groups=None if groups is None else np.unique(groups, return_inverse=True)[1],
+            keep_decisions=True,  # every level is calibrated, and rows go through policies slowly
         )
         seed = as_seed(self.random_state)
 

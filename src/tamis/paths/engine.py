@@ -64,6 +64,8 @@ class Evaluation:
         Which levels are right on which test rows; None if the scoring is not a mean over rows.
     n_features, cost : ndarray of shape (n_levels,)
         Counted features, and their cost, mean over the test rows.
+    decisions : ndarray of shape (n_levels, n_test, n_classes of the path) or None
+        Decisions for the test rows, if they were to be kept.
     """
 
     path: Path
@@ -72,6 +74,7 @@ class Evaluation:
     right: NDArray | None
     n_features: NDArray
     cost: NDArray
+    decisions: NDArray | None = None
 
 
 def evaluate(
@@ -82,6 +85,7 @@ def evaluate(
     classes: NDArray,
     scoring: str | Callable,
     sample_weight: NDArray | None = None,
+    keep_decisions: bool = False,
 ) -> Evaluation:
     """Score all levels of a path on test rows.
 
@@ -100,6 +104,8 @@ def evaluate(
     scoring : str or callable
         As in scikit-learn.
     sample_weight : ndarray of shape (n_rows,) or None
+    keep_decisions : bool
+        Keep the decisions of all levels: for paths that take long to decide.
 
     Returns
     -------
@@ -108,6 +114,7 @@ def evaluate(
     known = np.asarray(path.classes, dtype=np.intp)
     n_levels, weights = len(path), None if sample_weight is None else sample_weight[test]
     n_features, cost = np.zeros(n_levels), np.zeros(n_levels)
+    kept = np.empty((n_levels, test.size, known.size)) if keep_decisions else None
     if is_counted(scoring):
         right = np.empty((n_levels, test.size), dtype=bool)
         size = max(1, _BLOCK // max(1, n_levels * known.size))
@@ -116,14 +123,18 @@ def evaluate(
         truth = place[codes[test]]
         for start in range(0, test.size, size):
             rows = slice(start, start + size)
-            labels, usage = path.labels_and_usage(X[test[rows]])
+            if kept is None:
+                labels, usage = path.labels_and_usage(X[test[rows]])
+            else:
+                kept[:, rows], usage = path.decisions_and_usage(X[test[rows]])
+                labels = kept[:, rows].argmax(axis=2)
             right[:, rows] = labels == truth[rows].astype(labels.dtype)
             n_features += usage.n_features.sum(axis=1) / test.size
             cost += usage.cost.sum(axis=1) / test.size
         errors = Counted.of(
             right, codes[test], balanced=scoring == "balanced_accuracy", weight=weights
         )
-        return Evaluation(path, test, errors.scores(), right, n_features, cost)
+        return Evaluation(path, test, errors.scores(), right, n_features, cost, kept)
     samples, y, scores = X[test], classes[codes[test]], np.empty(n_levels)
     size = max(1, _BLOCK // max(1, test.size * known.size))
     for start in range(0, n_levels, size):
@@ -131,10 +142,12 @@ def evaluate(
         decisions, usage = path.decisions_and_usage(samples, some)
         n_features[some] = usage.n_features.mean(axis=1)
         cost[some] = usage.cost.mean(axis=1)
+        if kept is not None:
+            kept[some] = decisions
         scores[some] = [
             score_decisions(scoring, d, classes, known, samples, y, weights) for d in decisions
         ]
-    return Evaluation(path, test, scores, None, n_features, cost)
+    return Evaluation(path, test, scores, None, n_features, cost, kept)
 
 
 @dataclass(frozen=True)
@@ -153,6 +166,8 @@ class CrossValidation:
     sample_weight : ndarray of shape (n_rows,) or None
     groups : ndarray of shape (n_rows,) or None
         Sample groups, which count as one row in the standard errors.
+    keep_decisions : bool
+        As in `evaluate`.
     """
 
     X: Matrix
@@ -162,6 +177,7 @@ class CrossValidation:
     scoring: str | Callable
     sample_weight: NDArray | None = None
     groups: NDArray | None = None
+    keep_decisions: bool = False
 
     def walk(
         self, fit_path: Callable, n_jobs: int | None = None
@@ -189,6 +205,7 @@ class CrossValidation:
                 self.classes,
                 self.scoring,
                 self.sample_weight,
+                self.keep_decisions,
             )
 
         return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
@@ -309,8 +326,11 @@ class PathScores:
         for evaluation in self.evaluations:
             known = np.asarray(evaluation.path.classes, dtype=np.intp)
             of_fold = np.full((evaluation.test.size, len(cv.classes)), -np.inf)
-            some = slice(level, level + 1)
-            of_fold[:, known] = evaluation.path.decisions(cv.X[evaluation.test], some)[0]
+            if evaluation.decisions is not None:
+                of_fold[:, known] = evaluation.decisions[level]
+            else:
+                some = slice(level, level + 1)
+                of_fold[:, known] = evaluation.path.decisions(cv.X[evaluation.test], some)[0]
             decisions.append(of_fold)
             tests.append(evaluation.test)
         rows = np.concatenate(tests)
