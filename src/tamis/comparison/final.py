@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse, stats
 from sklearn.feature_selection import f_classif
+from threadpoolctl import threadpool_limits
 
 from tamis import __version__
 from tamis._array import is_sparse
@@ -303,8 +304,10 @@ def train_final(comparison, result):
     """
     problem, settings = comparison.problem, comparison.settings
     part = problem.train_part(np.arange(problem.n_rows), problem.codes, settings.seed)
-    # All levels, as in the folds: a level may depend on the others of its path.
-    return result.method.train(part, list(result.levels))
+    # All levels, as in the folds: a level may depend on the others of its path. One thread, as
+    # there, so that sums are identical; and threads only delay products of few rows.
+    with threadpool_limits(1, user_api="blas"):
+        return result.method.train(part, list(result.levels))
 
 
 def make_model(comparison, result, place, trained, prepare=None):

@@ -60,8 +60,11 @@ def fit_kernel(
     standardization = standardize(X, weights)
     Z = standardization(X)
     chosen = Z[landmarks]
+    # Both sides times the root of the weight: BLAS computes half of the Gram matrix of one array.
+    root = np.sqrt(weights)[:, None]
     targets = np.full((X.shape[0], n_classes), -1.0 / n_classes)
     targets[np.arange(X.shape[0]), codes] += 1.0
+    targets *= root
     gammas = {width: width / max(X.shape[1], 1) for width, _ in settings}
     grams = {width: np.zeros((len(chosen), len(chosen))) for width in gammas}
     products = {width: np.zeros((len(chosen), n_classes)) for width in gammas}
@@ -71,9 +74,9 @@ def fit_kernel(
         for width, gamma in gammas.items():
             kernel = -gamma * distances
             np.exp(kernel, out=kernel)
-            weighted = kernel * weights[rows, None]
-            grams[width] += weighted.T @ kernel
-            products[width] += weighted.T @ targets[rows]
+            kernel *= root[rows]
+            grams[width] += kernel.T @ kernel
+            products[width] += kernel.T @ targets[rows]
     between = cdist(chosen, chosen, "sqeuclidean")
     heads: list[KernelHead | None] = [None] * len(settings)
     for width, gamma in gammas.items():
