@@ -105,11 +105,26 @@ def test_a_run_of_methods_that_cannot_be_read_says_without_which_option_to_repea
     run.mkdir()
     shutil.copy(models["landmarks"], run / "model.json")
     (run / "metrics.json").write_text('{"readable": {"best": null, "card": null}}')
-    for methods, end in (("landmarks", "RUN (without --methods)\n"), ("auto", "RUN\n")):
-        (run / "run.json").write_text(json.dumps({"methods": methods}))
-        err = tamis("export", run, "--to", "card", "-o", tmp_path / "card")[2]
-        assert "landmarks compare whole rows, so they cannot be written as points." in err
-        assert err.endswith(f"--readable -o {end}")
+    argv = ["fit", "a b.csv", "--methods", "landmarks", "--target", "y", "-o", "run"]
+    (run / "run.json").write_text(json.dumps({"argv": argv}))
+    err = tamis("export", run, "--to", "card", "-o", tmp_path / "card")[2]
+    assert "landmarks compare whole rows, so they cannot be written as points." in err
+    again = "tamis fit 'a b.csv' --target y --readable -o"
+    assert err.endswith(f"To make one:\n  {again} {run}-readable\n")
+
+
+@pytest.mark.parametrize(("score", "is_told"), [(0.52, True), (0.6, False)])
+def test_an_offer_that_is_hardly_better_than_guessing_says_so(
+    score, is_told, models, tamis, tmp_path
+):
+    best = {"title": "panel", "head": "linear", "features_overall": 2, "score": score}
+    best |= {"standard_error": 0.02, "is_recommended": False}
+    settings = {"scoring": "balanced_accuracy"}
+    metrics = {"readable": {"best": best}, "settings": settings}
+    metrics["data"] = {"classes": {"ill": 5, "well": 5}}
+    shutil.copy(models["kernel"], tmp_path / "model.json")
+    (tmp_path / "metrics.json").write_text(json.dumps(metrics))
+    assert ("hardly better than guessing (0.500)" in tamis("ask", tmp_path)[2]) == is_told
 
 
 def test_only_models_that_can_be_read_are_fitted_if_asked_for(ring, refuses, tamis, tmp_path):
@@ -150,6 +165,7 @@ def test_offers_are_about_the_folder_and_fail_quietly(tmp_path, monkeypatch, mod
     best = {"title": "panel", "head": "linear", "features_overall": 2, "score": 0.9}
     best |= {"standard_error": 0.01, "is_recommended": False}
     metrics = {"readable": {"best": best}, "settings": {"scoring": "accuracy"}}
+    metrics["data"] = {"classes": {"ill": 5, "well": 5}}
     monkeypatch.chdir(tmp_path)
     for name in ("ask", "-dash"):
         folder = tmp_path / name

@@ -1,5 +1,6 @@
 """The questionnaire in Python: it predicts as the model does, and stops when it is settled."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -239,3 +240,14 @@ def test_models_that_compare_whole_rows_are_refused():
 def test_a_flip_risk_is_refused_where_it_is_not_needed(name):
     with pytest.raises(InputError, match="flip_risk"):
         Questionnaire(model(name), flip_risk=0.1)
+
+
+def test_what_costs_much_is_asked_later():
+    rng = np.random.default_rng(0)
+    y = np.array(["ill", "well"])[np.arange(80) % 2]
+    X = rng.normal(size=(80, 3)) + np.array([3.0, 2.0, 1.0]) * (y == "ill")[:, None]
+    frame = pd.DataFrame(X, columns=list("abc"))
+    found = TableClassifier(SparseCenterClassifier(3)).fit(frame, y).model_
+    assert Questionnaire(found).questions[-1].name == "c"
+    dear = replace(found, descriptions={"a": {"cost": 20.0}, "c": {"cost": 0.0}})
+    assert [q.name for q in Questionnaire(dear).questions] == ["c", "b", "a"]

@@ -147,13 +147,10 @@ class _Conversation:
         lines = (
             words.splitlines() if ended else [*words.splitlines(), _WHY[self._reason(now.status)]]
         )
-        if all(step.value is None for step in self.talk.history):
-            if not self.talk.model.asks:
-                lines.append(
-                    f"Nothing was answered. This is: {self.talk.without_answers.lower()}."
-                )
-            elif ended:  # a decision of the class frequencies alone
-                lines = ["Nothing was answered."]
+        if all(step.value is None for step in self.talk.history) and (
+            ended or not self.talk.model.asks
+        ):  # it would be a decision about a typical row
+            lines = ["Nothing was answered, so there is no decision."]
         print_lines(["", *lines])
 
     def _reason(self, status):

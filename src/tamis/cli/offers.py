@@ -41,8 +41,7 @@ def offer_readable(options):
     if "readable" not in metrics:
         return ["An earlier version made this run; repeat tamis fit to see what else it offers."]
     if best is None:
-        hint = " (without --methods)" if _names_methods(folder) else ""
-        return [f"This run has no model that can be {done}. {_MAKE}{hint}"]
+        return [f"This run has no model that can be {done}. To make one:", f"  {_again(folder)}"]
     if original is None and best["is_recommended"]:
         return []  # it is this model
     if original is not None and not original.is_dir():
@@ -61,10 +60,19 @@ def offer_readable(options):
     words[at] = as_word(target)
     return [
         f"The best model of this run that can be {done}: {told}; {scoring} {best['score']:.3f} ± "
-        f"{best['standard_error']:.3f} in the folds. To use it{why}:",
+        f"{best['standard_error']:.3f} in the folds{_warn(best, metrics)}. To use it{why}:",
         f"  tamis pick {as_word(source)} --readable{limit} -o {as_word(target)}",
         f"  tamis {command} {' '.join(words)}",
     ]
+
+
+def _warn(best, metrics):
+    """What to say of a model that is hardly better than guessing."""
+    guessing = 1 / len(metrics["data"]["classes"])
+    is_known = metrics["settings"]["scoring"] == "balanced_accuracy"
+    if not is_known or best["score"] > guessing + 2 * best["standard_error"]:
+        return ""
+    return f", hardly better than guessing ({guessing:.3f})"
 
 
 def find_original(folder):
@@ -73,9 +81,17 @@ def find_original(folder):
     return None if found is None else Path(found)
 
 
-def _names_methods(folder):
-    """Whether a run was restricted to some methods."""
-    return _words(folder).get("methods", "auto") != "auto"
+def _again(folder):
+    """The command of a run with all methods whose models can be read, and another folder."""
+    words, kept = list(_words(folder).get("argv", ("fit", "..."))), []
+    while words:
+        word = words.pop(0)
+        if word in ("--methods", "-o", "--output"):
+            words = words[1:]
+        elif not word.startswith(("--methods=", "--output=", "-o")):
+            kept.append(word)
+    target = f"{str(folder.path).rstrip('/')}-readable"
+    return shlex.join(["tamis", *map(str, kept), "--readable", "-o", target])
 
 
 def _words(folder):

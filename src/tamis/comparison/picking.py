@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tamis.comparison.baselines import find_method
 from tamis.comparison.choice import Choice
 from tamis.comparison.readable import find_readable
 from tamis.tables.errors import InputError
@@ -33,9 +34,10 @@ def complete(
     n_features : float
     """
     if n_features is None and method not in (None, own[0]):
+        is_asked = find_method(method).asks
         raise InputError(
-            f"--method {method}: name the number of features, too (--n-features); {own[1]:.3g} is "
-            f"that of {own[0]}."
+            f"--method {method}: name the number of features{' per sample' * is_asked}, too "
+            f"(--n-features); {own[1]:.3g} is that of {own[0]}."
         )
     return own[0] if method is None else method, own[1] if n_features is None else n_features
 
@@ -90,8 +92,8 @@ def find_choice(comparison: Comparison, method: str, n_features: float) -> Choic
             f"{method} was not finished; finished methods: {', '.join(finished) or 'none'}."
         )
     sizes = result.per_sample if result.method.asks else result.overall
-    # Numbers per sample are means, which a user may have read rounded.
-    most = n_features + (0.5 if result.method.asks else 0.0)
+    # Numbers per sample are means, which are printed with one digit after the point.
+    most = n_features + (0.05 if result.method.asks else 0.0)
     few = [place for place, size in enumerate(sizes) if size <= most]
     if not few:
         what = "features per sample" if result.method.asks else "features"

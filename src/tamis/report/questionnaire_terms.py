@@ -121,7 +121,7 @@ class Terms:
     ----------
     base : ndarray of shape (n_classes,)
     fields : list of FieldTerms
-        The one that can change most comes first.
+        The one that can change most, per unit of its cost, comes first.
     """
 
     base: np.ndarray
@@ -244,8 +244,18 @@ def make_terms(model: TableModel) -> Terms | None:
     fields = [
         _with_candidates(one, [curves[j] for j in one.columns]) for one in fields_of(model, curves)
     ]
-    order = sorted(range(len(fields)), key=lambda at: -fields[at].spread())
+    costs = [_cost(model, one.field) for one in fields]
+    # What can change most per unit of cost comes first; what is free, before all.
+    order = sorted(
+        range(len(fields)),
+        key=lambda at: (costs[at] > 0, -fields[at].spread() / (costs[at] or 1.0)),
+    )
     return Terms(np.maximum(base, _NEVER), [fields[at] for at in order])
+
+
+def _cost(model, one):
+    """Cost of a field, from the features file."""
+    return float(model.descriptions.get(one.name, {}).get("cost", 1.0))
 
 
 def _curves(estimator):

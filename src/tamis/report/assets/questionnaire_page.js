@@ -130,13 +130,13 @@ function startPage(form) {
       complete: "All questions were asked.",
       budget: "The largest number of answers is reached.",
     }[now.status];
-    const heading = now.refer ? "A person should decide" : `${form.target}: ${label}`;
-    const lines = now.refer
+    const heading = unanswered ? "No decision"
+      : now.refer ? "A person should decide" : `${form.target}: ${label}`;
+    const lines = unanswered ? ["Nothing was answered."] : now.refer
       ? [`No class reaches the probability of ${percent(form.settings.reject)} that was asked for, `
         + `${form.settings.reject_where}; the largest is ${percent(now.largest)}.`, why]
       : [now.reason === null ? `Probability ${share}.`
         : `It decides for ${label} at ${share}: ${now.reason}.`, why];
-    if (unanswered) lines.push(`Nothing was answered. This is: ${form.without_answers.toLowerCase()}.`);
     get("result").replaceChildren(element("h2", heading), ...lines.map(line => element("p", line)));
   }
 
