@@ -27,7 +27,7 @@ from tamis.comparison.choice import Candidates, Choice
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.final import fit_final
-from tamis.comparison.options import Settings
+from tamis.comparison.settings import Settings
 from tamis.comparison.prepare import make_problem
 from tamis.comparison.results import collect
 from tamis.comparison.run import plan

@@ -390,6 +390,24 @@ def _mean(entries, key):
     return statistics.mean(entry[key] for entry in entries)
 
 
+def options() -> str:
+    """Options of `tamis fit` and parameters of `compare`, from their declarations."""
+    from dataclasses import MISSING, fields
+
+    from tamis.comparison.options import Options
+
+    lines = ["| option | parameter of `compare` | default | |", "| --- | --- | --- | --- |"]
+    for one in fields(Options):
+        about = one.metadata
+        if about["group"] is not None:
+            flag = f"`--{one.name.replace('_', '-')}`"
+            default = "" if one.default in (None, MISSING, (), False) else f"`{one.default}`"
+            told = str(about["help"]).split(" (default")[0]
+            parameter = about["parameter"] or one.name
+            lines.append(f"| {flag} | `{parameter}` | {default} | {told} |")
+    return "\n".join(lines)
+
+
 def excerpt(what: str) -> str:
     """What stands between the marks of one excerpt."""
     if what in _TABLES:
@@ -398,6 +416,7 @@ def excerpt(what: str) -> str:
 
 
 _TABLES = {
+    "options": options,
     "versions": versions,
     "ranks": ranks,
     "recommended": recommended,

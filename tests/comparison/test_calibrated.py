@@ -303,7 +303,7 @@ def test_none_is_an_answer():
     [
         ({"calibration_share": 0}, r"calibration_share=0: expected a number between 0 and 1"),
         ({"calibration_share": 1}, "calibration_share=1: expected"),
-        ({"calibration_share": 1.5}, "calibration_share must be a number from 0 to 1"),
+        ({"calibration_share": 1.5}, "calibration_share must be a number between 0 and 1"),
         ({"calibration_share": "half"}, "calibration_share must be a number"),
         ({"confidence": 0.95}, "confidence is about min_sensitivity"),
         (PROMISE, "confidence needs rows that are set aside"),

@@ -11,7 +11,7 @@ from tamis import compare
 from tamis.comparison.clinical import site_limits, subgroup_rows
 from tamis.comparison.error_costs import cost_matrix
 from tamis.comparison.held_out import make_splits
-from tamis.comparison.options import Settings
+from tamis.comparison.settings import Settings
 from tamis.comparison.spread import Rows
 from tests.comparison.problems import make
 

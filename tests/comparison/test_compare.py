@@ -329,7 +329,7 @@ def test_a_table_that_was_read(found, tmp_path):
         ({"cv": 2.5}, "cv must be an integer of at least 2, got 2.5"),
         ({"tolerance": -0.1}, "tolerance must be a number of at least 0"),
         ({"max_features": 0}, "max_features must be an integer of at least 1"),
-        ({"redundancy": 2}, "redundancy must be a number from 0 to 1"),
+        ({"redundancy": 2}, "redundancy must be a number above 0 and at most 1"),
         ({"permutations": -1}, "permutations must be an integer of at least 0"),
         ({"groups": np.arange(3)}, "groups must have one value for each of the 90 rows"),
         ({"n_jobs": 0}, "n_jobs=0: expected 1 or more"),

@@ -7,7 +7,7 @@ import pytest
 
 from tamis import compare as compare_data
 from tamis.comparison.baselines import find_method
-from tamis.comparison.options import Settings
+from tamis.comparison.settings import Settings
 from tests.comparison.problems import blobs, compare, make
 
 

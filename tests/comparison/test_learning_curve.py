@@ -6,7 +6,7 @@ import pytest
 from tamis import compare
 from tamis.comparison.assay import assay_errors, measure_again
 from tamis.comparison.learning_curve import extrapolate, fewer_rows
-from tamis.comparison.options import Settings
+from tamis.comparison.settings import Settings
 from tamis.paths.folds import make_folds
 from tests.comparison.problems import make
 

@@ -6,7 +6,7 @@ from sklearn.metrics import balanced_accuracy_score
 from tamis import SparseCenterClassifier
 from tamis.comparison import nested
 from tamis.comparison.baselines import find_method
-from tamis.comparison.options import Settings
+from tamis.comparison.settings import Settings
 from tamis.paths.folds import make_folds
 from tests.comparison.problems import blobs, compare, make
 from tests.comparison.test_choice import chosen_by_the_rule

@@ -10,7 +10,8 @@ from tamis import compare
 from tamis.comparison import panel_method
 from tamis.comparison.baselines import find_method
 from tamis.comparison.methods import METHODS
-from tamis.comparison.options import Options, find_methods
+from tamis.comparison.options import Options
+from tamis.comparison.settings import find_methods
 from tamis.comparison.readable import CARD_FEATURES, find_readable
 from tamis.comparison.tasks import Task, compute_together, run_tasks
 from tamis.models import make_sql

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tamis import compare as compare_frames
-from tamis.comparison.options import Settings
+from tamis.comparison.settings import Settings
 from tests.comparison.problems import blobs, compare, make
 
 

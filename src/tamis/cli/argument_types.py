@@ -2,6 +2,9 @@
 
 import argparse
 import re
+from functools import partial
+
+from tamis.comparison.options import Number
 
 __all__ = [
     "Append",
@@ -10,6 +13,7 @@ __all__ = [
     "integer",
     "names",
     "ngrams",
+    "number",
     "positive",
     "share",
     "size",
@@ -94,60 +98,19 @@ def ngrams(text):
     return (1, high) if "-" not in text else (low, high)
 
 
-def integer(smallest, text):
-    """An integer from `smallest` on."""
+def number(must, text):
+    """A number as a `Number` asks for."""
     try:
-        value = int(text)
+        value = int(text) if must.is_whole else float(text)
     except ValueError:
-        value = smallest - 1
-    if value < smallest:
-        raise argparse.ArgumentTypeError(
-            f"expected an integer of at least {smallest}, got {text!r}"
-        )
+        value = None
+    if not must.holds(value):
+        raise argparse.ArgumentTypeError(f"expected {must}, got {text!r}")
     return value
 
 
-def positive(text):
-    """A finite number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
-    return value
-
-
-def tolerance(text):
-    """A number of at least 0 and below 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(
-            f"expected a number of at least 0 and below 1, got {text!r}"
-        )
-    return value
-
-
-def fraction(text):
-    """A number between 0 and 1, both excluded."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, got {text!r}")
-    return value
-
-
-def share(text):
-    """A number above 0 and at most 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"expected a number above 0 and at most 1, got {text!r}")
-    return value
+integer = {least: partial(number, Number(least, is_whole=True)) for least in (0, 1)}
+positive = partial(number, Number(0, open_low=True))
+tolerance = partial(number, Number(0, 1, open_high=True))
+fraction = partial(number, Number(0, 1, open_low=True, open_high=True))
+share = partial(number, Number(0, 1, open_low=True))

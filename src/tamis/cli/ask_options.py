@@ -1,7 +1,6 @@
 """Options of the questionnaire, which `ask` and `export --to html` share."""
 
 import argparse
-from functools import partial
 
 from tamis.cli import argument_types
 from tamis.cli.reading_options import Renamed, add_prevalence
@@ -31,7 +30,7 @@ def add_conversation(parser, where=""):
     """Add the options that say when a conversation ends."""
     parser.add_argument(
         "--max-questions",
-        type=partial(argument_types.integer, 1),
+        type=argument_types.integer[1],
         metavar="N",
         help=f"{where}stop after N answers",
     )

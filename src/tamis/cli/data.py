@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from tamis.cli.printing import STANDARD_INPUT, say
-from tamis.comparison.options import Options, find_methods
+from tamis.comparison.options import Options
 from tamis.comparison.promises import check_promises
+from tamis.comparison.settings import find_methods
 from tamis.comparison.stream_decision import Decision, decide
 from tamis.comparison.streaming import Streamed, open_stream
 from tamis.tables.errors import InputError
@@ -57,29 +58,6 @@ READING = (
     "missing_values",
     "below_detection",
 )
-
-
-# Options that say what is compared.
-_COMPARING = (
-    "methods",
-    "scoring",
-    "folds",
-    "repeats",
-    "max_features",
-    "tolerance",
-    "minimize",
-    "positive",
-    "min_sensitivity",
-    "permutations",
-    "redundancy",
-    "duplicates",
-    "vectorizer",
-    "seed",
-)
-
-
-# The same; runs from before there were calibration rows do not have them.
-_PROMISING = ("calibration_share", "confidence", "max_error", "max_miss")
 
 
 @dataclass
@@ -139,7 +117,9 @@ def load(words, folder=None, *, force=False, tell=lambda message: None):
         table, decision, streamed = _read(words, descriptions, folder, force, tell)
     groups, costs = _check_descriptions(descriptions, table)
     measured = {n: d["assay_error"] for n, d in descriptions.items() if "assay_error" in d}
-    options = _make_options(words, groups, costs, measured)
+    options = Options.from_words(
+        _present(words), costs=costs, feature_groups=groups, assay_errors=measured
+    )
     return Loaded(name, table, options, descriptions, decision, streamed)
 
 
@@ -169,9 +149,14 @@ def find_words(folder, data=None):
     return words
 
 
+def _present(words):
+    """Options of a run by their present names."""
+    return {"assay_error": words.get("assay_cv"), **words}
+
+
 def _check_words(words):
     """Raise InputError for invalid options before anything is read."""
-    options = _make_options(words)
+    options = Options.from_words(_present(words))
     find_methods(options)
     check_promises(options)
     if words["n_jobs"] == 0 or words["n_jobs"] < -1:
@@ -188,26 +173,6 @@ def _check_words(words):
     for name in ("groups", "batch", "time"):
         if words.get(name) is not None and words[name] == words["target"]:
             raise InputError(f"--{name} {words[name]} is the target itself; name another column.")
-
-
-def _make_options(words, feature_groups=None, costs=None, assay_errors=None):
-    """Make the options of a comparison from those of the command."""
-    named = {name: words[name] for name in _COMPARING}
-    named |= {name: words.get(name) for name in _PROMISING}
-    return Options(
-        **named,
-        ngrams=tuple(words["ngrams"]),
-        keep=tuple(words["keep"]),
-        feature_groups=feature_groups or {},
-        costs=costs or {},
-        # Older runs do not have these.
-        allow_baselines=words.get("allow_baselines", False),
-        readable=words.get("readable", False),
-        misclassification=dict(words.get("misclassification") or {}),
-        learning_curve=words.get("learning_curve", False),
-        assay_error=words.get("assay_error", words.get("assay_cv")),  # its former name
-        assay_errors=assay_errors or {},
-    )
 
 
 def _near(name, known):
@@ -250,7 +215,7 @@ def _read(words, descriptions, folder, force, tell):
     table, streamed = open_stream(
         words["data"],
         options,
-        _make_options(words),
+        Options.from_words(_present(words)),
         decision,
         folder=place,
         force=force,

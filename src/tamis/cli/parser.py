@@ -1,14 +1,14 @@
 """Commands and options of the command line, with their help texts."""
 
 import argparse
-from functools import partial
 
 from tamis import __version__
 from tamis.cli import argument_types
 from tamis.cli.ask_options import add_ask, add_conversation, add_refer
-from tamis.cli.fit_options import ABOUT, METHODS, add_fit, add_no_report
+from tamis.cli.fit_options import ABOUT, add_fit, add_no_report
 from tamis.cli.printing import printable
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_prevalence, add_reading
+from tamis.comparison.options import METHOD_NAMES
 
 __all__ = ["make_parser"]
 
@@ -60,7 +60,9 @@ def _add_pick(commands):
     )
     parser.add_argument("run", metavar="RUN", help="folder written by tamis fit")
     parser.add_argument(
-        "--method", metavar="NAME", help=f"one of {METHODS} (default: that of the run's model)"
+        "--method",
+        metavar="NAME",
+        help=f"one of {METHOD_NAMES} (default: that of the run's model)",
     )
     parser.add_argument(
         "--n-features",
@@ -151,7 +153,7 @@ def _add_evaluate(commands):
     )
     _add_relabel(parser)
     parser.add_argument(
-        "--seed", type=partial(argument_types.integer, 0), default=0, metavar="N", help=SEED
+        "--seed", type=argument_types.integer[0], default=0, metavar="N", help=SEED
     )
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
     add_reading(parser, training=False)
@@ -166,7 +168,7 @@ def _add_explain(commands):
     )
     parser.add_argument(
         "--top",
-        type=partial(argument_types.integer, 1),
+        type=argument_types.integer[1],
         default=10,
         metavar="N",
         help="number of contributions, or of nearest landmarks, per row (default: 10)",

@@ -1,12 +1,15 @@
 """Options that several commands share: how data are read, and how CSV is written."""
 
 import argparse
+from dataclasses import MISSING
+from functools import partial
 
 from tamis.cli import argument_types
 from tamis.cli.printing import say
+from tamis.comparison.options import Number, declared
 from tamis.tables.missing import BELOW_DETECTION
 
-__all__ = ["DATA", "SEED", "Renamed", "add_guard", "add_prevalence", "add_reading"]
+__all__ = ["DATA", "SEED", "Renamed", "add_declared", "add_guard", "add_prevalence", "add_reading"]
 
 DATA = "table to read: a file, or - for standard input"
 SEED = "seed of the random numbers (default: 0)"
@@ -19,6 +22,26 @@ class Renamed(argparse.Action):
         """Store the value under the new name."""
         say(f"{option} is now called {self.const}; the old name will not work in the next release")
         setattr(options, self.dest, values)
+
+
+def add_declared(group, name):
+    """Add the options of one group that are declared for a comparison."""
+    for one in declared(name):
+        words = {"default": one.default, "help": one.metadata["help"]}
+        must, read = one.metadata["must"], one.metadata["read"]
+        if one.metadata["metavar"] is not None:
+            words["metavar"] = one.metadata["metavar"]
+        if one.default is False:
+            words = {"action": "store_true", "help": words["help"]}
+        elif isinstance(must, Number):
+            words["type"] = partial(argument_types.number, must)
+        elif must is not None:
+            words["choices"] = must
+        elif read is not None:
+            words["type"] = getattr(argument_types, read)
+            words["default"] = () if one.default is MISSING else one.default
+            words |= {"action": argument_types.Append} if read == "names" else {}
+        group.add_argument(f"--{one.name.replace('_', '-')}", **words)
 
 
 def add_prevalence(parser, default="training", where="", labels=""):
@@ -85,19 +108,7 @@ def add_reading(parser, *, training, labels=True):
         metavar="COLS",
         help="columns of free text; each word is a feature",
     )
-    group.add_argument(
-        "--vectorizer",
-        choices=("counts", "tfidf", "hashing"),
-        default="counts",
-        help="how the words of --text are counted (default: counts)",
-    )
-    group.add_argument(
-        "--ngrams",
-        type=argument_types.ngrams,
-        default=(1, 1),
-        metavar="N",
-        help="longest word sequence in --text, or a range such as 2-3 (default: 1)",
-    )
+    add_declared(group, "reading")
     group.add_argument(
         "--categorical",
         type=argument_types.names,

@@ -25,9 +25,9 @@ from tamis.paths.seeds import make_generator
 from tamis.tables.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from tamis.comparison.options import Settings
     from tamis.comparison.problem import Problem
     from tamis.comparison.results import MethodResult
+    from tamis.comparison.settings import Settings
     from tamis.paths.folds import Fold
 
 __all__ = ["assay_errors", "measure_again"]

@@ -14,8 +14,9 @@ from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
     from tamis.comparison.callbacks import Callback
-    from tamis.comparison.options import Options, Settings
+    from tamis.comparison.options import Options
     from tamis.comparison.problem import Problem
+    from tamis.comparison.settings import Settings
 
 __all__ = ["open_store"]
 

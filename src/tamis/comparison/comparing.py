@@ -21,11 +21,12 @@ from tamis.comparison.checkpoints import open_store
 from tamis.comparison.checks import check_model, check_result
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.error_costs import cost_matrix
-from tamis.comparison.options import Options, make_settings
+from tamis.comparison.options import Options
 from tamis.comparison.parameters import PARAMETERS, name_parameters
 from tamis.comparison.prepare import prepare, set_aside
 from tamis.comparison.promises import ASKING, check_promises
 from tamis.comparison.run import drop_slow, plan, run
+from tamis.comparison.settings import find_named, make_settings
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.seeds import as_seed
 from tamis.tables.errors import InputError, in_python
@@ -204,6 +205,7 @@ def compare(
     >>> comparison.model.predict(data.data)[:3].tolist()
     [0, 0, 0]
     """
+    parameters = dict(locals())
     if assay_cv is not None:
         assay_error = _renamed("assay_cv", assay_cv, "assay_error", assay_error)
     try:
@@ -222,12 +224,12 @@ def compare(
             missing=missing,
             below_detection=below_detection,
         )
-        _check_choices(scoring, minimize, duplicates, vectorizer, categorical)
-        options = Options(
-            methods=methods,
-            scoring=scoring,
-            folds=cv,
-            repeats=repeats,
+        if isinstance(categorical, str) and categorical != "auto":
+            raise InputError(
+                f"categorical must be 'auto' or a list of columns, got {categorical!r}."
+            )
+        options = Options.from_parameters(
+            parameters,
             costs=dict(costs or {}),
             feature_groups={
                 column: name
@@ -235,20 +237,7 @@ def compare(
                 for column in columns
             },
             keep=tuple(keep or ()),
-            max_features=max_features,
-            tolerance=tolerance,
-            minimize=minimize,
             positive=None if positive is None else str(positive),
-            min_sensitivity=min_sensitivity,
-            calibration_share=calibration_share,
-            confidence=confidence,
-            max_error=max_error,
-            max_miss=max_miss,
-            permutations=permutations,
-            redundancy=redundancy,
-            duplicates=duplicates,
-            vectorizer=vectorizer,
-            ngrams=ngrams,
             allow_baselines=bool(allow_baselines),
             readable=bool(readable),
             seed=as_seed(random_state),
@@ -273,14 +262,6 @@ def compare(
     return comparison
 
 
-_CHOICES = {
-    "scoring": ("balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"),
-    "minimize": ("overall", "per-sample"),
-    "duplicates": ("group", "keep", "drop"),
-    "vectorizer": ("counts", "tfidf", "hashing"),
-}
-
-
 def _renamed(old, value, new, other):
     """The value of a parameter that was given by its former name."""
     if other is not None:
@@ -291,15 +272,6 @@ def _renamed(old, value, new, other):
         stacklevel=3,
     )
     return value
-
-
-def _check_choices(scoring, minimize, duplicates, vectorizer, categorical):
-    given = (scoring, minimize, duplicates, vectorizer)
-    for (name, known), value in zip(_CHOICES.items(), given, strict=True):
-        if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
-    if isinstance(categorical, str) and categorical != "auto":
-        raise ValueError(f"categorical must be 'auto' or a list of columns, got {categorical!r}.")
 
 
 def compare_table(
@@ -354,8 +326,8 @@ def compare_table(
     planned, left_out = plan(problem, settings), {}
     if methods is not None:
         planned = planned.without([m for m in settings.methods if m not in methods])
-    elif options.named != ("all",):
-        planned, left_out = drop_slow(planned, problem, options.named, notes, needed)
+    elif find_named(options) != ("all",):
+        planned, left_out = drop_slow(planned, problem, find_named(options), notes, needed)
     store = None
     if checkpoints is not None:
         store = open_store(

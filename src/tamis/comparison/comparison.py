@@ -22,13 +22,13 @@ from tamis.comparison.folder import RunFolder
 from tamis.comparison.held_out import HeldOut
 from tamis.comparison.metrics import kept_alone, summarise, tabulate_paths
 from tamis.comparison.notebook import notebook_view
-from tamis.comparison.options import Settings
 from tamis.comparison.picking import find_choice, pick_choice
 from tamis.comparison.predictions import tabulate
 from tamis.comparison.problem import Problem
 from tamis.comparison.promises import ASKING
 from tamis.comparison.restricted import exclude_features
 from tamis.comparison.results import MethodResult
+from tamis.comparison.settings import Settings
 from tamis.paths.folds import Fold
 from tamis.tables.table import Table
 from tamis.tables.table_classifier import TableClassifier

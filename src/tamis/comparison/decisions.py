@@ -17,9 +17,9 @@ from tamis.comparison.results import calibrate
 from tamis.tables.deciding import decide, decide_by_cost
 
 if TYPE_CHECKING:
-    from tamis.comparison.options import Settings
     from tamis.comparison.problem import Problem
     from tamis.comparison.results import MethodResult
+    from tamis.comparison.settings import Settings
 
 __all__ = [
     "at_frequencies",

@@ -27,8 +27,8 @@ from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
     from tamis.comparison.method import Method
-    from tamis.comparison.options import Settings
     from tamis.comparison.problem import Problem
+    from tamis.comparison.settings import Settings
     from tamis.comparison.tasks import Outcome, Task
 
 __all__ = ["HeldOut", "Split", "make_splits", "predict_held_out"]

@@ -32,9 +32,9 @@ from tamis.paths.seeds import derive_seed
 from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
-    from tamis.comparison.options import Settings
     from tamis.comparison.problem import Problem
     from tamis.comparison.results import MethodResult
+    from tamis.comparison.settings import Settings
     from tamis.comparison.tasks import Outcome
 
 __all__ = ["describe_curve", "extrapolate", "fewer_rows"]

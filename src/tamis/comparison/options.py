@@ -1,371 +1,332 @@
-"""Options of a comparison, and the settings that follow from them for some data."""
+"""The options of a comparison, each declared once.
+
+A field of `Options` is an option: its name, type and default, what its value must be (`must`), its
+help, and where it applies. From these declarations are made: the options of `tamis fit`
+(`tamis.cli.fit_options`), the checks of `compare`, run.json, the manifest of checkpoints, and the
+list in docs/command_line.md. `compare` restates names and defaults in its documented signature; a
+test compares them. A new option is one field here, its use and its test.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from numbers import Integral
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, asdict, dataclass, field, fields
+from math import inf
+from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
-from tamis._base import is_real
-from tamis.comparison.baselines import BASELINES, KEPT_ALONE, find_method
-from tamis.comparison.methods import METHODS
-from tamis.paths.folds import default_repeats, leave_one_batch_out
-from tamis.paths.rule import TOLERANCE
 from tamis.tables.errors import InputError
-from tamis.tables.spelling import hint_alike
 
-__all__ = ["Options", "Settings", "find_methods", "make_settings"]
+__all__ = ["METHOD_NAMES", "Number", "Options", "declared"]
 
-_LARGEST_CV = 2.0
-# A name that stands for all methods that are trained with it.
-_PANEL = "panel"
+#: For help texts, which are shown before the methods are imported.
+METHOD_NAMES = "centers, medians, primal-dual, panel, panel-kernel, landmarks, datum-wise"
+_BASELINE_NAMES = "most-frequent, l1-logistic, relaxed-l1, rfe, random-forest"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number between two limits, which are allowed unless they are said to be open."""
+
+    low: float
+    high: float = inf
+    is_whole: bool = False
+    open_low: bool = False
+    open_high: bool = False
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value is such a number."""
+        kind = Integral if self.is_whole else Real
+        if not isinstance(value, kind) or isinstance(value, bool):
+            return False
+        size = float(value)
+        above = size > self.low if self.open_low else size >= self.low
+        below = size < self.high if self.open_high else size <= self.high
+        return above and below and abs(size) < inf
+
+    def __str__(self) -> str:
+        noun = "an integer" if self.is_whole else "a number"
+        if self.open_low and self.open_high and self.high < inf:
+            return f"{noun} between {self.low:g} and {self.high:g}"
+        told = f"{noun} {'above' if self.open_low else 'of at least'} {self.low:g}"
+        if self.high < inf:
+            told += f" and {'below' if self.open_high else 'at most'} {self.high:g}"
+        return told
+
+
+def _count(low):
+    return Number(low, is_whole=True)
+
+
+# Proportions that may be 1, and those that may not.
+_PART, _FRACTION = Number(0, 1, open_low=True), Number(0, 1, open_low=True, open_high=True)
+
+
+def _option(default, help=None, *, group=None, must=None, metavar=None, read=None, parameter=None,
+            is_later=False):  # fmt: skip
+    """Declare an option.
+
+    `group`: part of the command's help that it stands in; None: not an option of the command.
+    `must`: a `Number`, or the words that are allowed. `read`: how the command reads its text
+    ("names", "costs", "ngrams"). `parameter`: its name in `compare`, if that is another one.
+    `is_later`: outcomes of tasks do not depend on it, so that checkpoints stay valid.
+    """
+    about = {
+        "help": help,
+        "group": group,
+        "must": must,
+        "metavar": metavar,
+        "read": read,
+        "parameter": parameter,
+        "is_later": is_later,
+    }
+    if callable(default):
+        return field(default_factory=default, metadata=about)
+    return field(default=default, metadata=about)
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a comparison; see `tamis.compare`.
+    """Options of a comparison; see `tamis.compare`."""
 
-    Attributes
-    ----------
-    methods : str or sequence of str
-    scoring, minimize, duplicates, vectorizer : str
-    folds : int
-    repeats : int or None
-    costs : mapping of str to float
-        Costs of features.
-    feature_groups : mapping of str to str
-        Columns that are counted together, with the name of their feature group.
-    keep : sequence of str
-        Features that are always used and not counted.
-    max_features : int or None
-    tolerance : float
-    positive : str or None
-    min_sensitivity, redundancy : float or None
-    calibration_share, confidence, max_error, max_miss : float or None
-    permutations : int
-    ngrams : tuple of int
-    allow_baselines : bool
-        Whether sparse baselines may be recommended.
-    seed : int
-    readable : bool
-        Whether only models that can be read may be recommended.
-    misclassification : mapping of "true:predicted", or (true, predicted), to float
-        Costs of errors.
-    learning_curve : bool
-    assay_error : float or None
-        Measurement error, as a proportion of the value.
-    assay_errors : mapping of str to float
-        The same for single features.
-    """
-
-    methods: str | Sequence[str] = "auto"
-    scoring: str = "balanced_accuracy"
-    folds: int = 5
-    repeats: int | None = None
-    costs: Mapping[str, float] = field(default_factory=dict)
-    feature_groups: Mapping[str, str] = field(default_factory=dict)
-    keep: Sequence[str] = ()
-    max_features: int | None = None
-    tolerance: float = TOLERANCE
-    minimize: str = "overall"
-    positive: str | None = None
-    min_sensitivity: float | None = None
-    calibration_share: float | None = None
-    confidence: float | None = None
-    max_error: float | None = None
-    max_miss: float | None = None
-    permutations: int = 0
-    redundancy: float | None = None
-    duplicates: str = "group"
-    vectorizer: str = "counts"
-    ngrams: tuple[int, int] = (1, 1)
-    allow_baselines: bool = False
-    seed: int = 0
-    readable: bool = False
-    misclassification: Mapping[Any, float] = field(default_factory=dict)
-    learning_curve: bool = False
-    assay_error: float | None = None
-    assay_errors: Mapping[str, float] = field(default_factory=dict)
+    methods: str | Sequence[str] = _option(
+        "auto",
+        f"auto (all that finish in about ten minutes), all, or names from {METHOD_NAMES} (panel "
+        f"means both panels); baselines: {_BASELINE_NAMES} (default: auto)",
+        group="comparing",
+    )
+    allow_baselines: bool = _option(
+        False,
+        "allow the sparse baselines (l1-logistic, relaxed-l1, rfe) to be recommended, too",
+        group="comparing",
+    )
+    readable: bool = _option(
+        False,
+        "recommend only models that can be explained, asked, turned into a points card and "
+        "exported to SQL; other methods are not run (tamis methods says which)",
+        group="comparing",
+        is_later=True,
+    )
+    folds: int = _option(
+        5,
+        "number of cross-validation folds (default: 5)",
+        group="comparing",
+        must=_count(2),
+        metavar="N",
+        parameter="cv",
+    )
+    repeats: int | None = _option(
+        None,
+        "how often to repeat cross-validation with new folds (default: 3 below 200 rows, 2 below "
+        "500, else 1)",
+        group="comparing",
+        must=_count(1),
+        metavar="N",
+    )
+    duplicates: str = _option(
+        "group",
+        "how to handle duplicate rows: keep them in one fold and count them as one sample, treat "
+        "them as separate samples, or drop all but one (default: group)",
+        group="comparing",
+        must=("group", "keep", "drop"),
+    )
+    scoring: str = _option(
+        "balanced_accuracy",
+        "score to compare models by (default: balanced_accuracy)",
+        group="comparing",
+        must=("balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"),
+    )
+    positive: str | None = _option(
+        None,
+        "class that --min-sensitivity, --max-miss and sensitivity by subgroup refer to",
+        group="comparing",
+        metavar="CLASS",
+    )
+    min_sensitivity: float | None = _option(
+        None,
+        "smallest sensitivity for class --positive, such as 0.95; the model gets the highest "
+        "threshold (at most 0.5) that reaches it",
+        group="comparing",
+        must=_PART,
+        metavar="S",
+    )
+    calibration_share: float | None = _option(
+        None,
+        "proportion of the rows to set aside before anything else, such as 0.3, as a conformal "
+        "calibration set: for prediction sets and for the guarantees of the next three options",
+        group="comparing",
+        must=_FRACTION,
+        metavar="A",
+    )
+    confidence: float | None = _option(
+        None,
+        "confidence of the guarantees from the calibration set: of --min-sensitivity (default: no "
+        "guarantee, the threshold is set in the folds), or of --max-error and --max-miss "
+        "(default: 0.95)",
+        group="comparing",
+        must=_FRACTION,
+        metavar="C",
+    )
+    max_error: float | None = _option(
+        None,
+        "maximum error rate: recommend the datum-wise model with the fewest questions for which "
+        "the calibration set guarantees an error rate of at most E",
+        group="comparing",
+        must=_FRACTION,
+        metavar="E",
+    )
+    max_miss: float | None = _option(
+        None,
+        "maximum false-negative rate of class --positive, guaranteed in the same way",
+        group="comparing",
+        must=_FRACTION,
+        metavar="M",
+    )
+    minimize: str = _option(
+        "overall",
+        "which number of features should be small: the features of the model, or the mean number "
+        "per sample (default: overall)",
+        group="comparing",
+        must=("overall", "per-sample"),
+    )
+    tolerance: float = _option(
+        0.01,
+        "difference in score that is not worth an extra feature (default: 0.01); with 0, only the "
+        "standard error counts",
+        group="comparing",
+        must=Number(0, 1, open_high=True),
+        metavar="T",
+    )
+    max_features: int | None = _option(
+        None,
+        "largest number of features of a model",
+        group="comparing",
+        must=_count(1),
+        metavar="K",
+    )
+    keep: Sequence[str] = _option(
+        (),
+        "columns that are always available; they are not counted as features, and their own score "
+        "is shown",
+        group="comparing",
+        read="names",
+        metavar="COLS",
+    )
+    redundancy: float | None = _option(
+        None,
+        "skip features whose correlation with a better one is above R",
+        group="comparing",
+        must=_PART,
+        metavar="R",
+    )
+    permutations: int = _option(
+        0,
+        "repeat everything N times with shuffled labels, for a p-value (default: 0)",
+        group="comparing",
+        must=_count(0),
+        metavar="N",
+    )
+    misclassification: Mapping[Any, float] = _option(
+        dict,
+        'costs of errors, such as "ill:well=10" (calling an ill row well costs 10; all other '
+        "errors cost 1); the model decides by the smallest expected cost",
+        group="clinical",
+        read="costs",
+        metavar="COSTS",
+        is_later=True,
+    )
+    learning_curve: bool = _option(
+        False,
+        "also train on fewer rows, and estimate what twice the rows would add to the score",
+        group="clinical",
+        is_later=True,
+    )
+    assay_error: float | None = _option(
+        None,
+        "measurement error as a proportion of the value (coefficient of variation), such as 0.1; "
+        "adds the score that is lost when the features are measured again",
+        group="clinical",
+        must=Number(0, 2),
+        metavar="E",
+        is_later=True,
+    )
+    vectorizer: str = _option(
+        "counts",
+        "how the words of --text are counted (default: counts)",
+        group="reading",
+        must=("counts", "tfidf", "hashing"),
+    )
+    ngrams: tuple[int, int] = _option(
+        (1, 1),
+        "longest word sequence in --text, or a range such as 2-3 (default: 1)",
+        group="reading",
+        read="ngrams",
+        metavar="N",
+    )
+    seed: int = _option(
+        0,
+        "seed of the random numbers (default: 0)",
+        group="running",
+        must=_count(0),
+        metavar="N",
+        parameter="random_state",
+    )
+    # From the features file, or parameters of `compare`: costs and groups of features (the group
+    # of each column), and measurement errors of single ones.
+    costs: Mapping[str, float] = _option(dict)
+    feature_groups: Mapping[str, str] = _option(dict)
+    assay_errors: Mapping[str, float] = _option(dict, is_later=True)
 
     def __post_init__(self):
-        limits = {
-            "folds": ("cv", 2, None),
-            "repeats": ("repeats", 1, None),
-            "max_features": ("max_features", 1, None),
-            "tolerance": ("tolerance", 0, None),
-            "min_sensitivity": ("min_sensitivity", 0, 1),
-            "permutations": ("permutations", 0, None),
-            "redundancy": ("redundancy", 0, 1),
-            "calibration_share": ("calibration_share", 0, 1),
-            "confidence": ("confidence", 0, 1),
-            "max_error": ("max_error", 0, 1),
-            "max_miss": ("max_miss", 0, 1),
-        }
-        for field_name, (parameter, low, high) in limits.items():
-            value = getattr(self, field_name)
-            if value is None and field_name not in ("folds", "tolerance", "permutations"):
+        for one in fields(self):
+            value, must = getattr(self, one.name), one.metadata["must"]
+            if must is None or (value is None and one.default is None):
                 continue
-            is_whole = field_name in ("folds", "repeats", "max_features", "permutations")
-            is_number = is_real(value) and (isinstance(value, Integral) or not is_whole)
-            if not is_number or not low <= value <= (np.inf if high is None else high):
-                kind = "an integer" if is_whole else "a number"
-                limit = f"of at least {low}" if high is None else f"from {low} to {high}"
-                raise InputError(f"{parameter} must be {kind} {limit}, got {value!r}.")
-
-        for name, value in {"assay_error": self.assay_error, **self.assay_errors}.items():
-            if value is not None and not (is_real(value) and 0 <= value <= _LARGEST_CV):
+            name = one.metadata["parameter"] or one.name
+            if isinstance(must, Number):
+                if not must.holds(value):
+                    raise InputError(f"{name} must be {must}, got {value!r}.")
+            elif value not in must:
+                raise InputError(f"{name} must be one of {', '.join(must)}; got {value!r}.")
+        limits = next(one for one in fields(self) if one.name == "assay_error").metadata["must"]
+        for name, value in self.assay_errors.items():
+            if not limits.holds(value):
                 raise InputError(
-                    f"{name}: a measurement error is a proportion of the value, from 0 to "
-                    f"{_LARGEST_CV:g}, such as 0.1; got {value!r}."
+                    f"{name}: a measurement error is a proportion of the value, {limits}, such as "
+                    f"0.1; got {value!r}."
                 )
         if self.misclassification and self.min_sensitivity is not None:
             raise InputError(
                 "--misclassification and --min-sensitivity both set how to decide; give only one."
             )
 
+    @classmethod
+    def from_words(cls, words: Mapping[str, Any], **more: Any) -> Options:
+        """The options of the command, by name, or of a run.json; those of older runs are usual."""
+        given = {
+            one.name: words[one.name] for one in fields(cls) if words.get(one.name) is not None
+        }
+        for name in ("keep", "ngrams"):  # JSON has lists
+            if name in given:
+                given[name] = tuple(given[name])
+        if "misclassification" in given:
+            given["misclassification"] = dict(given["misclassification"])
+        return cls(**given | more)
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any], **more: Any) -> Options:
+        """The options that parameters of `compare` give."""
+        names = {one.name: one.metadata["parameter"] or one.name for one in fields(cls)}
+        given = {name: parameters[at] for name, at in names.items() if name not in more}
+        return cls(**given, **more)
+
     @property
     def words(self) -> dict[str, Any]:
         """The options that outcomes of tasks depend on, by name."""
-        later = ("misclassification", "learning_curve", "assay_error", "assay_errors", "readable")
+        later = {one.name for one in fields(self) if one.metadata["is_later"]}
         return {name: value for name, value in asdict(self).items() if name not in later}
 
-    @property
-    def named(self) -> tuple[str, ...]:
-        """Methods that the user named; panel stands for those of both kinds of heads."""
-        given = self.methods.split(",") if isinstance(self.methods, str) else self.methods
-        names = [name for name in map(str.strip, map(str, given)) if name]
-        if _PANEL in names:
-            at = names.index(_PANEL) + 1
-            names[at:at] = [
-                method.name
-                for method in METHODS
-                if method.trains_with == _PANEL and method.name not in names
-            ]
-        return tuple(names)
 
-
-@dataclass(frozen=True)
-class Settings:
-    """What is compared, and how, on some data.
-
-    Attributes
-    ----------
-    methods : tuple of str
-        Names of methods and baselines.
-    n_folds, n_repeats, seed : int
-    scoring : str
-    minimize : {"overall", "per-sample"}
-    tolerance : float
-        Difference in score that is not worth another feature.
-    max_features : int or None
-        Largest number of features of a model.
-    positive : int or None
-        Index of the class that `min_sensitivity` is about.
-    min_sensitivity : float or None
-    permutations : int
-        How often everything is repeated with shuffled labels.
-    allow_baselines : bool
-        Whether sparse baselines may be recommended.
-    misclassification : tuple of tuple of float, or None
-        Cost of predicting each class (columns) for rows of each class (rows).
-    learning_curve : bool
-    assay_error, assay_errors : float or None, mapping of str to float
-        Measurement errors: of all features, and of single ones.
-    """
-
-    methods: tuple
-    n_folds: int = 5
-    n_repeats: int = 1
-    seed: int = 0
-    scoring: str = "balanced_accuracy"
-    minimize: str = "overall"
-    tolerance: float = TOLERANCE
-    max_features: int | None = None
-    positive: int | None = None
-    min_sensitivity: float | None = None
-    permutations: int = 0
-    allow_baselines: bool = False
-    misclassification: tuple[tuple[float, ...], ...] | None = None
-    learning_curve: bool = False
-    assay_error: float | None = None
-    assay_errors: Mapping[str, float] = field(default_factory=dict)
-
-
-def find_methods(options: Options) -> tuple[str, ...]:
-    """Names of the methods to compare; baselines are added if none is named.
-
-    The kept columns alone are always among the baselines.
-    """
-    names, wanted = [method.name for method in (*METHODS, *BASELINES)], options.named
-    kept = (KEPT_ALONE.name,) if options.keep else ()
-    if wanted in (("auto",), ("all",)):
-        return (*names, *kept)
-    unknown = [name for name in wanted if name not in names]
-    if unknown or not wanted:
-        raise InputError(
-            f"--methods {unknown[0] if unknown else options.methods}: the methods are "
-            f"{', '.join(names)}; or auto, or all."
-        )
-    if all(find_method(name, options.allow_baselines).is_baseline for name in wanted):
-        able = ", ".join(method.name for method in METHODS)
-        raise InputError(
-            "--methods: only baselines are named, and baselines are not recommended. Add a "
-            f"method: {able}; or use --allow-baselines, which allows the sparse ones."
-        )
-    ours = [method.name for method in METHODS if method.name in wanted]
-    baselines = [method.name for method in BASELINES if method.name in wanted]
-    return (*ours, *(baselines or [method.name for method in BASELINES]), *kept)
-
-
-def make_settings(options: Options, problem, notes: list[str]) -> Settings:
-    """The settings for some data.
-
-    Parameters
-    ----------
-    options : Options
-    problem : Problem
-    notes : list of str
-        Receives messages for the user.
-
-    Returns
-    -------
-    settings : Settings
-    """
-    if options.min_sensitivity is not None and options.positive is None:
-        raise InputError(
-            "--min-sensitivity: name the class whose sensitivity is meant with --positive CLASS."
-        )
-    methods = find_methods(options)
-    if problem.weights is not None:
-        methods = _weighted_methods(methods, options.allow_baselines, notes)
-    methods = _suitable_methods(methods, options, problem, notes)
-    if options.readable:
-        methods = _readable_methods(methods, options.allow_baselines, notes)
-    return Settings(
-        methods=methods,
-        n_folds=_count_folds(options, problem, notes),
-        n_repeats=options.repeats or default_repeats(problem.n_rows),
-        seed=options.seed,
-        scoring=options.scoring,
-        minimize=options.minimize,
-        tolerance=options.tolerance,
-        max_features=options.max_features,
-        positive=_find_positive(options, problem),
-        min_sensitivity=options.min_sensitivity,
-        permutations=options.permutations,
-        allow_baselines=options.allow_baselines,
-        learning_curve=options.learning_curve,
-        assay_error=options.assay_error,
-        assay_errors=options.assay_errors,
-    )
-
-
-def _count_folds(options, problem, notes):
-    """Number of folds: at most the number of rows, or sample groups, of the smallest class."""
-    codes, groups, batches = problem.codes, problem.groups, problem.batches
-    if batches is not None and batches.max() < 1:
-        raise InputError(
-            "--batch: there is only one site or batch, so none can be left out in turn."
-        )
-    if batches is not None and groups is not None:
-        for fold in leave_one_batch_out(batches, groups, options.seed):
-            if not fold.train.size:
-                raise InputError(
-                    "--batch: one site or batch has rows of every sample group, which leaves no "
-                    "rows for training."
-                )
-    counts = np.bincount(codes)
-    smallest = int(counts.min())
-    if groups is not None:
-        of_class = [np.unique(groups[codes == c]).size for c in range(counts.size)]
-        smallest = min(of_class)
-        if smallest < 2:
-            _refuse_one_group(problem, int(np.argmin(of_class)))
-    if smallest >= options.folds:
-        return options.folds
-    what = "groups" if groups is not None else "rows"
-    n_folds = max(2, smallest)
-    notes.append(f"the smallest class has {smallest} {what}: {n_folds} folds, not {options.folds}")
-    return n_folds
-
-
-def _refuse_one_group(problem, c):
-    """Raise the error about a class all of whose rows belong together."""
-    label, n_rows = problem.classes[c], int(np.count_nonzero(problem.codes == c))
-    merge = "Collect other rows of this class, or merge it with another class"
-    labels, counts = map(str, problem.classes.tolist()), np.bincount(problem.codes).tolist()
-    merge += hint_alike(str(label), dict(zip(labels, counts, strict=True)))
-    if problem.times is not None and (problem.times[problem.codes == c] >= n_rows).all():
-        raise InputError(
-            f"class {label}: its {n_rows} rows are duplicates of one row, so there is only one "
-            f"sample of it, which cannot be both in training and in test. {merge}. If these are "
-            "different samples with the same values, use --duplicates keep."
-        )
-    raise InputError(
-        f"class {label}: its {n_rows} rows belong to one sample group, which cannot be both in "
-        f"training and in test. {merge}."
-    )
-
-
-def _weighted_methods(methods, allow_baselines, notes):
-    """Methods that use sample weights exactly; the others are skipped, with a message."""
-    exact = tuple(name for name in methods if find_method(name).takes_weights)
-    if all(find_method(name, allow_baselines).is_baseline for name in exact):
-        able = ", ".join(method.name for method in METHODS if method.takes_weights)
-        raise InputError(
-            "--weights: none of the methods named can use sample weights exactly; "
-            f"these can: {able}."
-        )
-    skipped = [name for name in methods if name not in exact]
-    if skipped:
-        notes.append(
-            f"skipped because they cannot use sample weights exactly: {', '.join(skipped)}"
-        )
-    return exact
-
-
-def _suitable_methods(methods, options, problem, notes):
-    """Methods that can be used for the data; others are skipped, with a message if named."""
-    skipped = [name for name in methods if not find_method(name).suits(problem)]
-    left = tuple(name for name in methods if name not in skipped)
-    if all(find_method(name, options.allow_baselines).is_baseline for name in left):
-        raise InputError(
-            f"--methods {skipped[0]}: kernels are not used for sparse data; use panel."
-        )
-    written = options.methods.split(",") if isinstance(options.methods, str) else options.methods
-    for name in skipped:
-        if name in [word.strip() for word in written]:
-            notes.append(f"{name} is not run: kernels are not used for sparse data")
-    return left
-
-
-def _readable_methods(methods, allow_baselines, notes):
-    """Methods whose models can be read, and the baselines; others are left out with a message."""
-    allowed = [find_method(name, allow_baselines) for name in methods]
-    left = tuple(m.name for m in allowed if m.is_readable or m.is_baseline)
-    if all(method.is_baseline for method in allowed if method.name in left):
-        able = ", ".join(method.name for method in METHODS if method.is_readable)
-        raise InputError(
-            f"--readable: the models of none of the methods named can be read; these can: {able}."
-        )
-    skipped = [name for name in methods if name not in left]
-    if skipped:
-        notes.append(
-            "left out because their models cannot be explained, asked, turned into a card and "
-            f"exported to SQL (--readable): {', '.join(skipped)}"
-        )
-    return left
-
-
-def _find_positive(options, problem):
-    if options.positive is None:
-        return None
-    labels = [str(label) for label in problem.classes.tolist()]
-    if str(options.positive) not in labels:
-        raise InputError(
-            f"--positive {options.positive}: the classes are {', '.join(labels[:10])}."
-        )
-    return labels.index(str(options.positive))
+def declared(group: str) -> Iterator[Field]:
+    """The options of one part of the command's help."""
+    return (one for one in fields(Options) if one.metadata["group"] == group)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tamis.comparison.choice import Choice
 from tamis.comparison.options import Options
+from tamis.comparison.settings import find_named
 from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,12 +25,6 @@ ASKING = "datum-wise"
 
 def check_promises(options: Options) -> None:
     """Raise InputError unless the options ask for something that can be promised."""
-    shares = ("calibration_share", "confidence", "max_error", "max_miss")
-    for name in shares:
-        value = getattr(options, name)
-        if value is not None and not 0 < value < 1:
-            word = name.replace("_", "-")
-            raise InputError(f"--{word} {value:g}: expected a number between 0 and 1.")
     limits = [n for n in ("max_error", "max_miss") if getattr(options, n) is not None]
     words = [f"--{n.replace('_', '-')}" for n in limits]
     if options.confidence is not None and not limits and options.min_sensitivity is None:
@@ -53,7 +48,8 @@ def check_promises(options: Options) -> None:
             f"{words[0]} and --min-sensitivity cannot be combined: a threshold changes the labels "
             "that are tested. Limit the misses of the class with --max-miss instead."
         )
-    if limits and options.named not in (("auto",), ("all",)) and ASKING not in options.named:
+    named = find_named(options)
+    if limits and named not in (("auto",), ("all",)) and ASKING not in named:
         raise InputError(
             f"{words[0]} tests models that ask for features one at a time: add {ASKING} to "
             "--methods."

@@ -17,8 +17,8 @@ from tamis.comparison.decisions import decide_level
 from tamis.comparison.held_out import Split, make_splits, predict_held_out
 from tamis.comparison.learning_curve import describe_curve, fewer_rows
 from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
-from tamis.comparison.options import Settings
 from tamis.comparison.results import collect
+from tamis.comparison.settings import Settings
 from tamis.comparison.tasks import Task, run_tasks, shuffle_labels
 from tamis.paths.folds import Fold, make_folds
 

@@ -12,11 +12,12 @@ from scipy import sparse
 from tamis._array import is_sparse
 from tamis.comparison.baselines import BASELINES
 from tamis.comparison.methods import METHODS
-from tamis.comparison.options import Options, make_settings
+from tamis.comparison.options import Options
 from tamis.comparison.prepare import prepare, set_aside
 from tamis.comparison.problem import Problem
 from tamis.comparison.run import plan
 from tamis.comparison.scores import area_under_curve, cautious_area
+from tamis.comparison.settings import make_settings
 from tamis.paths.folds import Fold
 from tamis.report.card import learn_card
 from tamis.tables.decision_limit import limit_at, own_limit
