@@ -27,10 +27,10 @@ from tamis.comparison.choice import Candidates, Choice
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.final import fit_final
-from tamis.comparison.settings import Settings
 from tamis.comparison.prepare import make_problem
 from tamis.comparison.results import collect
 from tamis.comparison.run import plan
+from tamis.comparison.settings import Settings
 from tamis.comparison.tasks import run_tasks
 from tamis.paths.folds import default_repeats
 from tamis.paths.rule import best_of

@@ -21,9 +21,9 @@ from joblib import Parallel, delayed
 from choice import load as load_matrix
 from tamis.comparison.checks import check_columns, check_leaks, check_result, check_rows
 from tamis.comparison.checks.near_copies import split_columns
-from tamis.comparison.settings import Settings
 from tamis.comparison.prepare import find_disguised, handle_duplicates, make_problem
 from tamis.comparison.run import plan, run
+from tamis.comparison.settings import Settings
 from tamis.tables import Columns, Table, lay_out
 
 LABELLED = (

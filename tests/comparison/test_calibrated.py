@@ -301,8 +301,8 @@ def test_none_is_an_answer():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"calibration_share": 0}, r"calibration_share=0: expected a number between 0 and 1"),
-        ({"calibration_share": 1}, "calibration_share=1: expected"),
+        ({"calibration_share": 0}, "calibration_share must be a number between 0 and 1, got 0"),
+        ({"calibration_share": 1}, "calibration_share must be a number between 0 and 1, got 1"),
         ({"calibration_share": 1.5}, "calibration_share must be a number between 0 and 1"),
         ({"calibration_share": "half"}, "calibration_share must be a number"),
         ({"confidence": 0.95}, "confidence is about min_sensitivity"),

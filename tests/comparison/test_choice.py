@@ -7,9 +7,9 @@ from scipy import stats
 
 from tamis.comparison.choice import Candidates, estimate
 from tamis.comparison.draws import Draws
-from tamis.comparison.settings import Settings
 from tamis.comparison.results import MethodResult, find_threshold, judge
 from tamis.comparison.scores import area_under_curve, cautious_interval
+from tamis.comparison.settings import Settings
 from tests.comparison.problems import compare, make
 from tests.oracles import comparison as oracle
 from tests.oracles import rule

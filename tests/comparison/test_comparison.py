@@ -11,9 +11,9 @@ from tamis.comparison.comparing import Callback
 from tamis.comparison.final import describe_features, feature_p_values, fit_final
 from tamis.comparison.importance import importance_of
 from tamis.comparison.methods import METHODS
-from tamis.comparison.settings import Settings
 from tamis.comparison.redundancy import correlations, drop_redundant
 from tamis.comparison.run import plan
+from tamis.comparison.settings import Settings
 from tamis.comparison.store import ManifestMismatch, Store
 from tamis.comparison.tasks import Task, compute_together, shuffle_labels
 from tamis.paths.folds import leave_one_batch_out, make_folds

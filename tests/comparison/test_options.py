@@ -37,7 +37,9 @@ def test_the_command_has_the_option_with_the_same_default(name):
 
 
 def test_options_of_the_command_are_those_of_a_run_read_from_json():
-    words = vars(make_parser().parse_args("fit --keep a,b --misclassification a:b=2".split()))
+    words = vars(
+        make_parser().parse_args(["fit", "--keep", "a,b", "--misclassification", "a:b=2"])
+    )
     options = Options.from_words(words)
     assert (options.keep, options.misclassification) == (("a", "b"), {"a:b": 2.0})
     assert options == Options.from_words({**words, "keep": ["a", "b"], "ngrams": [1, 1]})

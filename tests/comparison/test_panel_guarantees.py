@@ -8,8 +8,8 @@ import pytest
 
 from tamis.comparison import panel_guarantees
 from tamis.comparison.baselines import find_method
-from tamis.comparison.settings import Settings
 from tamis.comparison.restricted import exclude_features
+from tamis.comparison.settings import Settings
 from tamis.guarantees import near_optimal_panels, true_features
 from tamis.guarantees.half_shares import half_rows
 from tamis.stability import complementary_pairs

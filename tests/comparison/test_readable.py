@@ -11,8 +11,8 @@ from tamis.comparison import panel_method
 from tamis.comparison.baselines import find_method
 from tamis.comparison.methods import METHODS
 from tamis.comparison.options import Options
-from tamis.comparison.settings import find_methods
 from tamis.comparison.readable import CARD_FEATURES, find_readable
+from tamis.comparison.settings import find_methods
 from tamis.comparison.tasks import Task, compute_together, run_tasks
 from tamis.models import make_sql
 from tamis.paths.folds import make_folds
