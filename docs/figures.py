@@ -341,7 +341,8 @@ def results() -> str:
     row = (
         "| Features of the model that `tamis fit` recommends, relative to a **lasso** chosen as "
         f"in glmnet ({len(gaps)} sets, trained on half of the rows): median ratio; points of "
-        f"balanced accuracy on the other half | {statistics.median(ratios):.2f}; "
+        f"balanced accuracy on the other half (features of tamis are means over folds; measured "
+        f"before the kernel margin) | {statistics.median(ratios):.2f}; "
         f"{_difference(gaps)} (lower on {sum(gap < 0 for gap in gaps)} of {len(gaps)} sets) |"
     )
     first, rest = figures("results").rsplit("\n", 2)[0], figures("results").rsplit("\n", 2)[1:]
