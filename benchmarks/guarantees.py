@@ -1,13 +1,13 @@
-"""Simulations that can fail: does everything that tamis promises hold?
+"""Simulations that can fail: does everything that tamis guarantees hold?
 
     python benchmarks/guarantees.py --jobs 2
 
-Designs are chosen to be hard for the promise: members that err a little too often, many equal
+Designs are chosen to be hard for the guarantee: members that err a little too often, many equal
 candidates, noise of unequal variance, sparse columns and categories, proxies of signals, patients
-with unequal numbers of rows, classes of 5, 10 and 20. A promise passes if the upper 99 % limit of
-its violation rate is at most 0.01 above the promised rate. Beside them are controls, which break a
-condition of a promise: if one of them does not fail, the simulations could not have found a
-failure, and the command exits with 1, as it does if a promise fails.
+with unequal numbers of rows, classes of 5, 10 and 20. A guarantee passes if the upper 99 % limit
+of its violation rate is at most 0.01 above the guaranteed rate. Beside them are controls, which
+break a condition of a guarantee: if one of them does not fail, the simulations could not have
+found a failure, and the command exits with 1, as it does if a guarantee fails.
 
 Blocks of repetitions are saved to guarantees.json; an interrupted run resumes when you repeat the
 command (`--repetitions 0` makes the table of what there is), and delete the file to start afresh.
@@ -71,28 +71,28 @@ def run(name, number, n):
 
 
 def write_report(findings):
-    promises = [finding for finding in findings if not finding.measure.is_control]
+    guarantees = [finding for finding in findings if not finding.measure.is_control]
     controls = [finding for finding in findings if finding.measure.is_control]
-    n_passed = sum(finding.verdict == "pass" for finding in promises)
+    n_passed = sum(finding.verdict == "pass" for finding in guarantees)
     lines = [
         "# Simulations that can fail",
         "",
-        "How often each promise is broken, in designs that are hard for it. Made by",
-        "`benchmarks/guarantees.py`. A promise passes if the upper 99 % limit of its violation",
+        "How often each guarantee is broken, in designs that are hard for it. Made by",
+        "`benchmarks/guarantees.py`. A guarantee passes if the upper 99 % limit of its violation",
         "rate (Clopper-Pearson; normal where a repetition gives a share or a number) is at most",
         "0.01 above the nominal one; it fails if the lower 99 % limit is above the nominal one.",
         "What is neither needs more repetitions. Comparisons take seconds each, so that there",
         "are fewer of them.",
         "",
-        "Controls break a condition of a promise and must fail.",
+        "Controls break a condition of a guarantee and must fail.",
         "",
-        f"{n_passed} of {len(promises)} promises pass, "
-        f"{sum(finding.is_wrong for finding in promises)} fail; "
+        f"{n_passed} of {len(guarantees)} guarantees pass, "
+        f"{sum(finding.is_wrong for finding in guarantees)} fail; "
         f"{sum(not finding.is_wrong for finding in controls)} of {len(controls)} controls fail, "
         "as they must.",
         "",
     ]
-    for title, some in (("Promises", promises), ("Controls", controls)):
+    for title, some in (("Guarantees", guarantees), ("Controls", controls)):
         lines += [
             f"## {title}",
             "",

@@ -31,7 +31,7 @@ X = pd.DataFrame(values, columns=[f"g{gene}" for gene in range(n_genes)])
 # %%
 # Compare and choose
 # ------------------
-# :func:`tamis.compare` trains each method with one gene, two genes, three, and so on, in the
+# ``tamis.compare`` trains each method with one gene, two genes, three, and so on, in the
 # same folds. We name two methods and one baseline to keep this page quick; without ``methods``
 # all of them take part. On the command line the same is ``tamis fit genes.csv --target group -o
 # run``.
@@ -66,7 +66,7 @@ SparsityPathDisplay.from_comparison(comparison, ax=ax)
 # How many of these genes are real?
 # ---------------------------------
 # A gene that was chosen *because* it differs will always look significant. The bound of
-# :func:`tamis.guarantees.true_features` survives the choice: it holds for every set of genes at
+# ``tamis.guarantees.true_features`` survives the choice: it holds for every set of genes at
 # once.
 
 genes = [X.columns.get_loc(name) for name in comparison.features["feature"]]
@@ -94,8 +94,7 @@ model.predict_proba(X.loc[:2, model.required_]).round(2)
 # %%
 # Where to go next
 # ----------------
-# - :doc:`What the score means </docs/statistics>` and :doc:`how sure you can be
-#   </docs/how_sure>`
+# - What the score means: ``docs/statistics.md``; how sure you can be: ``docs/how_sure.md``
 # - Several rows per patient: ``groups="patient"``. Several laboratories:
 #   ``batches="laboratory"``.
-# - All commands: :doc:`/docs/command_line`
+# - All commands: ``docs/command_line.md``

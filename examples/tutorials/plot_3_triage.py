@@ -102,4 +102,4 @@ print(guaranteed)
 # %%
 # On the command line: ``tamis fit triage.csv --target outcome --features questions.csv
 # --minimize per-sample``, where ``questions.csv`` has the wording, the unit and the cost of
-# every question. :doc:`How it works </docs/datum_wise>`.
+# every question. How it works: ``docs/datum_wise.md``.

@@ -62,7 +62,7 @@ _ = ax.set(
 # %%
 # A classifier that chooses its own size
 # --------------------------------------
-# :class:`tamis.PanelClassifierCV` repeats prefilter, selection and head in outer folds and takes
+# ``tamis.PanelClassifierCV`` repeats prefilter, selection and head in outer folds and takes
 # the smallest panel that is good enough. ``cross_val_score`` repeats all of this and gives a
 # score that you can report.
 
@@ -73,7 +73,7 @@ print(f"{scores.mean():.3f} +- {scores.std(ddof=1) / np.sqrt(3):.3f}")
 # %%
 # Raw tables
 # ----------
-# :class:`tamis.TableClassifier` encodes categories and fills missing values, learned from the
+# ``tamis.TableClassifier`` encodes categories and fills missing values, learned from the
 # training rows alone, so it is safe in cross-validation too.
 
 visits = X.assign(clinic=pd.Series(["north", "south", None] * 190)[: len(X)])
@@ -93,4 +93,4 @@ print("same predictions:", np.array_equal(again.predict(visits), table.predict(v
 
 # %%
 # Callbacks, ``sample_weight``, ``groups`` and metadata routing work as in scikit-learn.
-# :doc:`More about Python </docs/python>`.
+# More about Python: ``docs/python.md``.

@@ -52,7 +52,7 @@ def test_fit_prints_the_bound_and_writes_every_number(run):
     said = unwrapped(out)
     assert bound["statement"] in said and "between the classes, confidence 95 %" in said
     assert "reselected  or a twin  adjusted p\n" in out and "in folds" not in out
-    assert "within one standard error of the gain" in said
+    assert "within one standard error of the explained spread" in said
     for record in read_features(folder):
         assert 0 <= float(record["frequency"]) <= float(record["frequency_with_substitutes"]) <= 1
         assert float(record["adjusted_p"]) <= 0.05

@@ -131,7 +131,8 @@ def test_a_leak_is_told_and_kept_in_the_metrics(fit, tmp_path):
     assert "discharge_code alone separates the classes" in check["sentence"]
     assert "--drop discharge_code" in check["advice"]
     said = unwrapped(out)
-    assert said.index(check["sentence"]) < said.index("<- report this one")
+    assert said.index(check["sentence"]) < said.index("95 % interval")
+    assert "report this one" not in said
     assert "1 warning about the data (see the result): separating-column" in err
     assert metrics["data"]["features"] == 4  # nothing is dropped
 

@@ -33,7 +33,7 @@ def test_the_kept_columns_alone_are_shown_with_what_is_added(tamis, data):
     words = ("--methods", "centers,most-frequent", "--keep", "noise", *FAST)
     code, out, err = tamis("fit", data, "--target", "y", *words)
     assert code == 0, err
-    assert out.count("  kept columns alone  ") == 2
+    assert out.count("  kept columns alone") == 2
     assert "the other features add +0." in out and "(paired)" in out
     code, out, _ = tamis("fit", data, "--target", "y", "--json", *words)
     metrics = json.loads(out)

@@ -49,9 +49,7 @@ def offered(tamis, *words):
     lines = err.splitlines()
     assert (code, out) == (2, ""), err
     assert lines[0].startswith("tamis: error: ") and "Traceback" not in err
-    assert re.search(
-        r"panel, forward selection, \d features?, linear; balanced accuracy 0\.\d{3} ± ", lines[1]
-    )
+    assert re.search(r"panel, \d features?, linear; balanced accuracy 0\.\d{3} ± ", lines[1])
     return [shlex.split(line) for line in lines[2:]]
 
 
@@ -162,7 +160,13 @@ def test_methods_say_whether_their_models_can_be_read(tamis):
 
 
 def test_offers_are_about_the_folder_and_fail_quietly(tmp_path, monkeypatch, models, tamis):
-    best = {"title": "panel", "head": "linear", "features_overall": 2, "score": 0.9}
+    best = {
+        "method": "panel",
+        "title": "panel",
+        "head": "linear",
+        "features_overall": 2,
+        "score": 0.9,
+    }
     best |= {"standard_error": 0.01, "is_recommended": False}
     metrics = {"readable": {"best": best}, "settings": {"scoring": "accuracy"}}
     metrics["data"] = {"classes": {"ill": 5, "well": 5}}

@@ -147,7 +147,7 @@ def test_another_point_of_the_curve(found):
 def test_notebooks_show_the_recommendation(found):
     page = found._repr_html_()
     assert "sparse centers, means" in page and "<table>" in page
-    assert "data: centers, " in repr(found)
+    assert "data: sparse centers, means, " in repr(found)
 
 
 def test_names_are_escaped_in_notebooks():

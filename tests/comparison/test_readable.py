@@ -91,7 +91,7 @@ def test_both_are_candidates_of_the_rule_and_of_its_nested_score(of_ring):
     readable = dict(zip(table["method"], table["is_readable"], strict=True))
     assert readable == {"panel": True, "panel-kernel": False, "most-frequent": False}
     size = f"{of_ring.choice.n_features:.0f}"
-    assert f"panel-kernel, {size} features, kernel, balanced_accuracy" in repr(of_ring)
+    assert f"panel, kernel head, {size} features, balanced_accuracy" in repr(of_ring)
 
 
 def test_a_linear_panel_is_recommended_where_a_kernel_with_as_many_features_is_no_better():

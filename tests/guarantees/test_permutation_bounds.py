@@ -91,6 +91,8 @@ def test_strong_features_are_counted_in_any_set_and_noise_is_not(metric):
     assert found.statement([0, 1, 9]).startswith(
         "At least 2 of these 3 differ between the classes, confidence 95 %,"
     )
+    assert found.statement([0, 9]).startswith("At least 1 of these 2 differs between")
+    assert found.statement([8, 9]).startswith("None of these 2 is shown to differ between")
 
 
 def test_simes_needs_many_permutations():

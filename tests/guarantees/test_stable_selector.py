@@ -72,6 +72,13 @@ def test_frequent_features_are_selected_and_the_sentence_says_what_that_means():
         "guaranteed for the other 2."
     )
     assert selector.statement().startswith("3 of the 3 pass")
+    assert selector.statement([0]).startswith("This feature passes a rule")
+    assert selector.statement([7]).startswith("This feature does not pass a rule")
+    assert selector.statement([0, 7]).startswith("1 of the 2 passes a rule")
+    assert selector.statement([0, 7]).endswith("Nothing is guaranteed for the other one.")
+    assert selector.statement([7, 8]).startswith("None of the 2 passes a rule")
+    assert selector.statement([7, 8]).endswith("Nothing is guaranteed for them.")
+    assert selector.statement([]).startswith("No feature passes a rule")
     with pytest.raises(ValueError, match="no feature -1"):
         selector.statement([-1])
     again = StableSelector(random_state=0).fit(sparse.csr_array(X), y)
@@ -217,5 +224,5 @@ def test_too_few_samples_are_named():
     assert "a class has 3 samples" in StableSelector(n_pairs=3).fit(X[:7], y[:7]).refusal_
     mixed = np.where(y == 1, np.arange(33) // 20, np.arange(33) + 5)
     mixed[[0, 2]] = 0
-    with pytest.raises(ValueError, match="Halves without rows of class 1"):
+    with pytest.raises(ValueError, match="Half-samples without rows of class 1"):
         StableSelector().fit(X, y, groups=mixed)

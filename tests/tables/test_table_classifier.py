@@ -144,6 +144,18 @@ def test_words_of_a_text_column(frame):
     assert model.score(pd.DataFrame({"note": notes}), y) == 1.0
 
 
+def test_prevalence_is_another_name_of_priors(frame):
+    X, y = frame
+    classifier = TableClassifier().fit(X, y)
+    rare = np.r_[0.99, np.full(classifier.classes_.size - 1, 0.01)]
+    rare /= rare.sum()
+    for predict in (classifier.predict, classifier.predict_proba):
+        assert_array_equal(predict(X, prevalence=rare), predict(X, priors=rare))
+        with pytest.raises(ValueError, match="give one of them"):
+            predict(X, priors=rare, prevalence=rare)
+    assert not np.array_equal(classifier.predict_proba(X), classifier.predict_proba(X, rare))
+
+
 def test_dropped_columns_are_not_needed(frame):
     X, y = frame
     model = TableClassifier(drop=["color"]).fit(X, y)

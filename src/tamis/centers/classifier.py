@@ -65,7 +65,7 @@ class SparseCenterClassifier(FittedCenters):
         robust to outliers.
     scaling : {"spread", "std", "variance"} or None, default="spread"
         How features are scaled. "spread": each is divided by its total spread in the sense of the
-        metric, so that a gain is the share of the spread that the classes explain. "std",
+        metric, so that a gain is the proportion of the spread that the classes explain. "std",
         "variance": by those of all rows (the paper's experiments use the variance). None: no
         scaling.
     covariance : {"empirical", "shrunk"} or None, default=None

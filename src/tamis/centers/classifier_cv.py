@@ -75,7 +75,7 @@ class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
     n_features_, n_groups_ : int
         Number of selected features, and of their groups.
     stability_ : ndarray of shape (n_features_in_,)
-        Share of folds that select each feature at the chosen level.
+        Proportion of folds that select each feature at the chosen model size.
     temperature_ : float
         Divisor of the decisions, calibrated on out-of-fold decisions.
     best_score_ : float

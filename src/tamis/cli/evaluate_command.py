@@ -178,7 +178,8 @@ def _note_training_file(options, notes):
     if is_same:
         notes.append(
             f"{options.data} is the file that the model was trained on, so these scores are too "
-            "good; report the honest score of tamis fit, or evaluate other rows"
+            "good; report the selection-corrected (honest) score of tamis fit, or evaluate other "
+            "rows"
         )
 
 

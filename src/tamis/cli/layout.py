@@ -20,6 +20,7 @@ __all__ = [
     "shorten",
     "show_table",
     "span",
+    "times",
 ]
 
 #: Columns of a line.
@@ -139,6 +140,11 @@ def count(value):
 def plural(n, word):
     """Format a number with its noun."""
     return f"{count(n)} {word}{'' if count(n) == '1' else 's'}"
+
+
+def times(n):
+    """How often something is done, in words."""
+    return {1: "once", 2: "twice"}.get(n, f"{n} times")
 
 
 def listed_names(items, most, where=""):

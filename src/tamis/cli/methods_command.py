@@ -2,6 +2,7 @@
 
 import textwrap
 
+from tamis.cli.layout import WIDTH
 from tamis.cli.output import write_json
 from tamis.cli.printing import print_lines
 from tamis.comparison.baselines import BASELINES
@@ -100,7 +101,7 @@ def show_methods(described):
             ("one training", sizes),
         ):
             lines += textwrap.wrap(
-                f"{what}: {text}", 96, initial_indent=" " * 15, subsequent_indent=" " * 17
+                f"{what}: {text}", WIDTH, initial_indent=" " * 15, subsequent_indent=" " * 17
             )
     lines += [
         "",
@@ -113,7 +114,7 @@ def show_methods(described):
             "more than "
             f"{described['patience_seconds']:.0f} s on the available cores; name it in --methods "
             "to run it anyway.",
-            96,
+            WIDTH,
         ),
     ]
     return lines

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tamis.cli.show_next import as_word
 from tamis.comparison.folder import RunFolder
+from tamis.comparison.naming import name_model
 from tamis.comparison.readable import CARD_FEATURES
 from tamis.tables.errors import InputError
 
@@ -48,9 +49,7 @@ def offer_readable(options):
         return [f"{original}, from which this model was picked, is no longer there. {_MAKE}"]
     source = str(original or folder.path)
     target = f"{source.rstrip('/')}-{'card' if format == 'card' else 'readable'}"
-    size = best["features_overall"]
-    told = f"{best['title']}, {size:.3g} feature{'' if size == 1 else 's'}"
-    told += f", {best['head']}" if best["head"] else ""
+    told = name_model(best["method"], best, best["features_overall"], best["head"])
     scoring = metrics["settings"]["scoring"].replace("_", " ")
     limit = f" --n-features {CARD_FEATURES}" if format == "card" else ""
     why = f" (a card has at most {CARD_FEATURES} features)" if format == "card" else ""

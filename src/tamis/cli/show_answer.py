@@ -2,13 +2,18 @@
 
 from tamis.cli.layout import count, counted, entry, paragraph, plural
 from tamis.cli.show_clinical import show_clinical, show_costs
-from tamis.comparison.decisions import only_class, tell_unfinished, what_is_best
+from tamis.comparison.decisions import (
+    is_doubtful,
+    only_class,
+    tell_unfinished,
+    what_is_best,
+)
+from tamis.comparison.naming import name_head, name_method
 from tamis.comparison.promise_words import tell_promises
 
-__all__ = ["name_method", "name_score", "show_answer"]
+__all__ = ["name_score", "show_answer"]
 
 _SCORES = {"f1_macro": "macro F1", "mcc": "Matthews corr.", "roc_auc": "ROC AUC"}
-_HEADS = {"lda": "linear discriminant", "projection": "nearest center"}
 _OPTIMISTIC = "cross-validated, used for selection (optimistic: do not report)"
 _CHECKS = ("data_checks", "result_checks", "model_checks")
 # Classes that have a line of their own; of more, those that are found least.
@@ -18,13 +23,6 @@ _MOST_CLASSES, _LEAST_FOUND = 5, 3
 def name_score(settings):
     """The name of the score, short."""
     return _SCORES.get(settings["scoring"], settings["scoring"].replace("_", " "))
-
-
-def name_method(name, described):
-    """The name of a method on the command line, if its title begins with it; else the title."""
-    title = described["title"]
-    is_own = not described.get("is_baseline") and title.startswith(name)
-    return name if is_own else title
 
 
 def show_answer(metrics, is_saved=True):
@@ -80,10 +78,8 @@ def _show_heading(model):
     if model["asks"]:
         told += f" in all, {count(model['features_per_sample'])} per sample on average"
     how = name_method(model["method"], model)
-    head = model.get("head")
-    if head and head not in how:  # a title may say it already
-        how += f", {_HEADS.get(head, head)}"
-    told += f" ({how})"
+    head = name_head(model.get("head", ""), how)
+    told += f" ({how}, {head})" if head else f" ({how})"
     if "without" in model:
         told += f", without {', '.join(model['without'])}"
     if "total_cost" in model:
@@ -104,7 +100,7 @@ def _show_warnings(metrics):
 
 
 def _show_promise(promises):
-    """What the calibration rows guarantee about the model that is saved."""
+    """What the conformal calibration set guarantees about the model that is saved."""
     questions, found = promises.get("questions"), promises.get("sensitivity")
     if questions is not None and questions["level"] is not None:
         yield from entry("guarantee", questions["statement"], "good")
@@ -117,13 +113,14 @@ def _show_promise(promises):
     if found["specificity"] is not None:
         low, high = found["specificity"]["interval_95"]
         told += f", specificity {found['specificity']['share']:.3f} ({low:.3f} to {high:.3f})"
-    yield from entry("guarantee", f"{told}, by the calibration rows (see below)", "good")
+    yield from entry("guarantee", f"{told}, by the conformal calibration set (see below)", "good")
 
 
 def _show_score(metrics, name):
     model, promises = metrics["model"], metrics.get("calibration", {})
     chosen = model["selection_score"]
-    to_report = "" if metrics["unfinished"] else "    <- report this one"
+    is_final = not metrics["unfinished"] and not is_doubtful(metrics)
+    to_report = "    <- report this one" if is_final else ""
     if model.get("misclassification"):
         yield from show_costs(model["misclassification"], name, to_report)
     told = f"{chosen['score']:.3f} ± {chosen['standard_error']:.3f}   "
@@ -228,11 +225,11 @@ def _show_baseline(model):
     baseline = model.get("best_baseline")
     if baseline is None:
         return
-    size = plural(baseline["features_overall"], "feature")
+    size = baseline["features_overall"]
     told = {
-        (True, True): f"is better with fewer features, {size}",
-        (True, False): f"is better, with {size}",
-        (False, True): f"does as well with fewer features, {size}",
+        (True, True): f"is better with fewer features ({count(size)})",
+        (True, False): f"is better, with {plural(size, 'feature')}",
+        (False, True): f"does as well with fewer features ({count(size)})",
     }.get((baseline["is_better"], baseline["is_sparser"]))
     if told is None or not (baseline["is_better"] or baseline["is_as_good"]):
         return

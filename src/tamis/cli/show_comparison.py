@@ -1,8 +1,9 @@
 """The methods that were compared, and those that were not."""
 
-from tamis.cli.layout import count, pad, paragraph, shorten
+from tamis.cli.layout import count, pad, paragraph, shorten, times
 from tamis.cli.printing import Styled
-from tamis.cli.show_answer import name_method, name_score
+from tamis.cli.show_answer import name_score
+from tamis.comparison.naming import explain_marks, mark_method
 
 __all__ = ["show_comparison"]
 
@@ -24,7 +25,7 @@ def show_comparison(metrics):
     """
     settings, methods = metrics["settings"], metrics["methods"]
     folds = f"{settings['folds']} folds"
-    folds += f", repeated {settings['repeats']} times" if settings["repeats"] > 1 else ""
+    folds += f", repeated {times(settings['repeats'])}" if settings["repeats"] > 1 else ""
     yield Styled(f"Compared on the same {folds} (optimistic: used to choose)", "bold")
     header = pad(f"{name_score(settings)} ± s.e.", _NAME)
     yield Styled(f"{header}{'smallest that is good enough':>{_SMALL}}{'best':>{_BEST}}", "dim")
@@ -36,9 +37,13 @@ def show_comparison(metrics):
         yield Styled("  baselines", "dim")
     for name, method in others:
         yield from _show_row(name, method, metrics)
-    told = "good enough: beside the best size of the same method"
-    told += "; *: beside the best of all" if metrics["model"]["recommended"] else ""
-    yield Styled(told, "dim")
+    told = "good enough: compared with the best size of the same method"
+    if metrics["model"]["recommended"]:
+        told += "; in the line with *, with the best of all"
+    yield from paragraph(told, indent="  ", style="dim")
+    marks = explain_marks(methods)
+    if marks:
+        yield from paragraph(marks, indent="  ", style="dim")
     yield from _show_missing(metrics)
 
 
@@ -47,7 +52,7 @@ def _show_row(name, method, metrics):
     is_chosen = model["recommended"] and name == model["method"]
     if is_chosen:  # it is good enough beside all methods, not only beside its own best size
         small = next(point for point in method["path"] if point["level"] == model["level"])
-    title = shorten(name_method(name, method), _NAME - 2)
+    title = shorten(mark_method(name, method), _NAME - 2)
     line = f"{'*' if is_chosen else ' '} {pad(title, _NAME - 2)}"
     scored = f"{small['score']:.3f} ± {small['standard_error']:.3f}"
     line += f"{count(small['features_overall']):>{_SMALL - 16}}{scored:>16}"

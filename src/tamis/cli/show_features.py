@@ -137,10 +137,10 @@ def _category_rows(centers, classes, n_numbers):
 
 def _show_legend(halves, tested, guarantees):
     """What the columns mean."""
-    told = "in folds: share of the folds in which the feature is selected"
+    told = "in folds: proportion of the folds in which the feature is selected"
     if halves:
         told = (
-            "reselected: share of half-samples in which the feature is selected again (or a "
+            "reselected: proportion of half-samples in which the feature is selected again (or a "
             "feature correlated with it: a twin)"
         )
     yield from paragraph(told, indent="  ", style="dim")
@@ -195,7 +195,7 @@ def _tell_swaps(panels, records):
 def _tell_sets(panels):
     """Other sets of features of the same size."""
     n, size = panels["panels"], plural(panels["of"], "feature")
-    close = "within one standard error of the gain"
+    close = "within one standard error of the explained spread"
     if not n:
         return f"No other set of {size} is {close}."
     number = f"More than {n:,}" if panels["are_more"] else f"{n:,}"

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tamis.comparison.choice import Choice
 from tamis.comparison.options import Options
 from tamis.comparison.promises import ASKING, Promised, Questions
+from tamis.comparison.results import whole
 from tamis.comparison.scores import wilson
 from tamis.paths.calibration_rows import one_row_per_group
 from tamis.paths.fixed_sequence import make_limits, rows_needed
@@ -265,7 +266,7 @@ class CalibrationRows:
         choice, test = None, found[0]
         if test.chosen is not None:
             place = len(models) - 1 - test.chosen
-            n_features = float(result.overall[place])
+            n_features = whole(result.overall[place])
             choice = Choice(ASKING, place, float(result.levels[place]), n_features)
         self.questions = Questions(test, choice, *found[1:])
 

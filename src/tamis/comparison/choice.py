@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tamis.comparison.draws import Draws, n_draws_for
 from tamis.comparison.left_out import LeftOut
 from tamis.comparison.predictions import Predictions
-from tamis.comparison.results import find_twins
+from tamis.comparison.results import find_twins, whole
 from tamis.comparison.scores import (
     area_under_curve,
     cautious_area,
@@ -52,7 +52,7 @@ _NORMAL_90 = 1.6448536269514722
 
 @dataclass(frozen=True)
 class Choice:
-    """One level of one method.
+    """One model size of one method.
 
     Attributes
     ----------
@@ -261,7 +261,7 @@ class Candidates:
     def choice(self, allowed=None):
         """The recommendation; among some candidates, if not all of ours are allowed."""
         result, place = self.find(self.choose(allowed=allowed)[0])
-        level, n_features = float(result.levels[place]), float(result.overall[place])
+        level, n_features = float(result.levels[place]), whole(result.overall[place])
         return Choice(result.method.name, place, level, n_features)
 
     def behind(self, place, other):

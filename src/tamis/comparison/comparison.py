@@ -21,6 +21,7 @@ from tamis.comparison.final import make_model, train_final
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.held_out import HeldOut
 from tamis.comparison.metrics import kept_alone, summarise, tabulate_paths
+from tamis.comparison.naming import name_model
 from tamis.comparison.notebook import notebook_view
 from tamis.comparison.picking import find_choice, pick_choice
 from tamis.comparison.predictions import tabulate
@@ -147,7 +148,7 @@ class Comparison:
 
     @property
     def choice(self) -> Choice:
-        """The recommended method and level; ValueError where no method was finished."""
+        """The recommended method and model size; ValueError where no method was finished."""
         if self.recommended is None:
             raise ValueError(
                 "No method was finished, so there is no recommendation. Failed: "
@@ -190,12 +191,12 @@ class Comparison:
 
     @property
     def table(self) -> Any:
-        """One row per method and level, as a frame of the caller's kind.
+        """One row per method and model size, as a frame of the caller's kind.
 
         Columns: method, is_baseline, is_readable (whether its models can be explained, asked,
-        turned into a card and exported to SQL), head (its kind of classifier), level, n_features,
-        n_features_per_sample, cost_per_sample, score, standard_error, is_chosen. Scores were used
-        to select the model.
+        turned into a card and exported to SQL), head (its kind of classifier), level (what
+        sets the model size), n_features, n_features_per_sample, cost_per_sample, score,
+        standard_error, is_chosen. Scores were used to select the model.
         """
         return self._as_frame(tabulate_paths(self))
 
@@ -261,7 +262,7 @@ class Comparison:
         without: Sequence[str] = (),
         readable: bool = False,
     ) -> TableClassifier:
-        """The model of another method or level, fitted on all rows.
+        """The model of another method or size, fitted on all rows.
 
         Parameters
         ----------
@@ -379,9 +380,10 @@ class Comparison:
         if self.recommended is None:
             return f"Comparison({self.name}: no method was finished)"
         choice, honest = self.final_choice, self.honest
-        told = f"{self.name}: {choice.method}, {choice.n_features:.3g} feature"
-        told += "" if choice.n_features == 1 else "s"
-        told += f", {self.head_name}" if self.head_name else ""
+        result = self.result(choice.method)
+        described = {"title": choice.method if result is None else result.method.title}
+        told = name_model(choice.method, described, choice.n_features, self.head_name)
+        told = f"{self.name}: {told}"
         if honest is None:
             return f"Comparison({told}, without an honest score)"
         if choice != self.recommended:  # the honest score is of another model

@@ -26,10 +26,22 @@ __all__ = [
     "decide_level",
     "decide_rows",
     "decides_by",
+    "is_doubtful",
     "only_class",
     "tell_unfinished",
     "what_is_best",
 ]
+
+# Codes of checks after which a score should not be reported: leaks, and no better than chance.
+_DOUBTFUL = {
+    "chance",
+    "identifier-in-disguise",
+    "one-sided-column",
+    "revealing-category",
+    "revealing-missingness",
+    "separating-column",
+    "time-in-disguise",
+}
 
 
 def decides_by(settings: Settings) -> str:
@@ -94,6 +106,12 @@ def only_class(model: dict[str, Any]) -> str | None:
     counts = np.array(model["confusion"]["true_in_rows"])
     decided = np.flatnonzero(counts.sum(axis=0))
     return model["confusion"]["classes"][decided[0]] if decided.size == 1 else None
+
+
+def is_doubtful(metrics: dict[str, Any]) -> bool:
+    """Whether a warning of `metrics.json` says that the score may mean nothing."""
+    found = metrics.get("checks", ())
+    return any(c["severity"] == "warning" and c["code"] in _DOUBTFUL for c in found)
 
 
 def tell_unfinished(metrics: dict[str, Any]) -> str | None:

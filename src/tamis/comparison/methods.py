@@ -124,7 +124,7 @@ class Centers(RankingMethod):
         return columns, narrow_centers(trained.model(level), columns)
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """One pass over the values, and one more for all levels."""
+        """One pass over the values, and one more for all model sizes."""
         return 0.05 + self._rate * n_stored
 
 
@@ -184,7 +184,7 @@ class PrimalDual(Method):
         return columns, narrow_primal_dual(trained.model(level), columns)
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """About thirty radii and a head per level, half for many rows; sparse data are slower."""
+        """About thirty radii, each with a head; half for many rows; sparse data are slower."""
         rate = 3e-5 if n_stored < 0.5 * n_rows * n_columns else 1.5e-6
         heads = 5e-5 * n_rows * n_classes if n_classes > 2 else 0.0
         return 0.1 + (rate * n_stored + heads) * (0.5 if n_rows > MANY_ROWS else 1.0)
@@ -235,7 +235,7 @@ class Landmarks(Method):
         return trained.columns_of(level), trained.path.narrow_model(trained.places[level])
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """One forward selection, and distances to a few hundred landmarks for eight levels."""
+        """One forward selection, and distances to a few hundred landmarks for eight sizes."""
         forward = 1e-7 * n_stored + 5e-6 * n_rows * n_classes * min(n_columns, 100)
         return 0.2 + forward + 1e-3 * n_rows + 2e-7 * n_rows**2 * n_classes
 

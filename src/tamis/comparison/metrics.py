@@ -8,6 +8,7 @@ from tamis import __version__
 from tamis.comparison.baselines import KEPT_ALONE
 from tamis.comparison.decisions import decide_level, decides_by
 from tamis.comparison.readable import describe_readable
+from tamis.comparison.results import whole
 from tamis.comparison.scores import class_table, confusion
 
 __all__ = ["kept_alone", "path_table", "summarise", "tabulate_paths", "versions"]
@@ -24,7 +25,7 @@ def path_table(result, candidates):
     path = [
         {
             "level": float(level),
-            "features_overall": float(result.overall[place]),
+            "features_overall": whole(result.overall[place]),
             "features_per_sample": float(result.per_sample[place]),
             "features_per_sample_95th_percentile": float(result.most_per_sample[place]),
             "cost_per_sample": float(result.cost[place]),
@@ -265,7 +266,7 @@ def _best_baseline(comparison, choice):
                 "method": result.method.name,
                 "title": result.method.title,
                 "level": float(result.levels[level]),
-                "features_overall": float(result.overall[level]),
+                "features_overall": whole(result.overall[level]),
                 "score": float(result.scores[level]),
                 "difference": behind.difference,
                 "standard_error": behind.error,
@@ -319,4 +320,7 @@ def tabulate_paths(comparison):
     names = ["method", "is_baseline", "is_readable", "head"]
     names += ["level", "n_features", "n_features_per_sample"]
     names += ["cost_per_sample", "score", "standard_error", "is_chosen"]
-    return {name: [row[j] for row in rows] for j, name in enumerate(names)}
+    table = {name: [row[j] for row in rows] for j, name in enumerate(names)}
+    if not all(isinstance(n, int) for n in table["n_features"]):  # one type per column
+        table["n_features"] = [float(n) for n in table["n_features"]]
+    return table

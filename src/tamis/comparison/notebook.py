@@ -3,6 +3,7 @@
 import html
 
 from tamis.comparison.metrics import path_table
+from tamis.comparison.naming import explain_marks, mark_method
 
 __all__ = ["notebook_view"]
 
@@ -10,11 +11,11 @@ __all__ = ["notebook_view"]
 def notebook_view(comparison):
     """HTML of a comparison."""
     rows = []
-    for result in comparison.results:
-        path = path_table(result, comparison.candidates)
+    paths = {r.method.name: path_table(r, comparison.candidates) for r in comparison.results}
+    for name, path in paths.items():
         best, sparse = path["best"], path["good_enough"]
         cells = [
-            html.escape(path["title"]),
+            html.escape(mark_method(name, path)),
             f"{sparse['features_overall']:.3g}",
             f"{sparse['score']:.3f} ± {sparse['standard_error']:.3f}",
             f"{best['features_overall']:.3g}",
@@ -23,6 +24,7 @@ def notebook_view(comparison):
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     heads = ("method", "features", "score", "features at best", "best score")
     header = "".join(f"<th>{head}</th>" for head in heads)
+    marks = explain_marks(paths)
     warnings = "".join(
         f"<li>{html.escape(check.sentence)} {html.escape(check.advice)}</li>"
         for check in comparison.checks
@@ -30,5 +32,6 @@ def notebook_view(comparison):
     return (
         f"<p><strong>{html.escape(repr(comparison))}</strong></p>"
         f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        + (f"<p>{html.escape(marks)}</p>" if marks else "")
         + (f"<ul>{warnings}</ul>" if warnings else "")
     )

@@ -30,6 +30,7 @@ from tamis.comparison.alternatives import find_alternatives
 from tamis.comparison.attempts import attempt
 from tamis.comparison.method import Method, Trained
 from tamis.comparison.problem import Problem
+from tamis.comparison.results import whole
 from tamis.guarantees import StableSelector, TrueFeatures, true_features
 from tamis.guarantees.half_shares import choose_largest, half_rows, half_shares
 from tamis.guarantees.substitutes import frequencies_with_substitutes
@@ -268,7 +269,7 @@ def _tell_bound(bound, method, trained, levels, features):
         sizes.append(order.size)
     along = np.append(0, bound.found.at_least_along(np.searchsorted(bound.tested, order)))
     path = [
-        {"level": float(level), "features": size, "at_least": int(along[size])}
+        {"level": whole(level), "features": size, "at_least": int(along[size])}
         for level, size in zip(levels, sizes, strict=True)
     ]
     chosen = np.searchsorted(bound.tested, features)

@@ -111,7 +111,7 @@ class Panel(RankingMethod, PanelModels):
         return lambda X: head.decisions(dense_columns(X, columns))
 
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
-        """Four selections (three in folds), with several linear heads at every level."""
+        """Four selections (three in folds), with several linear heads at every model size."""
         n_seen = min(n_rows, MOST_ROWS)
         rate = 2e-5 * n_seen * n_classes * min(n_columns, _SCREENED)
         return 0.1 + 5e-7 * n_stored + rate + 5e-5 * n_rows
@@ -132,7 +132,7 @@ class KernelPanel(Panel):
         )
 
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
-        """Heads of up to 200 bumps at every level, in addition to the training of the panel."""
+        """Heads of up to 200 bumps at every model size, in addition to training the panel."""
         return 0.1 + 5e-5 * n_rows
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tamis.comparison.baselines import find_method
 from tamis.comparison.choice import Choice
 from tamis.comparison.readable import find_readable
+from tamis.comparison.results import whole
 from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
@@ -102,4 +103,4 @@ def find_choice(comparison: Comparison, method: str, n_features: float) -> Choic
             f"{sizes.min():.3g}."
         )
     place = max(few, key=lambda place: (sizes[place], -place))
-    return Choice(method, place, float(result.levels[place]), float(result.overall[place]))
+    return Choice(method, place, float(result.levels[place]), whole(result.overall[place]))

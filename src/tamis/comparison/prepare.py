@@ -92,7 +92,7 @@ def set_aside(table: Table, options: Options) -> tuple[Table, CalibrationRows | 
     if not rows.size:
         raise InputError(
             f"--calibration-share {share:g}: of so few rows, none would be "
-            "set aside. Set a larger share aside, or collect more rows."
+            "set aside. Set a larger proportion aside, or collect more rows."
         )
     kept = table.take(rows)
     groups = None if groups is None else groups[rows]

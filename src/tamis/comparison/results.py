@@ -24,6 +24,7 @@ __all__ = [
     "find_twins",
     "judge",
     "score_rows",
+    "whole",
 ]
 
 
@@ -284,3 +285,8 @@ def calibrate(result, at, problem, rows=slice(None)):
     if problem.balanced:
         weights = weights / np.bincount(codes, weights, n_classes)[codes]
     return fit_temperature(logs, np.tile(codes, n_repeats), np.tile(weights, n_repeats), n_rows)
+
+
+def whole(n_features: float) -> float:
+    """A number of features as an int where it is whole; means over rows need not be."""
+    return int(n_features) if float(n_features).is_integer() else float(n_features)

@@ -27,7 +27,7 @@ __all__ = ["CalibratedQuestions", "Estimate", "calibrate_levels"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over calibration rows, with an approximate interval.
+    """A mean over the conformal calibration set, with an approximate interval.
 
     Attributes
     ----------

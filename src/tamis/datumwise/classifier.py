@@ -93,7 +93,7 @@ class DatumWiseClassifier(FittedDatumWise):
     process_ : Process
         Costs, feature groups, budgets and losses.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of the training rows that are asked for each feature.
+        Proportion of the training rows that are asked for each feature.
     support_ : ndarray of bool of shape (n_features_in_,)
         Features that at least one training row is asked for.
     feature_order_ : ndarray of int of shape (n_features_in_,)
@@ -281,8 +281,8 @@ class DatumWiseClassifier(FittedDatumWise):
         max_error : float or None, default=None
             Largest error rate.
         max_misses : float, dict or None, default=None
-            Largest miss rate of each class (share of its rows with another label), or of the
-            classes that a dict names. With `max_error`, both hold.
+            Largest false-negative rate of each class (the proportion of its rows with another
+            label), or of the classes that a dict names. With `max_error`, both hold.
         confidence : float, default=0.95
             Probability, at least, that the answer keeps these limits or is none.
         levels : int, array-like of float or None, default=None
@@ -291,7 +291,7 @@ class DatumWiseClassifier(FittedDatumWise):
             Largest numbers of features to try besides `max_features`: a path is learned for each,
             and all models are tested from the largest mean cost on training rows to the smallest.
         calibration_share : float, default=0.3
-            Share of the rows (or sample groups) that are set aside.
+            Proportion of the rows (or sample groups) that are set aside.
         groups : array-like of shape (n_samples,), default=None
             Sample groups (such as patients): they are set aside whole, and one random row of each
             is counted.

@@ -108,7 +108,8 @@ class DatumWiseClassifierCV(CalibratedPathMixin, ScoringMixin, FittedDatumWise):
     best_score_ : float
         Its out-of-fold score: used to select the level; optimistic as an estimate.
     stability_ : ndarray of shape (n_features_in_,)
-        Share of folds that ask at least one training row for each feature, at the chosen level.
+        Proportion of folds that ask at least one training row for each feature, at the chosen
+        model size.
     temperature_ : float
         The decisions are divided by it; calibrated on out-of-fold decisions.
     classes_, policy_, process_, feature_importances_, support_, feature_order_, \

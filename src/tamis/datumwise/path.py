@@ -148,20 +148,20 @@ class DatumWisePath(Path):
     ) -> CalibratedQuestions:
         """Find the model with the fewest questions whose errors are shown to be rare.
 
-        Models are tested on calibration rows, from the smallest cost weight to the largest, until
-        the first that fails.
+        Models are tested on a conformal calibration set, from the smallest cost weight to the
+        largest, until the first that fails.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Calibration rows, which trained and chose nothing; NaN means unavailable.
+            Conformal calibration set: rows that trained and chose nothing; NaN means unavailable.
         y : array-like of shape (n_samples,)
             Their labels.
         max_error : float or None, default=None
             Largest error rate.
         max_misses : float, dict or None, default=None
-            Largest miss rate of each class (share of its rows with another label), or of the
-            classes that a dict names. With `max_error`, both hold.
+            Largest false-negative rate of each class (the proportion of its rows with another
+            label), or of the classes that a dict names. With `max_error`, both hold.
         confidence : float, default=0.95
             Probability, at least, that the answer keeps these limits or is none.
         groups : array-like of shape (n_samples,), default=None

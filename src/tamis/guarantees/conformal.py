@@ -106,7 +106,7 @@ class ConformalClassifier(RecordMixin, DecisionMixin, ClassifierMixin, TamisEsti
     cv : int or None, default=None
         Number of folds, dealt at random; None: 5. With "cross" only.
     random_state : int, RandomState instance or None, default=None
-        Seed of the calibration rows or folds. The estimator has its own.
+        Seed of the conformal calibration set or of the folds. The estimator has its own.
 
     Attributes
     ----------
@@ -115,10 +115,10 @@ class ConformalClassifier(RecordMixin, DecisionMixin, ClassifierMixin, TamisEsti
     models_ : list of classifiers
         The fitted classifiers: one, or one per fold.
     calibration_scores_ : list of list of ndarray
-        For each model, the sorted scores of its calibration rows of each class; of all classes
-        together if not `class_conditional`.
+        For each model, the sorted scores of its conformal calibration set, for each class; for all
+        classes together if not `class_conditional`.
     n_calibration_ : ndarray of int of shape (n_classes,)
-        Calibration rows that count for each class.
+        Rows of the conformal calibration set that count for each class.
     n_features_in_, feature_names_in_
         Number of features seen in `fit`, and their names if these are strings.
 
@@ -293,7 +293,7 @@ class ConformalClassifier(RecordMixin, DecisionMixin, ClassifierMixin, TamisEsti
         return scores
 
     def predict_p_values(self, X: ArrayLike) -> NDArray[np.float64]:
-        """How usual each sample would be among the calibration rows of each class.
+        """How usual each sample would be in each class of the conformal calibration set.
 
         Parameters
         ----------

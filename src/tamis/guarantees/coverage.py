@@ -62,7 +62,7 @@ class Coverage:
     classes : ndarray of shape (n_classes,)
         Class labels.
     n_calibration : ndarray of int of shape (n_classes,)
-        Calibration rows that count for each class.
+        Rows of the conformal calibration set that count for each class.
     class_conditional : bool
         Whether the guarantee holds for each class.
     """
@@ -80,12 +80,12 @@ class Coverage:
 
     @property
     def n_needed(self) -> int:
-        """Calibration rows that a class needs so that any set can leave it out."""
+        """Rows in the conformal calibration set that a class needs to be left out of any set."""
         return calibration_rows_needed(self.alpha, self.n_folds or 1)
 
     @property
     def small_classes(self) -> NDArray:
-        """Classes with fewer calibration rows than that: they are in every set."""
+        """Classes with fewer rows than that: they are in every set."""
         return self.classes[self.n_calibration < self.n_needed]
 
     @property

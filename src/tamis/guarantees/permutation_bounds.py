@@ -65,7 +65,7 @@ class TrueFeatures:
     p_values : ndarray of shape (n_features,)
         Permutation p-values of single features; never below 1 / (n_permutations + 1).
     max_t_p_values : ndarray of shape (n_features,)
-        Adjusted p-values (Westfall-Young, max-T), for all features together: with probability
+        Adjusted p-values (Westfall-Young), for all features together: with probability
         1 - alpha, none of the features with a value of at most alpha is false.
     alpha : float
         One minus the confidence of the bounds.
@@ -130,7 +130,9 @@ class TrueFeatures:
         sentence : str
         """
         size, n_true = np.size(features), self.at_least(features)
-        told = f"At least {n_true} of these {size} differ"
+        told = f"At least {n_true} of these {size} differ{'s' if n_true == 1 else ''}"
+        if not n_true:
+            told = f"None of these {size} is shown to differ"
         if size == 1:
             told = "This feature differs" if n_true else "This feature is not shown to differ"
         return (

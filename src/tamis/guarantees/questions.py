@@ -69,22 +69,22 @@ def find_cheapest_model(
     groups: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> CheapestModel:
-    """Find the cheapest model whose error rate, or miss rates, are shown to be small.
+    """Find the cheapest model whose error rate, or false-negative rates, are shown to be small.
 
     Parameters
     ----------
     models : sequence of fitted classifiers
         From the safest to the cheapest. This order, and the models, must not depend on the
-        calibration rows.
+        conformal calibration set.
     X : array-like of shape (n_samples, n_features)
-        Calibration rows.
+        Conformal calibration set.
     y : array-like of shape (n_samples,)
         Their labels.
     max_error : float or None, default=None
         Largest error rate.
     max_misses : float, dict or None, default=None
-        Largest miss rate of each class (share of its rows with another label), or of the classes
-        that a dict names. With `max_error`, both hold.
+        Largest false-negative rate of each class (the proportion of its rows with another label),
+        or of the classes that a dict names. With `max_error`, both hold.
     confidence : float, default=0.95
         Probability, at least, that the answer keeps these limits or is none.
     groups : array-like of shape (n_samples,), default=None

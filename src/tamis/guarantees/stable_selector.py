@@ -86,8 +86,9 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         Why no bound is given.
     other_half_centers_ : ndarray of shape (n_classes, n_features_in_)
         Class means (or medians) of each feature: for each half that chose it, those of the other
-        half, which had no say, on average. That takes away the winner's curse of a half's choice,
-        not that of picking features by their frequency. NaN for features that no half chose.
+        half, which did not choose, on average. That takes away the winner's curse of a half's
+        choice, not that of picking features by their frequency. NaN for features that no half
+        chose.
     choices_ : ndarray of int of shape (2 * n_pairs, n_chosen_)
         Features, or feature groups, that each half chose; -1 where it chose fewer.
     n_features_in_ : int
@@ -113,7 +114,7 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
     >>> print(selector.statement([0, 1, 2, 3, 4]))
     4 of the 5 pass a rule that, over repeated studies, admits on average at most 1 noise feature
     (chosen by a random half-sample no more often than by chance). Nothing is guaranteed for the
-    other 1.
+    other one.
     """
 
     def __init__(
@@ -170,8 +171,8 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         for c, name in enumerate(self.classes_.tolist()):
             if not (pairs[:, codes == c] == 0).any(axis=1).all():
                 raise ValueError(
-                    f"Halves without rows of class {name!r}: too few sample groups have rows of "
-                    "the same classes."
+                    f"Half-samples without rows of class {name!r}: too few sample groups have "
+                    "rows of the same classes."
                 )
         metric = _metric_of(estimator)
         if _is_scaled_center(estimator):
@@ -306,13 +307,21 @@ class StableSelector(FeatureSelectorMixin, TamisEstimator):
         features = feature_indices(given, self.support_.size)
         n_passed = int(np.isin(features, support).sum())
         rest = features.size - n_passed
+        who = f"{n_passed} of the {features.size} pass{'es' if n_passed == 1 else ''}"
+        if features.size == 1:
+            who = "This feature passes" if n_passed else "This feature does not pass"
+        elif not n_passed:
+            who = f"None of the {features.size} passes" if features.size else "No feature passes"
         sentence = (
-            f"{n_passed} of the {features.size} pass a rule that, over repeated studies, admits "
+            f"{who} a rule that, over repeated studies, admits "
             f"on average at most {self.expected_false:g} noise "
             f"feature{'' if self.expected_false == 1 else 's'} (chosen by a random half-sample "
             "no more often than by chance)."
         )
-        return sentence + (f" Nothing is guaranteed for the other {rest}." if rest else "")
+        if not rest or features.size == 1:
+            return sentence
+        other = "them" if not n_passed else "the other one" if rest == 1 else f"the other {rest}"
+        return f"{sentence} Nothing is guaranteed for {other}."
 
     def substitute_frequencies(
         self, X: ArrayLike, features: ArrayLike | None = None, *, correlation: float = 0.8

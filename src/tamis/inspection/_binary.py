@@ -72,7 +72,7 @@ class Binary:
     probabilities : ndarray of shape (n_samples,)
         Of the positive class, at `prevalence`.
     prevalence : float
-        Stated share of the positive class.
+        Stated proportion of the positive class.
     shift : float
         Difference between the log odds of that and of the share among the rows.
     name, other : str

@@ -1,4 +1,4 @@
-"""Calibration: observed shares against predicted probabilities."""
+"""Calibration: observed proportions against predicted probabilities."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NORMAL_95 = 1.959963984540054
 
 
 class CalibrationDisplay(SklearnCalibrationDisplay):
-    """Observed shares against predicted probabilities, with calibration slope and intercept.
+    """Observed proportions against predicted probabilities, with calibration slope and intercept.
 
     scikit-learn's display with intervals, at a stated prevalence. With at least 100 rows (or
     sample groups) of the class and of the others, a smooth curve is drawn; with fewer, only the
@@ -35,18 +35,18 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
     Parameters
     ----------
     prob_true, prob_pred : ndarray of shape (n_bins,)
-        Observed share of the class, and mean predicted probability, in each bin.
+        Observed proportion of the class, and mean predicted probability, in each bin.
     y_prob : ndarray of shape (n_samples,)
         Predicted probabilities, at `prevalence`.
     intervals : ndarray of shape (2, n_bins)
-        95 % limits of the observed shares (Wilson).
+        95 % limits of the observed proportions (Wilson).
     intercept, slope : Estimate
         `value`, `low` and `high`: of logistic recalibration, with Wald's 95 % interval. The
         intercept is that of slope 1. NaN where the classes are separated perfectly.
     curve : SmoothCurve or None
         `predicted`, `observed`, `low` and `high` of a restricted cubic spline of the log odds.
     prevalence : float
-        Share of the class that the picture is about.
+        Proportion of the class that the picture is about.
     estimator_name : str or None, default=None
         For the legend.
     pos_label : str or None, default=None
@@ -123,10 +123,10 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         pos_label : default=None
             The positive class; None: the second of two.
         prevalence : float, default=None
-            Share of the positive class where the model is used; None: that of the rows.
+            Proportion of the positive class where the model is used; None: that of the rows.
         assumed_prevalence : float, default=None
-            Share that the probabilities assume, 0.5 for models with equal class weights; None:
-            that of the rows.
+            Proportion that the probabilities assume, 0.5 for models with equal class weights;
+            None: that of the rows.
         groups : array-like of shape (n_samples,), default=None
             Sample groups, for instance patients.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -221,7 +221,7 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         positive : default=None
             The class; None: that of the minimal sensitivity, or the second of two.
         prevalence : float, default=None
-            Share of the class where the model is used; None: that of the rows.
+            Proportion of the class where the model is used; None: that of the rows.
         n_bins, ax, **kwargs
             As in `from_predictions`.
 
@@ -301,7 +301,7 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
 
 
 def _bins(data, n_bins):
-    """Observed shares, mean probabilities and Wilson intervals of bins of equal numbers."""
+    """Observed proportions, mean probabilities and Wilson intervals of bins of equal numbers."""
     p = data.probabilities
     edges = np.quantile(p, np.linspace(0, 1, n_bins + 1))
     bins = np.searchsorted(edges[1:-1], p)

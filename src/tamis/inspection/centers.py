@@ -134,7 +134,7 @@ class CentersDisplay:
     ) -> CentersDisplay:
         """The centers of the features that the recommended model uses, whatever its method.
 
-        A category has a row of its own; its center is its share in the class.
+        A category has a row of its own; its center is its proportion in the class.
 
         Parameters
         ----------

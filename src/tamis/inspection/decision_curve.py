@@ -39,7 +39,7 @@ class DecisionCurveDisplay:
     low, high : ndarray of shape (n_thresholds,)
         Pointwise 95 % limits, from a bootstrap of rows within each class, or of sample groups.
     prevalence : float
-        Share of the positive class that the picture is about.
+        Proportion of the positive class that the picture is about.
     pos_label : str
         Name of the positive class.
 
@@ -114,10 +114,10 @@ class DecisionCurveDisplay:
         pos_label : default=None
             The positive class; None: the second of two.
         prevalence : float, default=None
-            Share of the positive class where the model is used; None: that of the rows.
+            Proportion of the positive class where the model is used; None: that of the rows.
         assumed_prevalence : float, default=None
-            Share that the probabilities assume, 0.5 for models with equal class weights; None:
-            that of the rows.
+            Proportion that the probabilities assume, 0.5 for models with equal class weights;
+            None: that of the rows.
         groups : array-like of shape (n_samples,), default=None
             Sample groups, which are drawn whole.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -217,7 +217,7 @@ sample_weight, **kwargs
         positive : default=None
             The positive class; None: that of the minimal sensitivity, or the second of two.
         prevalence : float, default=None
-            Share of the class where the model is used; None: that of the rows.
+            Proportion of the class where the model is used; None: that of the rows.
         thresholds, n_draws, random_state, ax, **kwargs
             As in `from_predictions`.
 

@@ -26,11 +26,11 @@ class ProbabilityDisplay:
     edges : ndarray of shape (n_bins + 1,)
         Edges of the bins.
     positive, negative : ndarray of shape (n_bins,)
-        Share of the rows of the class, and of the others, in each bin.
+        Proportion of the rows of the class, and of the others, in each bin.
     n_rows : tuple of int
         Number of rows of the class, and of the others.
     prevalence : float
-        Share of the class that the probabilities assume.
+        Proportion of the class that the probabilities assume.
     pos_label, other : str
         Names of the class and of the others.
 
@@ -93,10 +93,10 @@ class ProbabilityDisplay:
         pos_label : default=None
             The positive class; None: the second of two.
         prevalence : float, default=None
-            Share of the positive class where the model is used; None: that of the rows.
+            Proportion of the positive class where the model is used; None: that of the rows.
         assumed_prevalence : float, default=None
-            Share that the probabilities assume, 0.5 for models with equal class weights; None:
-            that of the rows.
+            Proportion that the probabilities assume, 0.5 for models with equal class weights;
+            None: that of the rows.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights.
         n_bins : int, default=20
@@ -182,7 +182,7 @@ class ProbabilityDisplay:
         positive : default=None
             The class; None: that of the minimal sensitivity, or the second of two.
         prevalence : float, default=None
-            Share of the class where the model is used; None: that of the rows.
+            Proportion of the class where the model is used; None: that of the rows.
         n_bins, ax, **kwargs
             As in `from_predictions`.
 

@@ -48,7 +48,7 @@ class StabilityDisplay:
     share_of : str, default="folds"
         What the proportions are of.
     n_left_out : int, default=0
-        Number of features with smaller shares above 0 that are not shown.
+        Number of features with smaller proportions above 0 that are not shown.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class StabilityDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> StabilityDisplay:
-        """Shares of the folds that select each feature, at the recommended level.
+        """Proportions of the folds that select each feature, at the recommended model size.
 
         Parameters
         ----------

@@ -175,7 +175,7 @@ def _read_scaling(record, m):
     if kind == "quantile":
         found["at"] = record.numbers("at", (None,), low=0.0, high=1.0)
         n_shares = found["at"].size
-        record.require(n_shares > 0, "at", "one share at least")
+        record.require(n_shares > 0, "at", "one proportion at least")
         found["quantiles"] = record.numbers("quantiles", (n_shares, m))
     elif kind is not None:
         if kind == "yeo-johnson":

@@ -253,8 +253,8 @@ class LandmarkSearchCV(FittedLandmarks):
         levels : list of int or None, default=None
             Numbers of features. None: 1, 2, 4, ... up to all features or 128.
         feature_order : list of int or None, default=None
-            Columns of X, best first. None: in the order of the share of their variance that lies
-            between the classes.
+            Columns of X, best first. None: in the order of the proportion of their variance that
+            lies between the classes.
         groups : array-like of shape (n_samples,), default=None
             Sample groups, as in `fit`.
 

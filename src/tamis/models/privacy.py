@@ -119,5 +119,5 @@ def _single_rows(model):
     label = model.classes_.tolist()[single[0]]
     return (
         f"The class {label!r} has a single training row, and the model contains it as the "
-        "center of that class: anyone with the file can read it."
+        "class centroid: anyone with the file can read it."
     )

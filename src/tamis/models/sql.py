@@ -165,7 +165,7 @@ def _decisions(estimator, t):
         return _projection(estimator, t)
     raise NotReadable(
         f"this {kind} cannot be exported to SQL: its decisions are not linear, and not distances "
-        "to the centers of classes. Use --to python."
+        "to class centroids. Use --to python."
     )
 
 

@@ -90,7 +90,7 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
     best_score_ : float
         Cross-validated score of the chosen level; used to select it, so it is optimistic.
     stability_ : ndarray of shape (n_features_in_,)
-        Share of folds that select each feature at the chosen level.
+        Proportion of folds that select each feature at the chosen model size.
     classes_, support_, feature_order_, n_features_, head_, temperature_, feature_importances_, \
 coef_, intercept_, n_features_in_, feature_names_in_
         As in `PanelClassifier`, trained on all data.

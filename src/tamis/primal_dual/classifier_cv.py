@@ -100,7 +100,7 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     radius_ : float
         The chosen radius.
     stability_ : ndarray of shape (n_features_in_,)
-        Share of folds that select each feature at the chosen radius.
+        Proportion of folds that select each feature at the chosen radius.
     temperature_ : float
         Divisor of the decisions, calibrated on out-of-fold decisions.
     best_score_ : float

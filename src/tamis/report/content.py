@@ -10,6 +10,7 @@ import numpy as np
 
 from tamis._array import is_sparse
 from tamis.comparison.decisions import tell_unfinished
+from tamis.comparison.naming import explain_marks, mark_method
 from tamis.comparison.promise_words import tell_promises
 from tamis.models.saving import make_document
 from tamis.report.content_clinical import describe_classes
@@ -149,7 +150,7 @@ def _baselines(metrics, choice):
     model = metrics["model"]
     rows = [
         {
-            "title": model["title"],
+            "title": mark_method(model["method"], model),
             "is": "this model",
             "features": count(model["features"]),
             "score": model["selection_score"]["score"],
@@ -161,7 +162,7 @@ def _baselines(metrics, choice):
             good = method["good_enough"]
             rows.append(
                 {
-                    "title": method["title"],
+                    "title": mark_method(name, method),
                     "is": "baseline" if method["is_baseline"] else "other method",
                     "features": count(good["features_overall"]),
                     "score": good["score"],
@@ -175,11 +176,11 @@ def _baselines(metrics, choice):
 def _methods(metrics):
     """Every model that was tried: one row per method."""
     rows = []
-    for method in metrics["methods"].values():
+    for name, method in metrics["methods"].items():
         good, best, path = method["good_enough"], method["best"], method["path"]
         rows.append(
             {
-                "title": method["title"],
+                "title": mark_method(name, method),
                 "is_baseline": method["is_baseline"],
                 "asks": method["asks"],
                 "n_levels": len(path),
@@ -196,6 +197,7 @@ def _methods(metrics):
     return {
         "rows": rows,
         "asks": any(row["asks"] for row in rows),
+        "legend": explain_marks(metrics["methods"]),
         "n_models": sum(row["n_levels"] for row in rows),
         "left_out": {n: one["estimated_seconds"] for n, one in metrics["left_out"].items()},
         "unfinished": metrics["unfinished"],

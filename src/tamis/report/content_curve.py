@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamis.comparison.decisions import decide_level
+from tamis.comparison.naming import name_method
 from tamis.comparison.results import score_rows
 from tamis.comparison.scores import confusion
 from tamis.report.content_words import count
@@ -58,7 +59,7 @@ def describe_curve(comparison: Comparison, choice: Choice, run: str | None) -> d
         methods.append(
             {
                 "name": name,
-                "title": result.method.title,
+                "title": name_method(name, {"title": result.method.title}),
                 "asks": result.method.asks,
                 "on_all_rows": name in comparison._features,
                 "levels": levels,

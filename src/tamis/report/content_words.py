@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tamis.comparison.checks.result import chance_level
-from tamis.comparison.decisions import only_class, what_is_best
+from tamis.comparison.decisions import is_doubtful, only_class, what_is_best
+from tamis.comparison.naming import name_head
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
@@ -76,7 +77,7 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         needs += f", chosen case by case from {count(model['features'])},"
     else:
         needs = f"{count(model['features'])} of {plural(data['features'], 'feature')}"
-        needs += f" ({model['head']})" if model["head"] else ""
+        needs += f" ({name_head(model['head'])})" if model["head"] else ""
     always = only_class(model)
     if always is None:
         told = f"To tell {told} apart, the model needs {needs}"
@@ -93,11 +94,12 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         found["sentence"] += f"{_found_of_class(honest, classes)}."
         found["sentence"] += _tell_decisions(metrics)
         kind = honest["is"].split(":")[0]
+        is_final = not metrics["unfinished"] and not is_doubtful(metrics)
         by = ", deciding by expected cost" if honest["decides_by"] == "expected cost" else ""
         found["details"] = [
             f"Selection-corrected (honest) score: {SCORES[scoring]} {honest['score']:.3f}, 95 % "
             f"interval {low:.3f} to {high:.3f} ({kind}: it includes the choice of method and "
-            f"number of features).{'' if metrics['unfinished'] else ' Report this one.'}",
+            f"number of features).{' Report this one.' if is_final else ''}",
             f"It is at most {max(honest['behind_best_95'], 0):.3f} worse than the best model "
             f"{what_is_best(model)} (upper 95 % limit{by}).",
         ]
@@ -208,12 +210,13 @@ def _tell_costs(costs, name):
 def _beside_baseline(baseline, by_cost):
     if baseline is None:
         return
-    gap = f"{abs(baseline['difference']):.3f} ± {baseline['standard_error']:.3f}"
+    gap, error = f"{abs(baseline['difference']):.3f}", f"± {baseline['standard_error']:.3f}"
     side = "above" if baseline["difference"] > 0 else "below"
+    told = f"{gap} {error} {side} this model" if float(gap) else f"the same ({error})"
     size = plural(baseline["features_overall"], "feature")
     yield (
-        f"The strongest baseline, {baseline['title']}, uses {size} and scores {gap} "
-        f"{side} this model on the same folds (paired difference and its standard error"
+        f"The strongest baseline, {baseline['title']}, uses {size} and scores {told} "
+        "on the same folds (paired difference and its standard error"
         f"{', both deciding by probability' if by_cost else ''})."
     )
 
@@ -223,7 +226,8 @@ def rule_of_choice(metrics: dict[str, Any]) -> list[str]:
     settings = metrics["settings"]
     folds = f"{settings['folds']} folds"
     if settings["repeats"] > 1:
-        folds += f", repeated {settings['repeats']} times"
+        n = settings["repeats"]
+        folds += f", repeated {'twice' if n == 2 else f'{n} times'}"
     least = {"overall": "features", "per-sample": "features per sample"}[settings["minimize"]]
     return [
         f"Every method was cross-validated at all its model sizes on the same {folds}. Filling "

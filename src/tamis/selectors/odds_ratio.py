@@ -19,8 +19,8 @@ __all__ = ["OddsRatioSelector", "log_odds_ratios"]
 class OddsRatioSelector(ClassSelector):
     r"""Select the features with the largest odds ratios.
 
-    With :math:`p_{ci}` the share of the samples of class c in which feature i is present, and
-    :math:`\bar p_{ci}` its share in all other classes, the score of [1]_ is
+    With :math:`p_{ci}` the proportion of the samples of class c that have feature i, and
+    :math:`\bar p_{ci}` its proportion in all other classes, the score of [1]_ is
 
     .. math:: r_{ci} = \log \frac{p_{ci} (1 - \bar p_{ci})}{(1 - p_{ci}) \bar p_{ci}},
 

@@ -94,7 +94,7 @@ class SparseNaiveBayesSelector(ClassSelector):
     usually the best support, with a gap of 0. When they are not, branch and bound continues,
     unlike in [1]_. Its cost hardly depends on the number of samples or features. One feature
     alone cannot differ when parameters sum to one: for k = 1 all supports are equally likely, and
-    the selected feature is the one whose counts depart most from the classes' shares
+    the selected feature is the one whose counts depart most from the classes' proportions
     :math:`\alpha` of all counts.
 
     References

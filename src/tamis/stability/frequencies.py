@@ -25,7 +25,7 @@ class SelectionFrequencies(NamedTuple):
     levels : ndarray of shape (n_levels,)
         Levels of the path, sparsest first.
     frequencies : ndarray of shape (n_levels, n_features)
-        Share of the half-samples that select a feature, between 0 and 1.
+        Proportion of the half-samples that select a feature, between 0 and 1.
     """
 
     levels: NDArray
@@ -43,7 +43,7 @@ def selection_frequencies(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> SelectionFrequencies:
-    """Share of stratified half-samples in which each feature is selected, at each level.
+    """Proportion of stratified half-samples that select each feature, at each model size.
 
     A feature that only some half-samples select has substitutes, or is selected by chance. The
     halves come in complementary pairs [1]_.

@@ -255,7 +255,9 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         kinds, missing = model.preparation.kinds, model.preparation.missing
         return read_columns(X, model.preparation.required, kinds, missing, absent)
 
-    def predict(self, X: Any, priors: ArrayLike | None = None) -> NDArray:
+    def predict(
+        self, X: Any, priors: ArrayLike | None = None, *, prevalence: ArrayLike | None = None
+    ) -> NDArray:
         """Labels of new samples.
 
         Parameters
@@ -264,22 +266,26 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
             Samples.
         priors : array-like of shape (n_classes,) or None, default=None
             Class frequencies where the model is used, if different from training.
+        prevalence : array-like of shape (n_classes,) or None, default=None
+            Another name of `priors`: labels are decided by it, too.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         """
         columns = self._read(X)
-        return self.model_.predict(columns, priors)
+        return self.model_.predict(columns, _one_of(priors, prevalence))
 
-    def predict_proba(self, X: Any, priors: ArrayLike | None = None) -> NDArray:
+    def predict_proba(
+        self, X: Any, priors: ArrayLike | None = None, *, prevalence: ArrayLike | None = None
+    ) -> NDArray:
         """Probabilities of the classes, in the order of `classes_`.
 
         Parameters
         ----------
         X : frame, AnnData, array-like or sparse matrix of shape (n_samples, n_columns)
             Samples.
-        priors : array-like of shape (n_classes,) or None, default=None
+        priors, prevalence : array-like of shape (n_classes,) or None, default=None
             As in `predict`.
 
         Returns
@@ -287,7 +293,7 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
         """
         columns = self._read(X)
-        return self.model_.predict_proba(columns, priors)
+        return self.model_.predict_proba(columns, _one_of(priors, prevalence))
 
     def predict_set(self, X: Any, coverage: float = 0.95) -> NDArray[np.bool_]:
         """The prediction set of each sample, for a model with a conformal calibration set.
@@ -373,3 +379,10 @@ def _group_categories(estimator, preparation):
     if len(set(counted)) == len(counted) or parameters.get("feature_groups", 0) is not None:
         return
     estimator.set_params(feature_groups=counted)
+
+
+def _one_of(priors, prevalence):
+    """Class frequencies under either of their names."""
+    if priors is not None and prevalence is not None:
+        raise ValueError("priors and prevalence are the same: give one of them, not both.")
+    return prevalence if priors is None else priors

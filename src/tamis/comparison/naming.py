@@ -1,0 +1,57 @@
+"""What a method and its models are called in the output, the report and the offers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["explain_marks", "mark_method", "name_head", "name_method", "name_model"]
+
+_MARK = "°"
+_HEADS = {"lda": "linear discriminant", "projection": "nearest class centroid"}
+
+
+def name_method(name: str, described: Mapping[str, Any]) -> str:
+    """The name of a method on the command line, if its title begins with it; else the title.
+
+    Parameters
+    ----------
+    name : str
+    described : dict
+        The method or its model in `metrics.json`.
+    """
+    title = described["title"]
+    is_own = not described.get("is_baseline") and title.startswith(name)
+    return name if is_own else title
+
+
+def mark_method(name: str, described: Mapping[str, Any]) -> str:
+    """`name_method`, with a mark if its models cannot be read: see `explain_marks`."""
+    return f"{name_method(name, described)}{_MARK if _is_unreadable(described) else ''}"
+
+
+def explain_marks(methods: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """What the marks of some methods of `metrics.json` mean; None if none has one."""
+    marked = {name: one for name, one in methods.items() if _is_unreadable(one)}
+    if not marked:
+        return None
+    told = f"{_MARK}: cannot be asked, carded or exported to SQL"
+    asking = [name for name, one in marked.items() if one["asks"]]
+    return f"{told} ({', '.join(asking)}: can be asked)" if asking else told
+
+
+def _is_unreadable(described):
+    return not described.get("is_readable", True)
+
+
+def name_head(head: str, method: str = "") -> str:
+    """The head of a model in words; empty if the name of the method says it already."""
+    return "" if head and head in method else _HEADS.get(head, head)
+
+
+def name_model(name: str, described: Mapping[str, Any], n_features: float, head: str) -> str:
+    """A model in words: "panel, 10 features, logistic"."""
+    method = name_method(name, described)
+    told = f"{method}, {n_features:.3g} feature{'' if n_features == 1 else 's'}"
+    head = name_head(head, method)
+    return f"{told}, {head}" if head else told

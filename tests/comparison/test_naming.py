@@ -1,0 +1,37 @@
+"""Names of methods and models in the output."""
+
+import pytest
+
+from tamis.comparison.naming import explain_marks, mark_method, name_model
+from tamis.comparison.results import whole
+
+PANEL = {"title": "panel, forward selection", "asks": False, "is_readable": True}
+KERNEL = {"title": "panel, kernel head", "asks": False, "is_readable": False}
+ASKING = {"title": "datum-wise", "asks": True, "is_readable": False}
+
+
+@pytest.mark.parametrize(
+    "name, described, n_features, head, expected",
+    [
+        ("panel", PANEL, 10, "linear", "panel, 10 features, linear"),
+        ("panel", PANEL, 1, "lda", "panel, 1 feature, linear discriminant"),
+        ("panel-kernel", KERNEL, 4, "kernel", "panel, kernel head, 4 features"),
+        ("rfe", {"title": "RFE", "is_baseline": True}, 2.5, "", "RFE, 2.5 features"),
+    ],
+)
+def test_a_model_has_one_name(name, described, n_features, head, expected):
+    assert name_model(name, described, n_features, head) == expected
+
+
+def test_methods_that_cannot_be_read_are_marked_and_the_mark_is_explained():
+    assert mark_method("panel", PANEL) == "panel"
+    assert mark_method("panel-kernel", KERNEL) == "panel, kernel head°"
+    assert explain_marks({"panel": PANEL}) is None
+    told = explain_marks({"panel": PANEL, "panel-kernel": KERNEL})
+    assert told == "°: cannot be asked, carded or exported to SQL"
+    told = explain_marks({"panel-kernel": KERNEL, "datum-wise": ASKING})
+    assert told.endswith("SQL (datum-wise: can be asked)")
+
+
+def test_whole_numbers_of_features_are_integers():
+    assert repr(whole(3.0)) == "3" and repr(whole(2.5)) == "2.5"
