@@ -15,15 +15,15 @@ __all__ = ["few_draws", "few_quick", "mark_beyond_pairs", "quick_pairs", "smalle
 
 
 @contextmanager
-def few_draws(n_pairs=10):
-    """A tenth of the bootstrap draws of a comparison, and `n_pairs` pairs of half-samples.
+def few_draws():
+    """A tenth of the bootstrap draws of a comparison, and ten pairs of half-samples.
 
     They take most of a small run. Tests of intervals and of frequencies need all of them.
     """
     with pytest.MonkeyPatch.context() as patch:
         for module in ("draws", "choice", "spread"):
             patch.setattr(f"tamis.comparison.{module}.n_draws_for", lambda n_rows: 100)
-        patch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", n_pairs)
+        patch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", 10)
         yield
 
 

@@ -13,7 +13,6 @@ _ALL_DRAWS = {
     "scores",
     "weights",
 }
-_ALL_PAIRS = {"panel_guarantees"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -22,5 +21,5 @@ def _with_few_draws(request):
     if name in _ALL_DRAWS:
         yield
         return
-    with few_draws(n_pairs=50 if name in _ALL_PAIRS else 10):
+    with few_draws():
         yield

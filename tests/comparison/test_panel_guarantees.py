@@ -143,7 +143,8 @@ def test_frequencies_repeat_the_whole_choice_in_halves(method, n_pairs, monkeypa
         assert record["frequency_with_substitutes"] >= record["frequency"]
 
 
-def test_a_feature_and_its_copy_share_their_frequency():
+def test_a_feature_and_its_copy_share_their_frequency(monkeypatch):
+    monkeypatch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", 50)
     X, y = signals()
     records, _ = described(make(X, y), k=2)
     copies = [records[name] for name in ("x0", "x2") if name in records]
