@@ -1,15 +1,35 @@
 """Which combinations of parameters are quick tests; the others are slow ones.
 
-`few_quick` keeps every value once, `quick_pairs` every pair of values of products that are written
-out, and `mark_beyond_pairs` every pair of values of all the tests in a folder.
+`few_draws` makes comparisons quick, `smaller` any test of many rows. Of parameters, `few_quick`
+keeps every value once, `quick_pairs` every pair of values of products that are written out, and
+`mark_beyond_pairs` every pair of values of all the tests in a folder.
 """
 
 from collections import defaultdict
+from contextlib import contextmanager
 from itertools import combinations, product
 
 import pytest
 
-__all__ = ["few_quick", "mark_beyond_pairs", "quick_pairs"]
+__all__ = ["few_draws", "few_quick", "mark_beyond_pairs", "quick_pairs", "smaller"]
+
+
+@contextmanager
+def few_draws():
+    """A tenth of the bootstrap draws of a comparison, and ten pairs of half-samples.
+
+    They take most of a small run. Tests of intervals and of frequencies need all of them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("draws", "choice", "spread"):
+            patch.setattr(f"tamis.comparison.{module}.n_draws_for", lambda n_rows: 100)
+        patch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", 10)
+        yield
+
+
+def smaller(quick, full):
+    """Two sizes of a test: the first for `make test`, the second is a slow test."""
+    return [quick, pytest.param(full, marks=pytest.mark.slow)]
 
 
 def few_quick(names, *values):

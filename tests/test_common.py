@@ -38,12 +38,12 @@ DEFAULTS = [
     PrimalDualClassifier(),
     LandmarkTransformer(),
     LandmarkClassifier(),
-    DatumWiseClassifier(),
-    PanelClassifier(),
     OddsRatioSelector(),
     SparseNaiveBayesSelector(),
 ]
 SLOW_DEFAULTS = [
+    DatumWiseClassifier(),
+    PanelClassifier(),
     PrimalDualClassifierCV(),
     LandmarkSearchCV(),
     DatumWiseClassifierCV(),
@@ -136,10 +136,14 @@ all_estimators = pytest.mark.parametrize(
 # One of each class, so that a change is tested at once; all the others are slow tests.
 QUICK = [
     *DEFAULTS,
-    PrimalDualClassifierCV([0.3, 0.8], cv=3, tol=1e-8),
-    LandmarkSearchCV(n_configurations=4, random_state=0),
-    DatumWiseClassifierCV([0.03, 0.003], learner="linear", cv=3, **_SMALL),
-    PanelClassifierCV([1, 3], cv=3, head="lda"),
+    PanelClassifier(3, head="lda"),
+    DatumWiseClassifier(learner="forest", n_trees=4, n_sets=6, random_state=0),
+    PrimalDualClassifierCV([0.3, 0.8], cv=2),
+    LandmarkSearchCV(n_configurations=2, cv=2, random_state=0),
+    DatumWiseClassifierCV(
+        [0.03, 0.003], learner="linear", cv=2, n_states=100, n_iterations=2, random_state=0
+    ),
+    PanelClassifierCV([1, 3], cv=2, head="lda"),
 ]
 OTHERS = [
     e
@@ -229,25 +233,31 @@ def test_weight_is_repetition_for_random_integer_weights(estimator, seed):
     assert_allclose(answers(weighted, X), answers(repeated, X), rtol=1e-4, atol=1e-12)
 
 
-@estimators
-def test_sparse_equals_dense(estimator):
+@pytest.mark.parametrize(
+    ("estimator", "form"),
+    quick_pairs(
+        CLASSIFIERS + SELECTORS,
+        [
+            (sparse.csr_array, np.int32),
+            (sparse.csr_matrix, np.int64),
+            (sparse.csc_array, np.int64),
+            (sparse.csc_matrix, np.int32),
+        ],
+    ),
+    ids=lambda value: value[0].__name__ if isinstance(value, tuple) else str(value),
+)
+def test_sparse_equals_dense(estimator, form):
     X, y = make_data(counts=True)
     # The default grid of a ...CV class is coarser for sparse data only beyond 128 features.
     dense = clone(estimator).fit(X, y)
     expected = answers(dense, X)
-    for container, index_dtype in (
-        (sparse.csr_array, np.int32),
-        (sparse.csr_matrix, np.int64),
-        (sparse.csc_array, np.int64),
-        (sparse.csc_matrix, np.int32),
-    ):
-        S = container(X)
-        S.indices, S.indptr = S.indices.astype(index_dtype), S.indptr.astype(index_dtype)
-        thin = clone(estimator).fit(S, y)
-        kind = f"{container.__name__} with indices of {index_dtype.__name__}"
-        assert_array_equal(dense.get_support(), thin.get_support(), err_msg=kind)
-        assert_allclose(expected, answers(thin, S), rtol=1e-5, atol=1e-9, err_msg=kind)
-        assert_allclose(expected, answers(dense, S), rtol=1e-5, atol=1e-9, err_msg=kind)
+    container, index_dtype = form
+    S = container(X)
+    S.indices, S.indptr = S.indices.astype(index_dtype), S.indptr.astype(index_dtype)
+    thin = clone(estimator).fit(S, y)
+    assert_array_equal(dense.get_support(), thin.get_support())
+    assert_allclose(expected, answers(thin, S), rtol=1e-5, atol=1e-9)
+    assert_allclose(expected, answers(dense, S), rtol=1e-5, atol=1e-9)
 
 
 @estimators

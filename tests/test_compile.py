@@ -41,15 +41,6 @@ def test_the_parallel_twin_is_really_parallel_even_from_the_cache():
     assert not halve.serial.dispatcher.targetoptions.get("parallel", False)
 
 
-def test_numba_is_not_imported_before_a_kernel_is_called():
-    code = """
-    import sys
-    import tamis.centers, tamis.primal_dual, tamis.panel, tamis.landmarks, tamis.datumwise
-    assert "numba" not in sys.modules
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
-
-
 @compiled
 def add_one(x):
     return x + 1

@@ -35,9 +35,12 @@ def test_importing_tamis_loads_nothing_heavy():
     assert not modules_after("import tamis").intersection(HEAVY)
 
 
-def test_estimators_load_no_extras():
-    loaded = modules_after("from tamis import SparseCenterClassifier")
-    assert not loaded.intersection(["matplotlib", "dask", "torch"])
+def test_estimators_load_no_extras_and_no_numba_before_a_kernel_is_called():
+    loaded = modules_after(
+        "from tamis import SparseCenterClassifier\n"
+        "import tamis.centers, tamis.primal_dual, tamis.panel, tamis.landmarks, tamis.datumwise"
+    )
+    assert not loaded.intersection(["matplotlib", "dask", "torch", "numba"])
 
 
 FAMILIES = ["centers", "datumwise", "landmarks", "panel", "primal_dual", "selectors"]
@@ -58,7 +61,7 @@ NOT_FOR_PREDICTIONS = [
     ("family", "name", "options"),
     [
         ("centers", "SparseCenterClassifier", {}),
-        ("panel", "PanelClassifier", {"head": "logistic"}),
+        pytest.param("panel", "PanelClassifier", {"head": "logistic"}, marks=pytest.mark.slow),
     ],
 )
 def test_a_saved_model_predicts_without_what_only_training_needs(family, name, options, tmp_path):

@@ -16,6 +16,7 @@ from tamis.cli import main
 from tamis.models import save_model
 from tamis.report.page_pictures import NONE
 from tamis.tables import TableModel, lay_out, read_table
+from tests.quick import few_draws
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -29,14 +30,8 @@ def _without_pictures():
 
 @pytest.fixture(scope="package", autouse=True)
 def _with_few_draws():
-    """A tenth of the draws and half-samples, which take most of a small run.
-
-    tests/comparison tests intervals and frequencies with all of them.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        for module in ("draws", "choice", "spread"):
-            patch.setattr(f"tamis.comparison.{module}.n_draws_for", lambda n_rows: 100)
-        patch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", 10)
+    """tests/comparison tests intervals and frequencies with all draws and half-samples."""
+    with few_draws():
         yield
 
 

@@ -26,6 +26,7 @@ from tamis.paths.copies import find_copies
 from tamis.tables import Columns, Table, lay_out
 from tamis.tables.missing import MissingWords
 from tests.comparison.problems import make
+from tests.quick import smaller
 
 
 def table_of(X, others=None, names=None):
@@ -686,7 +687,7 @@ def test_rows_for_features_are_those_of_the_paper():
 # False alarms.
 
 
-@pytest.mark.parametrize("n_rows", [24, 120])
+@pytest.mark.parametrize("n_rows", smaller(24, 120))
 def test_shuffled_labels_raise_no_alarm(n_rows):
     """At most one in a hundred, for all checks that look at the labels together."""
     rng = np.random.default_rng(n_rows)

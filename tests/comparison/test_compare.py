@@ -276,13 +276,13 @@ def test_slow_methods_are_skipped_by_the_numbers_that_are_announced(monkeypatch)
 def test_a_stopped_comparison_resumes(found, tmp_path):
     stopped = compare(
         *make_frame(),
-        **{**FAST, "methods": ["centers", "medians"]},
+        **{**FAST, "methods": ["centers", "medians", "most-frequent"]},
         checkpoints=tmp_path,
         callbacks=[Stopper(1)],
     )
     assert stopped.n_left > 0 and stopped.choice is not None
     watcher = Stopper(10**6)
-    options = {**FAST, "methods": ["centers", "medians"]}
+    options = {**FAST, "methods": ["centers", "medians", "most-frequent"]}
     whole = compare(*make_frame(), **options, checkpoints=tmp_path, callbacks=[watcher])
     assert whole.n_left == 0
     assert whole.honest_score == compare(*make_frame(), **options).honest_score

@@ -117,8 +117,17 @@ def test_conditional_panels_get_p_values_but_no_bound(method):
     assert ("reason" in told["frequencies"]) == (method != "panel")
 
 
-@pytest.mark.parametrize("method", ["centers", "medians", "panel"])
-def test_frequencies_repeat_the_whole_choice_in_halves(method):
+@pytest.mark.parametrize(
+    ("method", "n_pairs"),
+    [
+        ("centers", 50),
+        ("medians", 50),
+        ("panel", 8),
+        pytest.param("panel", 50, marks=pytest.mark.slow),
+    ],
+)
+def test_frequencies_repeat_the_whole_choice_in_halves(method, n_pairs, monkeypatch):
+    monkeypatch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", n_pairs)
     X, y = signals(shift=1.0)
     problem = make(X, y)
     records, told = described(problem, method, k=3)
@@ -134,7 +143,8 @@ def test_frequencies_repeat_the_whole_choice_in_halves(method):
         assert record["frequency_with_substitutes"] >= record["frequency"]
 
 
-def test_a_feature_and_its_copy_share_their_frequency():
+def test_a_feature_and_its_copy_share_their_frequency(monkeypatch):
+    monkeypatch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", 50)
     X, y = signals()
     records, _ = described(make(X, y), k=2)
     copies = [records[name] for name in ("x0", "x2") if name in records]

@@ -21,7 +21,7 @@ def test_typing_errors_are_compared_as_missing_values_are():
     found = []
     for typos in (["M", "Male"], [None, None]):
         X, y = table(typos)
-        comparison = compare(X, y, methods=["centers"], cv=3, repeats=1)
+        comparison = compare(X, y, methods=["centers", "most-frequent"], cv=3, repeats=1)
         found.append((comparison, comparison.model.predict_proba(table(["M", None])[0])))
     (one, shares), (other, expected) = found
     assert_allclose(shares, expected)

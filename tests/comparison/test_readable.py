@@ -171,7 +171,7 @@ def test_the_panel_means_both_panels():
 
 def test_kernels_are_left_out_for_rare_words():
     rng = np.random.default_rng(0)
-    X = (rng.random((60, 400)) < 0.01) * 1.0
+    X = (rng.random((60, 150)) < 0.01) * 1.0
     y = np.arange(60) % 2
     X[y == 1, 0] = 1.0
     found = fast(X, y, max_features=2)

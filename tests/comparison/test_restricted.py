@@ -11,10 +11,10 @@ from tests.comparison.problems import blobs, compare, make
 def test_the_score_is_that_of_a_comparison_that_never_saw_the_feature():
     X, y = blobs(90, 6)
     settings = Settings(("centers", "panel"), n_folds=3)
+    full = compare(make(X, y), settings)
+    never = compare(make(X[:, 1:], y), settings)  # x1 is x0 there
     for method in settings.methods:
-        full = compare(make(X, y), settings)
         found = full.excluding(method, ["x0"])
-        never = compare(make(X[:, 1:], y), settings)  # x1 is x0 there
         np.testing.assert_array_equal(found.result(method).scores, never.result(method).scores)
         _, records, metrics = found.fitted(found.find(method, 2))
         _, expected, _ = never.fitted(never.find(method, 2))
@@ -68,7 +68,7 @@ def test_findings_about_excluded_columns_are_gone_and_features_are_counted_again
 
 def test_what_is_not_named_is_that_of_the_recommended_model():
     X, y = blobs(60, 6)
-    comparison = compare_frames(X, y, methods=["centers"], cv=2)
+    comparison = compare_frames(X, y, methods=["centers", "most-frequent"], cv=2)
     size = int(comparison.choice.n_features)
     model = comparison.pick(without=["x0"])
     assert model.model_.method == "centers" and len(model.required_) == size
@@ -97,7 +97,8 @@ def test_pick_without_names_near_matches_and_refuses_kept_features():
     pandas = pytest.importorskip("pandas")
     X, y = blobs(60, 4)
     frame = pandas.DataFrame(X, columns=["BRCA1", "TP53", "EGFR", "MYC"])
-    comparison = compare_frames(frame, y, methods=["centers"], cv=2, keep=["MYC"])
+    methods = ["centers", "most-frequent"]
+    comparison = compare_frames(frame, y, methods=methods, cv=2, keep=["MYC"])
     model = comparison.pick("centers", n_features=1, without=["BRCA1"])
     assert model.required_ == ["TP53", "MYC"]
     with pytest.raises(ValueError, match=r"without.*'BRCA'.*did you mean BRCA1"):

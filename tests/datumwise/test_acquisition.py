@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification
 
 from tamis import DatumWiseClassifier
+from tests.quick import smaller
 
 NAMES = list("abcdefgh")
 GROUPS = {"panel": ["a", "b", "c"], "d": ["d"], "pair": ["e", "f"], "g": ["g"], "h": ["h"]}
@@ -76,12 +77,13 @@ def groups_of(model):
     return model.feature_groups or {name: [name] for name in NAMES}
 
 
+@pytest.mark.parametrize("n_rows", smaller(15, 60))
 @pytest.mark.parametrize("which", MODELS)
-def test_a_conversation_says_what_the_batch_says(which):
+def test_a_conversation_says_what_the_batch_says(which, n_rows):
     model, frame = model_of(which)
     acquired, questions = model.acquire(frame), model.explain(frame)
     names = model.process_.names
-    for i in range(60):
+    for i in range(n_rows):
         visit = talk(model.start(), frame.iloc[i], groups_of(model))
         answered = [answer for answer in visit.history if answer.value is not None]
         count = acquired.n_questions[i]

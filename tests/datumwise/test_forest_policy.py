@@ -12,6 +12,7 @@ from tamis.datumwise.costs import paid
 from tamis.datumwise.forest_learner import learn_forest_path
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Process, find_status
 from tests.oracles.datumwise import follow_forest
+from tests.quick import smaller
 
 WORDS = {ASK: "ask", KNOWN: "known", MISSING: "missing", OPEN: "open"}
 
@@ -103,12 +104,13 @@ def draw_states(rng, process, n_samples):
     return X, status
 
 
+@pytest.mark.parametrize("n_states", smaller(80, 400))
 @pytest.mark.parametrize("name", POLICIES)
-def test_a_batch_does_what_one_sample_at_a_time_does(name):
+def test_a_batch_does_what_one_sample_at_a_time_does(name, n_states):
     policy, process = policy_of(name)
-    X, status = draw_states(np.random.default_rng(6), process, 400)
+    X, status = draw_states(np.random.default_rng(6), process, n_states)
     run = policy.run(X, status, trace=True)
-    for i in range(400):
+    for i in range(n_states):
         words = [WORDS[s] for s in status[i].tolist()]
         order, request, trace = follow_forest(policy, X[i], words)
         assert [b for b in run.order[i].tolist() if b >= 0] == order

@@ -99,7 +99,7 @@ def test_centers_of_categories_and_missing_values():
     marker = y + rng.normal(size=80)
     marker[::9] = np.nan
     frame = pd.DataFrame({"color": color, "marker": marker})
-    found = compare(frame, y, methods=["centers"], cv=3, repeats=1, tolerance=0)
+    found = compare(frame, y, methods=["centers", "most-frequent"], cv=3, repeats=1, tolerance=0)
     display = CentersDisplay.from_comparison(found)
     assert np.isfinite(display.centers).all()
     at = display.feature_names.index("color: red")

@@ -19,7 +19,7 @@ from tamis.landmarks.evaluation import FoldData, evaluate_branch, list_branches
 from tamis.landmarks.linear import Regression
 from tamis.landmarks.space import check_space, draw_configurations
 from tests.landmarks.nasty import DATA
-from tests.quick import few_quick
+from tests.quick import few_quick, smaller
 
 X, Y = load_iris(return_X_y=True)
 EVERY_KIND = [
@@ -95,10 +95,11 @@ def test_neighbours_on_the_map_are_those_of_scikit_learn(weights):
     assert_allclose(model.predict_proba(B), expected, atol=1e-9)
 
 
-def test_a_classifier_is_one_leaf_of_the_tree():
+@pytest.mark.parametrize("n_configurations", smaller(8, 30))
+def test_a_classifier_is_one_leaf_of_the_tree(n_configurations):
     train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)
     values = check_space("extended", False)
-    drawn = draw_configurations(values, 30, np.random.RandomState(0))
+    drawn = draw_configurations(values, n_configurations, np.random.RandomState(0))
     for branch in list_branches(drawn):
         fold = FoldData(X, Y, 3, train, test, np.full(4, 5), "balanced")
         labels, _ = evaluate_branch(branch, fold)

@@ -11,6 +11,7 @@ from tamis.landmarks.evaluation import FoldData, balanced_errors, evaluate_branc
 from tamis.landmarks.space import Configuration, check_space, list_configurations
 from tests.landmarks.nasty import DATA
 from tests.oracles.landmarks import Oracle
+from tests.quick import smaller
 
 slow = pytest.mark.slow
 SPACE = list_configurations(check_space("paper", False))
@@ -45,7 +46,7 @@ def make_oracle(X, y):
 
 
 # Some of the configurations on each data set; all of them on all when slow tests run.
-@pytest.mark.parametrize("every", [15, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", smaller(45, 1))
 @pytest.mark.parametrize("name", DATA)
 def test_every_configuration_of_the_paper_predicts_what_the_oracle_predicts(name, every):
     X, y = DATA[name]()

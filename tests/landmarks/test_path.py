@@ -14,6 +14,7 @@ from tamis._base import softmax
 from tamis.models import PrivacyWarning, load_model, save_model
 from tamis.paths.engine import CrossValidation
 from tests.landmarks.nasty import DATA
+from tests.quick import quick_pairs
 
 X, Y = load_iris(return_X_y=True)
 X, Y = X[::2], Y[::2]
@@ -34,17 +35,19 @@ def check_path(path, rows):
     assert_array_equal(path.labels(rows), decisions.argmax(axis=2))
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"landmarks": "random", "classifier": "knn", "weights": "distance"},
-        {"landmarks": "density", "classifier": "lda", "distance": "angle"},
-        {"landmarks": "kmeans", "scaling": "standard", "classifier": "ridge"},
-        {"landmarks": [3, 30, 40, 10, 20], "kernel": "linear"},
-    ],
+    ("parameters", "n_classes", "container"),
+    quick_pairs(
+        [
+            {},
+            {"landmarks": "random", "classifier": "knn", "weights": "distance"},
+            {"landmarks": "density", "classifier": "lda", "distance": "angle"},
+            {"landmarks": "kmeans", "scaling": "standard", "classifier": "ridge"},
+            {"landmarks": [3, 30, 40, 10, 20], "kernel": "linear"},
+        ],
+        [2, 3],
+        [np.asarray, sparse.csr_array],
+    ),
     ids=str,
 )
 def test_a_path_over_landmarks_has_the_classifiers_with_so_many(parameters, n_classes, container):
@@ -75,9 +78,10 @@ def test_levels_that_are_not_given_double():
     assert clone(SMALL).fit_path(X, Y).levels.tolist() == [1, 2, 4]
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("vote", ["majority", "soft"])
+@pytest.mark.parametrize(
+    ("vote", "n_classes", "container"),
+    quick_pairs(["majority", "soft"], [2, 3], [np.asarray, sparse.csr_array]),
+)
 def test_a_path_over_features_has_the_searches_on_the_best_columns(vote, n_classes, container):
     keep = n_classes > Y
     model = clone(SMALL).set_params(vote=vote)

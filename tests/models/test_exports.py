@@ -25,6 +25,7 @@ from tamis.tables import InputError
 from tests.models.families import MODELS, data, fitted
 from tests.models.formulas import Evaluator
 from tests.models.new_tables import LINEAR, as_dicts, linear_table, new_table
+from tests.quick import quick_pairs, smaller
 from tests.tables.tables import ESTIMATORS, table_classifier
 
 pytestmark = [
@@ -50,10 +51,11 @@ def run_python(source):
     return names
 
 
+@pytest.mark.parametrize("n_rows", smaller(300, 2000))
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_a_python_file_agrees(name):
+def test_a_python_file_agrees(name, n_rows):
     model = fitted(name)
-    X = new_rows(2000, missing=0.2 if name.startswith("datum") else 0.0)
+    X = new_rows(n_rows, missing=0.2 if name.startswith("datum") else 0.0)
     names = run_python(make_python(model))
     assert "import tamis" not in make_python(model) and "numpy" not in make_python(model)
     rows = X.to_dict("records")
@@ -63,10 +65,11 @@ def test_a_python_file_agrees(name):
     assert labels == model.predict(X[:300]).tolist()
 
 
+@pytest.mark.parametrize("n_rows", smaller(300, 1500))
 @pytest.mark.parametrize("vectorizer", ["counts", "tfidf", "hashing"])
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_python_file_of_a_table_agrees(name, vectorizer):
-    model, rows = table_classifier(name, vectorizer=vectorizer), new_table(1500)
+def test_a_python_file_of_a_table_agrees(name, vectorizer, n_rows):
+    model, rows = table_classifier(name, vectorizer=vectorizer), new_table(n_rows)
     names = run_python(make_python(model))
     shares = [list(names["predict_proba"](row).values()) for row in as_dicts(rows)]
     assert_allclose(shares, model.predict_proba(rows), rtol=0, atol=1e-12)
@@ -111,9 +114,9 @@ def test_a_query_agrees(name):
     assert found["prediction"].tolist() == model.predict(X).tolist()
 
 
-@pytest.mark.parametrize("recalibrated", [False, True])
-@pytest.mark.parametrize("threshold", [None, 0.3])
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize(
+    ("name", "threshold", "recalibrated"), quick_pairs(list(LINEAR), [None, 0.3], [False, True])
+)
 def test_a_query_of_a_table_agrees(name, threshold, recalibrated, tmp_path):
     model, rows = linear_table(name, threshold, recalibrated), new_table(1500, with_text=False)
     export_sql(model, tmp_path / "model.sql")
@@ -125,6 +128,7 @@ def test_a_query_of_a_table_agrees(name, threshold, recalibrated, tmp_path):
     assert found["prediction"].tolist() == model.predict(rows).tolist()
 
 
+@pytest.mark.parametrize("n_rows", smaller(100, 1000))
 @pytest.mark.parametrize(
     ("name", "threshold", "recalibrated"),
     [
@@ -135,9 +139,9 @@ def test_a_query_of_a_table_agrees(name, threshold, recalibrated, tmp_path):
         ("logistic", None, False),
     ],
 )
-def test_a_spreadsheet_agrees(name, threshold, recalibrated, tmp_path):
+def test_a_spreadsheet_agrees(name, threshold, recalibrated, n_rows, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
-    model, n_rows = linear_table(name, threshold, recalibrated), 1000
+    model = linear_table(name, threshold, recalibrated)
     rows = new_table(n_rows, with_text=False)
     export_spreadsheet(model, tmp_path / "model.xlsx", n_rows=n_rows)
     book = openpyxl.load_workbook(tmp_path / "model.xlsx")

@@ -14,6 +14,7 @@ from tamis.models import save_model
 from tests.models import plain_predictor
 from tests.models.families import MODELS, data, fitted
 from tests.models.new_tables import as_dicts, linear_table, new_table
+from tests.quick import smaller
 from tests.tables.tables import ESTIMATORS, table_classifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamis.models.PrivacyWarning")
@@ -40,10 +41,11 @@ def test_the_predictor_uses_the_standard_library_only():
     assert names and all(name.partition(".")[0] in sys.stdlib_module_names for name in names)
 
 
+@pytest.mark.parametrize("n_rows", smaller(300, 2000))
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_probabilities_of_every_family_agree(name, tmp_path):
+def test_probabilities_of_every_family_agree(name, n_rows, tmp_path):
     model, rng = fitted(name), np.random.default_rng(3)
-    X = np.abs(rng.normal(scale=1.5, size=(500 if name in _SLOW else 2000, 6)))
+    X = np.abs(rng.normal(scale=1.5, size=(n_rows // 4 if name in _SLOW else n_rows, 6)))
     if name.startswith("datum-wise"):
         X[rng.random(X.shape) < 0.2] = np.nan
     X = pd.DataFrame(X, columns=data()[0].columns)
@@ -51,10 +53,11 @@ def test_probabilities_of_every_family_agree(name, tmp_path):
     assert_allclose(shares, model.predict_proba(X), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("n_rows", smaller(200, 1000))
 @pytest.mark.parametrize("vectorizer", ["counts", "tfidf", "hashing"])
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_probabilities_of_tables_agree(name, vectorizer, tmp_path):
-    model, rows = table_classifier(name, vectorizer=vectorizer), new_table(1000, seed=5)
+def test_probabilities_of_tables_agree(name, vectorizer, n_rows, tmp_path):
+    model, rows = table_classifier(name, vectorizer=vectorizer), new_table(n_rows, seed=5)
     shares = told(model, as_dicts(rows), tmp_path)
     assert_allclose(shares, model.predict_proba(rows), rtol=0, atol=1e-12)
 

@@ -47,14 +47,14 @@ def test_scores_are_those_of_classifiers_trained_one_by_one(ball, loss):
     cv = list(StratifiedKFold(3).split(X, y))
     model = PrimalDualClassifierCV(RADII, ball=ball, loss=loss, cv=cv, tol=1e-7).fit(X, y)
     for at, radius in enumerate(RADII):
-        one = PrimalDualClassifier(radius, ball=ball, loss=loss, tol=1e-7)
+        one, sizes = PrimalDualClassifier(radius, ball=ball, loss=loss, tol=1e-7), []
         for f, (train, test) in enumerate(cv):
             labels = one.fit(X[train], y[train]).predict(X[test])
+            sizes.append(one.n_features_)
             assert_allclose(
                 model.cv_results_[f"split{f}_test_score"][at],
                 balanced_accuracy_score(y[test], labels),
             )
-        sizes = [one.fit(X[train], y[train]).n_features_ for train, _ in cv]
         assert model.path_["n_features"][at] == pytest.approx(np.mean(sizes), abs=0.5)
     assert model.best_score_ == model.path_["score"].max()
     assert model.path_["level"].tolist() == RADII

@@ -41,7 +41,8 @@ def rare(n_rows=1000, seed=0):
 @cache
 def comparison():
     X, y = rare()
-    return compare(X, y, methods=["centers"], max_features=1, cv=3, repeats=1, positive="ill")
+    methods = ["centers", "most-frequent"]
+    return compare(X, y, methods=methods, max_features=1, cv=3, repeats=1, positive="ill")
 
 
 @cache
@@ -100,7 +101,8 @@ def test_sample_weights_count_in_the_prevalence():
     weights = np.where(y == "ill", 3.0, 1.0)
     found = TableClassifier(SparseCenterClassifier(1)).fit(X, y, sample_weight=weights).model_
     assert_allclose(found.frequencies[0], weights[y == "ill"].sum() / weights.sum())
-    compared = compare(X, y, sample_weight=weights, methods=["centers"], cv=2, repeats=1)
+    methods = ["centers", "most-frequent"]
+    compared = compare(X, y, sample_weight=weights, methods=methods, cv=2, repeats=1)
     assert_allclose(compared.problem.frequencies, found.frequencies)
 
 
@@ -109,7 +111,8 @@ def test_copies_of_a_row_count_once_in_the_prevalence():
     X, y = rng.normal(size=(60, 3)), np.repeat(["ill", "well"], [20, 40])
     X[y == "ill", 0] += 1
     four_times = [*range(60), *np.repeat(np.arange(20), 3)]
-    found = compare(X[four_times], y[four_times], methods=["centers"], cv=2, repeats=1)
+    methods = ["centers", "most-frequent"]
+    found = compare(X[four_times], y[four_times], methods=methods, cv=2, repeats=1)
     assert_allclose(found.problem.frequencies, [1 / 3, 2 / 3])
 
 

@@ -17,6 +17,7 @@ from tamis import (
 )
 from tamis.report.questionnaire import Questionnaire
 from tamis.tables import InputError
+from tests.quick import few_quick, quick_pairs
 from tests.report.forms import ESTIMATORS, FOREST, SUMS, converse, model, random_answer, table
 from tests.tables.tables import table_classifier
 
@@ -38,9 +39,12 @@ def given(talk):
     return {step.name: step.value for step in talk.history}
 
 
-@pytest.mark.parametrize("prevalence", [None, {"ill": 0.05}])
-@pytest.mark.parametrize("options", [{}, {"threshold": 0.3, "recalibrated": True}])
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("name", "options", "prevalence"),
+    quick_pairs(
+        list(ESTIMATORS), [{}, {"threshold": 0.3, "recalibrated": True}], [None, {"ill": 0.05}]
+    ),
+)
 def test_a_conversation_predicts_as_the_model_does(name, options, prevalence):
     found, rng = model(name, **options), np.random.default_rng(1)
     for _ in range(3):
@@ -72,8 +76,9 @@ def completions(found, talk, rng, n_random=60):
     return rows
 
 
-@pytest.mark.parametrize(
-    "options",
+@few_quick(
+    "name, options",
+    SUMS,
     [
         {},
         {"n_classes": 2},
@@ -81,9 +86,7 @@ def completions(found, talk, rng, n_random=60):
         {"n_classes": 2, "costly": True},
         {"recalibrated": True},
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("name", SUMS)
 def test_it_stops_exactly_when_no_answer_can_change_the_label(name, options):
     found, rng, n_early = model(name, **options), np.random.default_rng(2), 0
     for _ in range(6):

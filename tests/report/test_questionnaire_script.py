@@ -24,9 +24,9 @@ def check(found, n):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_script_holds_the_same_conversations(name, tmp_path):
-    pairs = [conversations(name, 12, seed, **v) for seed, v in enumerate(VARIANTS)]
+    pairs = [conversations(name, 4, seed, **v) for seed, v in enumerate(VARIANTS)]
     for found in replay_all(pairs, tmp_path):
-        check(found, 12)
+        check(found, 4)
 
 
 @pytest.mark.slow

@@ -308,7 +308,7 @@ def test_internal_scores_beside_external_ones_are_those_of_the_diagnostic_perfor
     found = compare(
         np.repeat(X, times, axis=0),
         np.repeat(y, times),
-        methods=["centers"],
+        methods=["centers", "most-frequent"],
         cv=3,
         repeats=1,
         positive="ill",

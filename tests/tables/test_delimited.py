@@ -4,6 +4,7 @@ import bz2
 import csv
 import gzip
 import io
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -241,14 +242,18 @@ def test_a_word_that_comes_late_makes_a_column_of_words(tmp_path, batches):
     assert data.kinds == {"v": "categorical"}
 
 
-@pytest.mark.parametrize("late", ["unknown", " NA ", "+7%", "9007199254740993", '"a"b', "\u0663"])
-def test_what_comes_late_in_a_long_file_changes_nothing_before(tmp_path, late):
-    n_rows = 60_000  # several batches, which pyarrow reads ahead in a thread
+@cache
+def long_table(n_rows=60_000):
+    """Several batches, which pyarrow reads ahead in a thread."""
     rng = np.random.default_rng(0)
     u, v = rng.integers(10**6, size=n_rows), rng.normal(size=n_rows).round(6)
-    body = "".join(
-        f"{a},{b!r},{'pq'[a % 2]}\n" for a, b in zip(u.tolist(), v.tolist(), strict=True)
-    )
+    rows = zip(u.tolist(), v.tolist(), strict=True)
+    return u, v, "".join(f"{a},{b!r},{'pq'[a % 2]}\n" for a, b in rows)
+
+
+@pytest.mark.parametrize("late", ["unknown", " NA ", "+7%", "9007199254740993", '"a"b', "\u0663"])
+def test_what_comes_late_in_a_long_file_changes_nothing_before(tmp_path, late):
+    u, v, body = long_table()
     path = write(tmp_path / "t.csv", f"u,v,y\n{body}3,{late},p\n")
     data = read_table(path, "y", categorical=["v"])
     assert_array_equal(data.columns.numeric[:, 0], [*u, 3])

@@ -5,6 +5,7 @@ import pytest
 
 from tamis.tables.medians import medians
 from tamis.tables.streamed_medians import find_medians, first_brackets
+from tests.quick import quick_pairs
 
 
 def make(seed, n_rows):
@@ -18,9 +19,10 @@ def make(seed, n_rows):
     return X
 
 
-@pytest.mark.parametrize("most", [3, 40, 10**6], ids=["few", "some", "all"])
-@pytest.mark.parametrize("is_weighted", [False, True])
-@pytest.mark.parametrize("shift", [0.0, 1e3], ids=["good sample", "wrong sample"])
+@pytest.mark.parametrize(
+    ("most", "is_weighted", "shift"),
+    quick_pairs([3, 40, 10**6], [False, True], [0.0, 1e3]),  # the second: a wrong sample
+)
 def test_medians_are_exact(most, is_weighted, shift):
     for seed, n_rows in enumerate([1, 2, 9, 300, 2001, 2002]):
         X = make(seed, n_rows)
