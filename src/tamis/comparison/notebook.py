@@ -11,7 +11,7 @@ def notebook_view(comparison):
     """HTML of a comparison."""
     rows = []
     for result in comparison.results:
-        path = path_table(result, comparison.candidates)
+        path = path_table(result, comparison.candidates, comparison.recommended)
         best, sparse = path["best"], path["good_enough"]
         cells = [
             html.escape(path["title"]),

@@ -10,6 +10,7 @@ import numpy as np
 
 from tamis._array import is_sparse
 from tamis.comparison.decisions import tell_unfinished
+from tamis.comparison.metrics import scores_vary
 from tamis.comparison.promise_words import tell_promises
 from tamis.models.saving import make_document
 from tamis.report.content_clinical import describe_classes
@@ -27,7 +28,7 @@ from tamis.report.content_words import (
     recommend,
     rule_of_choice,
 )
-from tamis.tables.prevalence import find_prevalence
+from tamis.tables.prevalence import find_prevalence, tell_shares
 
 if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
@@ -165,7 +166,7 @@ def _baselines(metrics, choice):
                     "is": "baseline" if method["is_baseline"] else "other method",
                     "features": count(good["features_overall"]),
                     "score": good["score"],
-                    "error": good["standard_error"],
+                    "error": good["standard_error"] if scores_vary(name, metrics) else None,
                 }
             )
     kinds = ("this model", "baseline", "other method")
@@ -175,19 +176,20 @@ def _baselines(metrics, choice):
 def _methods(metrics):
     """Every model that was tried: one row per method."""
     rows = []
-    for method in metrics["methods"].values():
+    for name, method in metrics["methods"].items():
         good, best, path = method["good_enough"], method["best"], method["path"]
         rows.append(
             {
                 "title": method["title"],
                 "is_baseline": method["is_baseline"],
+                "is_recommended": method["is_recommended"],
                 "asks": method["asks"],
                 "n_levels": len(path),
                 "range": _range(p["features_overall"] for p in path),
                 "features": count(good["features_overall"]),
                 "per_sample": count(good["features_per_sample"]),
                 "score": good["score"],
-                "error": good["standard_error"],
+                "error": good["standard_error"] if scores_vary(name, metrics) else None,
                 "best_features": count(best["features_overall"]),
                 "best_score": best["score"],
                 "seconds": method["seconds"],
@@ -196,6 +198,7 @@ def _methods(metrics):
     return {
         "rows": rows,
         "asks": any(row["asks"] for row in rows),
+        "has_recommended": any(row["is_recommended"] for row in rows),
         "n_models": sum(row["n_levels"] for row in rows),
         "left_out": {n: one["estimated_seconds"] for n, one in metrics["left_out"].items()},
         "unfinished": metrics["unfinished"],
@@ -219,6 +222,7 @@ def _data(comparison, metrics, include_rows):
         "all_rows": metrics.get("streaming", {}).get("rows", data["rows"]),
         "features": data["features"],
         "classes": [(c, n, n / total) for c, n in data["classes"].items()],
+        "without_copies": _without_copies(problem),
         "sample_groups": data["sample_groups"],
         "has_weights": data["has_weights"],
         "has_costs": data["has_costs"],
@@ -226,6 +230,13 @@ def _data(comparison, metrics, include_rows):
         "notes": [note if include_rows else hide_counts(note) for note in data["notes"]],
         "missing": _missing(problem, include_rows),
     }
+
+
+def _without_copies(problem):
+    """Class frequencies if copies of a row count once; None if there are no copies."""
+    if problem.times is None:
+        return None
+    return tell_shares(problem.frequencies, [str(label) for label in problem.classes.tolist()])
 
 
 def _missing(problem, include_rows):

@@ -100,7 +100,8 @@ def _copies(copies, duplicates, n_dropped):
             "duplicates",
             "warning",
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row, exactly or up to "
-            f"rounding; duplicates stay together in every fold and count as one sample.{others}",
+            "rounding; duplicates stay together in every fold. They count as one sample in "
+            f"intervals and class frequencies, and as rows in scores and class means.{others}",
             "If they are different samples, use --duplicates keep; to remove duplicates, use "
             "--duplicates drop.",
         )
