@@ -213,6 +213,29 @@ def test_the_sentence_about_a_picked_model_that_asks_is_whole(comparison):
     assert "chosen case by case from 6. " in sentence
 
 
+def test_numbers_that_differ_from_the_table_are_explained(comparison, content):
+    assert content["clinical"]["other_numbers"] is None  # nested: the same predictions
+    at = (comparison.choice.place + 1) % len(comparison.result("centers").levels)
+    picked = make_content(comparison, comparison.find("centers", at + 1))
+    assert not picked["clinical"]["is_honest"]
+    assert "from the first of 2 repeats" in picked["clinical"]["other_numbers"]
+    assert picked["clinical"]["other_numbers"] in render(picked, NO_PICTURES)
+
+
+def test_duplicates_are_counted_the_same_way_wherever_the_page_says_so():
+    pd = pytest.importorskip("pandas")
+    frame, y = make_table()
+    rows = np.append(np.arange(90), [0, 3, 6, 9])  # four of one class
+    frame, y = pd.DataFrame(frame).iloc[rows].reset_index(drop=True), y[rows]
+    found = compare(frame, y, methods=["centers", "most-frequent"], cv=3, repeats=1, n_jobs=1)
+    page = render(make_content(found), NO_PICTURES)
+    assert "If duplicates count once" in page and "33.3 %" in page
+    assert "in which duplicates count once (in the table above, every row counts)" in page
+    assert "the numbers are those of the table above" not in page
+    (check,) = [check for check in found.checks if check.code == "duplicates"]
+    assert "as one sample in intervals and class frequencies" in check.sentence
+
+
 def test_a_model_without_some_features_has_a_report_but_no_honest_score(comparison):
     other = comparison.excluding("centers", ["dose"])
     content = make_content(other, other.find("centers", 2))
