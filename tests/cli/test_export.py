@@ -125,7 +125,7 @@ def test_training_rows_in_a_model_are_told(models, tmp_path, tamis, method):
 
 def test_nonsense_is_one_line(run_folder, new, tmp_path, refuses, tamis):
     refuses("export", tmp_path / "nowhere", "--to", "json", "-o", tmp_path / "a", match="nowhere")
-    refuses("export", new, "--to", "json", "-o", tmp_path / "a", match="not a usable tamis model")
+    refuses("export", new, "--to", "json", "-o", tmp_path / "a", match="is not a model file")
     refuses("export", run_folder, "--to", "json", "-o", tmp_path / "a" / "b", match="no folder")
     refuses("export", run_folder, "--to", "json", "-o", tmp_path, match="is a folder")
     assert tamis("export", run_folder, "--to", "pmml", "-o", tmp_path / "a")[0] == 2
