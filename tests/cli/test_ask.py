@@ -180,7 +180,7 @@ def test_a_page_is_one_file(described, tamis, tmp_path):
     folder, digest = described
     path = tmp_path / "page.html"
     code, out, err = tamis("export", folder, "--to", "html", "-o", path, "--refer", "0.7")
-    assert (code, out, err) == (0, "", "")
+    assert (code, out, err) == (0, f"written: {path}\n", "")
     page = path.read_text(encoding="utf-8")
     assert digest in page and "Not for children." in page and '"reject":0.7' in page
 
@@ -215,7 +215,8 @@ def test_a_card_is_made_of_a_run_and_of_a_picked_model(
     path = tmp_path / "card.html"
     words = ["export", tmp_path / "picked", "--to", "card", "-o", path]
     code, out, err = tamis(*words, "--positive", "ill")
-    assert (code, out, err) == (0, "", "")
+    assert (code, out) == (0, f"written: {path}; risk of ill\n")
+    assert err == "tamis: cross-validating the card ...\n"
     page = path.read_text(encoding="utf-8")
     with open(tmp_path / "picked" / "model.json", encoding="utf-8") as file:
         assert json.load(file)["digest"] in page

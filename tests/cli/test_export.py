@@ -1,6 +1,8 @@
 import csv
 import json
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ def test_an_exported_model_predicts_the_same(run_folder, new, tmp_path, tamis, t
     pytest.importorskip("skops")
     path = tmp_path / f"model.{format}"
     code, out, _ = tamis("export", run_folder, "--to", format, "-o", path)
-    assert (code, out) == (0, "")
+    assert (code, out) == (0, f"written: {path}\n")
     assert table("predict", path, new) == table("predict", run_folder, new)
 
 
@@ -26,7 +28,7 @@ def test_onnx_is_written(run_folder, tmp_path, tamis):
     onnx = pytest.importorskip("onnx")
     path = tmp_path / "model.onnx"
     code, out, err = tamis("export", run_folder, "--to", "onnx", "-o", path)
-    assert (code, out) == (0, ""), err
+    assert (code, out) == (0, f"written: {path}\n"), err
     onnx.checker.check_model(onnx.load(path))
 
 
@@ -79,6 +81,16 @@ def test_a_python_file_predicts_the_same(models, new, tmp_path, tamis, table, me
     )
 
 
+def test_a_python_file_without_input_says_how_to_use_it(models, tmp_path, tamis):
+    path = tmp_path / "model.py"
+    code, out, _ = tamis("export", models["centers"], "--to", "python", "-o", path)
+    assert code == 0 and out == f"written: {path}\n"
+    done = subprocess.run(
+        [sys.executable, path], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and done.stderr == f"no input: python {path} < rows.csv\n"
+
+
 def test_a_query_predicts_the_same(models, new, tmp_path, tamis, table):
     path = tmp_path / "model.sql"
     assert tamis("export", models["centers"], "--to", "sql", "-o", path)[0] == 0
@@ -113,7 +125,7 @@ def test_training_rows_in_a_model_are_told(models, tmp_path, tamis, method):
 
 def test_nonsense_is_one_line(run_folder, new, tmp_path, refuses, tamis):
     refuses("export", tmp_path / "nowhere", "--to", "json", "-o", tmp_path / "a", match="nowhere")
-    refuses("export", new, "--to", "json", "-o", tmp_path / "a", match="not a usable tamis model")
+    refuses("export", new, "--to", "json", "-o", tmp_path / "a", match="is not a model file")
     refuses("export", run_folder, "--to", "json", "-o", tmp_path / "a" / "b", match="no folder")
     refuses("export", run_folder, "--to", "json", "-o", tmp_path, match="is a folder")
     assert tamis("export", run_folder, "--to", "pmml", "-o", tmp_path / "a")[0] == 2

@@ -164,3 +164,43 @@ def test_names_with_commas_are_written_with_a_backslash(tmp_path, tamis, table, 
     assert kept == ["MYC", "age, years"]
     predicted = table("predict", tmp_path / "run", data, "--priors", "ill, badly=0.5,well=0.5")
     assert {row["prediction"] for row in predicted} == {"ill, badly", "well"}
+
+
+@pytest.fixture(scope="module")
+def spaced(tmp_path_factory):
+    """A table with spaces and commas in names, and two patients that occur twice."""
+    folder = tmp_path_factory.mktemp("spaced")
+    X = make_matrix()
+    X[1], X[5] = X[3], X[7]
+    names = ["Patient ID", "TNF, soluble", "IL 6", "MYC", "stage (1-4)", "y"]
+    patients = [f"P-{i}" for i in range(N_ROWS)]
+    patients[1], patients[5] = patients[3], patients[7]
+    stages = np.arange(N_ROWS) // 15 + 1
+    stages[1], stages[5] = stages[3], stages[7]
+    columns = (patients, X[:, 2], X[:, 0], X[:, 1], stages, LABELS)
+    return write_csv(folder / "data.csv", names, zip(*columns, strict=True))
+
+
+def test_options_in_messages_can_be_pasted_into_a_shell(spaced, tmp_path, tamis):
+    code, _, err = tamis("fit", spaced, "--target", "y", *FAST, "--no-report")
+    assert code == 0, err
+    said = " ".join(err.split())
+    assert "to use: --categorical 'Patient ID'" in said
+    assert "use --groups 'Patient ID'" in said
+    assert "use --categorical 'stage (1-4)'" in said
+
+
+def test_names_with_commas_are_quoted_in_lists(spaced, tmp_path, tamis, refuses):
+    run, other = tmp_path / "run", write_csv(tmp_path / "other.csv", ["IL 6", "z"], [[1, 2]])
+    code, _, err = tamis("fit", spaced, "--target", "y", *FAST, "--no-report", "-o", run)
+    assert code == 0, err
+    refuses("predict", run, other, match='columns needed: "TNF, soluble"')
+
+
+def test_duplicates_of_one_sample_group_are_no_warning(spaced, tamis):
+    words = ["fit", spaced, "--target", "y", *FAST, "--no-report"]
+    code, out, err = tamis(*words)
+    assert code == 0 and "WARNING: 2 rows repeat another row" in " ".join(out.split())
+    code, out, err = tamis(*words, "--groups", "Patient ID")
+    assert code == 0 and "WARNING" not in out and "warning about the data" not in err
+    assert "2 rows repeat another row of the same sample group" in " ".join(out.split())

@@ -176,7 +176,7 @@ def test_missing_columns_are_named(run_folder, tmp_path, refuses):
 def test_nonsense_is_one_line(run_folder, new, small, tmp_path, refuses):
     refuses("predict", tmp_path / "nowhere", new, match="nowhere")
     refuses("predict", tmp_path, new, match="no model.json")
-    refuses("predict", small, new, match="not a usable tamis model")
+    refuses("predict", small, new, match="is not a model file; name the folder")
     refuses("predict", run_folder, tmp_path / "nowhere.csv", match="no file")
     refuses("predict", run_folder, new, "-o", tmp_path / "no" / "x.csv", match="no folder")
     refuses("predict", run_folder, new, "-o", tmp_path, match="is a folder")

@@ -141,7 +141,7 @@ def test_no_row_is_named_unless_asked_for(small, tmp_path, tamis):
     [
         (["--evaluation", "nowhere.json"], "nowhere.json cannot be read"),
         (["--about", "nowhere.txt"], "--about nowhere.txt cannot be read"),
-        (["--data", "nowhere.csv"], "no longer at nowhere.csv"),
+        (["--data", "nowhere.csv"], "not at nowhere.csv, a path relative to the folder"),
         (["-o", "no/such/folder.html"], "there is no folder"),
     ],
 )

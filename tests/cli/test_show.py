@@ -13,7 +13,12 @@ from tamis.cli import main
 from tamis.cli.layout import counted, entry, paragraph, shorten, span
 from tamis.cli.printing import Styled, print_lines
 from tamis.cli.show import show_results
+from tamis.cli.show_comparison import show_comparison
 from tamis.cli.show_next import show_next
+from tamis.comparison.choice import Choice
+from tamis.comparison.metrics import summarise
+from tamis.comparison.notebook import notebook_view
+from tamis.report.content import _methods
 from tests.cli.conftest import unwrapped, write_csv
 from tests.cli.processes import call_here
 
@@ -346,17 +351,36 @@ def test_a_number_after_a_label_is_not_part_of_it():
     assert counted("cultivar 0", "59") == "cultivar 0: 59"
 
 
-def test_the_star_is_at_the_recommended_size_whatever_the_method_has_beside_it(run):
-    from tamis.cli.show_comparison import show_comparison
+@pytest.fixture(scope="module")
+def tried():
+    """A comparison whose recommended size is not the smallest good one of its method."""
+    X, y = make_numbers(60, 5, ["ill", "well"])
+    found = compare(X, y, methods=["centers", "most-frequent"], cv=3, repeats=2, n_jobs=1)
+    result = found.result("centers")
+    place = found.candidates.good_level(result) + 1
+    levels, sizes = result.levels, result.overall
+    found.recommended = Choice("centers", place, float(levels[place]), float(sizes[place]))
+    return found
 
-    metrics = json.loads((run[0] / "a 'run'" / "metrics.json").read_text())
-    other = metrics["methods"]["centers"]["path"][-1]
-    metrics["methods"]["centers"]["good_enough"] = other
-    (row,) = [line for line in show_comparison(metrics) if line.startswith("*")]
-    model = metrics["model"]
-    assert row.split()[4:6] == [
-        f"{model['features']}",
-        f"{model['selection_score']['score']:.3f}",
-    ]
-    metrics["model"]["recommended"] = False  # picked: the table says what else there is
-    assert not any(line.startswith("*") for line in show_comparison(metrics))
+
+def test_the_star_is_at_the_recommended_size_in_every_table(tried):
+    size, score = f"{tried.recommended.n_features:.0f}", tried.result("centers").scores
+    told = [size, f"{score[tried.recommended.place]:.3f}"]
+    for choice in (tried.recommended, tried.find("centers", 1)):  # picked, or not
+        metrics = summarise(tried, choice, [])
+        (row,) = [line for line in show_comparison(metrics) if line.startswith("*")]
+        assert row.split()[4:6] == told
+        methods = _methods(metrics)
+        (row,) = [row for row in methods["rows"] if row["is_recommended"]]
+        assert [row["features"], f"{row['score']:.3f}"] == told
+    assert f"<td>{size}</td><td>{told[1]} ±" in notebook_view(tried)
+
+
+def test_a_constant_has_no_standard_error_where_its_score_never_changes(tried):
+    metrics = summarise(tried, tried.recommended, [])
+    (row,) = [line for line in show_comparison(metrics) if "most frequent" in line]
+    assert "±" not in row and row.split()[-4:] == ["0", "0.500", "0", "0.500"]
+    (row,) = [row for row in _methods(metrics)["rows"] if row["is_baseline"]]
+    assert row["error"] is None
+    metrics["settings"]["scoring"] = "accuracy"
+    assert sum("±" in line for line in show_comparison(metrics)) == 3  # with the header

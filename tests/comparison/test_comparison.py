@@ -374,7 +374,8 @@ def test_kept_features_are_not_counted_where_they_are_asked_for():
     X[:, 0] += 4.0 * (y == "cd")
     problem = make(X, y, keep=["x0"])
     outcome = compute(problem, one_unit(problem, "datum-wise"), 0)
-    assert outcome.used[0].tolist() == [True, False, False, False]
+    # x0, and another one that is asked for only where x0 is missing
+    assert outcome.used[0, 0] and np.count_nonzero(outcome.used[0]) <= 2
     assert (outcome.n_used[0] == 0).all()  # x0 says it all, and is free
 
 

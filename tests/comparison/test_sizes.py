@@ -60,3 +60,18 @@ def test_a_picked_model_has_at_most_the_features_that_were_asked_for():
     for n in range(int(sizes.min()), 11):
         choice = comparison.find("primal-dual", n)
         assert choice.n_features == max(size for size in sizes if size <= n)
+
+
+def test_a_datum_wise_model_counts_the_features_that_its_file_needs():
+    rng = np.random.default_rng(0)
+    y = np.arange(48) % 2
+    X = rng.normal(size=(48, 12)) + 0.8 * y[:, None] * (np.arange(12) < 3)
+    comparison = tamis.compare(X, y, methods=["datum-wise"], cv=2, repeats=1)
+    result = comparison.result("datum-wise")
+    assert (result.most_per_sample <= result.overall).all()
+    fitted = comparison.fit_choice(comparison.choice)
+    told, n_required = fitted.metrics["model"], len(fitted.model.preparation.required)
+    assert n_required == len(fitted.records) == told["features"] == told["features_overall"]
+    trained = train_final(comparison, result)
+    asked = trained.path.features(trained.places[comparison.choice.place])
+    assert asked.size < n_required  # else nothing was tested

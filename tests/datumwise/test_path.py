@@ -8,6 +8,7 @@ from sklearn.feature_selection import SelectFromModel
 
 from tamis import DatumWiseClassifier, DatumWiseClassifierCV
 from tamis.datumwise import path as paths
+from tamis.tables.narrow import narrow_datum_wise
 
 LEARNERS = {
     "linear": {"learner": "linear", "n_states": 300, "n_iterations": 3, "random_state": 0},
@@ -114,3 +115,28 @@ def test_cross_validation_shares_its_parameters_with_the_models():
     assert cv.cv_results_["params"] == [{"cost_weight": 0.1}, {"cost_weight": 0.01}]
     assert cv.stability_.shape == cv.feature_importances_.shape == (5,)
     assert set(cv.stability_) <= {0.0, 0.5, 1.0}
+
+
+@pytest.mark.parametrize("with_gaps", [False, True])
+def test_rows_are_asked_for_required_columns_only_and_a_narrow_model_has_just_these(with_gaps):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 30))
+    X[:, :3] += y[:, None]
+    groups = {"pair": [0, 7], **{f"f{j}": [j] for j in range(30) if j not in (0, 7)}}
+    model = DatumWiseClassifier(n_trees=10, feature_groups=groups, random_state=0)
+    path = model.fit_path(X, y, [0.1, 0.03, 0.01])
+    new = 2 * rng.normal(size=(500, 30))
+    new[rng.random(new.shape) < 0.3 * with_gaps] = np.nan
+    for level in range(3):
+        whole, required = path.model(level), path.required(level)
+        asked = np.flatnonzero(whole.acquire(new).mask.any(axis=0))
+        assert set(path.features(level)) | set(asked) <= set(required)
+        narrow = narrow_datum_wise(whole, required)
+        assert_allclose(narrow.predict_proba(new[:, required]), whole.predict_proba(new))
+        assert_array_equal(
+            narrow.acquire(new[:, required]).mask, whole.acquire(new).mask[:, required]
+        )
+        assert_allclose(narrow.feature_importances_, whole.feature_importances_[required])
+    assert path.features(2).size < path.required(2).size
+    assert path.required(0).size < 30

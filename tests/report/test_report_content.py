@@ -18,6 +18,7 @@ from tamis.comparison.external import measure_class
 from tamis.comparison.scores import confusion
 from tamis.report.content import make_content
 from tamis.report.content_clinical import predicted_rows
+from tamis.report.content_panel import _correlate_pairs
 from tamis.report.content_words import TRIPOD, recommend
 from tamis.report.page import read_evaluation, render
 from tamis.report.page_pictures import NONE, draw_pictures
@@ -176,6 +177,63 @@ def test_the_panel_says_what_the_run_promises(comparison, content):
     place = content["panel"]["further"].index("reselected")
     told = [feature["further"][place] for feature in content["panel"]["features"]]
     assert told == ["" if share is None else f"{100 * share:.0f} %" for share in shares]
+
+
+def test_a_correlation_with_missing_values_is_that_of_the_rows_with_both_values():
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(60, 3))
+    values[:, 1] = values[:, 0] + 0.01 * rng.normal(size=60)
+    values[20:, 2] = np.nan
+    values[:8, 0] = values[-2:, 1] = np.nan  # the largest values of a column, or not
+    values[np.abs(values[:, 0]) < 0.5, 1] = np.nan
+    table = _correlate_pairs(values)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        both = ~np.isnan(values[:, [i, j]]).any(axis=1)
+        expected = np.corrcoef(values[both][:, [i, j]].T)[0, 1]
+        assert table[i, j] == table[j, i] == pytest.approx(expected)
+    assert np.abs(table).max() <= 1.0
+    few = np.array([[1.0, np.nan, 2.0], [np.nan, 1.0, 2.0]])
+    assert_allclose(_correlate_pairs(few), np.eye(3))
+
+
+def test_correlated_features_in_the_model_are_not_denied(comparison, content):
+    page = render(content, NO_PICTURES)
+    assert "correlated features outside the model" in page
+    assert "Correlated features outside the model: with a correlation of at least 0.8." in page
+
+
+def test_the_sentence_about_a_picked_model_that_asks_is_whole(comparison):
+    metrics = copy.deepcopy(comparison.fitted(comparison.choice)[2])
+    model = metrics["model"]
+    model |= {"asks": True, "features": 6, "features_per_sample": 3.5}
+    sentence = recommend(metrics, comparison)["sentence"]
+    assert "3.5 features per case on average, chosen case by case from 6, and " in sentence
+    del model["honest_score"]
+    sentence = recommend(metrics, comparison)["sentence"]
+    assert "chosen case by case from 6. " in sentence
+
+
+def test_numbers_that_differ_from_the_table_are_explained(comparison, content):
+    assert content["clinical"]["other_numbers"] is None  # nested: the same predictions
+    at = (comparison.choice.place + 1) % len(comparison.result("centers").levels)
+    picked = make_content(comparison, comparison.find("centers", at + 1))
+    assert not picked["clinical"]["is_honest"]
+    assert "from the first of 2 repeats" in picked["clinical"]["other_numbers"]
+    assert picked["clinical"]["other_numbers"] in render(picked, NO_PICTURES)
+
+
+def test_duplicates_are_counted_the_same_way_wherever_the_page_says_so():
+    pd = pytest.importorskip("pandas")
+    frame, y = make_table()
+    rows = np.append(np.arange(90), [0, 3, 6, 9])  # four of one class
+    frame, y = pd.DataFrame(frame).iloc[rows].reset_index(drop=True), y[rows]
+    found = compare(frame, y, methods=["centers", "most-frequent"], cv=3, repeats=1, n_jobs=1)
+    page = render(make_content(found), NO_PICTURES)
+    assert "If duplicates count once" in page and "33.3 %" in page
+    assert "in which duplicates count once (in the table above, every row counts)" in page
+    assert "the numbers are those of the table above" not in page
+    (check,) = [check for check in found.checks if check.code == "duplicates"]
+    assert "as one sample in intervals and class frequencies" in check.sentence
 
 
 def test_a_model_without_some_features_has_a_report_but_no_honest_score(comparison):

@@ -53,7 +53,7 @@ def test_only_names_that_look_alike_are_suggested(tmp_path):
     path.write_text("patient id,site,Age in years\nP1,Lyon,60\n")
     with pytest.raises(InputError, match=r"prediction; it has patient id, site, Age in years$"):
         list(read_rows(path, ["prediction"]))
-    with pytest.raises(InputError, match=r"nearest: Age, years \(Age in years\)$"):
+    with pytest.raises(InputError, match=r'nearest: "Age, years" \(Age in years\)$'):
         list(read_rows(path, ["prediction", "Age, years"]))
 
 

@@ -143,9 +143,10 @@ def find_words(folder, data=None):
     elif words["data"] == STANDARD_INPUT:
         raise InputError("the data of this run came from standard input; give a file with --data.")
     if words["data"] is not None and not Path(words["data"]).exists():
-        raise InputError(
-            f"the data of this run are no longer at {words['data']}; give their path with --data."
-        )
+        told = f"the data of this run are not at {words['data']}"
+        if not Path(words["data"]).is_absolute():
+            told += ", a path relative to the folder where tamis fit ran"
+        raise InputError(f"{told}; give their path with --data.")
     return words
 
 

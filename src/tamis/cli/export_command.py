@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tamis.cli.output import check_output
 from tamis.cli.predict_command import read_prevalence
-from tamis.cli.printing import say
+from tamis.cli.printing import print_lines, say
 from tamis.comparison.folder import RunFolder, find_model
 from tamis.models.files import write_atomically
 from tamis.models.privacy import privacy_sentences
@@ -35,16 +35,18 @@ def run(options):
             f"--prevalence is for --to html and --to card, got --to {options.to}; other formats "
             "have the probabilities of tamis predict."
         )
+    told = ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if options.to == "html":
             _write_questionnaire(options, output)
         elif options.to == "card":
-            _write_card(options, output)
+            told = f"; risk of {_write_card(options, output)}"
         else:
             _write(find_model(options.run), output, options.to)
     for line in privacy_sentences(caught):
         say(line)
+    print_lines([f"written: {output}{told}"])
     return 0
 
 
@@ -81,6 +83,7 @@ def _write_questionnaire(options, output):
 
 
 def _write_card(options, output):
+    """Write the card; returns the class whose risk it gives."""
     from tamis.cli.data import find_words, load
     from tamis.report.ask_run import open_run
     from tamis.report.card import card_fields, find_positive, make_card
@@ -98,7 +101,9 @@ def _write_card(options, output):
             "give the folder of its run."
         )
     folder = RunFolder(options.run)
-    loaded = load(find_words(folder, options.data), folder)
+    words = find_words(folder, options.data)
+    say("cross-validating the card ...")
+    loaded = load(words, folder)
     experiment = find_experiment(loaded.table, loaded.options, model)
     table = experiment.table
     known = replace(model, positive=positive, frequencies=experiment.problem.frequencies)
@@ -114,3 +119,4 @@ def _write_card(options, output):
     page = make_card_page(card, scores, digest=opened.digest, about=opened.about)
     with write_atomically(output) as file:
         file.write(page.encode())
+    return positive

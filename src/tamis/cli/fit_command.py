@@ -93,6 +93,8 @@ class _Reporter(Callback):
             self.folder.write_json("run.json", json.loads(json.dumps(words, default=str)))
             if self.decision is not None:
                 self.folder.record(self.decision)
+        else:
+            say("nothing will be saved, because -o RUN is not given")
         if self.words["data"] is None:
             say(f"No DATA given: using {EMBEDDED}. For your own file: "
                 "tamis fit DATA --target COL -o RUN")  # fmt: skip

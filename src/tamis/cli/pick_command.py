@@ -3,6 +3,7 @@
 from tamis.cli.data import find_words
 from tamis.cli.fit_command import compare_again, conclude
 from tamis.cli.offers import find_original
+from tamis.cli.printing import say
 from tamis.comparison.baselines import BASELINES
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods import METHODS
@@ -17,6 +18,7 @@ def run(options):
     """Run the command; returns the exit code."""
     names = [method.name for method in METHODS]
     allowed = [method.name for method in BASELINES if method.can_be_allowed]
+    _refuse_title(options.method, allowed)
     if options.method not in (None, *names, *allowed):
         raise InputError(f"--method {options.method}: the methods are {', '.join(names)}.")
     given = (options.method, options.n_features, options.readable or None, options.without or None)
@@ -33,8 +35,8 @@ def run(options):
     words = find_words(source, options.data)
     if options.method in allowed and not words.get("allow_baselines"):
         raise InputError(
-            f"--method {options.method} is a baseline in this run; repeat tamis fit with "
-            "--allow-baselines to use its models."
+            f"--method {options.method} is a baseline in this run; to use its models, repeat "
+            "tamis fit with --allow-baselines: tamis fit ... --allow-baselines -o RUN"
         )
     own = None
     if not options.readable and (options.method is None or options.n_features is None):
@@ -50,6 +52,8 @@ def run(options):
         options.readable,
         own,
     )
+    if options.readable and choice == comparison.recommended:
+        say("the recommended model can be read already; this is the same model")
     target.check()
     # Before the results are printed: the reader of a pipe may close it.
     target.path.mkdir(parents=True, exist_ok=True)
@@ -58,6 +62,21 @@ def run(options):
         comparison, choice, target, options, run=str(source.path), about=source.about
     )
     return 0 if is_done else 1
+
+
+def _refuse_title(given, allowed):
+    """Raise InputError for a baseline that cannot be picked, or that has another name here."""
+    for method in BASELINES:
+        if given not in (method.name, method.title):
+            continue
+        if method.name not in allowed:
+            raise InputError(f"--method {given} is a baseline, whose models cannot be picked.")
+        if given != method.name:
+            raise InputError(
+                f"--method {given} is a baseline, called {method.name} here. To use its models: "
+                f"tamis fit ... --allow-baselines -o RUN, then tamis pick RUN --method "
+                f"{method.name}"
+            )
 
 
 def _refuse_picked(folder):

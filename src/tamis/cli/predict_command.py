@@ -11,7 +11,7 @@ from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
 from tamis.models.standalone.headings import headings, unused_names
 from tamis.tables.decision_limit import limit_at
-from tamis.tables.errors import EmptyTableError, InputError, listed
+from tamis.tables.errors import EmptyTableError, InputError, listed, quoted
 from tamis.tables.prediction_sets import check_coverage, join_labels
 from tamis.tables.prevalence import find_prevalence, tell_assumed, tell_shares
 from tamis.tables.unusual import Unusual
@@ -164,7 +164,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
         tell(f"{error}: nothing to predict")
         return name, iter(())
     if absent:
-        tell(f"columns not in the file, treated as missing: {listed(absent, 10)}")
+        tell(f"columns not in the file, treated as missing: {listed(quoted(absent), 10)}")
     if options.id_column and options.id_column not in first[1]:
         raise InputError(f"--id {options.id_column}: {options.data} has no such column.")
     return name, _number(chain([first], rows), options.id_column, notes, tell)

@@ -3,6 +3,7 @@
 from tamis.cli.layout import count, pad, paragraph, shorten, times
 from tamis.cli.printing import Styled
 from tamis.cli.show_answer import name_score
+from tamis.comparison.metrics import scores_vary
 from tamis.comparison.naming import explain_marks, mark_method
 
 __all__ = ["show_comparison"]
@@ -38,7 +39,7 @@ def show_comparison(metrics):
     for name, method in others:
         yield from _show_row(name, method, metrics)
     told = "good enough: compared with the best size of the same method"
-    if metrics["model"]["recommended"]:
+    if any(method["is_recommended"] for method in methods.values()):
         told += "; in the line with *, with the best of all"
     yield from paragraph(told, indent="  ", style="dim")
     marks = explain_marks(methods)
@@ -48,13 +49,14 @@ def show_comparison(metrics):
 
 
 def _show_row(name, method, metrics):
-    best, small, model = method["best"], method["good_enough"], metrics["model"]
-    is_chosen = model["recommended"] and name == model["method"]
-    if is_chosen:  # it is good enough beside all methods, not only beside its own best size
-        small = next(point for point in method["path"] if point["level"] == model["level"])
+    best, small, is_chosen = method["best"], method["good_enough"], method["is_recommended"]
     title = shorten(mark_method(name, method), _NAME - 2)
     line = f"{'*' if is_chosen else ' '} {pad(title, _NAME - 2)}"
-    scored = f"{small['score']:.3f} ± {small['standard_error']:.3f}"
+    scored = f"{small['score']:.3f}"
+    if scores_vary(name, metrics):
+        scored += f" ± {small['standard_error']:.3f}"
+    else:
+        scored += " " * len(" ± 0.000")
     line += f"{count(small['features_overall']):>{_SMALL - 16}}{scored:>16}"
     line += f"{count(best['features_overall']):>{_BEST - 8}}{best['score']:>8.3f}"
     yield Styled(line, "bold") if is_chosen else line

@@ -19,7 +19,14 @@ from tamis.comparison.sparse_baselines import L1Logistic, RelaxedL1, Rfe
 from tamis.panel import PanelClassifier
 from tamis.paths.path import Path
 
-__all__ = ["BASELINES", "KEPT_ALONE", "ModelsPath", "estimate_seconds", "find_method"]
+__all__ = [
+    "BASELINES",
+    "KEPT_ALONE",
+    "ModelsPath",
+    "MostFrequent",
+    "estimate_seconds",
+    "find_method",
+]
 
 
 class ModelsPath(Path):

@@ -115,6 +115,14 @@ class RunFolder:
     def read_json(self, name):
         """Read plain values."""
         refuse_broken_link(self.path)
+        if not self.path.exists():
+            raise InputError(
+                f"the folder {self.path} does not exist; name the folder of a `tamis fit`."
+            )
+        if not self.path.is_dir():
+            raise InputError(
+                f"{self.path} is a file, not a run folder; name the folder of a `tamis fit`."
+            )
         try:
             return json.loads((self.path / name).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
@@ -243,6 +251,10 @@ def find_model(path):
                 f"{path} has no model.json: it is not the folder of a finished `tamis fit`."
             )
         path = path / "model.json"
+    elif path.is_file() and not _may_be_model(path):
+        raise InputError(
+            f"{path} is not a model file; name the folder of a `tamis fit`, or its model.json."
+        )
     model = read_model(path)
     if not isinstance(model, TableModel):
         raise InputError(
@@ -250,3 +262,13 @@ def find_model(path):
             "`tamis fit`, which know their columns."
         )
     return model
+
+
+def _may_be_model(path):
+    """Whether a file begins like JSON, or like a zip or gzip archive; True if it is unreadable."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(64)
+    except OSError:
+        return True  # whoever reads it says why
+    return not head or head.lstrip().startswith((b"{", b"PK", b"\x1f\x8b", b"\xef\xbb\xbf"))

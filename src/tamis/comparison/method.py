@@ -76,12 +76,12 @@ class Trained:
         return softmax(decisions)[places], usage
 
     def columns_of(self, level: int) -> NDArray:
-        """Columns of the part that the model of a level uses, ascending."""
-        used = self.path.features(self.places[level])
+        """Columns of the part that the model of a level can need for a row, ascending."""
+        used = self.path.required(self.places[level])
         return used if self.columns is None else self.columns[used]
 
     def features(self, level: int) -> NDArray:
-        """Counted features that the model of a level uses, including kept ones, ascending."""
+        """Counted features that the model of a level can need, including kept ones, ascending."""
         return np.unique(self.part.feature_of[self.columns_of(level)])
 
     def model(self, level: int) -> Any:

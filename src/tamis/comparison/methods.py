@@ -22,7 +22,7 @@ from tamis.comparison.method import MANY_ROWS, Method, RankingMethod, Trained, c
 from tamis.comparison.panel_method import KernelPanel, Panel, forward_features
 from tamis.comparison.problem import Problem
 from tamis.primal_dual import PrimalDualClassifier
-from tamis.tables.narrow import narrow_centers, narrow_primal_dual
+from tamis.tables.narrow import narrow_centers, narrow_datum_wise, narrow_primal_dual
 
 __all__ = ["METHODS", "Method", "Trained"]
 
@@ -282,8 +282,13 @@ class DatumWise(Method):
         return gains
 
     def shrink(self, trained, level):
-        """Keep all columns that the policy can ask for."""
-        return trained.columns, trained.model(level)
+        """Keep the columns that the policy can ask for."""
+        place = trained.places[level]
+        columns = trained.path.required(place)
+        if not columns.size:  # a model needs at least one
+            first = trained.path.policies[place].blocks[0]
+            columns = trained.path.process(place).columns_of(first)
+        return trained.columns[columns], narrow_datum_wise(trained.model(level), columns)
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """Forests for a few dozen feature sets, on at most 10,000 rows."""

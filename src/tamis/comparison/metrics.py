@@ -5,13 +5,13 @@ from importlib.metadata import version
 import numpy as np
 
 from tamis import __version__
-from tamis.comparison.baselines import KEPT_ALONE
+from tamis.comparison.baselines import KEPT_ALONE, MostFrequent
 from tamis.comparison.decisions import decide_level, decides_by
 from tamis.comparison.readable import describe_readable
 from tamis.comparison.results import whole
 from tamis.comparison.scores import class_table, confusion
 
-__all__ = ["kept_alone", "path_table", "summarise", "tabulate_paths", "versions"]
+__all__ = ["kept_alone", "path_table", "scores_vary", "summarise", "tabulate_paths", "versions"]
 
 
 def versions():
@@ -20,8 +20,14 @@ def versions():
     return {"tamis": __version__, **{name: version(name) for name in names}}
 
 
-def path_table(result, candidates):
-    """The path of a method, its best level, and its sparsest level that is good enough."""
+def path_table(result, candidates, recommended=None):
+    """The path of a method, its best level, and its sparsest level that is good enough.
+
+    For the method of the recommended model, that model: it is good enough compared with all
+    methods, not only with the best level of its own.
+    """
+    is_recommended = recommended is not None and recommended.method == result.method.name
+    good = recommended.place if is_recommended else candidates.good_level(result)
     path = [
         {
             "level": float(level),
@@ -42,10 +48,20 @@ def path_table(result, candidates):
         "head": result.method.head_name,
         "level_is": result.method.level_name,
         "best": path[int(result.scores.argmax())],
-        "good_enough": path[candidates.good_level(result)],
+        "good_enough": path[good],
+        "is_recommended": is_recommended,
         "path": path,
         "seconds": float(result.seconds),
     }
+
+
+def scores_vary(name, metrics):
+    """Whether the score of a method can differ in other rows, so that it has a standard error.
+
+    Always predicting the same class has the same balanced accuracy, AUC and MCC in any rows.
+    """
+    same = ("balanced_accuracy", "roc_auc", "mcc")
+    return name != MostFrequent.name or metrics["settings"]["scoring"] not in same
 
 
 def summarise(comparison, choice, records):
@@ -96,7 +112,8 @@ def summarise(comparison, choice, records):
             else str(problem.classes[settings.positive]),
         },
         "methods": {
-            r.method.name: path_table(r, comparison.candidates) for r in comparison.results
+            r.method.name: path_table(r, comparison.candidates, comparison.recommended)
+            for r in comparison.results
         },
         "checks": [
             check.as_dict()

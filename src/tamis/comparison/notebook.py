@@ -11,8 +11,9 @@ __all__ = ["notebook_view"]
 def notebook_view(comparison):
     """HTML of a comparison."""
     rows = []
-    paths = {r.method.name: path_table(r, comparison.candidates) for r in comparison.results}
-    for name, path in paths.items():
+    for result in comparison.results:
+        name = result.method.name
+        path = path_table(result, comparison.candidates, comparison.recommended)
         best, sparse = path["best"], path["good_enough"]
         cells = [
             html.escape(mark_method(name, path)),

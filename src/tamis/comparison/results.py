@@ -41,7 +41,7 @@ class MethodResult:
     selected : ndarray of shape (n_levels, n_features)
         Share of folds whose model uses each counted feature.
     overall : ndarray of shape (n_levels,)
-        Number of counted features of the model that is trained on all rows.
+        Number of counted features that the model trained on all rows can need.
     per_sample, most_per_sample, cost : ndarray of shape (n_levels,)
         Number of features per sample, its mean and its 95th percentile, and their mean cost. A
         method that does not ask uses those of the model for every sample.
@@ -134,16 +134,18 @@ def collect(method, pairs, problem, settings, codes=None, whole=None):
         used += outcome.used
         sizes.append(count_features(outcome, problem))
     seconds = sum(outcome.seconds for _, outcome in pairs)
+    overall = np.max(sizes, axis=0) if whole is None else count_features(whole, problem)
     per_sample, most, cost = np.zeros((3, len(levels)), dtype=np.float32)
     of_rows = np.zeros(shape[1:], dtype=np.float32)
     for place in range(len(levels)):
         for task, outcome in pairs:
-            of_rows[task.fold.repeat, task.fold.test] = outcome.n_used[place]
+            # A fold's model may ask for more than the model of all rows can.
+            n_used = np.minimum(outcome.n_used[place], overall[place])
+            of_rows[task.fold.repeat, task.fold.test] = n_used
         per_sample[place], most[place] = of_rows.mean(), np.percentile(of_rows, 95)
         for task, outcome in pairs:
             of_rows[task.fold.repeat, task.fold.test] = outcome.cost[place]
         cost[place] = of_rows.mean()
-    overall = np.max(sizes, axis=0) if whole is None else count_features(whole, problem)
     if not method.asks:
         per_sample = most = overall
     firsts = [size for (task, _), size in zip(pairs, sizes, strict=True) if not task.fold.repeat]

@@ -13,7 +13,7 @@ for each training row i, from trees that have not seen it,
 None of this depends on the cost weight, so all policies of a path share it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 from zlib import crc32
@@ -22,6 +22,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
 
 from tamis._base import softmax
+from tamis.datumwise._forest_kernels import FEATURE
 from tamis.datumwise.forest import Forest, Sample, grow, mean_rows, membership
 
 __all__ = [
@@ -76,6 +77,15 @@ class SetForest:
     def n_trees(self):
         """Number of trees."""
         return 0 if self.forest is None else self.forest.n_trees
+
+    def renumber(self, column):
+        """The same forest for other columns: `column` has the new number of each."""
+        if self.forest is None:
+            return self
+        nodes = self.forest.nodes.copy()
+        inner = nodes[:, FEATURE] >= 0
+        nodes[inner, FEATURE] = column[nodes[inner, FEATURE]]
+        return replace(self, forest=replace(self.forest, nodes=nodes))
 
     def decisions(self, XT, rows, work=None):
         """Log probabilities of the classes, up to a constant; `work` as in `Forest.cells`."""

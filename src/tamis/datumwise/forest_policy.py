@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -84,6 +84,45 @@ class ForestPolicy:
     class_losses: np.ndarray
     cost_weight: float
     temperature: float = 1.0
+
+    @property
+    def reachable(self) -> NDArray[np.int64]:
+        """The blocks that some sample can be asked for, ascending: those of the stages."""
+        own = np.concatenate([stage.blocks for stage in self.stages])
+        return self.blocks[np.unique(own)]
+
+    def narrow(self, columns: NDArray, block_of: NDArray) -> ForestPolicy:
+        """The same policy for samples of some columns only.
+
+        Parameters
+        ----------
+        columns : ndarray of int64, ascending
+            The columns, which must include those of the blocks that can be asked for.
+        block_of : ndarray of int64 of shape (n_columns,)
+            Block of each of them, by its number in this policy's process.
+
+        Returns
+        -------
+        policy : ForestPolicy
+            Its columns and blocks are numbered from 0.
+        """
+        blocks = np.unique(block_of)
+        place = np.searchsorted(blocks, self.blocks)
+        forests = {id(stage.forest): stage.forest for stage in self.stages}
+        column = np.searchsorted(columns, self.columns).astype(np.int32)
+        forests = {key: forest.renumber(column) for key, forest in forests.items()}
+        stages = [
+            replace(
+                stage,
+                blocks=place[stage.blocks],
+                forest=forests[id(stage.forest)],
+                new=[place[new] for new in stage.new],
+            )
+            for stage in self.stages
+        ]
+        costs = self.costs[np.isin(self.blocks, blocks)]
+        numbers = np.arange(blocks.size), np.arange(columns.size)
+        return replace(self, stages=stages, blocks=numbers[0], columns=numbers[1], costs=costs)
 
     def run(self, X: NDArray, status: NDArray, trace: bool = False) -> Run:
         """Ask for blocks until it is time to stop.

@@ -108,6 +108,11 @@ class LinearPolicy:
         """Number of classes."""
         return self.bias.size - self.blocks.size
 
+    @property
+    def reachable(self):
+        """The blocks that some sample can be asked for: any, if the budgets allow one."""
+        return self.blocks if self.max_blocks else self.blocks[:0]
+
     def run(self, X: NDArray, status: NDArray, trace: bool = False) -> Run:
         """Ask for blocks and classify.
 

@@ -97,6 +97,15 @@ class DatumWisePath(Path):
         """Columns that at least one training row is asked for, ascending."""
         return np.flatnonzero(self.importances(level))
 
+    def required(self, level: int) -> NDArray[np.intp]:
+        """Columns that some row can be asked for, ascending.
+
+        They are more than those of `features`: a policy is sure of the rows that trained it, so
+        other rows are asked for more; and where a value is missing, another is asked for.
+        """
+        block_of = self._processes[level].block_of
+        return np.flatnonzero(np.isin(block_of, self.policies[level].reachable))
+
     def importances(self, level: int) -> NDArray[np.float64]:
         """Share of the training rows that are asked for each column."""
         return self.habits[level].asked[self._processes[level].block_of]

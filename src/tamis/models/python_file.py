@@ -109,6 +109,8 @@ _END = textwrap.dedent('''
 
     if __name__ == "__main__":
         rows = csv.DictReader(sys.stdin)
+        if rows.fieldnames is None:
+            sys.exit(f"no input: python {sys.argv[0]} < rows.csv")
         writer = csv.writer(sys.stdout)
         wanted = headings((MODEL.get("estimator") or MODEL)["classes"])
         writer.writerow([*rows.fieldnames, *unused_names(wanted, rows.fieldnames)])

@@ -62,6 +62,13 @@ class Path(ABC):
     def features(self, level: int) -> NDArray[np.intp]:
         """Columns that the model at one place of the path uses, ascending."""
 
+    def required(self, level: int) -> NDArray[np.intp]:
+        """Columns that the model at one place of the path can ask any row for, ascending.
+
+        Those of `features`, unless the family asks each row for its own.
+        """
+        return self.features(level)
+
     @abstractmethod
     def decisions(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.float64]:
         """Log-probabilities, up to a constant per row, of some levels.

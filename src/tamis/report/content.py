@@ -10,6 +10,7 @@ import numpy as np
 
 from tamis._array import is_sparse
 from tamis.comparison.decisions import tell_unfinished
+from tamis.comparison.metrics import scores_vary
 from tamis.comparison.naming import explain_marks, mark_method
 from tamis.comparison.promise_words import tell_promises
 from tamis.models.saving import make_document
@@ -28,7 +29,7 @@ from tamis.report.content_words import (
     recommend,
     rule_of_choice,
 )
-from tamis.tables.prevalence import find_prevalence
+from tamis.tables.prevalence import find_prevalence, tell_shares
 
 if TYPE_CHECKING:
     from tamis.comparison.choice import Choice
@@ -166,7 +167,7 @@ def _baselines(metrics, choice):
                     "is": "baseline" if method["is_baseline"] else "other method",
                     "features": count(good["features_overall"]),
                     "score": good["score"],
-                    "error": good["standard_error"],
+                    "error": good["standard_error"] if scores_vary(name, metrics) else None,
                 }
             )
     kinds = ("this model", "baseline", "other method")
@@ -182,13 +183,14 @@ def _methods(metrics):
             {
                 "title": mark_method(name, method),
                 "is_baseline": method["is_baseline"],
+                "is_recommended": method["is_recommended"],
                 "asks": method["asks"],
                 "n_levels": len(path),
                 "range": _range(p["features_overall"] for p in path),
                 "features": count(good["features_overall"]),
                 "per_sample": count(good["features_per_sample"]),
                 "score": good["score"],
-                "error": good["standard_error"],
+                "error": good["standard_error"] if scores_vary(name, metrics) else None,
                 "best_features": count(best["features_overall"]),
                 "best_score": best["score"],
                 "seconds": method["seconds"],
@@ -198,6 +200,7 @@ def _methods(metrics):
         "rows": rows,
         "asks": any(row["asks"] for row in rows),
         "legend": explain_marks(metrics["methods"]),
+        "has_recommended": any(row["is_recommended"] for row in rows),
         "n_models": sum(row["n_levels"] for row in rows),
         "left_out": {n: one["estimated_seconds"] for n, one in metrics["left_out"].items()},
         "unfinished": metrics["unfinished"],
@@ -221,6 +224,7 @@ def _data(comparison, metrics, include_rows):
         "all_rows": metrics.get("streaming", {}).get("rows", data["rows"]),
         "features": data["features"],
         "classes": [(c, n, n / total) for c, n in data["classes"].items()],
+        "without_copies": _without_copies(problem),
         "sample_groups": data["sample_groups"],
         "has_weights": data["has_weights"],
         "has_costs": data["has_costs"],
@@ -228,6 +232,13 @@ def _data(comparison, metrics, include_rows):
         "notes": [note if include_rows else hide_counts(note) for note in data["notes"]],
         "missing": _missing(problem, include_rows),
     }
+
+
+def _without_copies(problem):
+    """Class frequencies if copies of a row count once; None if there are no copies."""
+    if problem.times is None:
+        return None
+    return tell_shares(problem.frequencies, [str(label) for label in problem.classes.tolist()])
 
 
 def _missing(problem, include_rows):

@@ -162,11 +162,34 @@ def describe_classes(
         "is_two_class": classes.size == 2,
         "table": _table(rows, problem.classes, scored),
         "has_groups": problem.groups is not None,
+        "other_numbers": _other_numbers(comparison, rows),
         "is_honest": rows.is_honest,
         "is_nested": bool(comparison.honest and comparison.honest.is_nested),
         "is_balanced": problem.balanced,
         "by_cost": by_cost,
     }
+
+
+def _other_numbers(comparison, rows):
+    """Why the table differs a little from other numbers of the same model, or None."""
+    n_repeats = comparison.settings.n_repeats
+    if rows.is_honest:
+        if comparison.honest.is_nested:
+            return None
+        return (
+            "The table has one prediction for each row, with intervals; the proportions at the "
+            "top of the page are means over bootstrap draws of rows and may differ slightly. "
+            "Report the score at the top, and sensitivity and specificity with their intervals "
+            "from this table."
+        )
+    if n_repeats == 1:
+        return None
+    return (
+        f"The table has one prediction for each row, from the first of {n_repeats} repeats of the "
+        "folds, so that intervals can be given; the confusion matrix, what is printed and "
+        f"metrics.json are means over all {n_repeats} repeats and differ by chance. Report those, "
+        "as optimistic, or the recommended model, whose score is corrected for the selection."
+    )
 
 
 def _brier_scores(comparison, rows, shown):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamis._array import is_sparse
+from tamis.comparison.final import SUBSTITUTE
 from tamis.comparison.importance import IMPORTANCES, importance_of
 from tamis.report.content_curve import MOST_LISTED
 from tamis.report.content_parts import FEWEST, hide_few
@@ -142,6 +143,7 @@ def _legend(records, further):
     for key, sentence in _LEGEND.items():
         if key in further:
             yield sentence
+    yield f"Correlated features outside the model: with a correlation of at least {SUBSTITUTE:g}."
 
 
 def _sentences(model, records):
@@ -241,10 +243,28 @@ def _correlations(problem, features):
         return None
     column = {int(f): j for j, f in enumerate(problem.feature_of)}
     values = column_values(problem, np.array([column[f] for f in single]))
-    table = np.ma.corrcoef(np.ma.masked_invalid(values), rowvar=False, allow_masked=True)
-    table = np.nan_to_num(np.ma.filled(table, np.nan))
     return {
         "names": [problem.names[f] for f in single],
-        "rows": table.round(2).tolist(),
+        "rows": _correlate_pairs(values).round(2).tolist(),
         "n_left_out": len(features) - len(single),
     }
+
+
+def _correlate_pairs(values):
+    """Correlation of each pair of columns in the rows that have both; 0 if one is constant there.
+
+    Variances are those of the same rows: with variances of all known values, a correlation could
+    exceed 1.
+    """
+    n = values.shape[1]
+    table, known = np.eye(n), np.isfinite(values)
+    for i in range(n):
+        for j in range(i):
+            pair = values[known[:, i] & known[:, j]][:, [i, j]]
+            if pair.shape[0] < 2:
+                continue
+            x, y = (pair - pair.mean(axis=0)).T
+            norm = np.linalg.norm(x) * np.linalg.norm(y)
+            if norm > 0:
+                table[i, j] = table[j, i] = np.clip(x @ y / norm, -1.0, 1.0)
+    return table

@@ -74,7 +74,7 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
     needs = plural(model["features"], "feature")
     if model["asks"]:
         needs = f"{plural(model['features_per_sample'], 'feature')} per case on average"
-        needs += f", chosen case by case from {count(model['features'])},"
+        needs += f", chosen case by case from {count(model['features'])}"
     else:
         needs = f"{count(model['features'])} of {plural(data['features'], 'feature')}"
         needs += f" ({name_head(model['head'])})" if model["head"] else ""
@@ -90,6 +90,7 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
     if honest:
         low, high = honest["interval_95"]
         found |= {"score": honest["score"], "low": low, "high": high}
+        told += "," if model["asks"] else ""
         found["sentence"] = f"{told} and {_expect(scoring, honest['score'], low, high)}"
         found["sentence"] += f"{_found_of_class(honest, classes)}."
         found["sentence"] += _tell_decisions(metrics)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from tamis.tables.values import to_number
 __all__ = ["Field", "fields_of"]
 
 _LARGEST = 1e300
+_COMMA = re.compile(r"[+-]?\d*,\d+")
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,10 @@ class Field:
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not abs(number) <= _LARGEST:
-            raise ValueError(f"{self.name}: expected a number, got {answer!r}.")
+            hint = ""
+            if isinstance(answer, str) and _COMMA.fullmatch(answer.strip()):
+                hint = f" Write a decimal point: {answer.strip().replace(',', '.')}"
+            raise ValueError(f"{self.name}: expected a number, got {answer!r}.{hint}")
         size = round(100 * number, 9) if self.is_percent else number
         if self.kind != "number" and size != math.floor(size):
             raise ValueError(f"{self.name}: expected a whole number, got {answer!r}.")

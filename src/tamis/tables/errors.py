@@ -1,6 +1,7 @@
 """The error for bad input, and what its messages share."""
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from errno import ENOMEM
@@ -11,12 +12,14 @@ __all__ = [
     "InputError",
     "NotEnoughMemory",
     "NotReadable",
+    "as_option",
     "comma_advice",
     "counted",
     "in_python",
     "is_about_memory",
     "listed",
     "nearest",
+    "quoted",
     "require_names",
 ]
 
@@ -102,6 +105,24 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     words = [str(name) for name in names]
     shown = ", ".join(words[:most])
     return shown if len(words) <= most else f"{shown} and {len(words) - most:,} more"
+
+
+def quoted(names: Iterable[object]) -> list[str]:
+    """Names for a list of names: those with a comma get quotation marks."""
+    return [f'"{name}"' if "," in str(name) else str(name) for name in names]
+
+
+def as_option(names: Iterable[object]) -> str:
+    r"""Column names as the value of an option, for a shell; a comma in a name becomes ``\,``.
+
+    Examples
+    --------
+    >>> print(as_option(["age", "Patient ID"]))
+    'age,Patient ID'
+    >>> print(as_option(["TNF, soluble"]))
+    'TNF\, soluble'
+    """
+    return shlex.quote(",".join(str(name).replace(",", "\\,") for name in names))
 
 
 def nearest(

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tamis._array import is_sparse
 from tamis.tables.coded import LONGEST_CATEGORY, Coded
-from tamis.tables.errors import InputError, listed
+from tamis.tables.errors import InputError, as_option, listed
 from tamis.tables.limits import find_limits, parse_limits
 from tamis.tables.missing import MissingWords
 from tamis.tables.notes import note_left_out, note_numeric, note_words, option
@@ -99,7 +99,7 @@ def decide_kinds(
             if values.longest > LONGEST_CATEGORY:
                 raise InputError(
                     f"column {name} has a category of more than {LONGEST_CATEGORY:,} characters; "
-                    f"is it free text? --text {name} uses its words"
+                    f"is it free text? --text {as_option([name])} uses its words"
                 )
             others[name], kinds[name] = strings(values).without(nothing), "categorical"
             continue
@@ -154,7 +154,7 @@ def decide_kinds(
         dropped.setdefault("identifier", []).append((name, "names of rows"))
     for name in empty:
         dropped.setdefault("empty", []).append((name, ""))
-    note_left_out(dropped, notes)
+    note_left_out(dropped, notes, looks_like_id)
     if odd:
         notes.append(f"odd words among numbers: {listed(odd)}")
     if "%" in with_signs:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:  # imported where they are used: loading a model must not load every family
     from tamis.centers import SparseCenterClassifier
+    from tamis.datumwise import DatumWiseClassifier
     from tamis.panel import PanelClassifier
     from tamis.primal_dual import PrimalDualClassifier
 
-__all__ = ["narrow", "narrow_centers", "narrow_panel", "narrow_primal_dual"]
+__all__ = ["narrow", "narrow_centers", "narrow_datum_wise", "narrow_panel", "narrow_primal_dual"]
 
 # The outer folds that a narrowed panel would choose its head with.
 _PANEL_FOLDS = 3
@@ -102,6 +103,33 @@ def narrow_panel(whole: Any, columns: NDArray) -> PanelClassifier:
     small.n_features_to_select = int(columns.size)
     small.cv = _PANEL_FOLDS
     small.feature_groups = small.keep = small.feature_costs = None
+    return small
+
+
+def narrow_datum_wise(whole: Any, columns: NDArray) -> DatumWiseClassifier:
+    """A datum-wise classifier of some columns, which must include all that it can ask for.
+
+    Feature groups must be there as a whole, or not at all.
+    """
+    small = copy.copy(whole)
+    process = whole.process_
+    own = process.block_of[columns]
+    blocks, block_of = np.unique(own, return_inverse=True)
+    names, costs = process.names[blocks], process.costs[blocks]
+    small.policy_ = whole.policy_.narrow(columns, own)
+    small.process_ = replace(
+        process,
+        block_of=block_of,
+        costs=costs,
+        max_blocks=min(process.max_blocks, blocks.size),
+        names=names,
+    )
+    small.feature_importances_ = whole.feature_importances_[columns]
+    small.n_features_in_ = int(columns.size)
+    small.feature_groups = {
+        name: np.flatnonzero(block_of == block).tolist() for block, name in enumerate(names)
+    }
+    small.feature_costs = dict(zip(names.tolist(), costs.tolist(), strict=True))
     return small
 
 

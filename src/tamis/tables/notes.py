@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from tamis.tables.errors import listed
+from tamis.tables.errors import as_option, listed
 from tamis.tables.missing import MissingWords
 from tamis.tables.values import PLACEHOLDERS
 
@@ -67,8 +67,19 @@ def option(words: Collection[str]) -> str:
     return shlex.quote(",".join(dict.fromkeys(["NA", *words])))
 
 
-def note_left_out(left_out: Mapping[str, list], notes: list[str]) -> None:
-    """Report columns that are dropped, by kind: names with reasons."""
+def note_left_out(
+    left_out: Mapping[str, list], notes: list[str], is_id: Callable[[str], bool]
+) -> None:
+    """Report columns that are dropped, by kind: names with reasons.
+
+    Parameters
+    ----------
+    left_out : dict of str to list
+    notes : list of str
+        Receives the messages.
+    is_id : callable
+        Whether a name is typical of a column that identifies rows, or several of them.
+    """
     options = {"identifier": "--include", "text": "--text"}
     for kind in sorted(left_out, key="text".__ne__):  # text first
         entries = left_out[kind]
@@ -76,8 +87,15 @@ def note_left_out(left_out: Mapping[str, list], notes: list[str]) -> None:
             notes.append(f"dropped {listed([name for name, _ in entries])}: all values missing")
             continue
         reasons = listed([f"{name} ({reason})" for name, reason in entries])
-        names = ",".join(name for name, _ in entries[:5])
-        notes.append(f"dropped {reasons}; to use: {options.get(kind, '--categorical')} {names}")
+        names = as_option(name for name, _ in entries[:5])
+        told = f"dropped {reasons}; to use: {options.get(kind, '--categorical')} {names}"
+        owners = [name for name, _ in entries if kind == "many" and is_id(name)]
+        if owners:
+            told += (
+                f"; if rows with the same {owners[0]} belong together (one patient), use --groups "
+                f"{shlex.quote(owners[0])}"
+            )
+        notes.append(told)
 
 
 def note_numeric(guessed: Mapping[str, list[str]], notes: list[str]) -> None:
@@ -86,12 +104,13 @@ def note_numeric(guessed: Mapping[str, list[str]], notes: list[str]) -> None:
     if codes:
         notes.append(
             f"{listed(codes, 10)}: few distinct whole numbers, used as numbers; if they are codes,"
-            f" use --categorical {','.join(codes[:10])}"
+            f" use --categorical {as_option(codes[:10])}"
         )
     if owners:
         notes.append(
-            f"{listed(owners)}: identifiers shared by several rows; use --groups {owners[0]} if"
-            f" such rows belong together (one patient), otherwise --drop {owners[0]}"
+            f"{listed(owners)}: identifiers shared by several rows; use --groups"
+            f" {shlex.quote(owners[0])} if such rows belong together (one patient), otherwise"
+            f" --drop {as_option(owners[:1])}"
         )
     if constant:
         are = "are" if len(constant) > 1 else "is"

@@ -60,18 +60,16 @@ class Prevalence:
         said = f"Probabilities hold where {self.told}"
         if self.source == "stated":
             return f"{said}, as stated."
-        if on_page:
-            remedy = "state another with --prevalence when you make this page."
-        else:
-            remedy = "--prevalence states another."
+        # A page is read by people who did not make it: no options for them.
+        remedy = "" if on_page else " --prevalence states another."
         if self.source == "unknown":
             return (
-                f"{said}: the model file does not say how frequent they were in training; {remedy}"
+                f"{said}: the model file does not say how frequent they were in training.{remedy}"
             )
         rows = "the data that recalibrated the model" if self.source == "site" else "training"
         return (
             f"{said}, as in {rows}. If rows were sampled by class, as in a case-control study, "
-            f"that is not the prevalence in practice: {remedy}"
+            f"that is not the prevalence in practice.{remedy}"
         )
 
 

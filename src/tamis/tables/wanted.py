@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tamis.tables.choices import enforce_choices
 from tamis.tables.coded import Coded
-from tamis.tables.errors import InputError, listed, nearest
+from tamis.tables.errors import InputError, listed, nearest, quoted
 from tamis.tables.limits import parse_limited
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import refuse_repeated
@@ -95,12 +95,12 @@ class Wanted:
             self.numbers = [name for name in self.numbers if name in known]
             self.words = [name for name in self.words if name in known]
             return
-        near = [f"{name} ({', '.join(found)})" for name in absent[:3]
+        near = [f"{quoted([name])[0]} ({', '.join(quoted(found))})" for name in absent[:3]
                 if (found := nearest(name, present, most=2, cutoff=_ALIKE))]  # fmt: skip
-        advice = f"; nearest: {listed(near)}" if near else f"; it has {listed(present)}"
+        advice = f"; nearest: {listed(near)}" if near else f"; it has {listed(quoted(present))}"
         raise InputError(
             f"{self.source} lacks {len(absent)} of the {len(self.columns)} columns needed:"
-            f" {listed(absent, 10)}{advice}"
+            f" {listed(quoted(absent), 10)}{advice}"
         )
 
     def with_lacking(self, table: Columns) -> Columns:

@@ -1,6 +1,7 @@
 """Checks of the data: rows, labels, columns, and columns that reveal the class."""
 
 import re
+import shlex
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from tamis.comparison.checks.leaks import check_leaks
 from tamis.comparison.checks.limits import check_limits
 from tamis.comparison.checks.near_copies import check_near_copies, split_columns
 from tamis.tables.coded import Coded
+from tamis.tables.errors import as_option
 from tamis.tables.spelling import alike_pairs, equal_pairs
 
 __all__ = ["check_categories", "check_columns", "check_data", "check_labels", "check_rows"]
@@ -44,7 +46,15 @@ def check_data(table, problem, *, copies, duplicates, n_dropped, times, counters
     """
     measured = split_columns(table.columns, problem.preparation, problem.encoded)
     return [
-        *check_rows(copies, problem.codes, *measured, duplicates, n_dropped, problem.groups),
+        *check_rows(
+            copies,
+            problem.codes,
+            *measured,
+            duplicates,
+            n_dropped,
+            problem.groups,
+            _have_one_group(copies, table.groups),
+        ),
         *check_labels(problem.codes, problem.classes, table.target, problem.groups),
         *check_categories(table),
         *check_limits(table),
@@ -53,7 +63,9 @@ def check_data(table, problem, *, copies, duplicates, n_dropped, times, counters
     ]
 
 
-def check_rows(copies, codes, numbers, categories, duplicates, n_dropped=0, groups=None):
+def check_rows(
+    copies, codes, numbers, categories, duplicates, n_dropped=0, groups=None, are_grouped=False
+):
     """Find copies and near-copies of rows, and labels that contradict each other.
 
     Parameters
@@ -67,7 +79,9 @@ def check_rows(copies, codes, numbers, categories, duplicates, n_dropped=0, grou
     n_dropped : int
         Copies that were dropped.
     groups : ndarray of int of shape (n_rows,) or None
-        Sample groups.
+        Sample groups, which include copies.
+    are_grouped : bool
+        Whether the user's sample groups keep all copies together.
 
     Returns
     -------
@@ -75,13 +89,22 @@ def check_rows(copies, codes, numbers, categories, duplicates, n_dropped=0, grou
     """
     together = [copies.equal] if groups is None else [copies.equal, groups]
     return [
-        *_copies(copies, duplicates, n_dropped),
+        *_copies(copies, duplicates, n_dropped, are_grouped),
         *check_near_copies(numbers, categories, together),
         *_conflicts(copies, codes),
     ]
 
 
-def _copies(copies, duplicates, n_dropped):
+def _have_one_group(copies, given):
+    """Whether all copies of a row are in the same sample group of the user's."""
+    if given is None or copies.groups is None:
+        return False
+    _, first = np.unique(copies.groups, return_index=True)
+    _, numbers = np.unique(np.asarray(given), return_inverse=True)
+    return bool((numbers == numbers[first][copies.groups]).all())
+
+
+def _copies(copies, duplicates, n_dropped, are_grouped):
     n = copies.n_copies
     n_others = int(copies.equal.size - copies.equal.max()) - 1 - n
     others = ""
@@ -95,12 +118,21 @@ def _copies(copies, duplicates, n_dropped):
             f"{_rows(n_dropped)} repeated an earlier row and {_were(n_dropped)} dropped.{others}",
             "--duplicates group keeps them together in the folds instead.",
         )
+    elif n and are_grouped:
+        yield Check(
+            "duplicates",
+            "note",
+            f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row of the same sample "
+            f"group, exactly or up to rounding.{others}",
+            "To remove duplicates, use --duplicates drop.",
+        )
     elif n and duplicates == "group":
         yield Check(
             "duplicates",
             "warning",
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row, exactly or up to "
-            f"rounding; duplicates stay together in every fold and count as one sample.{others}",
+            "rounding; duplicates stay together in every fold. They count as one sample in "
+            f"intervals and class frequencies, and as rows in scores and class means.{others}",
             "If they are different samples, use --duplicates keep; to remove duplicates, use "
             "--duplicates drop.",
         )
@@ -269,7 +301,7 @@ def _identifiers(times, counters):
             "warning",
             f"{name_some(times)} look{'s' if len(times) == 1 else ''} like a date or time "
             "written as a number.",
-            f"Unless the class depends on the time, remove it with --drop {','.join(times)}.",
+            f"Unless the class depends on the time, remove it with --drop {as_option(times)}.",
             columns=tuple(times),
         )
     if counters:
@@ -279,7 +311,7 @@ def _identifiers(times, counters):
             f"{name_some(counters)} number{'s' if len(counters) == 1 else ''} the rows of the "
             "table.",
             "Rows are often sorted by class, and then their number reveals it; remove it with "
-            f"--drop {','.join(counters)}.",
+            f"--drop {as_option(counters)}.",
             columns=tuple(counters),
         )
 
@@ -301,6 +333,6 @@ def _weights(table):
             "survey-weights",
             "note",
             f"{name_some(names)} look{'s' if len(names) == 1 else ''} like survey weights.",
-            f"If so, use --weights {names[0]}; they are treated as a feature now.",
+            f"If so, use --weights {shlex.quote(names[0])}; they are treated as a feature now.",
             columns=tuple(names),
         )
