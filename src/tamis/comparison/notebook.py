@@ -11,9 +11,11 @@ __all__ = ["notebook_view"]
 def notebook_view(comparison):
     """HTML of a comparison."""
     rows = []
-    for result in comparison.results:
-        name = result.method.name
-        path = path_table(result, comparison.candidates, comparison.recommended)
+    paths = {
+        result.method.name: path_table(result, comparison.candidates, comparison.recommended)
+        for result in comparison.results
+    }
+    for name, path in paths.items():
         best, sparse = path["best"], path["good_enough"]
         cells = [
             html.escape(mark_method(name, path)),
