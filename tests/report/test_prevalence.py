@@ -26,7 +26,7 @@ from tamis.report.page_pictures import NONE
 from tamis.report.questionnaire import Questionnaire
 from tamis.report.questionnaire_form import make_form
 from tamis.tables import InputError
-from tamis.tables.prevalence import find_prevalence, why_not_likeliest
+from tamis.tables.prevalence import Prevalence, find_prevalence, why_not_likeliest
 
 
 def rare(n_rows=1000, seed=0):
@@ -303,3 +303,10 @@ def test_the_threshold_of_the_report_begins_where_the_model_decides():
     # At the frequencies of the data, a risk of 1 in 4 makes both errors cost the same.
     expected = rebase([0.25], found.frequencies[0], 0.5)[0]
     assert told["label"] == "ill" and told["thresholds"][told["start"]] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("source", ["training", "site", "unknown"])
+def test_a_page_names_no_option_of_the_command_that_made_it(source):
+    shares = Prevalence(np.array([0.2, 0.8]), source, "20 % are ill")
+    assert "--prevalence" not in shares.sentence(on_page=True)
+    assert shares.sentence().endswith(". --prevalence states another.")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tamis.comparison.metrics import versions
+from tamis import __version__
 from tamis.comparison.store import ManifestMismatch, Store
 from tamis.tables.errors import InputError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tamis.comparison.problem import Problem
     from tamis.comparison.settings import Settings
 
-__all__ = ["open_store"]
+__all__ = ["open_store", "versions"]
 
 # 2 since linear and kernel panels are methods of their own.
 _FORMAT = 2
@@ -87,3 +88,9 @@ def _require_format(folder):
             f"{folder} holds checkpoints of another version of tamis, which cannot be used; "
             "repeat tamis fit."
         )
+
+
+def versions():
+    """Versions that a result depends on."""
+    names = ("numpy", "scipy", "scikit-learn", "numba")
+    return {"tamis": __version__, **{name: version(name) for name in names}}

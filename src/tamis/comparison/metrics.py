@@ -1,23 +1,16 @@
 """The content of `metrics.json`: plain numbers, strings and lists."""
 
-from importlib.metadata import version
 
 import numpy as np
 
-from tamis import __version__
 from tamis.comparison.baselines import KEPT_ALONE, MostFrequent
+from tamis.comparison.checkpoints import versions
 from tamis.comparison.decisions import decide_level, decides_by
 from tamis.comparison.readable import describe_readable
 from tamis.comparison.results import whole
 from tamis.comparison.scores import class_table, confusion
 
-__all__ = ["kept_alone", "path_table", "scores_vary", "summarise", "tabulate_paths", "versions"]
-
-
-def versions():
-    """Versions that a result depends on."""
-    names = ("numpy", "scipy", "scikit-learn", "numba")
-    return {"tamis": __version__, **{name: version(name) for name in names}}
+__all__ = ["kept_alone", "path_table", "scores_vary", "summarise", "tabulate_paths"]
 
 
 def path_table(result, candidates, recommended=None):

@@ -41,7 +41,7 @@ def explain_marks(methods: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 
 def _is_unreadable(described):
-    return not described.get("is_readable", True)
+    return not described.get("is_readable", True) and not described.get("is_baseline")
 
 
 def name_head(head: str, method: str = "") -> str:

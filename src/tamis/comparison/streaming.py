@@ -38,7 +38,7 @@ from tamis.comparison.comparison import Comparison
 from tamis.comparison.final import make_model
 from tamis.comparison.method import Trained
 from tamis.comparison.methods import Centers
-from tamis.comparison.metrics import versions
+from tamis.comparison.checkpoints import versions
 from tamis.comparison.options import Options
 from tamis.comparison.prepare import find_disguised
 from tamis.comparison.results import MethodResult

@@ -187,8 +187,8 @@ def _other_numbers(comparison, rows):
     return (
         f"The table has one prediction for each row, from the first of {n_repeats} repeats of the "
         "folds, so that intervals can be given; the confusion matrix, what is printed and "
-        f"metrics.json are means over all {n_repeats} repeats and differ by chance. Report those, "
-        "as optimistic, or the recommended model, whose score is corrected for the selection."
+        f"metrics.json are means over all {n_repeats} repeats and differ by chance. If you report "
+        "this model, report those, and say that they are optimistic."
     )
 
 
