@@ -152,7 +152,13 @@ def _delimited_rows(source, wanted, delimiter, encoding, chunk_rows):
     from tamis.tables.delimited import coded
     from tamis.tables.text import sniff
 
-    dialect = sniff(source, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
+    dialect = sniff(
+        source,
+        delimiter=delimiter,
+        encoding=encoding,
+        expected=wanted.columns,
+        decimal=wanted.missing.decimal,
+    )
     wanted.check(dialect.names, dialect.repeated)
     position = {name: j for j, name in enumerate(dialect.names)}
     numbers = [position[name] for name in wanted.numbers]

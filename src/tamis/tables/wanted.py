@@ -10,6 +10,7 @@ from tamis.tables.choices import enforce_choices
 from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed, nearest
 from tamis.tables.limits import parse_limited
+from tamis.tables.marks import mark_of_columns
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import refuse_repeated
 from tamis.tables.table import Columns
@@ -158,8 +159,11 @@ class Wanted:
             raise InputError(f"{self.source}: column {name} contains an infinite number")
         return values
 
-    def from_columns(self, columns: Mapping[str, NDArray], decimal: str = ".") -> Columns:
-        """Build a table from a dictionary of columns."""
+    def from_columns(self, columns: Mapping[str, NDArray], decimal: str | None = None) -> Columns:
+        """Build a table from a dictionary of columns; by default with the mark most words have."""
+        if decimal is None:
+            numbers = {name: columns[name] for name in self.numbers}
+            decimal = mark_of_columns(numbers, self.missing.decimal)
         n_rows = len(next(iter(columns.values())))
         numeric = np.empty((n_rows, len(self.numbers)))
         for j, name in enumerate(self.numbers):
