@@ -141,6 +141,8 @@ class _Book:
                 missing = f'{raw}=""'
                 if one.decimal == "," and one.categories is None:
                     value = f"IF(ISTEXT({raw}),{_value(raw, one.decimal)},{raw})"
+                if one.is_share:
+                    value = _as_share(value)
                 if one.below_detection is not None:
                     value = _limited(raw, one, fill, value)
                 if one.words:
@@ -208,9 +210,15 @@ def _value(text, decimal):
     return f"VALUE({text})" if decimal == "." else f'_xlfn.NUMBERVALUE({text},",",".")'
 
 
+def _as_share(value):
+    """Formula of a percent that may have been pasted without its sign."""
+    return f"IF(AND({value}>1,{value}<=100),{value}/100,{value})"
+
+
 def _limited(raw, one, fill, value):
     """Formula of a number that may be written as a value beyond a detection limit."""
     rule, limit = one.below_detection, _value(f'SUBSTITUTE(MID({raw},2,99),"=","")', one.decimal)
+    limit = _as_share(limit) if one.is_share else limit
     below = above = fill if rule == "missing" else limit
     if rule == "half":
         below = f"IF({limit}>0,{limit}/2,{limit})"

@@ -262,7 +262,12 @@ def _number_in(one, name, missing, t):
     no_number = f"{rest} <> '' OR {digits} IN ('', '.', '-', '+', '-.', '+.'){unlike}"
     value = f"CAST({digits} AS DOUBLE PRECISION)"
     is_percent = f"REPLACE({text}, '%', '') <> {text}"
-    value = f"CASE WHEN {is_percent} THEN {value} / 100.0 ELSE {value} END"
+    is_hundred = is_percent
+    if one.is_share:
+        is_hundred += f" OR ({value} > 1.0 AND {value} <= 100.0"
+        codes = [_number(code) for code in missing.numbers if np.isfinite(code)]
+        is_hundred += f" AND {value} NOT IN ({_joined(codes)}))" if codes else ")"
+    value = f"CASE WHEN {is_hundred} THEN {value} / 100.0 ELSE {value} END"
     has_comma = f" OR {text} LIKE '%,%'" if one.decimal == "," else ""
     below = above = "NULL" if missing.below_detection == "missing" else value
     if missing.below_detection == "half":
@@ -272,7 +277,7 @@ def _number_in(one, name, missing, t):
         f"WHEN {no_number} THEN NULL "
         f"WHEN {text} LIKE '<%' OR {text} LIKE '≤%' THEN {below} "
         f"WHEN {text} LIKE '>%' OR {text} LIKE '≥%' THEN {above} "
-        f"WHEN {is_percent}{has_comma} THEN {value} "
+        f"WHEN {is_hundred}{has_comma} THEN {value} "
         f"ELSE CAST({name} AS DOUBLE PRECISION)"
     )
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.tables.coded import Coded
 from tamis.tables.values import to_number
 
-__all__ = ["decimal_mark", "mark_of_columns"]
+__all__ = ["are_shares", "as_shares", "decimal_mark", "lacks_sign", "mark_of_columns"]
 
 _COMMA_NUMBER = re.compile(r"^[-+]?\d*,\d+([eE][-+]?\d+)?$")
 # A number with commas that cannot be decimal ones.
@@ -45,6 +46,34 @@ def decimal_mark(words: Iterable[str], usual: str = ".", is_sure: bool = True) -
     if not commas and not points:
         return usual
     return "," if len(commas) > points else "."
+
+
+def are_shares(low: float, high: float) -> bool:
+    """Whether training values of a column of percents, as proportions, are all from 0 to 1.
+
+    Then a value above 1 without a percent sign, up to 100, is a percent; one that is not is read
+    as it is written: 0.95 is 95 %.
+    """
+    return bool(low >= 0 and high <= 1)
+
+
+def lacks_sign(word: str, decimal: str = ".") -> bool:
+    """Whether a word of such a column is a percent without its sign; it may be a limit.
+
+    Examples
+    --------
+    >>> [lacks_sign(word) for word in ("95.1", "<90", "95.1%", "0.951", "1", "9510", "NA")]
+    [True, True, False, False, False, False, False]
+    """
+    text = word.strip()
+    number = None if text.endswith("%") else to_number(text.lstrip("<>=≤≥ "), decimal)
+    return number is not None and 1 < number <= 100
+
+
+def as_shares(values: NDArray) -> tuple[NDArray, int]:
+    """Numbers of such a column as proportions, and how many of them were percents."""
+    lack = (values > 1) & (values <= 100)
+    return np.where(lack, values / 100, values), int(np.count_nonzero(lack))
 
 
 def mark_of_columns(columns: Mapping[str, np.ndarray | Coded], usual: str = ".") -> str:

@@ -10,9 +10,9 @@ from tamis.tables.choices import enforce_choices
 from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed, nearest
 from tamis.tables.limits import parse_limited
-from tamis.tables.marks import mark_of_columns
+from tamis.tables.marks import as_shares, lacks_sign, mark_of_columns
 from tamis.tables.missing import MissingWords
-from tamis.tables.raw import refuse_repeated
+from tamis.tables.raw import refuse_repeated, tell_repeated
 from tamis.tables.table import Columns
 from tamis.tables.values import TOO_LARGE, is_large_integer, strings
 
@@ -39,6 +39,8 @@ class Wanted:
         Words that stand for missing values.
     lacking : list or None
         Receives the names of absent columns; None if these are an error.
+    shares : list of str
+        Columns of percents, as in `tamis.tables.marks.are_shares`.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Wanted:
         source: str,
         missing: MissingWords,
         lacking: list[str] | None = None,
+        shares: Collection[str] = (),
     ):
         self.numbers = [name for name in columns if name not in kinds]
         self.words = [name for name in columns if name in kinds]
@@ -57,7 +60,9 @@ class Wanted:
         self.source = source
         self.missing = missing
         self.lacking = lacking
+        self.shares = [name for name in self.numbers if name in shares]
         self.odd: dict[str, int] = {}
+        self.unsigned: dict[str, int] = {}
         self.repeated: list[str] = []
 
     @property
@@ -95,6 +100,7 @@ class Wanted:
             self.lacking.extend(absent)
             self.numbers = [name for name in self.numbers if name in known]
             self.words = [name for name in self.words if name in known]
+            self.shares = [name for name in self.shares if name in known]
             return
         near = [f"{name} ({', '.join(found)})" for name in absent[:3]
                 if (found := nearest(name, present, most=2, cutoff=_ALIKE))]  # fmt: skip
@@ -127,21 +133,58 @@ class Wanted:
         column = np.asarray(strings(values).without(self.missing.of(name)))
         return enforce_choices(name, column, self.missing)
 
-    def numbers_of(self, name: str, values: NDArray, decimal: str = ".") -> NDArray:
+    def numbers_of(self, name: str, values: NDArray | Coded, decimal: str = ".") -> NDArray:
         """A column of numbers; words in it are counted and read as missing."""
         if values.dtype.kind in "biuf":
             values = np.asarray(values, dtype=np.float64)
-        elif values.dtype == object and all(not isinstance(v, str) for v in values):
+            return self.refuse_infinite(name, self._signed(name, values))
+        is_coded = isinstance(values, Coded)
+        if not is_coded and values.dtype == object and all(not isinstance(v, str) for v in values):
             values = np.array([np.nan if v is None else float(v) for v in values])
+            values = self._signed(name, values)
         else:
             column = Coded.of(values).map(lambda word: str(word).strip())
             column = column.without(self.missing.spellings)
             counts = column.counts
             self.refuse_large(name, any(map(is_large_integer, counts)))
+            if name in self.shares:
+                lack = [word for word in counts if lacks_sign(word, decimal)]
+                self._count_unsigned(name, sum(counts[word] for word in lack))
+                column = column.map(lambda word: f"{word}%" if word in lack else word)
+                counts = column.counts
             numbers, odd = parse_limited(column.words, self.missing.below_detection, decimal)
             self.count_odd(name, sum(counts.get(word, 0) for word in odd))
             values = column.numbers(numbers)
         return self.refuse_infinite(name, values)
+
+    def _signed(self, name, values):
+        """Numbers of a column as proportions, if it is one of percents."""
+        if name not in self.shares:
+            return values
+        codes = self.missing.numbers if self.missing.words else ()
+        values, n_unsigned = as_shares(np.where(np.isin(values, codes), np.nan, values))
+        self._count_unsigned(name, n_unsigned)
+        return values
+
+    def _count_unsigned(self, name, n_values):
+        if n_values:
+            self.unsigned[name] = self.unsigned.get(name, 0) + n_values
+
+    def messages(self) -> list[str]:
+        """What was found in the values, in sentences."""
+        told = []
+        if self.repeated:
+            told.append(tell_repeated(self.repeated))
+        if self.odd:
+            words = [f"{name} ({count:,})" for name, count in self.odd.items()]
+            told.append(f"words among numbers, read as missing: {listed(words)}")
+        if self.unsigned:
+            columns = [f"{name} ({count:,})" for name, count in self.unsigned.items()]
+            told.append(
+                "numbers above 1 without a percent sign, read as percents like those in training: "
+                f"{listed(columns)}"
+            )
+        return told
 
     def count_odd(self, name: str, n_odd: int) -> None:
         """Count words among the numbers of a column."""

@@ -21,6 +21,7 @@ def prepare_row(preparation, row, fill):
         row = _in_order([column["name"] for column in preparation["columns"]], row, fill)
     words, kept = preparation["missing"]["words"], preparation["missing"]["categories"]
     numbers = [_as_number(word) for word in words or ()]
+    percents = preparation["missing"].get("percents", ())
     below = preparation["missing"].get("below_detection", "missing")
     x = []
     for at, column in enumerate(preparation["columns"]):
@@ -42,6 +43,8 @@ def prepare_row(preparation, row, fill):
         if kind == "number":
             value = math.nan if missing else _as_number(value, below, decimal)
             missing = value != value or value in numbers
+            if not missing and name in percents and _lacks_sign(column, row[at], decimal):
+                value /= 100
             x.append(column["fill"] if missing and fill else math.nan if missing else value)
         elif kind == "category":
             missing = missing or _is_unknown(column, value)
@@ -53,6 +56,16 @@ def prepare_row(preparation, row, fill):
         else:
             x += _count_words(column, "" if missing else value)
     return x
+
+
+def _lacks_sign(column, value, decimal):
+    """Whether a value is a percent without its sign, among training values from 0 to 100 %."""
+    if isinstance(value, str):
+        value = value.strip()
+        digits = value.lstrip("<>=≤≥ ")
+        value = math.nan if value.endswith("%") else _as_number(digits, decimal=decimal)
+    known = column.get("range")
+    return known is not None and known[0] >= 0 and known[1] <= 1 < value <= 100
 
 
 def _in_order(names, row, needs_all):
