@@ -222,6 +222,8 @@ def compare(
             missing=missing,
             below_detection=below_detection,
         )
+        if not isinstance(X, Table):
+            _warn_of_dropped(table.notes)
         _check_choices(scoring, minimize, duplicates, vectorizer, categorical)
         options = Options(
             methods=methods,
@@ -279,6 +281,13 @@ _CHOICES = {
     "duplicates": ("group", "keep", "drop"),
     "vectorizer": ("counts", "tfidf", "hashing"),
 }
+
+
+def _warn_of_dropped(notes):
+    """One warning about columns that were detected to be no features."""
+    dropped = [in_python(note, PARAMETERS) for note in notes if note.startswith("dropped ")]
+    if dropped:
+        warnings.warn("; ".join(dropped), UserWarning, stacklevel=3)
 
 
 def _renamed(old, value, new, other):

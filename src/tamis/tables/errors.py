@@ -1,6 +1,7 @@
 """The error for bad input, and what its messages share."""
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from errno import ENOMEM
@@ -16,6 +17,7 @@ __all__ = [
     "in_python",
     "is_about_memory",
     "listed",
+    "names_option",
     "nearest",
     "require_names",
 ]
@@ -28,6 +30,8 @@ _LACK = ("bad_alloc", "cannot allocate memory", "unable to allocate", "malloc of
 # An option with the word after it; or a whole command.
 _OPTION = re.compile(
     r"tamis [a-z]+(?: RUN)?(?: --[a-z]+(?:-[a-z]+)*(?: [^\s-][^\s;:)]*)?)+"
+    r"|--(?P<list>text|categorical|include|drop|missing-values)[ =]"
+    r"(?P<names>(?:'[^']*'|\"[^\"]*\"|[^\s;:()'\"])+)"
     r"|--(?P<option>[a-z]+(?:-[a-z]+)*)(?P<space> ?)(?P<word>[^\s.,;:()=]*)"
 )
 _FLAGS = ("allow-baselines", "force", "learning-curve", "readable", "transpose")
@@ -115,6 +119,17 @@ def nearest(
     return [spelled[match] for match in matches]
 
 
+def names_option(names: Iterable[str]) -> str:
+    r"""Names as the value of an option of the command; a comma in a name has a backslash.
+
+    Examples
+    --------
+    >>> print(names_option(["age", "heart rate"]), names_option(["age, years"]))
+    'age,heart rate' 'age\, years'
+    """
+    return shlex.quote(",".join(name.replace(",", r"\,") for name in names))
+
+
 def comma_advice(near: Iterable[str]) -> str:
     """How to write the names in a list of names, if one of them has a comma."""
     hint = r" (on the command line, write \, for a comma in a name)"
@@ -147,12 +162,20 @@ def in_python(message: object, names: Mapping[str, str] = _NAMES) -> str:
     Examples
     --------
     >>> in_python("use its words with --text note; or --missing-values: NA is a word")
-    'use its words with text=note; or missing_values: NA is a word'
+    "use its words with text=['note']; or missing_values: NA is a word"
     >>> in_python("--confidence is about --max-error; see tamis fit --help, or use --force.")
     'confidence is about max_error; see tamis fit --help, or use force=True.'
     """
 
     def rewrite(match):
+        if match["list"] is not None:
+            words = match["names"].rstrip(".,")
+            name, end = match["list"].replace("-", "_"), match["names"][len(words) :]
+            if _NO_VALUES.fullmatch(words):
+                return f"{name} {words}{end}"
+            (text,) = shlex.split(words) or [""]
+            given = [word.replace(r"\,", ",") for word in re.split(r"(?<!\\),", text)]
+            return f"{name}={given}{end}"
         if match["option"] is None:
             return match[0]
         if match["option"] == "to":

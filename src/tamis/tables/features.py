@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tamis._array import is_sparse
 from tamis.tables.coded import LONGEST_CATEGORY, Coded
-from tamis.tables.errors import InputError, listed
+from tamis.tables.errors import InputError, listed, names_option
 from tamis.tables.limits import find_limits, parse_limits
 from tamis.tables.marks import mark_of_columns
 from tamis.tables.missing import MissingWords
@@ -104,7 +104,7 @@ def decide_kinds(
             if values.longest > LONGEST_CATEGORY:
                 raise InputError(
                     f"column {name} has a category of more than {LONGEST_CATEGORY:,} characters; "
-                    f"is it free text? --text {name} uses its words"
+                    f"is it free text? --text {names_option([name])} uses its words"
                 )
             others[name], kinds[name] = strings(values).without(nothing), "categorical"
             continue

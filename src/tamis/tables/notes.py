@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from tamis.tables.errors import listed
+from tamis.tables.errors import listed, names_option
 from tamis.tables.missing import MissingWords
 from tamis.tables.values import PLACEHOLDERS
 
@@ -76,7 +76,7 @@ def note_left_out(left_out: Mapping[str, list], notes: list[str]) -> None:
             notes.append(f"dropped {listed([name for name, _ in entries])}: all values missing")
             continue
         reasons = listed([f"{name} ({reason})" for name, reason in entries])
-        names = ",".join(name for name, _ in entries[:5])
+        names = names_option([name for name, _ in entries[:5]])
         notes.append(f"dropped {reasons}; to use: {options.get(kind, '--categorical')} {names}")
 
 
@@ -86,12 +86,13 @@ def note_numeric(guessed: Mapping[str, list[str]], notes: list[str]) -> None:
     if codes:
         notes.append(
             f"{listed(codes, 10)}: few distinct whole numbers, used as numbers; if they are codes,"
-            f" use --categorical {','.join(codes[:10])}"
+            f" use --categorical {names_option(codes[:10])}"
         )
     if owners:
         notes.append(
-            f"{listed(owners)}: identifiers shared by several rows; use --groups {owners[0]} if"
-            f" such rows belong together (one patient), otherwise --drop {owners[0]}"
+            f"{listed(owners)}: identifiers shared by several rows; use --groups"
+            f" {shlex.quote(owners[0])} if such rows belong together (one patient), otherwise"
+            f" --drop {names_option(owners[:1])}"
         )
     if constant:
         are = "are" if len(constant) > 1 else "is"

@@ -138,9 +138,9 @@ class Wanted:
         if values.dtype.kind in "biuf":
             values = np.asarray(values, dtype=np.float64)
             return self.refuse_infinite(name, self._signed(name, values))
-        is_coded = isinstance(values, Coded)
-        if not is_coded and values.dtype == object and all(not isinstance(v, str) for v in values):
-            values = np.array([np.nan if v is None else float(v) for v in values])
+        is_words = isinstance(values, Coded) or any(isinstance(v, str) for v in values)
+        if values.dtype == object and not is_words:
+            values = np.array([np.nan if v is None else float(v) for v in np.asarray(values)])
             values = self._signed(name, values)
         else:
             column = Coded.of(values).map(lambda word: str(word).strip())
@@ -148,7 +148,7 @@ class Wanted:
             counts = column.counts
             self.refuse_large(name, any(map(is_large_integer, counts)))
             if name in self.shares:
-                lack = [word for word in counts if lacks_sign(word, decimal)]
+                lack = {word for word in counts if lacks_sign(word, decimal)}
                 self._count_unsigned(name, sum(counts[word] for word in lack))
                 column = column.map(lambda word: f"{word}%" if word in lack else word)
                 counts = column.counts

@@ -9,6 +9,7 @@ from tamis.comparison.checks.leaks import check_leaks
 from tamis.comparison.checks.limits import check_limits
 from tamis.comparison.checks.near_copies import check_near_copies, split_columns
 from tamis.tables.coded import Coded
+from tamis.tables.errors import names_option
 from tamis.tables.spelling import alike_pairs, equal_pairs
 
 __all__ = ["check_categories", "check_columns", "check_data", "check_labels", "check_rows"]
@@ -269,7 +270,7 @@ def _identifiers(times, counters):
             "warning",
             f"{name_some(times)} look{'s' if len(times) == 1 else ''} like a date or time "
             "written as a number.",
-            f"Unless the class depends on the time, remove it with --drop {','.join(times)}.",
+            f"Unless the class depends on the time, remove it with --drop {names_option(times)}.",
             columns=tuple(times),
         )
     if counters:
@@ -279,7 +280,7 @@ def _identifiers(times, counters):
             f"{name_some(counters)} number{'s' if len(counters) == 1 else ''} the rows of the "
             "table.",
             "Rows are often sorted by class, and then their number reveals it; remove it with "
-            f"--drop {','.join(counters)}.",
+            f"--drop {names_option(counters)}.",
             columns=tuple(counters),
         )
 

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tamis._array import is_sparse
 from tamis.comparison.checks.check import CHANCE, Check, name_some
+from tamis.tables.errors import names_option
 
 __all__ = ["check_leaks"]
 
@@ -95,7 +96,7 @@ def _separating(X, codes, feature_of, names):
                 f"{name_some(leaks)} alone {'separates' if r == 0 else 'each separate'} the "
                 f"classes (out of fold {_percent(1 - errors[r])} right; the next feature "
                 f"{_percent(1 - errors[r + 1])}).",
-                f"{_KNOWN_BEFORE}; otherwise remove it with --drop {','.join(leaks)}.",
+                f"{_KNOWN_BEFORE}; otherwise remove it with --drop {names_option(leaks)}.",
                 columns=tuple(leaks),
             )
             return
@@ -197,7 +198,7 @@ def _one_sided(X, codes, names):
             "one-sided-column",
             "warning",
             f"{name_some(leaks)} {'is' if len(leaks) == 1 else 'are'} zero except in one class.",
-            f"{_KNOWN_BEFORE}; otherwise remove it with --drop {','.join(leaks)}.",
+            f"{_KNOWN_BEFORE}; otherwise remove it with --drop {names_option(leaks)}.",
             columns=tuple(leaks),
         )
 
@@ -272,7 +273,7 @@ def _revealing_missing(table, rows, codes):
             f"Whether {name_some(leaks)} {'is' if len(leaks) == 1 else 'are'} missing reveals "
             "the class.",
             "Unless values will be missing for the same reason later, remove "
-            f"{'it' if len(leaks) == 1 else 'them'} with --drop {','.join(leaks[:3])}.",
+            f"{'it' if len(leaks) == 1 else 'them'} with --drop {names_option(leaks[:3])}.",
             columns=tuple(leaks),
         )
 
