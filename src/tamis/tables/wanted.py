@@ -19,7 +19,15 @@ from tamis.tables.values import TOO_LARGE, is_large_integer, strings
 __all__ = ["Wanted"]
 
 # Names of columns that are less alike are not suggested: see `nearest`.
-_ALIKE = 0.45
+_ALIKE = 0.7
+
+
+def _suggest(name, names):
+    """Names that look like a given one, or one of them goes on where the other ends."""
+    short = name.casefold()
+    longer = [n for n in names if n.casefold().startswith(short) or short.startswith(n.casefold())]
+    near = dict.fromkeys([*nearest(name, names, most=2, cutoff=_ALIKE), *longer])
+    return f" (did you mean {' or '.join(list(near)[:2])}?)" if near else ""
 
 
 class Wanted:
@@ -102,12 +110,13 @@ class Wanted:
             self.words = [name for name in self.words if name in known]
             self.shares = [name for name in self.shares if name in known]
             return
-        near = [f"{name} ({', '.join(found)})" for name in absent[:3]
-                if (found := nearest(name, present, most=2, cutoff=_ALIKE))]  # fmt: skip
-        advice = f"; nearest: {listed(near)}" if near else f"; it has {listed(present)}"
+        used = set(self.columns)
+        unused = [name for name in present if name not in used]
+        told = [*(f"{name}{_suggest(name, unused)}" for name in absent[:3]), *absent[3:]]
+        advice = "" if told != absent else f"; it has {listed(present)}"
         raise InputError(
             f"{self.source} lacks {len(absent)} of the {len(self.columns)} columns needed:"
-            f" {listed(absent, 10)}{advice}"
+            f" {listed(told, 10)}{advice}"
         )
 
     def with_lacking(self, table: Columns) -> Columns:
