@@ -4,10 +4,11 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
+from tamis.cli import main
 from tamis.models.saving import read_model
 from tamis.tables import read_rows
 from tamis.tables.explanations import explain_margins
-from tests.cli.conftest import HEADER, make_model, make_rows, write_csv
+from tests.cli.conftest import HEADER, make_model, make_rows, unwrapped, write_csv
 
 
 def sums_of(rows):
@@ -173,3 +174,15 @@ def test_nonsense_is_one_line(models, new, tmp_path, refuses, tamis):
     less = write_csv(tmp_path / "less.csv", ["age"], [[50], [60]])
     refuses("explain", models["centers"], less, match="dose")
     assert tamis("explain", models["centers"], new, "--top", "0")[0] == 2
+
+
+def test_unknown_categories_are_told_as_predict_does(tmp_path, capsys):
+    data = write_csv(tmp_path / "t.csv", HEADER, make_rows(80, 0))
+    model = make_model(data, "centers", tmp_path / "model.json")
+    unknown = [["n1", "55", "1", "Red", "0", "ill"], ["n2", "55", "1", "purple", "0", "ill"]]
+    new = write_csv(tmp_path / "new.csv", HEADER, unknown)
+    told = []
+    for command in "predict", "explain":
+        assert main([command, model, new]) == 0
+        told.append(unwrapped(capsys.readouterr().err).partition("2 of 2 rows are unlike")[2])
+    assert told[0] == told[1] and "'Red' (1; training had 'red')" in told[1]

@@ -7,7 +7,7 @@ import numpy as np
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"[^"]*")|(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?)
-    |(?P<range>(?:\w+!)?\$?[A-Z]+\$?\d+(?::\$?[A-Z]+\$?\d+)?)|(?P<name>[A-Z]+)\(
+    |(?P<range>(?:\w+!)?\$?[A-Z]+\$?\d+(?::\$?[A-Z]+\$?\d+)?)|(?:_xlfn\.)?(?P<name>[A-Z]+)\(
     |(?P<operator><>|>=|<=|[-+*/=<>(),]))""",
     re.VERBOSE,
 )
@@ -16,14 +16,22 @@ _FUNCTIONS = {
     "AND": lambda *values: all(values),
     "EXACT": lambda a, b: np.vectorize(str)(b) == str(a),
     "EXP": np.exp,
+    "ISTEXT": lambda value: isinstance(value, str),
     "LEFT": lambda text, n: str(text)[:n],
     "MAX": np.max,
     "MID": lambda text, start, n: str(text)[start - 1 : start - 1 + n],
     "NA": lambda: math.nan,
+    "NUMBERVALUE": lambda text, decimal, group: number_value(text, decimal, group),
     "SUBSTITUTE": lambda text, old, new: text.replace(old, new),
     "SUMPRODUCT": np.sum,
     "VALUE": float,
 }
+
+
+def number_value(text, decimal, group):
+    """A text as a number; spaces are ignored, and percent signs divide by 100."""
+    plain = text.replace(" ", "").replace(group, "").replace(decimal, ".")
+    return float(plain.rstrip("%")) / 100 ** plain.count("%")
 
 
 class Evaluator:

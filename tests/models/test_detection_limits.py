@@ -76,16 +76,20 @@ def of_duckdb(model, frame, tmp_path):
     return connection.execute(make_sql(model)).df()[["p_0", "p_1"]]
 
 
-def of_spreadsheet(model, frame, tmp_path):
+def as_typed(value):
+    """What a spreadsheet makes of a value: a number where it looks like one."""
+    is_number = isinstance(value, str) and value[0].isdigit()
+    return float(value) if is_number else value
+
+
+def of_spreadsheet(model, frame, tmp_path, read=as_typed):
     openpyxl = pytest.importorskip("openpyxl")
     export_spreadsheet(model, tmp_path / "model.xlsx", n_rows=len(frame))
     book = openpyxl.load_workbook(tmp_path / "model.xlsx")
     titles = [cell.value for cell in book["rows"][1]]
     for at, row in enumerate(records(frame), start=2):
         for name, value in row.items():
-            is_number = isinstance(value, str) and value[0].isdigit()
-            cell = book["rows"].cell(at, 1 + titles.index(name))
-            cell.value = float(value) if is_number else value
+            book["rows"].cell(at, 1 + titles.index(name)).value = read(value)
     values, letter = Evaluator(book), openpyxl.utils.get_column_letter
     places = [letter(1 + titles.index(f"p_{label}")) for label in (0, 1)]
     rows = range(2, len(frame) + 2)

@@ -19,10 +19,17 @@ from tamis.report.content_family import _fills, _weights
 from tamis.report.questionnaire import Questionnaire
 from tamis.report.questionnaire_fields import Field, fields_of
 from tamis.report.questionnaire_form import make_form
+from tamis.tables import read_rows
 from tamis.tables.table import Columns
 from tamis.tables.table_record import read_preparation, write_preparation
 from tamis.tables.unusual import Unusual
-from tests.models.test_detection_limits import of_duckdb, of_python, of_sqlite, shares_of
+from tests.models.test_detection_limits import (
+    of_duckdb,
+    of_python,
+    of_spreadsheet,
+    of_sqlite,
+    shares_of,
+)
 from tests.report.forms import look, replay_all
 
 EXPORTS = [of_python, of_sqlite, of_duckdb]
@@ -194,3 +201,64 @@ def test_the_script_reads_percents_as_python_does(tmp_path):
         told.append([actions, seen])
     (found,) = replay_all([[make_form(Questionnaire(model)), told]], tmp_path)
     assert found["wrong"] == [] and found["worst"] < 1e-9
+
+
+UNSIGNED = ["93.4", " 91 ", "93.4%", "0.934", "1", "", "NA", "<90", "<90%", "> 99", "101", "150%"]
+
+
+@pytest.mark.parametrize("of_export", EXPORTS)
+@pytest.mark.parametrize("rule", ["half", "limit"])
+def test_percents_without_a_sign_are_percents(of_export, rule, tmp_path):
+    frame = rows(**{"SpO2 %": UNSIGNED})
+    shares = shares_of(fitted(rule), frame)[:, 1]
+    assert shares[0] == shares[2] == shares[3] and shares[7] == shares[8]
+    agrees(of_export, frame, tmp_path, rule)
+
+
+@pytest.mark.parametrize("of_export", [*EXPORTS, of_spreadsheet])
+def test_percents_of_numeric_columns_are_percents(of_export, tmp_path):
+    frame = rows(**{"SpO2 %": [93.4, 0.934, 1.0, 100.0, 88.25]}).assign(age=50.0)
+    shares = shares_of(fitted(), frame)[:, 1]
+    assert shares[0] == shares[1] and shares[2] == shares[3]
+    agrees(of_export, frame, tmp_path)
+
+
+def test_codes_of_missing_values_are_no_percents(tmp_path):
+    model = fitted()
+    missing = replace(model.preparation.missing, words=["99"])
+    model = replace(model, preparation=replace(model.preparation, missing=missing))
+    frame = rows(**{"SpO2 %": [99.0, np.nan]}).assign(age=50.0)
+    for of_export in EXPORTS:
+        shares = np.array(of_export(model, frame, tmp_path), dtype=float)
+        assert shares[0, 1] == pytest.approx(shares[1, 1])
+    table = TableClassifier.from_model(model)._read(frame)
+    assert np.isnan(table.numeric[:, 0]).all()
+
+
+def test_numbers_above_1_are_as_written_where_training_had_more_than_100_percent(tmp_path):
+    y = np.arange(60) % 2
+    change = 100 + 80 * y + 20 * np.random.default_rng(0).normal(size=60)
+    frame = pd.DataFrame({"x": [f"{value:.0f}%" for value in change]})
+    model = TableClassifier(PanelClassifier(1, head="logistic", cv=3)).fit(frame, y).model_
+    assert model.preparation.shares == []
+    new = pd.DataFrame({"x": ["1.5", "150%", "90"]})
+    shares = shares_of(model, new)
+    assert shares[0, 1] == shares[1, 1] < shares[2, 1]
+    assert_allclose(np.array(of_python(model, new, tmp_path)), shares, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
+def test_percents_without_a_sign_in_files_are_counted(name, tmp_path):
+    made, notes = fitted().preparation, []
+    frame = rows(**{"SpO2 %": ["93.4", "95%", "0.95", "94"]})
+    write = frame.to_parquet if name.endswith("parquet") else frame.to_csv
+    write(tmp_path / name, index=False)
+    reading = {"missing": made.missing, "notes": notes, "shares": made.shares}
+    ((table, _),) = read_rows(tmp_path / name, made.required, made.kinds, **reading)
+    assert table.select(["SpO2 %"]).numeric.ravel().tolist() == [0.934, 0.95, 0.95, 0.94]
+    assert table.numeric_names.tolist() == made.numbers
+    (told,) = notes
+    assert told.startswith("numbers above 1 without a percent sign") and "SpO2 % (2)" in told
+    unusual = Unusual(made)
+    unusual.add(table)
+    assert unusual.messages() == []

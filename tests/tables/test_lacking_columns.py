@@ -53,8 +53,22 @@ def test_only_names_that_look_alike_are_suggested(tmp_path):
     path.write_text("patient id,site,Age in years\nP1,Lyon,60\n")
     with pytest.raises(InputError, match=r"prediction; it has patient id, site, Age in years$"):
         list(read_rows(path, ["prediction"]))
-    with pytest.raises(InputError, match=r'nearest: "Age, years" \(Age in years\)$'):
+    told = r': prediction, "Age, years" \(did you mean Age in years\?\)$'
+    with pytest.raises(InputError, match=told):
         list(read_rows(path, ["prediction", "Age, years"]))
+
+
+def test_names_that_are_hardly_alike_or_used_already_are_not_suggested(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("arrival time,crp,CRP (mg/l),heart rate 2\n1,2,3,4\n")
+    with pytest.raises(InputError, match=r"needed: pulse; it has arrival time, crp"):
+        list(read_rows(path, ["pulse", "crp"]))
+    with pytest.raises(InputError, match=r": heart rate \(did you mean heart rate 2\?\)$"):
+        list(read_rows(path, ["heart rate", "crp"]))
+    with pytest.raises(InputError, match=r": hart rate \(did you mean heart rate 2\?\)$"):
+        list(read_rows(path, ["hart rate", "crp"]))
+    with pytest.raises(InputError, match=r": crp2 \(did you mean crp\?\)$"):
+        list(read_rows(path, ["crp2"]))
 
 
 def test_sparse_columns_are_missing_in_every_row(tmp_path):

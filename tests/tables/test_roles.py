@@ -103,7 +103,7 @@ def test_identifiers_are_spotted_and_can_be_included(tmp_path, name):
     data = read_table(path, "y")
     assert data.columns.names == ["u"]
     assert data.ids.tolist() == [str(value) for value in IDENTIFIERS[name]]
-    assert noted(data, name, "--include")
+    assert noted(data, name, "include=[")
     assert name in read_table(path, "y", include=[name]).columns.names
     assert name in read_table(path, "y", categorical=[name]).kinds
 
@@ -123,7 +123,7 @@ def test_a_number_that_only_differs_is_a_feature(tmp_path):
 
 def test_ids_that_repeat_may_be_groups(tmp_path):
     path = table(tmp_path, patient_id=[i // 2 for i in range(N)])
-    assert noted(read_table(path, "y"), "--groups patient_id")
+    assert noted(read_table(path, "y"), "groups=patient_id")
     data = read_table(path, "y", groups="patient_id")
     assert data.columns.names == ["u"]
     assert data.groups.tolist() == [str(i // 2) for i in range(N)]
@@ -142,7 +142,7 @@ def test_free_text_is_left_out_unless_asked_for(tmp_path):
     path = table(tmp_path, review=[f"this is the long review number {i}" for i in range(N)])
     data = read_table(path, "y")
     assert data.columns.names == ["u"]
-    assert noted(data, "--text review")
+    assert noted(data, "text=['review']")
     assert read_table(path, "y", text=["review"]).kinds == {"review": "text"}
     assert read_table(path, "y", include="review").kinds == {"review": "text"}
 
@@ -151,7 +151,7 @@ def test_too_many_categories_are_left_out_unless_forced(tmp_path):
     path = table(tmp_path, city=[f"c{i % 30}" for i in range(N)])
     data = read_table(path, "y")
     assert data.columns.names == ["u"]
-    assert noted(data, "city", "30 distinct values", "--categorical city")
+    assert noted(data, "city", "30 distinct values", "categorical=['city']")
     assert read_table(path, "y", categorical=["city"]).kinds == {"city": "categorical"}
 
 
@@ -170,7 +170,7 @@ def test_codes_are_told_in_one_note(tmp_path):
         flag=[i % 2 for i in range(N)],
     )  # fmt: skip
     data = read_table(path, "y")
-    assert noted(data, "--categorical grade,stage")
+    assert noted(data, "categorical=['grade', 'stage']")
     assert "grade" in data.columns.numeric_names
     forced = read_table(path, "y", categorical=["grade"])
     assert forced.columns.others["grade"].tolist() == [str(1 + i % 3) for i in range(N)]
@@ -212,7 +212,7 @@ def test_dropped_columns_are_gone(tmp_path):
 def test_columns_that_were_dropped_are_all_named_if_none_is_left(tmp_path):
     said = [f"the patient number {i} said quite a lot about the pain" for i in range(N)]
     path = table(tmp_path, id=[f"s{i}" for i in range(N)], said=said)
-    told = r"left: dropped said \(.*\); to use: text=said; dropped id \(.*\); to use: include=id"
+    told = r"left: dropped said \(.*\); to use: text=\['said'\]; dropped id \(.*\); .*\['id'\]"
     with pytest.raises(InputError, match=told):
         read_table(path, "y", drop=["u"])
 

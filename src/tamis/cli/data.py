@@ -184,7 +184,7 @@ def _near(name, known):
 
 def _read(words, descriptions, folder, force, tell):
     """The table or a sample of it, the decision to stream it, and how it is streamed."""
-    from tamis.tables.readers import read_table
+    from tamis.tables.readers import read_for_command
 
     options = {name: words.get(name) for name in READING}  # older runs have no sheet
     choices = {n: d["choices"] for n, d in descriptions.items() if "choices" in d}
@@ -208,7 +208,7 @@ def _read(words, descriptions, folder, force, tell):
     if decision.sentence is not None:
         tell(decision.sentence)
     if not decision.streams:
-        return read_table(words["data"], **options), decision, None
+        return read_for_command(words["data"], **options), decision, None
     place = None
     if folder is not None:
         folder.record(decision)

@@ -17,6 +17,7 @@ from tamis.tables.explanations import (
     explain_nearest,
     explain_sequences,
 )
+from tamis.tables.unusual import Unusual
 
 __all__ = ["run"]
 
@@ -44,10 +45,20 @@ def run(options):
     width = model.preparation.n_columns * (2 + len(model.classes_))
     name, chunks = read_new(options, model, width=width)
     header = [name, *unused_names(header, [name])]
-    lines = explain(model, chunks, options.top, prevalence.shares)
+    unusual = Unusual(model.preparation, fills=not model.asks)
+    lines = explain(model, _counted(chunks, unusual), options.top, prevalence.shares)
     write_rows(output, header, lines, options.guard)
     say(prevalence.sentence())
+    for message in unusual.messages():
+        say(message)
     return 0
+
+
+def _counted(chunks, unusual):
+    """The chunks, of which the rows unlike any in training are counted."""
+    for chunk in chunks:
+        unusual.add(chunk[0])
+        yield chunk
 
 
 def _contributions(model, chunks, top, prevalence):

@@ -153,6 +153,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
         extra=list(dict.fromkeys(wanted)),
         notes=notes,
         lacking=absent,
+        shares=model.preparation.shares,
     )
     name = options.id_column or "row"
     try:

@@ -224,6 +224,8 @@ def compare(
             missing=missing,
             below_detection=below_detection,
         )
+        if not isinstance(X, Table):
+            _warn_of_dropped(table.notes)
         if isinstance(categorical, str) and categorical != "auto":
             raise InputError(
                 f"categorical must be 'auto' or a list of columns, got {categorical!r}."
@@ -260,6 +262,13 @@ def compare(
     comparison.backend = backend
     name_parameters(comparison)
     return comparison
+
+
+def _warn_of_dropped(notes):
+    """One warning about columns that were detected to be no features."""
+    dropped = [in_python(note, PARAMETERS) for note in notes if note.startswith("dropped ")]
+    if dropped:
+        warnings.warn("; ".join(dropped), UserWarning, stacklevel=3)
 
 
 def _renamed(old, value, new, other):

@@ -134,6 +134,11 @@ class Comparison:
 
     # Results.
 
+    @property
+    def notes(self) -> list[str]:
+        """Messages about what was recognised, dropped or changed while the data were read."""
+        return [] if self.data is None else list(self.data.notes)
+
     def result(self, name: str) -> MethodResult | None:
         """Result of a method, or None."""
         return next((r for r in self.results if r.method.name == name), None)

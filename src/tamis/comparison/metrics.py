@@ -1,6 +1,5 @@
 """The content of `metrics.json`: plain numbers, strings and lists."""
 
-
 import numpy as np
 
 from tamis.comparison.baselines import KEPT_ALONE, MostFrequent

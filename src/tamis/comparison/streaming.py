@@ -32,13 +32,13 @@ from numpy.typing import NDArray
 
 from tamis._array import take_columns
 from tamis._base import WeightSummary
+from tamis.comparison.checkpoints import versions
 from tamis.comparison.checks import Check
 from tamis.comparison.choice import Choice
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.final import make_model
 from tamis.comparison.method import Trained
 from tamis.comparison.methods import Centers
-from tamis.comparison.checkpoints import versions
 from tamis.comparison.options import Options
 from tamis.comparison.prepare import find_disguised
 from tamis.comparison.results import MethodResult
@@ -52,7 +52,7 @@ from tamis.comparison.stream_checkpoints import (
 from tamis.comparison.stream_decision import Decision
 from tamis.comparison.stream_description import all_rows, describe_stream, sampled_rows
 from tamis.tables.preparation import Preparation
-from tamis.tables.readers import read_table
+from tamis.tables.readers import read_for_command
 from tamis.tables.row_stream import RowStream, read_header, survey_rows
 from tamis.tables.sampling import RowSample
 from tamis.tables.source import Source, available_memory
@@ -326,7 +326,7 @@ def open_stream(
     def read():
         # The decision has seen to it that the sample fits.
         given = {**reading, "max_size": reading["max_size"] if keep is None else None}
-        return write_arrays(read_table(path, keep_rows=keep, **given))
+        return write_arrays(read_for_command(path, keep_rows=keep, **given))
 
     table = read_arrays(passes("sample", f"reading a sample of {source.name}", read))
     if keep is None:

@@ -92,6 +92,10 @@ class Input:
         What values beyond a detection limit are, in a number that had some in training; else None.
     is_percent : bool
         Whether numbers had percent signs in training: 93 % is 0.93.
+    decimal : {".", ","}
+        Decimal mark of numbers that are text.
+    is_share : bool
+        Whether a number above 1, and up to 100, is a percent without its sign.
     """
 
     name: str
@@ -101,6 +105,8 @@ class Input:
     zeros: list[str] | None = None
     below_detection: str | None = None
     is_percent: bool = False
+    decimal: str = "."
+    is_share: bool = False
 
     @property
     def words(self) -> list[str] | None:
@@ -129,7 +135,8 @@ def inputs_of(model: Any, columns: NDArray) -> list[Input]:
             rule = missing.below_detection if name in missing.limited else None
             fill = [float(preparation.fill[j])]
             percent = name in missing.percents
-            inputs.append(Input(name, None, fill, [j], None, rule, percent))
+            written = percent, missing.decimal, name in preparation.shares
+            inputs.append(Input(name, None, fill, [j], None, rule, *written))
     for name, known in preparation.categories.items():
         used = [c for c in range(len(known)) if start + c in wanted]
         if used:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import textwrap
 from importlib import import_module
 from typing import Any
@@ -26,6 +27,10 @@ _OF_TRAINING = {
 }
 
 
+# Functions of a model and a row, beside those of a row in the file.
+_OF_MODELS = re.compile(r"(?<![\w.])predict(_proba)?\(")
+
+
 def export_python(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier as one Python file: see `make_python`."""
     text = make_python(model)
@@ -37,7 +42,7 @@ def make_python(model: Any) -> str:
     """A Python file with ``predict(row)`` and ``predict_proba(row)`` that needs nothing else.
 
     A row is a dict by the names of the columns. As a program it reads a CSV file from standard
-    input, and writes it with the predictions.
+    input, and writes it with the predictions; it finds the delimiter and the decimal mark.
 
     Parameters
     ----------
@@ -65,12 +70,12 @@ def make_python(model: Any) -> str:
     function = ESTIMATE.get(name.removesuffix("CV"))
     if function is None:
         raise InputError(f"a {name} cannot be exported to Python: it has no labels to predict.")
-    rooms = [f"{_ROOM}.{name}" for name in ("numbers", "headings", "tables", "predicting")]
+    rooms = ("numbers", "headings", "tables", "predicting", "program")
+    rooms = [f"{_ROOM}.{name}" for name in rooms]
     modules = [*rooms[:2], function.__module__, *rooms[2:]]
     sources = [_content(import_module(module)) for module in modules]
     imports = sorted({line for lines, _ in sources for line in lines}, key=_import_order)
-    bodies = [body.replace("def predict", "def _predict") for _, body in sources]
-    bodies[-1] = bodies[-1].replace(" predict_proba(", " _predict_proba(")
+    bodies = [_OF_MODELS.sub(r"_predict\1(", body) for _, body in sources]
     used = {"model": document["model"], "record": _without(document["record"], _OF_TRAINING)}
     text = json.dumps(used, separators=(",", ":"))
     lines = [f"    {text[at : at + 90]!r}" for at in range(0, len(text), 90)]
@@ -108,14 +113,7 @@ _END = textwrap.dedent('''
 
 
     if __name__ == "__main__":
-        rows = csv.DictReader(sys.stdin)
-        if rows.fieldnames is None:
-            sys.exit(f"no input: python {sys.argv[0]} < rows.csv")
-        writer = csv.writer(sys.stdout)
-        wanted = headings((MODEL.get("estimator") or MODEL)["classes"])
-        writer.writerow([*rows.fieldnames, *unused_names(wanted, rows.fieldnames)])
-        for row in rows:
-            writer.writerow([*row.values(), predict(row), *predict_proba(row).values()])
+        predict_file(MODEL, sys.stdin, sys.stdout)
     ''')
 
 

@@ -139,8 +139,12 @@ class _Book:
                 if one.categories is not None:
                     value = f"IF(EXACT({raw},model!{column}${self.end + 1}),1,0)"
                 missing = f'{raw}=""'
+                if one.decimal == "," and one.categories is None:
+                    value = f"IF(ISTEXT({raw}),{_value(raw, one.decimal)},{raw})"
+                if one.is_share:
+                    value = _as_share(value)
                 if one.below_detection is not None:
-                    value = _limited(raw, one.below_detection, fill)
+                    value = _limited(raw, one, fill, value)
                 if one.words:
                     known = f"categories!$B${at + 1}:${_letter(len(one.words))}${at + 1}"
                     missing = f"SUMPRODUCT(EXACT({raw},{known})*1)=0"
@@ -201,13 +205,24 @@ def _write_line(sheet, row, values):
             cell.data_type = "s"
 
 
-def _limited(raw, rule, fill):
+def _value(text, decimal):
+    """Formula of the number in a text; with decimal commas in any language of the program."""
+    return f"VALUE({text})" if decimal == "." else f'_xlfn.NUMBERVALUE({text},",",".")'
+
+
+def _as_share(value):
+    """Formula of a percent that may have been pasted without its sign."""
+    return f"IF(AND({value}>1,{value}<=100),{value}/100,{value})"
+
+
+def _limited(raw, one, fill, value):
     """Formula of a number that may be written as a value beyond a detection limit."""
-    limit = f'VALUE(SUBSTITUTE(MID({raw},2,99),"=",""))'
+    rule, limit = one.below_detection, _value(f'SUBSTITUTE(MID({raw},2,99),"=","")', one.decimal)
+    limit = _as_share(limit) if one.is_share else limit
     below = above = fill if rule == "missing" else limit
     if rule == "half":
         below = f"IF({limit}>0,{limit}/2,{limit})"
-    return f'IF(LEFT({raw},1)="<",{below},IF(LEFT({raw},1)=">",{above},{raw}))'
+    return f'IF(LEFT({raw},1)="<",{below},IF(LEFT({raw},1)=">",{above},{value}))'
 
 
 def _column_names(inputs):

@@ -39,8 +39,8 @@ def make_sql(model: Any, table: str = "data") -> str:
     free text.
 
     NULL, NaN and infinite numbers are missing, as are the words for missing values, and words
-    among numbers; 93% is 0.93, and <0.1 is read as in training. Missing values are replaced as in
-    training, or give NULL if the classifier was fitted without a table. Names that
+    among numbers; 93% is 0.93, and 1,5 and <0.1 are read as in training. Missing values are
+    replaced as in training, or give NULL if the classifier was fitted without a table. Names that
     the query adds differ from those of the features: a feature called prediction makes the label
     tamis_prediction.
 
@@ -214,7 +214,11 @@ def _text(one: Input, source, t):
 def _digits(one: Input, t):
     """Expression of the number in a text: without the sign of a detection limit, and percent."""
     text = f"{t}t{one.columns[0]}"
-    return f"LOWER(TRIM(REPLACE(LTRIM({text}, '<>=≤≥ '), '%', ''))) AS {t}n{one.columns[0]}"
+    digits = f"LOWER(TRIM(REPLACE(LTRIM({text}, '<>=≤≥ '), '%', '')))"
+    if one.decimal == ",":  # points, if there is a comma, are between thousands
+        plain = f"REPLACE(REPLACE({digits}, '.', ''), ',', '.')"
+        digits = f"CASE WHEN {text} LIKE '%,%' THEN {plain} ELSE {digits} END"
+    return f"{digits} AS {t}n{one.columns[0]}"
 
 
 def _read(one: Input, before, missing, t):
@@ -258,7 +262,13 @@ def _number_in(one, name, missing, t):
     no_number = f"{rest} <> '' OR {digits} IN ('', '.', '-', '+', '-.', '+.'){unlike}"
     value = f"CAST({digits} AS DOUBLE PRECISION)"
     is_percent = f"REPLACE({text}, '%', '') <> {text}"
-    value = f"CASE WHEN {is_percent} THEN {value} / 100.0 ELSE {value} END"
+    is_hundred = is_percent
+    if one.is_share:
+        is_hundred += f" OR ({value} > 1.0 AND {value} <= 100.0"
+        codes = [_number(code) for code in missing.numbers if np.isfinite(code)]
+        is_hundred += f" AND {value} NOT IN ({_joined(codes)}))" if codes else ")"
+    value = f"CASE WHEN {is_hundred} THEN {value} / 100.0 ELSE {value} END"
+    has_comma = f" OR {text} LIKE '%,%'" if one.decimal == "," else ""
     below = above = "NULL" if missing.below_detection == "missing" else value
     if missing.below_detection == "half":
         below = f"CASE WHEN {digits} LIKE '-%' THEN {value} ELSE ({value}) / 2.0 END"
@@ -267,7 +277,7 @@ def _number_in(one, name, missing, t):
         f"WHEN {no_number} THEN NULL "
         f"WHEN {text} LIKE '<%' OR {text} LIKE '≤%' THEN {below} "
         f"WHEN {text} LIKE '>%' OR {text} LIKE '≥%' THEN {above} "
-        f"WHEN {is_percent} THEN {value} "
+        f"WHEN {is_hundred}{has_comma} THEN {value} "
         f"ELSE CAST({name} AS DOUBLE PRECISION)"
     )
 

@@ -17,7 +17,10 @@ from tamis.tables.values import to_number
 __all__ = ["Field", "fields_of"]
 
 _LARGEST = 1e300
-_COMMA = re.compile(r"[+-]?\d*,\d+")
+# A number with one comma, which may be beyond a detection limit, or a percent.
+_COMMA = re.compile(r"([<>=≤≥\s]*[-+]?\d*),(\d+\s*%?)")
+# One that may be between thousands.
+_GROUPED = re.compile(r"(?<!\d)[1-9]\d{0,2},\d{3}(?!\d)")
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class Field:
     is_percent : bool
         Whether people see and enter percents: 93 is 0.93. A text of at most 1 without a percent
         sign is refused, because it may be a share; numbers, which programs give, are shares.
+    decimal : {".", ","}
+        Decimal mark in training: where it is a comma, an answer may have one, too.
     """
 
     name: str
@@ -75,6 +80,7 @@ class Field:
     idf: float | None = None
     below_detection: str = "missing"
     is_percent: bool = False
+    decimal: str = "."
 
     def read(self, answer: Any) -> Any:
         """The answer as a float, or as the name of a choice; ValueError if it is invalid.
@@ -85,6 +91,8 @@ class Field:
             if isinstance(answer, str) and answer.strip():
                 return answer.strip()
             raise ValueError(f"{self.name}: expected the name of a choice, got {answer!r}.")
+        if isinstance(answer, str):
+            answer = self._with_point(answer)
         if self.kind != "count" and self._limit(answer) is not None:
             return self._signed(answer)
         given: Any = answer
@@ -111,6 +119,19 @@ class Field:
                 f"{self.name}: expected at most {self.show(self.most)}, got {self.show(number)}."
             )
         return number
+
+    def _with_point(self, text):
+        """A text with a point instead of a single decimal comma, if training had such commas."""
+        match = _COMMA.fullmatch(text.strip())
+        if match is None:
+            return text
+        plain = f"{match[1]}.{match[2]}"
+        if self.decimal != "," and not _GROUPED.search(text):  # 1,234 may mean 1234
+            raise ValueError(
+                f"{self.name}: expected a number, got {text.strip()!r}; write {plain}, "
+                "with a point."
+            )
+        return plain if self.decimal == "," else text
 
     def _limit(self, answer):
         """What a value beyond a detection limit is read as; None if it is another answer."""
@@ -249,6 +270,7 @@ def _described(model, name, kind, columns, fill, **more):
         kind = "integer" if given.get("type") == "integer" else "number"
         more |= {"least": given.get("min"), "most": given.get("max")}
         more["below_detection"] = model.preparation.missing.below_detection
+        more["decimal"] = model.preparation.missing.decimal
     question, unit = str(given.get("question", "")), str(given.get("unit", ""))
     if name in model.preparation.missing.percents:
         more["is_percent"], unit = True, "%"

@@ -31,6 +31,8 @@ _LACK = ("bad_alloc", "cannot allocate memory", "unable to allocate", "malloc of
 # An option with the word after it; or a whole command.
 _OPTION = re.compile(
     r"tamis [a-z]+(?: RUN)?(?: --[a-z]+(?:-[a-z]+)*(?: [^\s-][^\s;:)]*)?)+"
+    r"|--(?P<list>text|categorical|include|drop|missing-values)[ =]"
+    r"(?P<names>(?:'[^']*'|\"[^\"]*\"|[^\s;:()'\"])+)"
     r"|--(?P<option>[a-z]+(?:-[a-z]+)*)(?P<space> ?)(?P<word>[^\s.,;:()=]*)"
 )
 _FLAGS = ("allow-baselines", "force", "learning-curve", "readable", "transpose")
@@ -168,12 +170,20 @@ def in_python(message: object, names: Mapping[str, str] = _NAMES) -> str:
     Examples
     --------
     >>> in_python("use its words with --text note; or --missing-values: NA is a word")
-    'use its words with text=note; or missing_values: NA is a word'
+    "use its words with text=['note']; or missing_values: NA is a word"
     >>> in_python("--confidence is about --max-error; see tamis fit --help, or use --force.")
     'confidence is about max_error; see tamis fit --help, or use force=True.'
     """
 
     def rewrite(match):
+        if match["list"] is not None:
+            words = match["names"].rstrip(".,")
+            name, end = match["list"].replace("-", "_"), match["names"][len(words) :]
+            if _NO_VALUES.fullmatch(words):
+                return f"{name} {words}{end}"
+            (text,) = shlex.split(words) or [""]
+            given = [word.replace(r"\,", ",") for word in re.split(r"(?<!\\),", text)]
+            return f"{name}={given}{end}"
         if match["option"] is None:
             return match[0]
         if match["option"] == "to":

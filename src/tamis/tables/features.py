@@ -12,6 +12,7 @@ from tamis._array import is_sparse
 from tamis.tables.coded import LONGEST_CATEGORY, Coded
 from tamis.tables.errors import InputError, as_option, listed
 from tamis.tables.limits import find_limits, parse_limits
+from tamis.tables.marks import mark_of_columns
 from tamis.tables.missing import MissingWords
 from tamis.tables.notes import note_left_out, note_numeric, note_words, option
 from tamis.tables.table import Columns
@@ -53,7 +54,7 @@ def decide_kinds(
     include: Collection[str],
     missing: MissingWords,
     notes: list[str],
-    decimal: str = ".",
+    decimal: str | None = ".",
 ) -> tuple[Columns, dict[str, str], str | None, MissingWords]:
     """Decide the kind of each column that has no other role, and report the decisions.
 
@@ -67,8 +68,8 @@ def decide_kinds(
         Words that stand for missing values.
     notes : list of str
         Receives messages about the decisions.
-    decimal : {".", ","}
-        Decimal mark of words that are numbers.
+    decimal : {".", ","} or None
+        Decimal mark of words that are numbers; None: what most of them have.
 
     Returns
     -------
@@ -79,9 +80,13 @@ def decide_kinds(
     spotted : str or None
         A column that identifies the rows.
     missing : MissingWords
-        With the categories that look like missing values.
+        With the categories that look like missing values, and how numbers are written.
     """
     forced = {*text, *categorical}
+    if decimal is None:
+        decimal = mark_of_columns({n: v for n, v in table.others.items() if n not in forced})
+        if decimal == ",":
+            notes.append("the table uses decimal commas: 1,5 is read as 1.5")
     others, kinds, numbers, odd = {}, {}, {}, []
     with_signs: dict[str, list[str]] = {}
     limited: list[str] = []
@@ -171,7 +176,8 @@ def decide_kinds(
     known = {n: set(v.counts) for n, v in others.items() if kinds[n] == "categorical"}
     hinted = {name for columns in mixed.values() for name in columns}
     missing = note_words(known, "category", missing, notes, hinted)
-    missing = replace(missing, limited=limited, percents=with_signs.get("%", []))
+    percents = with_signs.get("%", [])
+    missing = replace(missing, limited=limited, percents=percents, decimal=decimal)
     note_numeric({key: [n for n in guessed[key] if n not in gone] for key in guessed}, notes)
     words = {name: np.asarray(column) for name, column in others.items()}
     return Columns(numeric, np.array(names, dtype=str), words), kinds, spotted, missing

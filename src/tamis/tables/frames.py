@@ -201,6 +201,7 @@ def read_columns(
     kinds: Mapping[str, str],
     missing: MissingWords,
     lacking: list[str] | None = None,
+    shares: Sequence[str] = (),
 ) -> Columns:
     """Read the columns of X that a model needs, as in training.
 
@@ -214,16 +215,18 @@ def read_columns(
     missing : MissingWords
     lacking : list or None
         Receives the names of columns that X lacks; None: they raise an error.
+    shares : list of str
+        Columns of percents from 0 to 100 in training: in them, 95 without a sign is 95 %.
 
     Returns
     -------
     columns : Columns
     """
     raw = as_raw(X)
-    wanted = Wanted(list(columns), dict(kinds), [], "X", missing, lacking)
+    wanted = Wanted(list(columns), dict(kinds), [], "X", missing, lacking, shares)
     wanted.check([*raw.numeric_names, *raw.others, *raw.side], raw.repeated)
     place = {name: j for j, name in enumerate(raw.numeric_names)}
-    if all(name in place for name in wanted.numbers):
+    if all(name in place for name in wanted.numbers) and not wanted.shares:
         numeric = raw.numeric
         if wanted.numbers != raw.numeric_names:
             numeric = numeric[:, [place[name] for name in wanted.numbers]]

@@ -36,6 +36,8 @@ class MissingWords:
         Columns that have such values.
     percents : tuple of str
         Columns of numbers with percent signs: 93 % is 0.93 in the table, and shown as 93 %.
+    decimal : {".", ","}
+        Decimal mark of numbers that are written as words.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class MissingWords:
     below_detection: str = "missing"
     limited: list[str] = field(default_factory=list)
     percents: Sequence[str] = ()  # so that older skops files have it
+    decimal: str = "."  # likewise
 
     def __post_init__(self):
         object.__setattr__(self, "percents", tuple(self.percents))

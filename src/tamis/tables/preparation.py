@@ -22,6 +22,7 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 from tamis.tables.encoding import dummies, narrow, numeric_part
+from tamis.tables.marks import are_shares
 from tamis.tables.medians import medians
 from tamis.tables.missing import MissingWords
 from tamis.tables.rare import Pool, find_pool, pool_part, pool_parts, unused_columns
@@ -121,6 +122,12 @@ class Preparation:
         """Number of columns of the matrix."""
         n_dummies = sum(len(known) for known in self.categories.values())
         return len(self.numbers) + n_dummies + sum(len(t.words) for t in self.texts.values())
+
+    @property
+    def shares(self) -> list[str]:
+        """Columns of percents in which a value above 1 has lost its sign: `are_shares`."""
+        both = zip(self.numbers, self.ranges, strict=False)
+        return [n for n, ends in both if n in self.missing.percents and are_shares(*ends)]
 
     def zeros(self, name: str) -> list[str] | None:
         """Words of a source for which all its columns are 0; None: every word without a column.

@@ -43,8 +43,8 @@ class RawTable:
         False if the names are x0, x1, ... because the file has none.
     categorical : list of str
         Columns that are categories according to the file.
-    decimal : {".", ","}
-        Decimal mark of words that are numbers.
+    decimal : {".", ","} or None
+        Decimal mark of words that are numbers; None: what most of them have.
     notes : list of str
         Decisions of the reader to report to the user.
     repeated : list of str
@@ -63,7 +63,7 @@ class RawTable:
     order: list[str] = field(default_factory=list)
     is_named: bool = True
     categorical: list[str] = field(default_factory=list)
-    decimal: str = "."
+    decimal: str | None = None
     notes: list[str] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)

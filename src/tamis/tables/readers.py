@@ -1,10 +1,12 @@
 """`read_table`: one function for all file formats."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import wraps
+from inspect import unwrap
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec
 
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, in_python
 from tamis.tables.excel import as_text
 from tamis.tables.raw import RawTable
 from tamis.tables.roles import Wishes, assign_roles
@@ -15,9 +17,24 @@ from tamis.tables.targets import read_labels
 if TYPE_CHECKING:
     from tamis.tables.sampling import KeepRows
 
-__all__ = ["read_raw", "read_table"]
+__all__ = ["read_for_command", "read_raw", "read_table"]
+
+_P = ParamSpec("_P")
 
 
+def _in_parameters(read: Callable[_P, Table]) -> Callable[_P, Table]:
+    """As a function that reads a table, with notes that name parameters instead of options."""
+
+    @wraps(read)
+    def read_in_python(*args: _P.args, **kwargs: _P.kwargs) -> Table:
+        table = read(*args, **kwargs)
+        table.notes[:] = [in_python(note) for note in table.notes]
+        return table
+
+    return read_in_python
+
+
+@_in_parameters
 def read_table(
     path: str | PathLike,
     target: str | int | None = None,
@@ -181,6 +198,10 @@ def read_table(
         if wishes.id_column is None:
             wishes.id_column = used_id
     return assign_roles(raw, wishes, labels, getattr(keep_rows, "weights", None))
+
+
+#: As `read_table`, with notes that name options of the command.
+read_for_command: Callable[..., Table] = unwrap(read_table)
 
 
 def read_raw(

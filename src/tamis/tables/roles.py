@@ -132,7 +132,7 @@ def assign_roles(
     limits = {}
     for name in missing.limited:
         values = Coded.of(columns.values(name))
-        kept = values.map(lambda w: None if read_limit(w, "limit", raw.decimal) is None else w)
+        kept = values.map(lambda w: None if read_limit(w, "limit", missing.decimal) is None else w)
         limits[name] = np.asarray(kept if rows is None else kept[rows])
     known = (y, target, ids, groups, batches, weights, notes, missing, times, subgroups, limits)
     return Table(table, kinds, *known, places=None if rows is None else rows + 1)

@@ -9,7 +9,7 @@ import numpy as np
 from tamis.tables.errors import EmptyTableError, InputError, listed, require_names
 from tamis.tables.excel import as_text, refuse_sheet
 from tamis.tables.missing import MissingWords
-from tamis.tables.raw import RawTable, tell_repeated
+from tamis.tables.raw import RawTable
 from tamis.tables.readers import read_raw
 from tamis.tables.source import Source, readable
 from tamis.tables.table import Columns
@@ -37,6 +37,7 @@ def read_rows(
     extra: Iterable[str] = (),
     notes: list | None = None,
     lacking: list | None = None,
+    shares: Iterable[str] = (),
 ) -> Iterator[tuple[Columns, dict]]:
     """Read some columns by their names, a chunk of rows at a time.
 
@@ -66,10 +67,13 @@ def read_rows(
         Columns to return unchanged if the file has them: labels, names of rows. "ids" stands for
         the names of rows of npz, h5ad and transposed files.
     notes : list, optional
-        Receives, after the last chunk, messages about values that were read as missing.
+        Receives, after the last chunk, messages about values that were read as missing, or as
+        percents.
     lacking : list, optional
         Receives the names of columns that are not in the file; their values are then missing.
         Without this list, or if the file has none of the columns, an error is raised.
+    shares : list of str
+        Columns of percents from 0 to 100 in training: in them, 95 without a sign is 95 %.
 
     Yields
     ------
@@ -87,7 +91,8 @@ def read_rows(
     format = source.format
     refuse_sheet(source, sheet)
     missing = missing or MissingWords()
-    wanted = Wanted(list(columns), kinds or {}, list(extra), source.name, missing, lacking)
+    names = list(columns), kinds or {}, list(extra)
+    wanted = Wanted(*names, source.name, missing, lacking, list(shares))
     if drop and not (format in ("csv", "tsv", "xlsx") and transpose):
         raise InputError(
             "--drop is for columns of a --transpose text file that are not samples; columns that"
@@ -135,11 +140,8 @@ def _checked(chunks, source, wanted, notes):
             yield wanted.with_lacking(table), extras
     if n_rows == 0:
         raise EmptyTableError(f"{source.name} has no rows")
-    if notes is not None and wanted.repeated:
-        notes.append(tell_repeated(wanted.repeated))
-    if notes is not None and wanted.odd:
-        words = [f"{name} ({count:,})" for name, count in wanted.odd.items()]
-        notes.append(f"words among numbers, read as missing: {listed(words)}")
+    if notes is not None:
+        notes += wanted.messages()
 
 
 def _text_rows(source, sheet, wanted, delimiter, encoding, chunk_rows):
@@ -152,12 +154,20 @@ def _delimited_rows(source, wanted, delimiter, encoding, chunk_rows):
     from tamis.tables.delimited import coded
     from tamis.tables.text import sniff
 
-    dialect = sniff(source, delimiter=delimiter, encoding=encoding, expected=wanted.columns)
+    dialect = sniff(
+        source,
+        delimiter=delimiter,
+        encoding=encoding,
+        expected=wanted.columns,
+        decimal=wanted.missing.decimal,
+    )
     wanted.check(dialect.names, dialect.repeated)
     position = {name: j for j, name in enumerate(dialect.names)}
-    numbers = [position[name] for name in wanted.numbers]
+    # Whether a percent has its sign is known from the words only.
+    plain = [name for name in wanted.numbers if name not in wanted.shares]
+    numbers = [position[name] for name in plain]
     extra = [name for name in wanted.extra if name in position]
-    words = list(dict.fromkeys([*wanted.words, *extra]))
+    words = list(dict.fromkeys([*wanted.words, *wanted.shares, *extra]))
     names = np.array(wanted.numbers, dtype=str)
     places = [position[name] for name in words]
     try:
@@ -166,20 +176,24 @@ def _delimited_rows(source, wanted, delimiter, encoding, chunk_rows):
             dialect, numbers, places, missing.spellings, missing.below_detection
         )
         for batch in batches:
-            for name in wanted.numbers:
+            for name in plain:
                 wanted.refuse_large(name, position[name] in batch.large)
             for start in range(0, batch.n_rows, chunk_rows):
                 part = batch.take(start, start + chunk_rows)
                 for j, rows in part.odd.items():
                     wanted.count_odd(dialect.names[j], rows.size)
                 if np.isinf(part.numeric).any():
-                    for k, name in enumerate(wanted.numbers):
+                    for k, name in enumerate(plain):
                         wanted.refuse_infinite(name, part.numeric[:, k])
                 columns = {name: coded(part.words[k]) for k, name in enumerate(words)}
                 others = {name: wanted.words_of(name, columns[name]) for name in wanted.words}
                 # Words as written: an empty one is a word here.
                 extras = {name: np.asarray(columns[name]) for name in extra}
-                yield Columns(part.numeric, names, others), extras
+                numeric = part.numeric
+                for name in wanted.shares:
+                    values = wanted.numbers_of(name, columns[name], dialect.decimal)
+                    numeric = np.insert(numeric, wanted.numbers.index(name), values, axis=1)
+                yield Columns(numeric, names, others), extras
     finally:
         dialect.lines.close()
 
@@ -229,7 +243,7 @@ def _raw_rows(raw, wanted, chunk_rows):
     wanted.check(known, raw.repeated)
     position = {name: j for j, name in enumerate(raw.numeric_names)}
     from_numeric = [name for name in wanted.numbers if name in position]
-    is_plain = len(from_numeric) == len(wanted.numbers)
+    is_plain = len(from_numeric) == len(wanted.numbers) and not wanted.shares
     places = [position[name] for name in from_numeric]
     names = np.array(wanted.numbers, dtype=str)
     ids = {} if raw.ids is None else {"ids": raw.ids}

@@ -252,8 +252,8 @@ class TableClassifier(ClassifierMixin, TamisEstimator):
             validate_data(self, X, reset=False, skip_check_array=True)
         model = self.model_
         absent: list[str] | None = [] if model.asks else None
-        kinds, missing = model.preparation.kinds, model.preparation.missing
-        return read_columns(X, model.preparation.required, kinds, missing, absent)
+        made = model.preparation
+        return read_columns(X, made.required, made.kinds, made.missing, absent, made.shares)
 
     def predict(
         self, X: Any, priors: ArrayLike | None = None, *, prevalence: ArrayLike | None = None

@@ -68,6 +68,7 @@ def write_preparation(preparation: Preparation) -> dict[str, Any]:
             "below_detection": preparation.missing.below_detection,
             "limited": list(preparation.missing.limited),
             "percents": list(preparation.missing.percents),
+            "decimal": preparation.missing.decimal,
         },
     }
 
@@ -182,6 +183,8 @@ def _read_missing(record):
         limits["limited"] = record.strings("limited")
     if "percents" in record:
         limits["percents"] = record.strings("percents")
+    if "decimal" in record:
+        limits["decimal"] = record.choice("decimal", (".", ","))
     record.finish()
     return MissingWords(words, {name: part.strings(name) for name in columns}, **limits)
 

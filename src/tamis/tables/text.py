@@ -9,10 +9,11 @@ from itertools import islice
 
 from tamis.tables.errors import InputError
 from tamis.tables.lines import TextLines
+from tamis.tables.marks import decimal_mark
 from tamis.tables.missing import MissingWords
 from tamis.tables.raw import unique_names
 from tamis.tables.source import Source
-from tamis.tables.values import PLACEHOLDERS, is_number, to_number
+from tamis.tables.values import PLACEHOLDERS, to_number
 
 __all__ = ["Dialect", "records", "rows_of", "sniff", "split"]
 
@@ -23,8 +24,6 @@ _LONGEST_RECORD = 10_000  # lines inside one pair of quotes
 # Words that are not the name of a column.
 _NO_NAMES = MissingWords().spellings.union(PLACEHOLDERS)
 _COMMA_NUMBER = re.compile(r"^[-+]?\d*,\d+([eE][-+]?\d+)?%?$")
-# A number with commas that cannot be decimal ones.
-_THOUSANDS = re.compile(r"^[-+]?\d{1,3}(,\d{3}){2,}|^[-+]?\d{1,3},\d{3}\.\d")
 
 
 @dataclass
@@ -216,23 +215,13 @@ def _has_header(rows, expected):
     return not (all(words) or (is_mixed and sum(comes_back) * 2 >= len(first)))
 
 
-def _decimal_of(rows, delimiter):
-    if delimiter == ",":
-        return "."
-    words = [word.strip() for row in rows for word in row]
-    commas = [word for word in words if _COMMA_NUMBER.match(word)]
-    if any(map(_THOUSANDS.match, words)):  # then 1,234 is 1234, too
-        commas = [word for word in commas if to_number(word) is None]
-    points = sum("." in word and is_number(word) for word in words)
-    return "," if len(commas) > points else "."
-
-
 def sniff(
     source: Source,
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
     expected: Iterable[str] | None = None,
+    decimal: str = ".",
 ) -> Dialect:
     """Detect how a delimited file is written.
 
@@ -244,6 +233,8 @@ def sniff(
         As given by the user; None: detected.
     expected : list of str or None
         Names of which some are in the header, if known.
+    decimal : {".", ","}
+        Decimal mark if the first rows do not show it.
     """
     if delimiter is not None:
         delimiter = {"tab": "\t", "\\t": "\t", "space": " "}.get(delimiter, delimiter)
@@ -254,7 +245,10 @@ def sniff(
     if not numbered:
         raise InputError(f"{source.name} is empty: expected a table")
     rows = [row for _, row in numbered]
-    dialect = Dialect(lines, delimiter, is_quoted, _decimal_of(rows[1:], delimiter))
+    # Between commas, a number with one is quoted, as 1,234 often is.
+    words = [word for row in rows[1:] for word in row]
+    decimal = decimal_mark(words, decimal, is_sure=delimiter == ",")
+    dialect = Dialect(lines, delimiter, is_quoted, decimal)
     dialect.has_header = _has_header(rows, expected)
     if dialect.has_header:
         names = [word.strip() for word in rows[0]]

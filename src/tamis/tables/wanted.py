@@ -10,15 +10,24 @@ from tamis.tables.choices import enforce_choices
 from tamis.tables.coded import Coded
 from tamis.tables.errors import InputError, listed, nearest, quoted
 from tamis.tables.limits import parse_limited
+from tamis.tables.marks import as_shares, lacks_sign, mark_of_columns
 from tamis.tables.missing import MissingWords
-from tamis.tables.raw import refuse_repeated
+from tamis.tables.raw import refuse_repeated, tell_repeated
 from tamis.tables.table import Columns
 from tamis.tables.values import TOO_LARGE, is_large_integer, strings
 
 __all__ = ["Wanted"]
 
 # Names of columns that are less alike are not suggested: see `nearest`.
-_ALIKE = 0.45
+_ALIKE = 0.7
+
+
+def _suggest(name, names):
+    """Names that look like a given one, or one of them goes on where the other ends."""
+    short = name.casefold()
+    longer = [n for n in names if n.casefold().startswith(short) or short.startswith(n.casefold())]
+    near = dict.fromkeys([*nearest(name, names, most=2, cutoff=_ALIKE), *longer])
+    return f" (did you mean {' or '.join(list(near)[:2])}?)" if near else ""
 
 
 class Wanted:
@@ -38,6 +47,8 @@ class Wanted:
         Words that stand for missing values.
     lacking : list or None
         Receives the names of absent columns; None if these are an error.
+    shares : list of str
+        Columns of percents, as in `tamis.tables.marks.are_shares`.
     """
 
     def __init__(
@@ -48,6 +59,7 @@ class Wanted:
         source: str,
         missing: MissingWords,
         lacking: list[str] | None = None,
+        shares: Collection[str] = (),
     ):
         self.numbers = [name for name in columns if name not in kinds]
         self.words = [name for name in columns if name in kinds]
@@ -56,7 +68,9 @@ class Wanted:
         self.source = source
         self.missing = missing
         self.lacking = lacking
+        self.shares = [name for name in self.numbers if name in shares]
         self.odd: dict[str, int] = {}
+        self.unsigned: dict[str, int] = {}
         self.repeated: list[str] = []
 
     @property
@@ -94,13 +108,17 @@ class Wanted:
             self.lacking.extend(absent)
             self.numbers = [name for name in self.numbers if name in known]
             self.words = [name for name in self.words if name in known]
+            self.shares = [name for name in self.shares if name in known]
             return
-        near = [f"{quoted([name])[0]} ({', '.join(quoted(found))})" for name in absent[:3]
-                if (found := nearest(name, present, most=2, cutoff=_ALIKE))]  # fmt: skip
-        advice = f"; nearest: {listed(near)}" if near else f"; it has {listed(quoted(present))}"
+        used = set(self.columns)
+        unused = [name for name in present if name not in used]
+        names = quoted(absent)
+        suggested = [_suggest(name, unused) for name in absent[:3]]
+        told = [name + more for name, more in zip(names, suggested, strict=False)] + names[3:]
+        advice = "" if told != names else f"; it has {listed(quoted(present))}"
         raise InputError(
             f"{self.source} lacks {len(absent)} of the {len(self.columns)} columns needed:"
-            f" {listed(quoted(absent), 10)}{advice}"
+            f" {listed(told, 10)}{advice}"
         )
 
     def with_lacking(self, table: Columns) -> Columns:
@@ -126,21 +144,58 @@ class Wanted:
         column = np.asarray(strings(values).without(self.missing.of(name)))
         return enforce_choices(name, column, self.missing)
 
-    def numbers_of(self, name: str, values: NDArray, decimal: str = ".") -> NDArray:
+    def numbers_of(self, name: str, values: NDArray | Coded, decimal: str = ".") -> NDArray:
         """A column of numbers; words in it are counted and read as missing."""
         if values.dtype.kind in "biuf":
             values = np.asarray(values, dtype=np.float64)
-        elif values.dtype == object and all(not isinstance(v, str) for v in values):
-            values = np.array([np.nan if v is None else float(v) for v in values])
+            return self.refuse_infinite(name, self._signed(name, values))
+        is_words = isinstance(values, Coded) or any(isinstance(v, str) for v in values)
+        if values.dtype == object and not is_words:
+            values = np.array([np.nan if v is None else float(v) for v in np.asarray(values)])
+            values = self._signed(name, values)
         else:
             column = Coded.of(values).map(lambda word: str(word).strip())
             column = column.without(self.missing.spellings)
             counts = column.counts
             self.refuse_large(name, any(map(is_large_integer, counts)))
+            if name in self.shares:
+                lack = {word for word in counts if lacks_sign(word, decimal)}
+                self._count_unsigned(name, sum(counts[word] for word in lack))
+                column = column.map(lambda word: f"{word}%" if word in lack else word)
+                counts = column.counts
             numbers, odd = parse_limited(column.words, self.missing.below_detection, decimal)
             self.count_odd(name, sum(counts.get(word, 0) for word in odd))
             values = column.numbers(numbers)
         return self.refuse_infinite(name, values)
+
+    def _signed(self, name, values):
+        """Numbers of a column as proportions, if it is one of percents."""
+        if name not in self.shares:
+            return values
+        codes = self.missing.numbers if self.missing.words else ()
+        values, n_unsigned = as_shares(np.where(np.isin(values, codes), np.nan, values))
+        self._count_unsigned(name, n_unsigned)
+        return values
+
+    def _count_unsigned(self, name, n_values):
+        if n_values:
+            self.unsigned[name] = self.unsigned.get(name, 0) + n_values
+
+    def messages(self) -> list[str]:
+        """What was found in the values, in sentences."""
+        told = []
+        if self.repeated:
+            told.append(tell_repeated(self.repeated))
+        if self.odd:
+            words = [f"{name} ({count:,})" for name, count in self.odd.items()]
+            told.append(f"words among numbers, read as missing: {listed(words)}")
+        if self.unsigned:
+            columns = [f"{name} ({count:,})" for name, count in self.unsigned.items()]
+            told.append(
+                "numbers above 1 without a percent sign, read as percents like those in training: "
+                f"{listed(columns)}"
+            )
+        return told
 
     def count_odd(self, name: str, n_odd: int) -> None:
         """Count words among the numbers of a column."""
@@ -158,8 +213,11 @@ class Wanted:
             raise InputError(f"{self.source}: column {name} contains an infinite number")
         return values
 
-    def from_columns(self, columns: Mapping[str, NDArray], decimal: str = ".") -> Columns:
-        """Build a table from a dictionary of columns."""
+    def from_columns(self, columns: Mapping[str, NDArray], decimal: str | None = None) -> Columns:
+        """Build a table from a dictionary of columns; by default with the mark most words have."""
+        if decimal is None:
+            numbers = {name: columns[name] for name in self.numbers}
+            decimal = mark_of_columns(numbers, self.missing.decimal)
         n_rows = len(next(iter(columns.values())))
         numeric = np.empty((n_rows, len(self.numbers)))
         for j, name in enumerate(self.numbers):

@@ -7,21 +7,26 @@ import struct
 __all__ = ["prepare_row"]
 
 _USUAL = ("na", "nan", "null", "n/a", "#n/a", "<na>")
-# Numbers with separators between thousands.
-_GROUPED = re.compile(
-    r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:['\u00a0\u2009\u202f]\d{3})+)(?:\.\d*)?"
-)
+# Numbers with separators between thousands, by the decimal mark.
+_GROUPED = {
+    ".": re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:['\u00a0\u2009\u202f]\d{3})+)(?:\.\d*)?"),
+    ",": re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:['\u00a0\u2009\u202f]\d{3})+)(?:,\d*)?"),
+}
 
 
 def prepare_row(preparation, row, fill):
     """The columns of the matrix, NaN where missing unless filled."""
+    decimal = preparation["missing"].get("decimal", ".")
+    if isinstance(row, dict):
+        row = _in_order([column["name"] for column in preparation["columns"]], row, fill)
     words, kept = preparation["missing"]["words"], preparation["missing"]["categories"]
     numbers = [_as_number(word) for word in words or ()]
+    percents = preparation["missing"].get("percents", ())
     below = preparation["missing"].get("below_detection", "missing")
     x = []
     for at, column in enumerate(preparation["columns"]):
         name, kind = column["name"], column["kind"]
-        value = row[name] if isinstance(row, dict) else row[at]
+        value = row[at]
         if isinstance(value, str) and kind != "text":
             value = value.strip()
         missing = (
@@ -36,8 +41,10 @@ def prepare_row(preparation, row, fill):
             )
         )
         if kind == "number":
-            value = math.nan if missing else _as_number(value, below)
+            value = math.nan if missing else _as_number(value, below, decimal)
             missing = value != value or value in numbers
+            if not missing and name in percents and _lacks_sign(column, row[at], decimal):
+                value /= 100
             x.append(column["fill"] if missing and fill else math.nan if missing else value)
         elif kind == "category":
             missing = missing or _is_unknown(column, value)
@@ -51,6 +58,24 @@ def prepare_row(preparation, row, fill):
     return x
 
 
+def _lacks_sign(column, value, decimal):
+    """Whether a value is a percent without its sign, among training values from 0 to 100 %."""
+    if isinstance(value, str):
+        value = value.strip()
+        digits = value.lstrip("<>=≤≥ ")
+        value = math.nan if value.endswith("%") else _as_number(digits, decimal=decimal)
+    known = column.get("range")
+    return known is not None and known[0] >= 0 and known[1] <= 1 < value <= 100
+
+
+def _in_order(names, row, needs_all):
+    """Values by name as a list; those that the row lacks are missing, or an error."""
+    lacking = [name for name in names if name not in row]
+    if lacking and (needs_all or len(lacking) == len(names)):
+        raise ValueError(f"the row lacks {', '.join(lacking)}")
+    return [row.get(name) for name in names]
+
+
 def _is_unknown(column, value):
     """Whether a category is rare or new, and counts as missing."""
     if value in column.get("rare", ()):
@@ -60,20 +85,23 @@ def _is_unknown(column, value):
     return column.get("new_as") == "missing"
 
 
-def _as_number(value, below="missing"):
+def _as_number(value, below="missing", decimal="."):
     """A number, also as "93 %" or "1,234"; NaN for a word; what "<0.1" is read as."""
-    if isinstance(value, str) and "_" in value:  # which float() would accept
-        return math.nan
-    try:
+    if not isinstance(value, str):
         return float(value)
+    text = value.strip()
+    if "_" in text:  # which float() would accept
+        return math.nan
+    if _GROUPED[decimal].fullmatch(text):
+        return float(re.sub(f"[^-+{decimal}0-9]", "", text).replace(",", "."))
+    try:
+        return float(text.replace(",", ".") if decimal == "," else text)
     except ValueError:
-        text = value.strip()
-    if _GROUPED.fullmatch(text):
-        return float(re.sub("[^-+.0-9]", "", text))
-    match = re.fullmatch(r"([<>≤≥])\s*=?\s*(.*)", text)
+        match = re.fullmatch(r"([<>≤≥])\s*=?\s*(.*)", text)
     if match is None:
-        return _as_number(text[:-1]) / 100 if text.endswith("%") else math.nan
-    limit = math.nan if below == "missing" else _as_number(match[2])
+        is_percent = text.endswith("%")
+        return _as_number(text[:-1], decimal=decimal) / 100 if is_percent else math.nan
+    limit = math.nan if below == "missing" else _as_number(match[2], decimal=decimal)
     return limit / 2 if below == "half" and match[1] in "<≤" and limit > 0 else limit
 
 

@@ -52,6 +52,16 @@ function unpack(value) {
 
 const isNumber = text => /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
 
+// A text with a point instead of a single decimal comma, if training had such commas.
+function withPoint(one, text) {
+  const match = /^([<>=≤≥\s]*[-+]?\d*),(\d+\s*%?)$/.exec(text);
+  if (match === null) return text;
+  const plain = `${match[1]}.${match[2]}`;
+  if (one.decimal === ",") return plain;
+  if (/(^|\D)[1-9]\d{0,2},\d{3}(\D|$)/.test(text)) return text; // 1,234 may mean 1234
+  throw new Error(`Write ${plain}, with a point.`);
+}
+
 // The number of a text; in a field of percents, 93 and 93 % are 0.93, and 0.93 may be either.
 function parse(one, text) {
   const digits = one.is_percent ? text.replace(/\s*%$/, "") : text;
@@ -88,7 +98,7 @@ const field = {
       if (!word) throw new Error("Choose one of the answers.");
       return word;
     }
-    const text = String(answer).trim();
+    const text = withPoint(one, String(answer).trim());
     if (one.kind !== "count" && limit(one, text) !== null) return text;
     const number = typeof answer === "number" ? answer : parse(one, text);
     if (!(Math.abs(number) <= 1e300)) throw new Error("Enter a number, such as 3.5.");
