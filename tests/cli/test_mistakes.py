@@ -65,7 +65,7 @@ def test_a_fit_without_a_folder_says_at_the_start_that_nothing_is_saved(small, t
 
 def test_a_decimal_comma_in_an_answer_gets_a_hint():
     field = Field("dose", "number", [0], [0.0])
-    with pytest.raises(ValueError, match=r"got '5,2'. Write a decimal point: 5.2$"):
+    with pytest.raises(ValueError, match=r"got '5,2'; write 5.2, with a point"):
         field.read("5,2")
     with pytest.raises(ValueError, match=r"got 'a,2'.$"):
         field.read("a,2")

@@ -103,10 +103,7 @@ class Field:
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not abs(number) <= _LARGEST:
-            hint = ""
-            if isinstance(answer, str) and _COMMA.fullmatch(answer.strip()):
-                hint = f" Write a decimal point: {answer.strip().replace(',', '.')}"
-            raise ValueError(f"{self.name}: expected a number, got {answer!r}.{hint}")
+            raise ValueError(f"{self.name}: expected a number, got {answer!r}.")
         size = round(100 * number, 9) if self.is_percent else number
         if self.kind != "number" and size != math.floor(size):
             raise ValueError(f"{self.name}: expected a whole number, got {answer!r}.")

@@ -28,6 +28,8 @@ def predict_file(model, lines, out):
     """
     lines = iter(lines)
     first = next(lines, "").removeprefix("\ufeff")
+    if not first:
+        sys.exit(f"no input: python {sys.argv[0]} < rows.csv")
     needed = _needed(model)
     delimiter = _find_delimiter(first, needed)
     reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter)
